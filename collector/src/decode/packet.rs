@@ -1,0 +1,156 @@
+//! One frame, from its first link-layer byte to the last header that can be read.
+//!
+//! The walk goes link layer -> VLAN tags -> IP -> (tunnel -> link layer or IP again, at most
+//! [`DEPTH_LIMIT`] times) -> UDP -> RoCEv2. The innermost packet is what flows are made of; of the
+//! outermost IP header the ECN codepoint is kept, because the fabric marks that one.
+
+use std::net::IpAddr;
+
+use super::error::DecodeError;
+use super::roce::packet::RocePacket;
+use crate::model::address::MacAddress;
+use crate::model::direction::Direction;
+use crate::model::ecn::{Dscp, Ecn};
+
+/// Tunnels inside tunnels that are followed; a deeper one stops the walk with `Limit::Depth`.
+pub const DEPTH_LIMIT: usize = 4;
+
+/// What was read of a frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    /// Bytes of the frame on the wire; of a mirrored frame, of the original without the mirror's
+    /// encapsulation. A VXLAN header counts: the fabric carries it.
+    pub wire_len: u32,
+    /// Addresses of the innermost Ethernet header; of a cooked capture only the source is known.
+    pub ethernet: Option<Ethernet>,
+    /// VLAN tags of the innermost Ethernet header, outermost tag first.
+    pub vlans: [Option<VlanTag>; 2],
+    /// Which way the frame passed its interface, from a cooked header or an ERSPAN III header.
+    pub direction: Option<Direction>,
+    /// Tunnels that were unwrapped, outermost first.
+    pub tunnels: [Option<Tunnel>; DEPTH_LIMIT],
+    /// The outermost IP header where it is not `ip` and belongs to the fabric (VXLAN), not to a
+    /// mirror session.
+    pub outer_ip: Option<Ip>,
+    /// The innermost IP header.
+    pub ip: Option<Ip>,
+    /// What the innermost packet carries.
+    pub body: Body<'a>,
+    /// Why the walk ended early; `None` when every header was read.
+    pub stop: Option<DecodeError>,
+}
+
+/// The addresses of an Ethernet header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ethernet {
+    /// Source address.
+    pub source: MacAddress,
+    /// Destination address; `None` in cooked captures, which do not keep it.
+    pub destination: Option<MacAddress>,
+}
+
+/// An IEEE 802.1Q tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VlanTag {
+    /// VLAN identifier, 0 ..= 4095.
+    pub id: u16,
+    /// Priority code point, 0 ..= 7.
+    pub priority: u8,
+}
+
+/// The fields of an IPv4 or IPv6 header that matter here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ip {
+    /// Source address.
+    pub source: IpAddr,
+    /// Destination address.
+    pub destination: IpAddr,
+    /// IPv4 type of service or IPv6 traffic class byte: DSCP and ECN.
+    pub traffic_class: u8,
+    /// IPv4 identification; `None` for IPv6.
+    pub identification: Option<u16>,
+    /// IPv4 time to live or IPv6 hop limit.
+    pub hop_limit: u8,
+    /// Protocol of the payload, after IPv6 extension headers.
+    pub protocol: u8,
+}
+
+/// An encapsulation that was unwrapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tunnel {
+    /// VXLAN (RFC 7348), UDP port 4789 or Linux's old 8472.
+    Vxlan {
+        /// VXLAN network identifier, 24 bits.
+        network_identifier: u32,
+    },
+    /// GRE carrying Ethernet (0x6558) or IP, without a mirror header.
+    Gre {
+        /// Protocol type.
+        protocol: u16,
+    },
+    /// ERSPAN type I: GRE 0x88BE without a sequence number and without an ERSPAN header.
+    ErspanI,
+    /// ERSPAN type II (GRE 0x88BE with a sequence number).
+    ErspanII {
+        /// Session, 10 bits.
+        session: u16,
+        /// GRE sequence number, which counts mirrored frames of the session.
+        sequence: u32,
+        /// The switch cut the frame.
+        truncated: bool,
+    },
+    /// ERSPAN type III (GRE 0x22EB).
+    ErspanIII {
+        /// Session, 10 bits.
+        session: u16,
+        /// GRE sequence number; `None` when the header has none.
+        sequence: Option<u32>,
+        /// The switch cut the frame.
+        truncated: bool,
+        /// The D bit: the frame was leaving the mirrored port.
+        egress: bool,
+    },
+}
+
+/// What the innermost packet carries.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::large_enum_variant, reason = "RoCE is the common case and nothing is boxed here")]
+pub enum Body<'a> {
+    /// Nothing that could be read.
+    Unread,
+    /// RoCEv2 (UDP destination port 4791), read at least up to its BTH.
+    Roce(RocePacket<'a>),
+    /// A PFC or 802.3x pause frame.
+    Pause(super::pause::Pause),
+    /// TCP.
+    Tcp(Ports),
+    /// UDP other than RoCEv2 and tunnels.
+    Udp(Ports),
+    /// Another IP protocol; its number is in [`Ip::protocol`].
+    OtherIp,
+    /// Not IP: the EtherType.
+    Other(u16),
+}
+
+/// Source and destination port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ports {
+    /// Source port.
+    pub source: u16,
+    /// Destination port.
+    pub destination: u16,
+}
+
+impl Ip {
+    /// The ECN codepoint.
+    #[must_use]
+    pub const fn ecn(&self) -> Ecn {
+        Ecn::from_traffic_class(self.traffic_class)
+    }
+
+    /// The differentiated services codepoint.
+    #[must_use]
+    pub const fn dscp(&self) -> Dscp {
+        Dscp::from_traffic_class(self.traffic_class)
+    }
+}

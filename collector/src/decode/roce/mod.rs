@@ -1,0 +1,15 @@
+//! RoCEv2: what follows UDP port 4791. One header a file; IBTA volume 1 chapter 9, annex A17.
+
+pub mod aeth;
+pub mod atomic;
+pub mod bth;
+pub mod connection_manager;
+pub mod deth;
+pub mod flush;
+pub mod icrc;
+pub mod immediate;
+pub mod mad;
+pub mod packet;
+pub mod rdeth;
+pub mod reth;
+pub mod xrceth;

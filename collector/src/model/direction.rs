@@ -1,0 +1,10 @@
+//! Which way a frame passed the interface it was captured on, where the capture says so.
+
+/// Direction of a frame as the capturing interface saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Towards the host that captured it.
+    Received,
+    /// Away from the host that captured it.
+    Sent,
+}

@@ -1,0 +1,12 @@
+//! The words of the field as types: what every other layer speaks in. Depends on no other layer.
+
+pub mod address;
+pub mod direction;
+pub mod ecn;
+pub mod frame;
+pub mod health;
+pub mod opcode;
+pub mod psn;
+pub mod qpn;
+pub mod tap;
+pub mod time;

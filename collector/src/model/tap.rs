@@ -1,0 +1,87 @@
+//! Taps: the points at which traffic was observed. State is kept per tap.
+
+use super::time::Timestamp;
+
+/// Number of a tap in one run, in the order in which taps were met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TapId(pub u32);
+
+/// What the first bytes of a captured frame are (the LINKTYPE_ registry of tcpdump.org).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LinkType {
+    /// LINKTYPE_ETHERNET (1).
+    Ethernet,
+    /// LINKTYPE_LINUX_SLL (113): what `tcpdump -i any` wrote before libpcap 1.10.
+    LinuxCookedV1,
+    /// LINKTYPE_LINUX_SLL2 (276): what `tcpdump -i any` writes.
+    LinuxCookedV2,
+    /// LINKTYPE_RAW (101), LINKTYPE_IPV4 (228), LINKTYPE_IPV6 (229) and the old DLT_RAW numbers
+    /// (12, 14): the IP header comes first.
+    RawIp,
+    /// LINKTYPE_NULL (0): an address family in the byte order of the capturing host.
+    Null,
+    /// LINKTYPE_LOOP (108): an address family in network byte order.
+    Loopback,
+    /// Any other number: frames are counted, not decoded.
+    Unknown(u32),
+}
+
+impl LinkType {
+    /// The link type of a LINKTYPE_ number.
+    #[must_use]
+    pub const fn from_number(number: u32) -> Self {
+        match number {
+            0 => Self::Null,
+            1 => Self::Ethernet,
+            12 | 14 | 101 | 228 | 229 => Self::RawIp,
+            108 => Self::Loopback,
+            113 => Self::LinuxCookedV1,
+            276 => Self::LinuxCookedV2,
+            other => Self::Unknown(other),
+        }
+    }
+}
+
+/// The format of a capture file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FileFormat {
+    /// Classic pcap, microseconds or nanoseconds.
+    Pcap,
+    /// pcapng.
+    PcapNg,
+}
+
+/// What is known of a tap before its first frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tap {
+    /// The file it was read from, as the user named it; `-` for standard input.
+    pub file: String,
+    /// The file's format.
+    pub format: FileFormat,
+    /// The interface's name (pcapng `if_name`); `None` when the file does not say.
+    pub interface: Option<String>,
+    /// What the first bytes of its frames are.
+    pub link_type: LinkType,
+    /// Bytes kept of each frame; `None` for no limit.
+    pub snap_len: Option<u32>,
+    /// Line rate in bits per second (pcapng `if_speed`); `None` when the file does not say.
+    pub line_rate_bps: Option<u64>,
+}
+
+/// A name that a capture gives to an address (pcapng name resolution block).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostName {
+    /// The address.
+    pub address: std::net::IpAddr,
+    /// The name.
+    pub name: String,
+}
+
+/// First and last time of something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// When it was first seen.
+    pub first: Timestamp,
+    /// When it was last seen.
+    pub last: Timestamp,
+}

@@ -1,0 +1,44 @@
+//! A point in time: nanoseconds since the Unix epoch, as the capture wrote it.
+
+use std::fmt;
+
+/// Nanoseconds since 1970-01-01T00:00:00Z, without leap seconds; reaches the year 2554.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    /// The Unix epoch.
+    pub const EPOCH: Self = Self(0);
+    /// The last time that can be told.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// A time from nanoseconds since the Unix epoch.
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds since the Unix epoch.
+    #[must_use]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Nanoseconds from `earlier` to `self`; 0 when `earlier` is not earlier.
+    #[must_use]
+    pub const fn nanos_since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// `self` later by `nanos`, held at [`Timestamp::MAX`].
+    #[must_use]
+    pub const fn plus_nanos(self, nanos: u64) -> Self {
+        Self(self.0.saturating_add(nanos))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:09}", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
+    }
+}

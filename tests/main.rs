@@ -1,0 +1,1 @@
+//! The suite of `railscope`: one binary, one module a subject.
