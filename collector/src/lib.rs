@@ -6,5 +6,9 @@
 //! [`ingest`] (bytes in), [`export`] (reports out) and [`cli`]. The core reads no clock, file,
 //! socket or environment: the same input gives the same report, byte for byte.
 
-pub mod decode;
 pub mod model;
+pub mod decode;
+pub mod flow;
+pub mod analysis;
+pub mod report;
+pub mod pipeline;

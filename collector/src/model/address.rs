@@ -1,6 +1,36 @@
-//! Link-layer addresses. Network addresses are the standard library's `IpAddr`.
+//! Addresses of hosts and of their network interfaces.
 
 use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+
+/// An IP address of either family as one number: IPv4 as IPv4-mapped IPv6, which is also how a
+/// RoCEv2 GID spells it (IBTA annex A17).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostAddress(u128);
+
+impl HostAddress {
+    /// The address as the standard library knows it, IPv4 where it is one.
+    #[must_use]
+    pub fn to_ip(self) -> IpAddr {
+        Ipv6Addr::from_bits(self.0).to_canonical()
+    }
+}
+
+impl From<IpAddr> for HostAddress {
+    #[inline]
+    fn from(ip: IpAddr) -> Self {
+        match ip {
+            IpAddr::V4(v4) => Self(0xffff_0000_0000 | u128::from(v4.to_bits())),
+            IpAddr::V6(v6) => Self(v6.to_bits()),
+        }
+    }
+}
+
+impl fmt::Display for HostAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.to_ip().fmt(f)
+    }
+}
 
 /// An Ethernet (EUI-48) address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

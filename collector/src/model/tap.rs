@@ -1,7 +1,5 @@
 //! Taps: the points at which traffic was observed. State is kept per tap.
 
-use super::time::Timestamp;
-
 /// Number of a tap in one run, in the order in which taps were met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TapId(pub u32);
@@ -75,13 +73,4 @@ pub struct HostName {
     pub address: std::net::IpAddr,
     /// The name.
     pub name: String,
-}
-
-/// First and last time of something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
-    /// When it was first seen.
-    pub first: Timestamp,
-    /// When it was last seen.
-    pub last: Timestamp,
 }

@@ -1,0 +1,130 @@
+//! Where a tap stands: next to a host, or in the fabric. What a tap can know depends on it: next to
+//! the sender no switch has marked a packet yet, and an ACK round trip is a whole one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::flow::state::Flow;
+use crate::flow::tracker::FlowTracker;
+use crate::model::address::HostAddress;
+use crate::model::direction::Direction;
+use crate::model::tap::TapId;
+
+/// Round trips one way must be this many times those the other way to tell the near side.
+const NEAR_RATIO: u64 = 4;
+
+/// Round trips wanted on both sides before they are compared.
+const ROUND_TRIPS_WANTED: u64 = 16;
+
+/// Where a tap stands for one flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// Next to the flow's sender.
+    Sender,
+    /// Next to the flow's receiver.
+    Receiver,
+    /// Next to neither.
+    Fabric,
+    /// The capture does not tell.
+    Unknown,
+}
+
+/// Why a host is taken to be next to a tap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NearEvidence {
+    /// The capture says which frames the interface sent and which it received.
+    Direction,
+    /// It takes part in everything that the tap saw, with several peers.
+    CommonHost,
+    /// Its requests take whole round trips, those of its peer only the turnaround.
+    RoundTrip,
+}
+
+/// The hosts next to one tap.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TapPosition {
+    /// Hosts whose own link the tap observes, with the reason.
+    pub near: BTreeMap<HostAddress, NearEvidence>,
+    /// The frames came out of a switch's mirror session.
+    pub is_mirror: bool,
+}
+
+impl TapPosition {
+    /// Where the tap stands for a flow from `source` to `destination`.
+    #[must_use]
+    pub fn of(&self, source: HostAddress, destination: HostAddress) -> Position {
+        let near = |address| self.near.contains_key(&address);
+        match (near(source), near(destination)) {
+            (true, false) => Position::Sender,
+            (false, true) => Position::Receiver,
+            (false, false) if self.is_mirror || !self.near.is_empty() => Position::Fabric,
+            _ => Position::Unknown,
+        }
+    }
+}
+
+/// The position of `tap`, from the flows that it saw.
+#[must_use]
+pub fn of_tap(tracker: &FlowTracker, tap: TapId) -> TapPosition {
+    let flows: Vec<&Flow> =
+        tracker.flows().flows().iter().filter(|flow| flow.key.tap == tap).collect();
+    if tracker.mirrors().iter().any(|(key, _)| key.tap == tap) {
+        return TapPosition { near: BTreeMap::new(), is_mirror: true };
+    }
+    let near = by_direction(&flows)
+        .or_else(|| by_common_host(&flows))
+        .or_else(|| by_round_trip(&flows))
+        .unwrap_or_default();
+    TapPosition { near, is_mirror: false }
+}
+
+type Near = BTreeMap<HostAddress, NearEvidence>;
+
+fn by_direction(flows: &[&Flow]) -> Option<Near> {
+    let near: Near = flows
+        .iter()
+        .filter_map(|flow| match flow.direction? {
+            Direction::Sent => Some(flow.key.source),
+            Direction::Received => Some(flow.key.destination),
+        })
+        .map(|host| (host, NearEvidence::Direction))
+        .collect();
+    (!near.is_empty()).then_some(near)
+}
+
+fn by_common_host(flows: &[&Flow]) -> Option<Near> {
+    let mut peers: BTreeMap<HostAddress, BTreeSet<HostAddress>> = BTreeMap::new();
+    let mut pairs = BTreeSet::new();
+    for flow in flows {
+        let (one, other) = (flow.key.source, flow.key.destination);
+        peers.entry(one).or_default().insert(other);
+        peers.entry(other).or_default().insert(one);
+        pairs.insert((one.min(other), one.max(other)));
+    }
+    let mut common = peers.iter().filter(|(_, of)| of.len() >= 2 && of.len() == pairs.len());
+    let (host, _) = common.next()?;
+    Some(BTreeMap::from([(*host, NearEvidence::CommonHost)]))
+}
+
+/// Of two hosts that both send requests, the one whose requests take longer to be acknowledged.
+fn by_round_trip(flows: &[&Flow]) -> Option<Near> {
+    let mut shortest: BTreeMap<HostAddress, u64> = BTreeMap::new();
+    for flow in flows {
+        let durations = flow.round_trips.durations();
+        if durations.samples() >= ROUND_TRIPS_WANTED {
+            let median = durations.quantile_ns(0.5)?;
+            let known = shortest.entry(flow.key.source).or_insert(median);
+            *known = median.min(*known);
+        }
+    }
+    let [(one, one_ns), (other, other_ns)] = shortest.into_iter().collect::<Vec<_>>()[..] else {
+        return None;
+    };
+    let near = if one_ns > other_ns.saturating_mul(NEAR_RATIO) {
+        one
+    } else if other_ns > one_ns.saturating_mul(NEAR_RATIO) {
+        other
+    } else {
+        return None;
+    };
+    Some(BTreeMap::from([(near, NearEvidence::RoundTrip)]))
+}

@@ -1,0 +1,220 @@
+//! Bursts: what averages hide. Bytes per 100 us and per 1 ms bucket of one port and direction.
+//!
+//! A burst is a run of buckets above a share of the line rate (Millisampler, Meta 2022). Bytes are
+//! those of the wire: frame, FCS, preamble and gap. Peaks need no line rate; bursts do, and it is
+//! never guessed from the peak.
+
+use crate::model::time::Timestamp;
+
+/// Bytes that a frame takes on the wire beyond what a capture counts: FCS, preamble, gap.
+pub const WIRE_OVERHEAD: u64 = 4 + 20;
+
+/// Bucket widths, the narrow one first.
+pub const WIDTHS_NS: [u64; 2] = [100_000, 1_000_000];
+
+/// Narrow buckets in a wide one.
+const RATIO: u64 = WIDTHS_NS[1] / WIDTHS_NS[0];
+
+/// Share of the line rate above which a bucket belongs to a burst.
+pub const THRESHOLD_OF_LINE_RATE: f64 = 0.5;
+
+/// What one bucket held.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bucket {
+    bytes: u64,
+    ce_packets: u64,
+    flows: u32,
+}
+
+/// What the buckets of one width showed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BurstStats {
+    /// Bytes of the fullest bucket.
+    pub peak_bytes: u64,
+    /// When the fullest bucket began.
+    pub peak_at: Timestamp,
+    /// Runs of buckets above the threshold.
+    pub bursts: u64,
+    /// Buckets of the longest run.
+    pub longest_buckets: u64,
+    /// Buckets above the threshold.
+    pub buckets_above: u64,
+    /// Flows in the bucket with the most of them: the incast degree of a receiving port.
+    pub max_flows: u32,
+    /// CE-marked packets in buckets above the threshold.
+    pub ce_in_bursts: u64,
+    run: u64,
+    last_above: u64,
+}
+
+/// Meter of one port and direction.
+#[derive(Clone, Debug, Default)]
+pub struct BurstMeter {
+    /// Number of the current narrow bucket since the epoch, and its end in nanoseconds.
+    narrow_number: u64,
+    narrow_end: u64,
+    narrow: Bucket,
+    wide: Bucket,
+    /// Bytes per bucket above which it belongs to a burst, per width; `None` without a line rate.
+    thresholds: Option<[u64; 2]>,
+    stats: [BurstStats; 2],
+    ce_packets: u64,
+}
+
+/// Numbers of the buckets in which a flow was last counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BucketMarks([u64; 2]);
+
+impl BurstMeter {
+    /// A meter for a port of `line_rate_bps` bits per second.
+    #[must_use]
+    pub fn new(line_rate_bps: Option<u64>) -> Self {
+        let threshold = |rate: u64, width: u64| {
+            (rate as f64 / 8.0 * width as f64 / 1e9 * THRESHOLD_OF_LINE_RATE) as u64
+        };
+        Self {
+            thresholds: line_rate_bps.map(|rate| WIDTHS_NS.map(|width| threshold(rate, width))),
+            ..Self::default()
+        }
+    }
+
+    /// A frame of `bytes` wire bytes passed. `marks` are those of its flow; `None` for traffic
+    /// that is not counted as a flow.
+    #[inline]
+    pub fn observe(
+        &mut self,
+        time: Timestamp,
+        bytes: u64,
+        is_ce: bool,
+        marks: Option<&mut BucketMarks>,
+    ) {
+        if time.as_nanos() >= self.narrow_end {
+            self.begin_bucket(time);
+        }
+        self.narrow.bytes += bytes;
+        if is_ce {
+            self.narrow.ce_packets += 1;
+        }
+        if let Some(BucketMarks(marks)) = marks
+            && marks[0] != self.narrow_number
+        {
+            marks[0] = self.narrow_number;
+            self.narrow.flows += 1;
+            let wide_number = self.narrow_number / RATIO;
+            if marks[1] != wide_number {
+                marks[1] = wide_number;
+                self.wide.flows += 1;
+            }
+        }
+    }
+
+    /// What the buckets of each width showed, in the order of [`WIDTHS_NS`], with the open buckets
+    /// closed.
+    #[must_use]
+    pub fn finish(&self) -> [BurstStats; 2] {
+        let mut closed = self.clone();
+        closed.close_narrow();
+        closed.close_wide();
+        closed.stats
+    }
+
+    /// CE-marked packets in all buckets.
+    #[must_use]
+    pub const fn ce_packets(&self) -> u64 {
+        self.ce_packets + self.narrow.ce_packets
+    }
+
+    /// Whether bursts can be told: the line rate is known.
+    #[must_use]
+    pub const fn has_line_rate(&self) -> bool {
+        self.thresholds.is_some()
+    }
+
+    #[cold]
+    fn begin_bucket(&mut self, time: Timestamp) {
+        let number = time.as_nanos() / WIDTHS_NS[0];
+        self.close_narrow();
+        if number / RATIO != self.narrow_number / RATIO {
+            self.close_wide();
+        }
+        self.narrow_number = number;
+        self.narrow_end = (number + 1).saturating_mul(WIDTHS_NS[0]);
+    }
+
+    fn close_narrow(&mut self) {
+        let bucket = std::mem::take(&mut self.narrow);
+        self.wide.bytes += bucket.bytes;
+        self.wide.ce_packets += bucket.ce_packets;
+        self.ce_packets += bucket.ce_packets;
+        let threshold = self.thresholds.map(|thresholds| thresholds[0]);
+        self.stats[0].close(&bucket, self.narrow_number, WIDTHS_NS[0], threshold);
+    }
+
+    fn close_wide(&mut self) {
+        let bucket = std::mem::take(&mut self.wide);
+        let threshold = self.thresholds.map(|thresholds| thresholds[1]);
+        self.stats[1].close(&bucket, self.narrow_number / RATIO, WIDTHS_NS[1], threshold);
+    }
+}
+
+impl BurstStats {
+    fn close(&mut self, bucket: &Bucket, number: u64, width_ns: u64, threshold: Option<u64>) {
+        if bucket.bytes > self.peak_bytes {
+            self.peak_bytes = bucket.bytes;
+            self.peak_at = Timestamp::from_nanos(number * width_ns);
+        }
+        self.max_flows = self.max_flows.max(bucket.flows);
+        if threshold.is_some_and(|threshold| bucket.bytes > threshold) {
+            let continues = self.run > 0 && self.last_above + 1 == number;
+            self.run = if continues { self.run + 1 } else { 1 };
+            self.bursts += u64::from(!continues);
+            self.last_above = number;
+            self.longest_buckets = self.longest_buckets.max(self.run);
+            self.buckets_above += 1;
+            self.ce_in_bursts += bucket.ce_packets;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 80 Gb/s: a full 100 us bucket holds 1 MB, a full 1 ms bucket 10 MB.
+    const RATE: Option<u64> = Some(80_000_000_000);
+
+    fn meter(packets: &[(u64, u64)]) -> [BurstStats; 2] {
+        let mut meter = BurstMeter::new(RATE);
+        for (time, bytes) in packets {
+            meter.observe(Timestamp::from_nanos(*time), *bytes, true, None);
+        }
+        meter.finish()
+    }
+
+    #[test]
+    fn a_run_of_full_buckets_is_one_burst() {
+        let [narrow, wide] = meter(&[(0, 600_000), (150_000, 600_000), (250_000, 400_000)]);
+        assert_eq!((narrow.bursts, narrow.longest_buckets, narrow.buckets_above), (1, 2, 2));
+        assert_eq!((narrow.ce_in_bursts, narrow.peak_bytes), (2, 600_000));
+        assert_eq!((wide.bursts, wide.peak_bytes), (0, 1_600_000));
+    }
+
+    #[test]
+    fn a_pause_between_full_buckets_makes_two_bursts() {
+        let [narrow, _] = meter(&[(0, 600_000), (250_000, 600_000)]);
+        assert_eq!((narrow.bursts, narrow.longest_buckets), (2, 1));
+        assert_eq!(narrow.peak_at, Timestamp::EPOCH);
+    }
+
+    #[test]
+    fn a_flow_counts_once_a_bucket() {
+        let mut meter = BurstMeter::new(RATE);
+        let mut marks = [BucketMarks::default(), BucketMarks::default()];
+        for time in [1_000_000, 1_000_010, 1_000_020, 1_100_000] {
+            for mark in &mut marks {
+                meter.observe(Timestamp::from_nanos(time), 100, false, Some(mark));
+            }
+        }
+        assert_eq!(meter.finish().map(|stats| stats.max_flows), [2, 2]);
+    }
+}

@@ -1,0 +1,100 @@
+//! Connections that the connection manager announced: which queue pairs belong together.
+//!
+//! A REQ carries the active side's communication id and QPN, the REP both ids and the passive
+//! side's QPN. Traffic of the pair that was seen before belongs to an earlier use of the numbers.
+
+use super::key::FlowKey;
+use super::recent::RecentMap;
+use crate::decode::roce::connection_manager::ConnectionMessage;
+use crate::model::address::HostAddress;
+use crate::model::qpn::Qpn;
+use crate::model::tap::TapId;
+
+/// Requests waiting for their reply, and directions of announced pairs that are kept.
+const CAPACITY: usize = 131_072;
+
+/// A side of a connection in the making: tap, its address, its communication id.
+type Side = (TapId, HostAddress, u32);
+
+/// Two flows that are each other's reverse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnnouncedPair {
+    /// From the active to the passive side.
+    pub forward: FlowKey,
+    /// From the passive to the active side.
+    pub backward: FlowKey,
+}
+
+/// What the connection manager's messages announced.
+pub struct Connections {
+    requests: RecentMap<Side, Qpn>,
+    reverses: RecentMap<FlowKey, FlowKey>,
+    messages: u64,
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        Self {
+            requests: RecentMap::new(CAPACITY),
+            reverses: RecentMap::new(CAPACITY),
+            messages: 0,
+        }
+    }
+}
+
+impl Connections {
+    /// Takes a message that went from `source` to `destination`. Returns the pair that it
+    /// completes, unless that was announced before.
+    pub fn observe(
+        &mut self,
+        tap: TapId,
+        source: HostAddress,
+        destination: HostAddress,
+        message: &ConnectionMessage,
+    ) -> Option<AnnouncedPair> {
+        self.messages += 1;
+        match message {
+            ConnectionMessage::Request(request) => {
+                let side = (tap, source, request.local_communication_id);
+                self.requests.insert(side, request.local_qpn);
+                None
+            }
+            ConnectionMessage::Reply(reply) => {
+                let side = (tap, destination, reply.remote_communication_id);
+                let active_qpn = *self.requests.get(&side)?;
+                let forward = FlowKey {
+                    tap,
+                    source: destination,
+                    destination: source,
+                    dest_qpn: reply.local_qpn,
+                };
+                let backward = forward.reversed(active_qpn);
+                if self.reverse_of(&forward) == Some(backward) {
+                    return None;
+                }
+                self.reverses.insert(forward, backward);
+                self.reverses.insert(backward, forward);
+                Some(AnnouncedPair { forward, backward })
+            }
+            _ => None,
+        }
+    }
+
+    /// The other direction of `key`, if it was announced.
+    #[must_use]
+    pub fn reverse_of(&self, key: &FlowKey) -> Option<FlowKey> {
+        self.reverses.get(key).copied()
+    }
+
+    /// Messages of the connection manager that were read.
+    #[must_use]
+    pub const fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// Announcements that were forgotten to make room.
+    #[must_use]
+    pub const fn evicted(&self) -> u64 {
+        self.requests.evicted() + self.reverses.evicted()
+    }
+}

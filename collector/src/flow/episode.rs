@@ -1,0 +1,177 @@
+//! Recovery episodes: a sender goes back to an earlier PSN, and what made it do so.
+
+use crate::model::time::Timestamp;
+
+use super::sequence::Jump;
+
+/// Episodes listed one by one for each flow; further ones only enter the totals.
+const LISTED: usize = 1024;
+
+/// Episodes of one flow that wait for their ACK at the same time; the oldest is closed first.
+const OPEN: usize = 8;
+
+/// Silence before a backward jump, at least, to call it a timeout.
+const TIMEOUT_FLOOR_NS: u64 = 1_000_000;
+
+/// What made the sender go back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Trigger {
+    /// A NAK (PSN sequence error).
+    Nak,
+    /// A receiver-not-ready NAK.
+    Rnr,
+    /// Its timer: the way back was visible, no NAK came, and there was silence before.
+    Timeout,
+    /// None of these can be shown.
+    Unknown,
+}
+
+impl Trigger {
+    /// Every trigger, in the order of reports.
+    pub const ALL: [Self; 4] = [Self::Nak, Self::Rnr, Self::Timeout, Self::Unknown];
+}
+
+/// One backward jump and the recovery from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Episode {
+    /// What made the sender go back.
+    pub trigger: Trigger,
+    /// When the hole opened, else the NAK, else the first sending of the PSN, else the resend.
+    pub start: Timestamp,
+    /// From `start` to the first ACK at or above the PSN, else to the resend.
+    pub recovery_ns: u64,
+    /// Packets sent again.
+    pub resent_packets: u64,
+}
+
+/// Sums over the episodes of one trigger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EpisodeTotals {
+    /// Episodes.
+    pub count: u64,
+    /// When the first one started.
+    pub first_start: Timestamp,
+    /// Sum of their recovery times.
+    pub recovery_ns: u64,
+    /// Sum of packets sent again.
+    pub resent_packets: u64,
+}
+
+/// What the way back said since the last progress.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WayBack {
+    /// It was seen at all.
+    pub visible: bool,
+    /// Time of the last PSN sequence NAK since progress.
+    pub nak: Option<Timestamp>,
+    /// Time of the last RNR NAK since progress.
+    pub rnr: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenEpisode {
+    target: i64,
+    resend: Timestamp,
+    episode: Episode,
+}
+
+/// The episodes of one flow.
+#[derive(Clone, Debug, Default)]
+pub struct Episodes {
+    open: Vec<OpenEpisode>,
+    listed: Vec<Episode>,
+    totals: [EpisodeTotals; Trigger::ALL.len()],
+}
+
+impl Episodes {
+    /// The sender jumped back. `first_sending` is when the PSN was first sent, if known;
+    /// `p99_round_trip_ns` sets how much silence a timeout takes.
+    pub fn begin(
+        &mut self,
+        jump: &Jump,
+        way_back: WayBack,
+        first_sending: Option<Timestamp>,
+        p99_round_trip_ns: Option<u64>,
+    ) {
+        let silence = jump.time.nanos_since(jump.previous_request);
+        let patience = (4 * p99_round_trip_ns.unwrap_or(0)).max(TIMEOUT_FLOOR_NS);
+        let trigger = match way_back {
+            WayBack { rnr: Some(rnr), nak, .. } if nak.is_none_or(|nak| rnr >= nak) => Trigger::Rnr,
+            WayBack { nak: Some(_), .. } => Trigger::Nak,
+            WayBack { visible: true, .. } if silence >= patience => Trigger::Timeout,
+            _ => Trigger::Unknown,
+        };
+        let nak = match trigger {
+            Trigger::Nak => way_back.nak,
+            Trigger::Rnr => way_back.rnr,
+            Trigger::Timeout | Trigger::Unknown => None,
+        };
+        let start = jump.hole_opened.or(nak).or(first_sending).unwrap_or(jump.time);
+        if self.open.len() >= OPEN {
+            let oldest = self.open.remove(0);
+            self.close(&oldest, None);
+        }
+        let episode = Episode { trigger, start, recovery_ns: 0, resent_packets: 0 };
+        self.open.push(OpenEpisode { target: jump.target, resend: jump.time, episode });
+    }
+
+    /// A packet of the latest episode was sent again.
+    pub fn resent(&mut self) {
+        if let Some(latest) = self.open.last_mut() {
+            latest.episode.resent_packets += 1;
+        } else if let Some(latest) = self.listed.last_mut() {
+            // The ACK of the jump's target came before the rest of the resend.
+            latest.resent_packets += 1;
+            self.totals[latest.trigger as usize].resent_packets += 1;
+        }
+    }
+
+    /// Everything up to `psn` (unwrapped) was acknowledged.
+    pub fn acknowledged(&mut self, psn: i64, time: Timestamp) {
+        while let Some(at) = self.open.iter().position(|open| open.target <= psn) {
+            let recovered = self.open.remove(at);
+            self.close(&recovered, Some(time));
+        }
+    }
+
+    /// Ends every episode as it stands.
+    pub fn finish(&mut self) {
+        for open in std::mem::take(&mut self.open) {
+            self.close(&open, None);
+        }
+    }
+
+    /// The first [`LISTED`] episodes, in the order of their ends.
+    #[must_use]
+    pub fn listed(&self) -> &[Episode] {
+        &self.listed
+    }
+
+    /// Sums of one trigger.
+    #[must_use]
+    pub const fn totals(&self, trigger: Trigger) -> EpisodeTotals {
+        self.totals[trigger as usize]
+    }
+
+    /// Episodes of all triggers.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.totals.iter().map(|totals| totals.count).sum()
+    }
+
+    fn close(&mut self, open: &OpenEpisode, acknowledged: Option<Timestamp>) {
+        let end = acknowledged.unwrap_or(open.resend);
+        let episode =
+            Episode { recovery_ns: end.nanos_since(open.episode.start), ..open.episode };
+        let totals = &mut self.totals[episode.trigger as usize];
+        if totals.count == 0 {
+            totals.first_start = episode.start;
+        }
+        totals.count += 1;
+        totals.recovery_ns += episode.recovery_ns;
+        totals.resent_packets += episode.resent_packets;
+        if self.listed.len() < LISTED {
+            self.listed.push(episode);
+        }
+    }
+}

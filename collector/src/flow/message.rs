@@ -1,0 +1,192 @@
+//! Messages of one flow: RDMA operations put together from FIRST .. LAST or ONLY.
+
+use crate::decode::roce::packet::RocePacket;
+use crate::model::opcode::{Operation, Traits};
+use crate::model::time::Timestamp;
+
+/// The kind of an RDMA operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MessageKind {
+    /// SEND, with or without immediate data or invalidation.
+    Send,
+    /// RDMA WRITE, also FLUSH's companion ATOMIC WRITE.
+    Write,
+    /// RDMA WRITE with immediate data: the receiver is told.
+    WriteWithImmediate,
+    /// RDMA READ.
+    Read,
+    /// COMPARE_SWAP or FETCH_ADD.
+    Atomic,
+}
+
+/// A message whose last packet was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// What it did.
+    pub kind: MessageKind,
+    /// Unwrapped PSN of its first packet; of its last one when the first was not seen.
+    pub first_psn: i64,
+    /// When its first packet passed; `None` when that was not seen.
+    pub first_time: Option<Timestamp>,
+    /// When its last packet passed for the first time.
+    pub last_time: Timestamp,
+    /// Bytes; `None` when the first packet was not seen.
+    pub bytes: Option<u64>,
+    /// Remote virtual address, from RETH or AtomicETH.
+    pub virtual_address: Option<u64>,
+    /// R_Key, from RETH or AtomicETH.
+    pub remote_key: Option<u32>,
+    /// Immediate data.
+    pub immediate: Option<u32>,
+}
+
+/// Messages completed, by kind (REPORT `flows[].messages`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MessageCounts([u64; 5]);
+
+impl MessageCounts {
+    /// Messages of one kind.
+    #[must_use]
+    pub const fn of(&self, kind: MessageKind) -> u64 {
+        self.0[kind as usize]
+    }
+
+    /// Messages of all kinds.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+/// The first packet of a message that has not ended yet.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    psn: i64,
+    time: Timestamp,
+    /// Payload of the first packet: the path MTU, since more follow.
+    payload_len: u32,
+    virtual_address: Option<u64>,
+    remote_key: Option<u32>,
+    dma_len: Option<u32>,
+}
+
+/// Puts one flow's messages together.
+#[derive(Clone, Debug, Default)]
+pub struct Messages {
+    counts: MessageCounts,
+    /// The two latest starts: reordering can let a FIRST overtake the LAST before it.
+    starts: [Option<Start>; 2],
+    /// Payload of packets that are not the last of their message, in bytes.
+    path_mtu: Option<u32>,
+}
+
+impl Messages {
+    /// Takes a request packet whose PSN (unwrapped: `psn`) is seen for the first time. Returns the
+    /// message that it completes.
+    #[inline]
+    pub fn observe(
+        &mut self,
+        roce: &RocePacket<'_>,
+        psn: i64,
+        time: Timestamp,
+    ) -> Option<Message> {
+        let traits = roce.bth.opcode.traits();
+        if !traits.has_any(Traits::STARTS.with(Traits::ENDS)) {
+            return None;
+        }
+        if !traits.has(Traits::ENDS) {
+            self.path_mtu = Some(roce.payload_len);
+            self.starts = [Some(start_of(roce, psn, time)), self.starts[0]];
+            return None;
+        }
+        let kind = kind_of(roce.bth.opcode.operation()?)?;
+        self.counts.0[kind as usize] += 1;
+        let start = if traits.has(Traits::STARTS) {
+            Some(start_of(roce, psn, time))
+        } else {
+            self.take_start(psn)
+        };
+        Some(Message {
+            kind,
+            first_psn: start.map_or(psn, |start| start.psn),
+            first_time: start.map(|start| start.time),
+            last_time: time,
+            bytes: start.map(|start| bytes_of(&start, psn, roce)),
+            virtual_address: start.and_then(|start| start.virtual_address),
+            remote_key: start.and_then(|start| start.remote_key),
+            immediate: roce.immediate.map(|immediate| immediate.0),
+        })
+    }
+
+    /// Messages completed so far.
+    #[must_use]
+    pub const fn counts(&self) -> &MessageCounts {
+        &self.counts
+    }
+
+    /// Payload bytes of a full packet; `None` until a message of several packets was seen.
+    #[must_use]
+    pub const fn path_mtu(&self) -> Option<u32> {
+        self.path_mtu
+    }
+
+    /// A full READ response packet carried `payload_len` bytes.
+    pub fn learn_path_mtu(&mut self, payload_len: u32) {
+        self.path_mtu = Some(payload_len);
+    }
+
+    /// The latest start at or before `psn`.
+    fn take_start(&mut self, psn: i64) -> Option<Start> {
+        let fits = |start: &Option<Start>| start.is_some_and(|start| start.psn < psn);
+        self.starts.iter_mut().find(|start| fits(start)).and_then(Option::take)
+    }
+}
+
+fn start_of(roce: &RocePacket<'_>, psn: i64, time: Timestamp) -> Start {
+    Start {
+        psn,
+        time,
+        payload_len: roce.payload_len,
+        virtual_address: roce
+            .reth
+            .map(|reth| reth.virtual_address)
+            .or(roce.atomic.map(|atomic| atomic.virtual_address)),
+        remote_key: roce
+            .reth
+            .map(|reth| reth.remote_key)
+            .or(roce.atomic.map(|atomic| atomic.remote_key)),
+        dma_len: roce.reth.map(|reth| reth.dma_len),
+    }
+}
+
+/// Bytes of the message from `start` to its last packet `last`: what RETH announces, else (SEND)
+/// every packet but the last carries as much as the first.
+fn bytes_of(start: &Start, last_psn: i64, last: &RocePacket<'_>) -> u64 {
+    if let Some(dma_len) = start.dma_len {
+        return u64::from(dma_len);
+    }
+    if last.atomic.is_some() {
+        return 8;
+    }
+    let packets_before = (last_psn - start.psn) as u64;
+    packets_before * u64::from(start.payload_len) + u64::from(last.payload_len)
+}
+
+fn kind_of(operation: Operation) -> Option<MessageKind> {
+    use Operation as O;
+    Some(match operation {
+        O::SendLast
+        | O::SendLastWithImmediate
+        | O::SendLastWithInvalidate
+        | O::SendOnly
+        | O::SendOnlyWithImmediate
+        | O::SendOnlyWithInvalidate => MessageKind::Send,
+        O::RdmaWriteLast | O::RdmaWriteOnly | O::AtomicWrite => MessageKind::Write,
+        O::RdmaWriteLastWithImmediate | O::RdmaWriteOnlyWithImmediate => {
+            MessageKind::WriteWithImmediate
+        }
+        O::RdmaReadRequest => MessageKind::Read,
+        O::CompareSwap | O::FetchAdd => MessageKind::Atomic,
+        _ => return None,
+    })
+}

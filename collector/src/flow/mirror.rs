@@ -1,0 +1,96 @@
+//! Mirror sessions: frames that a switch's ERSPAN session lost on the way, from its sequence.
+
+use std::collections::BTreeMap;
+
+use crate::model::tap::TapId;
+
+/// Sessions told apart; frames of further ones are not checked, and counted.
+const CAPACITY: usize = 1024;
+
+/// A jump this large is a new start of the session, not a loss.
+const RESTART: u32 = 1 << 20;
+
+/// Which session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionKey {
+    /// The observation point.
+    pub tap: TapId,
+    /// The ERSPAN session number, 10 bits.
+    pub session: u16,
+}
+
+/// What is known of one session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Session {
+    /// Frames seen.
+    pub frames: u64,
+    /// Sequence numbers that never came.
+    pub lost_frames: u64,
+    /// Frames that the switch cut.
+    pub truncated_frames: u64,
+    next: Option<u32>,
+}
+
+/// The sessions of all taps.
+#[derive(Debug, Default)]
+pub struct MirrorSessions {
+    sessions: BTreeMap<SessionKey, Session>,
+    unchecked: u64,
+}
+
+impl MirrorSessions {
+    /// Takes the ERSPAN header of a frame.
+    pub fn observe(&mut self, key: SessionKey, sequence: Option<u32>, truncated: bool) {
+        if self.sessions.len() >= CAPACITY && !self.sessions.contains_key(&key) {
+            self.unchecked += 1;
+            return;
+        }
+        let session = self.sessions.entry(key).or_default();
+        session.frames += 1;
+        session.truncated_frames += u64::from(truncated);
+        let Some(sequence) = sequence else { return };
+        let skipped = session.next.map_or(0, |next| sequence.wrapping_sub(next));
+        if skipped < RESTART {
+            session.lost_frames += u64::from(skipped);
+            session.next = Some(sequence.wrapping_add(1));
+        } else if skipped > RESTART.wrapping_neg() {
+            // A late frame: it was counted as lost when its number was skipped.
+            session.lost_frames = session.lost_frames.saturating_sub(1);
+        } else {
+            session.next = Some(sequence.wrapping_add(1));
+        }
+    }
+
+    /// The sessions in the order of their keys.
+    pub fn iter(&self) -> impl Iterator<Item = (&SessionKey, &Session)> {
+        self.sessions.iter()
+    }
+
+    /// Frames of sessions that found no room.
+    #[must_use]
+    pub const fn unchecked(&self) -> u64 {
+        self.unchecked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lost(sequence: &[u32]) -> u64 {
+        let key = SessionKey { tap: TapId(0), session: 1 };
+        let mut sessions = MirrorSessions::default();
+        for number in sequence {
+            sessions.observe(key, Some(*number), false);
+        }
+        sessions.iter().next().unwrap().1.lost_frames
+    }
+
+    #[test]
+    fn gaps_are_lost_frames_and_late_frames_are_not() {
+        assert_eq!(lost(&[5, 6, 9, 10]), 2);
+        assert_eq!(lost(&[5, 7, 6, 8]), 0);
+        assert_eq!(lost(&[u32::MAX, 1]), 1);
+        assert_eq!(lost(&[5_000_000, 3, 4]), 0, "a session that starts again lost nothing");
+    }
+}

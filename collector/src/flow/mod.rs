@@ -1,0 +1,28 @@
+//! State per tap, per flow, per port: what a sequence of packets says that one packet does not.
+//!
+//! [`tracker::FlowTracker`] is the entry. Every table has a capacity and a counter of what it gave
+//! up. Time is the packets' own.
+
+pub mod key;
+pub mod tally;
+pub mod histogram;
+pub mod recent;
+pub mod opcodes;
+pub mod sequence;
+pub mod round_trip;
+pub mod episode;
+pub mod message;
+pub mod answer;
+pub mod response;
+pub mod rate;
+pub mod state;
+pub mod table;
+pub mod pairing;
+pub mod connection;
+pub mod duplicate;
+pub mod burst;
+pub mod port;
+pub mod pause;
+pub mod mirror;
+pub mod tap;
+pub mod tracker;

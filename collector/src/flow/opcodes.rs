@@ -1,0 +1,52 @@
+//! How often each opcode was seen on a flow.
+
+use crate::model::opcode::Opcode;
+
+/// Counts by opcode. A flow has one transport, so the 32 operations of that one have a place of
+/// their own; what else shows up is kept in a list.
+#[derive(Clone, Debug)]
+pub struct OpcodeCounts {
+    /// The top three bits that `own` is for.
+    transport: u8,
+    own: [u64; 32],
+    others: Vec<(Opcode, u64)>,
+}
+
+impl OpcodeCounts {
+    /// Counts for a flow whose first packet has `first`. A CNP is for a reliable connection.
+    #[must_use]
+    pub const fn new(first: Opcode) -> Self {
+        let transport = if first.0 == Opcode::CNP.0 { 0 } else { first.0 >> 5 };
+        Self { transport, own: [0; 32], others: Vec::new() }
+    }
+
+    /// Counts a packet.
+    #[inline]
+    pub fn add(&mut self, opcode: Opcode) {
+        if opcode.0 >> 5 == self.transport {
+            self.own[usize::from(opcode.0 & 0x1f)] += 1;
+        } else {
+            self.add_other(opcode);
+        }
+    }
+
+    /// The opcodes seen with their counts, ascending.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<(Opcode, u64)> {
+        let own = (0u8..32)
+            .zip(self.own)
+            .filter(|(_, count)| *count > 0)
+            .map(|(operation, count)| (Opcode(self.transport << 5 | operation), count));
+        let mut all: Vec<_> = own.chain(self.others.iter().copied()).collect();
+        all.sort_unstable_by_key(|(opcode, _)| *opcode);
+        all
+    }
+
+    #[cold]
+    fn add_other(&mut self, opcode: Opcode) {
+        match self.others.iter_mut().find(|(known, _)| *known == opcode) {
+            Some((_, count)) => *count += 1,
+            None => self.others.push((opcode, 1)),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Which two flows are each other's reverse, from traffic alone.
+//!
+//! Only the destination QPN is on the wire. Two flows between the same hosts belong together when
+//! they use the same UDP source port and no other flow of these hosts does, or when one carries
+//! ACKs with the PSNs for which the other asks.
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+
+use super::key::FlowKey;
+use crate::model::address::HostAddress;
+use crate::model::psn::Psn;
+use crate::model::tap::TapId;
+use crate::model::time::Timestamp;
+
+/// Asked-for PSNs remembered at a time, a power of two; a newer one takes an older one's place.
+const ASKED_CAPACITY: usize = 16_384;
+
+/// Two flows that ask for the same PSN within this time cannot be told apart by it.
+const AMBIGUITY_NS: u64 = 10_000_000;
+
+/// ACKs that must name the same flow, one after the other, before a pair is made.
+const VOTES: u8 = 2;
+
+/// Flows of two hosts in one direction with one UDP source port.
+#[derive(Clone, Copy, Debug)]
+struct PortUse {
+    /// The first of them.
+    flow: u32,
+    flows: u32,
+}
+
+type PortKey = (TapId, HostAddress, HostAddress, u16);
+
+/// A request packet that asked for an ACK, on a flow whose reverse is not known.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    digest: u64,
+    time: Timestamp,
+    flow: u32,
+    is_ambiguous: bool,
+}
+
+/// How far a flow of ACKs has been matched.
+#[derive(Clone, Copy, Debug, Default)]
+struct Vote {
+    candidate: u32,
+    votes: u8,
+}
+
+/// What a new user of a UDP source port means for pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortVerdict {
+    /// It is the only one in its direction, and this is the only one in the other.
+    Unique(u32),
+    /// It shares the port with this flow: neither can be paired by it.
+    SharedWith(u32),
+    /// The other direction has none or several.
+    Nothing,
+}
+
+/// Evidence for pairs that is not conclusive yet.
+pub struct Pairing {
+    by_port: HashMap<PortKey, PortUse, RandomState>,
+    asked: Box<[Option<Asked>]>,
+    votes: HashMap<u32, Vote, RandomState>,
+    hasher: RandomState,
+}
+
+impl Default for Pairing {
+    fn default() -> Self {
+        Self {
+            by_port: HashMap::default(),
+            asked: vec![None; ASKED_CAPACITY].into_boxed_slice(),
+            votes: HashMap::default(),
+            hasher: RandomState::default(),
+        }
+    }
+}
+
+impl Pairing {
+    /// A new flow uses `udp_source_port`.
+    pub fn add_port(&mut self, key: &FlowKey, udp_source_port: u16, flow: u32) -> PortVerdict {
+        let own = (key.tap, key.source, key.destination, udp_source_port);
+        let uses = self.by_port.entry(own).or_insert(PortUse { flow, flows: 0 });
+        uses.flows += 1;
+        if uses.flows > 1 {
+            return PortVerdict::SharedWith(uses.flow);
+        }
+        uses.flow = flow;
+        self.other_direction(key, udp_source_port)
+    }
+
+    /// A flow that used `udp_source_port` was evicted.
+    pub fn remove_port(&mut self, key: &FlowKey, udp_source_port: u16, flow: u32) {
+        let own = (key.tap, key.source, key.destination, udp_source_port);
+        if let Some(uses) = self.by_port.get_mut(&own) {
+            uses.flows = uses.flows.saturating_sub(1);
+            if uses.flows == 0 {
+                self.by_port.remove(&own);
+            }
+        }
+        self.votes.remove(&flow);
+    }
+
+    /// The flow's place was taken over by its next epoch.
+    pub fn replace(
+        &mut self,
+        key: &FlowKey,
+        udp_source_port: u16,
+        old: u32,
+        new: u32,
+    ) -> PortVerdict {
+        self.votes.remove(&old);
+        let own = (key.tap, key.source, key.destination, udp_source_port);
+        match self.by_port.get_mut(&own) {
+            Some(uses) if uses.flow == old && uses.flows == 1 => {
+                uses.flow = new;
+                self.other_direction(key, udp_source_port)
+            }
+            Some(_) => PortVerdict::Nothing,
+            None => self.add_port(key, udp_source_port, new),
+        }
+    }
+
+    /// An unpaired flow asked for an ACK of `psn`.
+    pub fn asked(&mut self, key: &FlowKey, psn: Psn, flow: u32, time: Timestamp) {
+        let digest = self.digest(key.tap, key.source, key.destination, psn);
+        let slot = &mut self.asked[digest as usize % ASKED_CAPACITY];
+        let is_ambiguous = slot.is_some_and(|other| {
+            other.digest == digest
+                && other.flow != flow
+                && time.nanos_since(other.time) < AMBIGUITY_NS
+        });
+        *slot = Some(Asked { digest, time, flow, is_ambiguous });
+    }
+
+    /// An unpaired flow carries an ACK of `psn`. Returns the flow that it acknowledges once enough
+    /// ACKs agree.
+    pub fn vote(&mut self, key: &FlowKey, psn: Psn, flow: u32) -> Option<u32> {
+        let digest = self.digest(key.tap, key.destination, key.source, psn);
+        let asked = self.asked[digest as usize % ASKED_CAPACITY]
+            .filter(|asked| asked.digest == digest && !asked.is_ambiguous)?;
+        let vote = self.votes.entry(flow).or_default();
+        if vote.candidate != asked.flow || vote.votes == 0 {
+            *vote = Vote { candidate: asked.flow, votes: 0 };
+        }
+        vote.votes += 1;
+        (vote.votes >= VOTES).then_some(asked.flow)
+    }
+
+    /// The flow is paired: its votes are no longer needed.
+    pub fn settle(&mut self, flow: u32) {
+        self.votes.remove(&flow);
+    }
+
+    /// The only flow of the other direction that uses the port, if there is just one.
+    fn other_direction(&self, key: &FlowKey, udp_source_port: u16) -> PortVerdict {
+        let other = (key.tap, key.destination, key.source, udp_source_port);
+        match self.by_port.get(&other) {
+            Some(PortUse { flow, flows: 1 }) => PortVerdict::Unique(*flow),
+            _ => PortVerdict::Nothing,
+        }
+    }
+
+    fn digest(&self, tap: TapId, from: HostAddress, to: HostAddress, psn: Psn) -> u64 {
+        self.hasher.hash_one((tap, from, to, psn))
+    }
+}

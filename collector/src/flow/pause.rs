@@ -1,0 +1,263 @@
+//! Pause as seen in frames: per station and priority, how long it asked the other end to stop.
+//!
+//! MAC control frames end at the next port and reach few captures; NIC and switch counters tell of
+//! pause where frames are not visible.
+
+use std::collections::BTreeMap;
+
+use crate::decode::pause::Pause;
+use crate::model::address::MacAddress;
+use crate::model::tap::TapId;
+use crate::model::time::Timestamp;
+
+/// Stations and priorities told apart; further ones are counted as refused.
+const CAPACITY: usize = 4096;
+
+/// A pause quantum in bit times (IEEE 802.3 annex 31B).
+const QUANTUM_BITS: u64 = 512;
+
+/// Width of the window in which a storm is looked for, and of the buckets it slides by.
+const STORM_WINDOW_NS: u64 = 100_000_000;
+const STORM_BUCKET_NS: u64 = 1_000_000;
+const STORM_BUCKETS: usize = (STORM_WINDOW_NS / STORM_BUCKET_NS) as usize;
+
+/// Who asks to stop what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PauseKey {
+    /// The observation point.
+    pub tap: TapId,
+    /// Source address of the frames: the station that cannot take more.
+    pub station: MacAddress,
+    /// The priority; `None` for 802.3x pause of the whole link.
+    pub priority: Option<u8>,
+}
+
+/// What one station asked for.
+#[derive(Clone, Debug)]
+pub struct PauseState {
+    /// Frames that ask to stop.
+    pub pause_frames: u64,
+    /// Frames that let go on (zero quanta).
+    pub resume_frames: u64,
+    /// The union of all pauses; `None` when the line rate is unknown.
+    pub paused_ns: Option<u64>,
+    /// The longest pause without interruption; `None` when the line rate is unknown.
+    pub longest_ns: Option<u64>,
+    /// Times at which at least 95 % of 100 ms were paused.
+    pub storms: u64,
+    current: Option<(Timestamp, Timestamp)>,
+    window: StormWindow,
+}
+
+/// Paused time of the last 100 ms, by the millisecond.
+#[derive(Clone, Debug)]
+struct StormWindow {
+    paused_ns: [u32; STORM_BUCKETS],
+    sum_ns: u64,
+    newest: u64,
+    in_storm: bool,
+}
+
+/// Pause state of all taps.
+#[derive(Debug, Default)]
+pub struct PauseTable {
+    states: BTreeMap<PauseKey, PauseState>,
+    refused: u64,
+}
+
+impl PauseTable {
+    /// Takes a pause frame of `station`. Times need the line rate of the tap.
+    pub fn observe(
+        &mut self,
+        tap: TapId,
+        station: MacAddress,
+        pause: &Pause,
+        time: Timestamp,
+        line_rate_bps: Option<u64>,
+    ) {
+        match pause {
+            Pause::Link { quanta } => {
+                let key = PauseKey { tap, station, priority: None };
+                self.request(key, *quanta, time, line_rate_bps);
+            }
+            Pause::Pfc { enabled, quanta } => {
+                for (priority, quanta) in (0u8..8).zip(quanta) {
+                    if enabled & (1 << priority) != 0 {
+                        let key = PauseKey { tap, station, priority: Some(priority) };
+                        self.request(key, *quanta, time, line_rate_bps);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The states by tap, station and priority, with open pauses ended at their time.
+    pub fn finish(&mut self) -> impl Iterator<Item = (&PauseKey, &PauseState)> {
+        for state in self.states.values_mut() {
+            state.end_current();
+        }
+        self.states.iter()
+    }
+
+    /// Requests that found no room.
+    #[must_use]
+    pub const fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    fn request(&mut self, key: PauseKey, quanta: u16, time: Timestamp, rate: Option<u64>) {
+        if self.states.len() >= CAPACITY && !self.states.contains_key(&key) {
+            self.refused += 1;
+            return;
+        }
+        let state = self.states.entry(key).or_insert_with(|| PauseState::new(rate));
+        if quanta == 0 {
+            state.resume_frames += 1;
+        } else {
+            state.pause_frames += 1;
+        }
+        if let Some(rate) = rate.filter(|rate| *rate > 0) {
+            let bits = u128::from(quanta) * u128::from(QUANTUM_BITS);
+            let duration = bits * 1_000_000_000 / u128::from(rate);
+            state.pause(time, duration as u64);
+        }
+    }
+}
+
+impl PauseState {
+    fn new(line_rate_bps: Option<u64>) -> Self {
+        let known = line_rate_bps.map(|_| 0);
+        Self {
+            pause_frames: 0,
+            resume_frames: 0,
+            paused_ns: known,
+            longest_ns: known,
+            storms: 0,
+            current: None,
+            window: StormWindow {
+                paused_ns: [0; STORM_BUCKETS],
+                sum_ns: 0,
+                newest: 0,
+                in_storm: false,
+            },
+        }
+    }
+
+    /// From `time` on, silence for `duration_ns`; replaces what is left of an earlier pause.
+    fn pause(&mut self, time: Timestamp, duration_ns: u64) {
+        let end = time.plus_nanos(duration_ns);
+        match &mut self.current {
+            Some((_, until)) if time <= *until => *until = end,
+            _ => {
+                self.end_current();
+                self.current = Some((time, end));
+            }
+        }
+        if duration_ns == 0 {
+            self.end_current();
+        }
+    }
+
+    fn end_current(&mut self) {
+        let Some((start, end)) = self.current.take() else { return };
+        let length = end.nanos_since(start);
+        self.paused_ns = self.paused_ns.map(|sum| sum + length);
+        self.longest_ns = self.longest_ns.map(|longest| longest.max(length));
+        self.storms += self.window.add(start.as_nanos(), end.as_nanos());
+    }
+}
+
+impl StormWindow {
+    /// Adds the pause [start, end); returns how many storms began in it.
+    fn add(&mut self, start: u64, end: u64) -> u64 {
+        let mut storms = 0;
+        let mut at = start;
+        // A pause longer than the window is a storm; its middle tells nothing more.
+        if end - start > 2 * STORM_WINDOW_NS {
+            at = end - 2 * STORM_WINDOW_NS;
+        }
+        while at < end {
+            let bucket = at / STORM_BUCKET_NS;
+            let until = end.min((bucket + 1) * STORM_BUCKET_NS);
+            self.slide_to(bucket);
+            let slot = &mut self.paused_ns[bucket as usize % STORM_BUCKETS];
+            *slot += (until - at) as u32;
+            self.sum_ns += until - at;
+            if self.sum_ns * 100 >= STORM_WINDOW_NS * 95 && !self.in_storm {
+                self.in_storm = true;
+                storms += 1;
+            }
+            at = until;
+        }
+        storms
+    }
+
+    /// Forgets what is older than the window that ends with `bucket`.
+    fn slide_to(&mut self, bucket: u64) {
+        let gone = bucket.saturating_sub(self.newest).min(STORM_BUCKETS as u64);
+        for back in 0..gone {
+            let slot = &mut self.paused_ns[(bucket - back) as usize % STORM_BUCKETS];
+            self.sum_ns -= u64::from(*slot);
+            *slot = 0;
+        }
+        self.newest = self.newest.max(bucket);
+        if self.sum_ns * 100 < STORM_WINDOW_NS * 95 - STORM_BUCKET_NS * 100 {
+            self.in_storm = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATION: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
+    const RATE: u64 = 100_000_000_000;
+    /// A full pause at 100 Gb/s: 65535 quanta of 512 bits.
+    const FULL_NS: u64 = 335_539;
+
+    fn run(frames: impl IntoIterator<Item = (u64, u16)>) -> PauseState {
+        let mut table = PauseTable::default();
+        for (time, quanta) in frames {
+            let pause = Pause::Pfc { enabled: 0b1000, quanta: [0, 0, 0, quanta, 0, 0, 0, 0] };
+            table.observe(TapId(0), STATION, &pause, Timestamp::from_nanos(time), Some(RATE));
+        }
+        let states: Vec<_> = table.finish().map(|(key, state)| (*key, state.clone())).collect();
+        assert_eq!(states.len(), 1);
+        assert_eq!(states[0].0.priority, Some(3));
+        states[0].1.clone()
+    }
+
+    #[test]
+    fn overlapping_pauses_count_once() {
+        let state = run([(0, 0xffff), (100_000, 0xffff)]);
+        assert_eq!(state.paused_ns, Some(100_000 + FULL_NS));
+        assert_eq!(state.pause_frames, 2);
+    }
+
+    #[test]
+    fn zero_quanta_cut_the_pause() {
+        let state = run([(0, 0xffff), (5_000, 0), (1_000_000, 0xffff)]);
+        assert_eq!(state.paused_ns, Some(5_000 + FULL_NS));
+        assert_eq!(state.longest_ns, Some(FULL_NS));
+        assert_eq!(state.resume_frames, 1);
+    }
+
+    #[test]
+    fn a_storm_is_counted_once_and_again_after_a_rest() {
+        let refresh = |from: u64| (0..400).map(move |k| (from + k * 300_000, 0xffff));
+        assert_eq!(run(refresh(0)).storms, 1);
+        assert_eq!(run(refresh(0).chain(refresh(1_000_000_000))).storms, 2);
+        // Half of the time paused is no storm.
+        assert_eq!(run((0..400).map(|k| (k * 2 * FULL_NS, 0xffff))).storms, 0);
+    }
+
+    #[test]
+    fn without_a_line_rate_times_are_unknown() {
+        let mut table = PauseTable::default();
+        let pause = Pause::Link { quanta: 7 };
+        table.observe(TapId(0), STATION, &pause, Timestamp::EPOCH, None);
+        let (key, state) = table.finish().next().unwrap();
+        assert_eq!((key.priority, state.paused_ns, state.pause_frames), (None, None, 1));
+    }
+}

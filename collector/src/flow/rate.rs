@@ -1,0 +1,93 @@
+//! A sender's rate before and after a CNP: does it slow down when told to?
+
+use crate::model::time::Timestamp;
+
+/// Width of the window on both sides of a CNP.
+pub const WINDOW_NS: u64 = 1_000_000;
+
+/// Sent bytes of one flow in a sliding window, and how they change at CNPs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RateMeter {
+    bucket_start: u64,
+    bucket_bytes: u64,
+    previous_bytes: u64,
+    total_bytes: u64,
+    pending: Option<PendingReaction>,
+    reactions: Reactions,
+}
+
+/// What was measured around CNPs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reactions {
+    /// CNPs with traffic measured on both sides; CNPs closer than the window count once.
+    pub samples: u64,
+    /// Of these, how many left the rate lower.
+    pub slowed: u64,
+    /// Sum of the bytes in the window before.
+    pub bytes_before: u64,
+    /// Sum of the bytes in the window after.
+    pub bytes_after: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PendingReaction {
+    time: Timestamp,
+    bytes_before: u64,
+    total_at_cnp: u64,
+}
+
+impl RateMeter {
+    /// The flow sent `bytes` (with FCS, preamble and gap) at `time`.
+    #[inline]
+    pub fn sent(&mut self, time: Timestamp, bytes: u64) {
+        if let Some(pending) = self.pending
+            && time.nanos_since(pending.time) >= WINDOW_NS
+        {
+            self.settle(&pending);
+        }
+        let elapsed = time.as_nanos().wrapping_sub(self.bucket_start);
+        if elapsed >= WINDOW_NS {
+            self.previous_bytes = if elapsed < 2 * WINDOW_NS { self.bucket_bytes } else { 0 };
+            self.bucket_start = time.as_nanos() - elapsed % WINDOW_NS;
+            self.bucket_bytes = 0;
+        }
+        self.bucket_bytes += bytes;
+        self.total_bytes += bytes;
+    }
+
+    /// A CNP for this flow's sender passed at `time`.
+    pub fn notified(&mut self, time: Timestamp) {
+        if self.pending.is_some() {
+            return;
+        }
+        let elapsed = time.as_nanos().saturating_sub(self.bucket_start);
+        let bytes_before = if elapsed < WINDOW_NS {
+            // The part of the earlier bucket that the window still covers.
+            let earlier = u128::from(self.previous_bytes) * u128::from(WINDOW_NS - elapsed)
+                / u128::from(WINDOW_NS);
+            self.bucket_bytes + earlier as u64
+        } else {
+            0
+        };
+        self.pending =
+            Some(PendingReaction { time, bytes_before, total_at_cnp: self.total_bytes });
+    }
+
+    /// What was measured so far.
+    #[must_use]
+    pub const fn reactions(&self) -> &Reactions {
+        &self.reactions
+    }
+
+    fn settle(&mut self, pending: &PendingReaction) {
+        let bytes_after = self.total_bytes - pending.total_at_cnp;
+        self.pending = None;
+        if pending.bytes_before == 0 {
+            return;
+        }
+        self.reactions.samples += 1;
+        self.reactions.slowed += u64::from(bytes_after < pending.bytes_before);
+        self.reactions.bytes_before += pending.bytes_before;
+        self.reactions.bytes_after += bytes_after;
+    }
+}

@@ -1,0 +1,76 @@
+//! When packets left and when they were acknowledged: ACK round trips of one flow.
+
+use std::collections::VecDeque;
+
+use super::histogram::DurationHistogram;
+use crate::model::time::Timestamp;
+
+/// Sendings remembered until their ACK comes. When full, new ones are not measured, so that the
+/// oldest unacknowledged one, where a resend would begin, stays known.
+const CAPACITY: usize = 64;
+
+/// A packet that was sent for the first time and is not acknowledged yet.
+#[derive(Clone, Copy, Debug)]
+struct Sending {
+    /// Unwrapped PSN.
+    psn: i64,
+    time: Timestamp,
+    /// The sender asked for an ACK and did not send it again since.
+    measures: bool,
+}
+
+/// Round trips of one flow: from a packet that asks for an ACK to the first ACK that covers it;
+/// never of retransmitted packets.
+#[derive(Clone, Debug, Default)]
+pub struct RoundTrips {
+    outstanding: VecDeque<Sending>,
+    durations: DurationHistogram,
+    unmeasured: u64,
+}
+
+impl RoundTrips {
+    /// A packet was sent for the first time that starts a message or asks for an ACK.
+    pub fn sent(&mut self, psn: i64, time: Timestamp, ack_request: bool) {
+        if self.outstanding.len() < CAPACITY {
+            self.outstanding.push_back(Sending { psn, time, measures: ack_request });
+        } else if ack_request {
+            self.unmeasured += 1;
+        }
+    }
+
+    /// Everything up to `psn` was acknowledged: by an ACK, which is measured, or by what implies one
+    /// (a NAK of what follows, a READ response).
+    pub fn acknowledged(&mut self, psn: i64, time: Timestamp, is_ack: bool) {
+        while let Some(sending) = self.outstanding.front().filter(|sending| sending.psn <= psn) {
+            if sending.measures && is_ack {
+                self.durations.record(time.nanos_since(sending.time));
+            }
+            self.outstanding.pop_front();
+        }
+    }
+
+    /// The sender went back to `psn`: round trips from there on would be of copies.
+    pub fn resent_from(&mut self, psn: i64) {
+        for sending in &mut self.outstanding {
+            sending.measures &= sending.psn < psn;
+        }
+    }
+
+    /// When `psn` was first sent: the time of the first remembered packet at or after it.
+    #[must_use]
+    pub fn first_sending(&self, psn: i64) -> Option<Timestamp> {
+        self.outstanding.iter().find(|sending| sending.psn >= psn).map(|sending| sending.time)
+    }
+
+    /// The durations measured.
+    #[must_use]
+    pub const fn durations(&self) -> &DurationHistogram {
+        &self.durations
+    }
+
+    /// Packets that asked for an ACK but were not measured, because too many were outstanding.
+    #[must_use]
+    pub const fn unmeasured(&self) -> u64 {
+        self.unmeasured
+    }
+}

@@ -1,0 +1,436 @@
+//! The request space of one flow: which PSNs were seen, which were skipped, and what a packet that
+//! comes behind the highest one is.
+//!
+//! A packet at or below `high` is, by the first rule that decides:
+//!
+//! 1. its PSN was seen before: retransmitted;
+//! 2. IPv4 identifications are proven to rise on the flow: older than the packet that carried
+//!    `high`: out of order (it was sent first and came late), newer: retransmitted;
+//! 3. it fills a hole: next to another packet behind `high`: retransmitted, alone: out of order
+//!    (inferred);
+//! 4. else ambiguous: sent before the capture began, or its hole was forgotten.
+//!
+//! A NAK decides nothing here: go-back-N receivers NAK reordering too.
+
+use crate::model::psn::Psn;
+use crate::model::time::Timestamp;
+
+/// Ranges of missing PSNs that a flow remembers; the oldest is given up first (`unresolved`).
+const HOLE_CAPACITY: usize = 256;
+
+/// Forward moves with a rising identification before identifications are taken as proof: 8 chance
+/// hits in half of the circle are 1 in 256, and one fall ends the trust for good.
+const IDENTIFICATION_PROOF: u16 = 8;
+
+/// A request packet as the request space sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestArrival {
+    /// Its PSN.
+    pub psn: Psn,
+    /// PSNs it consumes: 1, or one per response packet of a READ request.
+    pub span: u32,
+    /// PSNs it may consume at most, where the path MTU of a READ is not known yet.
+    pub span_limit: u32,
+    /// When the tap saw it.
+    pub time: Timestamp,
+    /// IPv4 identification, if it has one.
+    pub identification: Option<u16>,
+}
+
+/// What a request packet turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestObservation {
+    /// Its PSN was not seen before on this flow.
+    pub is_new: bool,
+    /// It, or the packet before it, was the start of a backward jump of the sender.
+    pub jump: Option<Jump>,
+    /// It continues the sender's resending.
+    pub is_resent: bool,
+}
+
+/// The sender went back to an earlier PSN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jump {
+    /// The PSN it went back to, unwrapped.
+    pub target: i64,
+    /// When the tap saw that packet again.
+    pub time: Timestamp,
+    /// When the tap noticed that this PSN was missing; `None` when it had been seen.
+    pub hole_opened: Option<Timestamp>,
+    /// When the sender's packet before this one passed.
+    pub previous_request: Timestamp,
+}
+
+/// Missing PSNs, consecutive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hole {
+    /// First missing PSN, unwrapped.
+    start: i64,
+    /// One past the last missing PSN, unwrapped.
+    end: i64,
+    opened: Timestamp,
+    /// The sender jumped back since: a hole that stays is not the capture's fault alone.
+    jumped_since: bool,
+}
+
+/// Sums of what request packets turned out to be (REPORT `flows[].psn`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SequenceCounts {
+    /// PSNs skipped at first sight.
+    pub gap_packets: u64,
+    /// First sightings that came after a later PSN although they were sent before it.
+    pub out_of_order_packets: u64,
+    /// Sent again.
+    pub retransmitted_packets: u64,
+    /// Behind `high` with nothing to tell why.
+    pub ambiguous_packets: u64,
+    /// Never seen here, yet acknowledged without a resend: the capture lost them.
+    pub uncaptured_packets: u64,
+    /// Never seen here, and the capture does not say what became of them.
+    pub unresolved_packets: u64,
+    /// Holes given up because there were too many.
+    pub holes_evicted: u64,
+}
+
+/// State of one flow's request space.
+#[derive(Clone, Debug)]
+pub struct RequestSpace {
+    started: bool,
+    first: Psn,
+    last: Psn,
+    /// The highest PSN seen, on the wire's circle and unwrapped (`first` is at 0).
+    high: Psn,
+    high_unwrapped: i64,
+    /// PSNs above `high` that a READ of unknown packet count may have taken.
+    read_allowance: u32,
+    /// Identification of the packet that first carried `high`, and the newest one seen at all.
+    high_identification: u16,
+    newest_identification: u16,
+    /// Forward moves in which the identification rose; `None` once it did not.
+    rises: Option<u16>,
+    /// PSN after the last packet that was behind `high`, while nothing else came between.
+    run_next: Option<i64>,
+    /// A hole was filled and the next packet has to say whether it stands alone.
+    undecided_fill: Option<Jump>,
+    last_request: Timestamp,
+    holes: Vec<Hole>,
+    counts: SequenceCounts,
+}
+
+impl Default for RequestSpace {
+    fn default() -> Self {
+        Self {
+            started: false,
+            first: Psn::default(),
+            last: Psn::default(),
+            high: Psn::default(),
+            high_unwrapped: 0,
+            read_allowance: 0,
+            high_identification: 0,
+            newest_identification: 0,
+            rises: Some(0),
+            run_next: None,
+            undecided_fill: None,
+            last_request: Timestamp::EPOCH,
+            holes: Vec::new(),
+            counts: SequenceCounts::default(),
+        }
+    }
+}
+
+impl RequestSpace {
+    /// Takes the next request packet of the flow.
+    #[inline]
+    pub fn observe(&mut self, arrival: &RequestArrival) -> RequestObservation {
+        let ahead = arrival.psn.distance_from(self.high);
+        let is_next = ahead == 1 && self.started && self.undecided_fill.is_none();
+        let observation = if is_next {
+            self.advance(1, arrival);
+            RequestObservation { is_new: true, jump: None, is_resent: false }
+        } else {
+            self.observe_out_of_line(ahead, arrival)
+        };
+        self.last = arrival.psn;
+        self.last_request = arrival.time;
+        observation
+    }
+
+    /// Takes a packet of a queue pair whose PSNs count packets to many receivers: nothing follows
+    /// from a number that is missing here.
+    pub fn observe_unordered(&mut self, psn: Psn) {
+        if !self.started {
+            self.started = true;
+            self.first = psn;
+        }
+        self.last = psn;
+        self.high = psn;
+    }
+
+    /// PSN of the first request packet; `None` when there was none.
+    #[must_use]
+    pub fn first(&self) -> Option<Psn> {
+        self.started.then_some(self.first)
+    }
+
+    /// PSN of the last request packet; `None` when there was none.
+    #[must_use]
+    pub fn last(&self) -> Option<Psn> {
+        self.started.then_some(self.last)
+    }
+
+    /// The highest PSN seen; `None` when there was no request.
+    #[must_use]
+    pub fn high(&self) -> Option<Psn> {
+        self.started.then_some(self.high)
+    }
+
+    /// When the last request packet passed.
+    #[must_use]
+    pub const fn last_request(&self) -> Timestamp {
+        self.last_request
+    }
+
+    /// The unwrapped number of `psn`, taken as the nearest to `high`: 0 is the first PSN seen.
+    #[must_use]
+    pub fn unwrap(&self, psn: Psn) -> i64 {
+        self.high_unwrapped + i64::from(psn.distance_from(self.high))
+    }
+
+    /// Whether the packet with the unwrapped PSN `psn` can have been sent by now.
+    #[must_use]
+    pub fn has_sent(&self, psn: i64) -> bool {
+        self.started && psn <= self.high_unwrapped + i64::from(self.read_allowance)
+    }
+
+    /// Takes a cumulative acknowledgement of everything up to `acknowledged` (unwrapped). Holes
+    /// below it that no resend explains were lost by the capture.
+    pub fn acknowledge(&mut self, acknowledged: i64) {
+        let counts = &mut self.counts;
+        self.holes.retain_mut(|hole| {
+            if hole.start > acknowledged {
+                return true;
+            }
+            let passed = (hole.end.min(acknowledged + 1) - hole.start) as u64;
+            if hole.jumped_since {
+                counts.unresolved_packets += passed;
+            } else {
+                counts.uncaptured_packets += passed;
+            }
+            hole.start += passed as i64;
+            hole.start < hole.end
+        });
+    }
+
+    /// A READ request's packet count became known after it was seen: `span` PSNs from `psn` on.
+    pub fn extend_read(&mut self, psn: Psn, span: u32) {
+        if psn == self.high && self.read_allowance > 0 {
+            let further = span.saturating_sub(1);
+            self.high = self.high.plus(further);
+            self.high_unwrapped += i64::from(further);
+            self.read_allowance = 0;
+        }
+    }
+
+    /// The sums so far, with everything that is still open decided as it stands.
+    #[must_use]
+    pub fn counts(&self) -> SequenceCounts {
+        let mut counts = self.counts;
+        counts.out_of_order_packets += u64::from(self.undecided_fill.is_some());
+        counts.unresolved_packets +=
+            self.holes.iter().map(|hole| (hole.end - hole.start) as u64).sum::<u64>();
+        counts
+    }
+
+    /// Whether IPv4 identifications are proven to rise with the sending order.
+    fn identifications_rise(&self) -> bool {
+        self.rises.is_some_and(|rises| rises >= IDENTIFICATION_PROOF)
+    }
+
+    /// Moves `high` forward by `ahead`.
+    #[inline]
+    fn advance(&mut self, ahead: u32, arrival: &RequestArrival) {
+        let further = arrival.span.saturating_sub(1);
+        self.high = arrival.psn.plus(further);
+        self.high_unwrapped += i64::from(ahead) + i64::from(further);
+        self.read_allowance = arrival.span_limit.saturating_sub(arrival.span);
+        self.run_next = None;
+        if let Some(rises) = self.rises {
+            let newer = arrival
+                .identification
+                .filter(|id| is_newer_identification(*id, self.high_identification));
+            match newer {
+                Some(id) => {
+                    self.rises = Some(rises.saturating_add(1));
+                    self.high_identification = id;
+                    self.newest_identification = id;
+                }
+                None => self.rises = None,
+            }
+        }
+    }
+
+    #[cold]
+    fn observe_out_of_line(&mut self, ahead: i32, arrival: &RequestArrival) -> RequestObservation {
+        if !self.started {
+            self.start(arrival);
+            return RequestObservation { is_new: true, jump: None, is_resent: false };
+        }
+        let psn = self.high_unwrapped + i64::from(ahead);
+        let decided = self.decide_fill(psn, ahead);
+        if ahead > 0 {
+            self.move_ahead(ahead as u32, arrival);
+            return RequestObservation { is_new: true, jump: decided, is_resent: false };
+        }
+        let behind = self.observe_behind(psn, arrival);
+        RequestObservation { jump: decided.or(behind.jump), ..behind }
+    }
+
+    fn start(&mut self, arrival: &RequestArrival) {
+        self.started = true;
+        self.first = arrival.psn;
+        self.high = arrival.psn.plus(arrival.span.saturating_sub(1));
+        self.high_unwrapped = i64::from(arrival.span.saturating_sub(1));
+        self.read_allowance = arrival.span_limit.saturating_sub(arrival.span);
+        match arrival.identification {
+            Some(id) => {
+                self.high_identification = id;
+                self.newest_identification = id;
+            }
+            None => self.rises = None,
+        }
+    }
+
+    /// A packet ahead of `high`: opens a hole if it skips numbers.
+    fn move_ahead(&mut self, ahead: u32, arrival: &RequestArrival) {
+        let skipped = ahead - 1;
+        if skipped > self.read_allowance {
+            self.counts.gap_packets += u64::from(skipped);
+            if self.holes.len() >= HOLE_CAPACITY {
+                let oldest = self.holes.remove(0);
+                self.counts.unresolved_packets += (oldest.end - oldest.start) as u64;
+                self.counts.holes_evicted += 1;
+            }
+            let start = self.high_unwrapped + 1;
+            self.holes.push(Hole {
+                start,
+                end: start + i64::from(skipped),
+                opened: arrival.time,
+                jumped_since: false,
+            });
+        }
+        self.advance(ahead, arrival);
+    }
+
+    /// A packet at or behind `high`.
+    fn observe_behind(&mut self, psn: i64, arrival: &RequestArrival) -> RequestObservation {
+        let filled = self.fill(psn);
+        let is_sent_now = self.is_sent_now(arrival.identification);
+        let continues_run = self.run_next == Some(psn);
+        let jump = Jump {
+            target: psn,
+            time: arrival.time,
+            hole_opened: filled,
+            previous_request: self.last_request,
+        };
+        let seen_before = filled.is_none() && psn >= 0;
+        let is_retransmitted = if seen_before {
+            Some(true)
+        } else if self.identifications_rise() {
+            let late = arrival
+                .identification
+                .is_some_and(|id| !is_newer_identification(id, self.high_identification));
+            Some(!late)
+        } else if filled.is_some() && self.run_next.is_some() {
+            Some(true)
+        } else {
+            None
+        };
+        self.run_next = Some(psn + 1);
+        match is_retransmitted {
+            Some(true) => {
+                self.counts.retransmitted_packets += 1;
+                // A copy that was itself overtaken says nothing new about the sender.
+                let starts = !continues_run && is_sent_now;
+                if starts {
+                    self.mark_jumped();
+                }
+                RequestObservation {
+                    is_new: filled.is_some(),
+                    jump: starts.then_some(jump),
+                    is_resent: true,
+                }
+            }
+            Some(false) => {
+                self.counts.out_of_order_packets += 1;
+                self.run_next = None;
+                RequestObservation { is_new: true, jump: None, is_resent: false }
+            }
+            None if filled.is_some() => {
+                self.undecided_fill = Some(jump);
+                RequestObservation { is_new: true, jump: None, is_resent: false }
+            }
+            None => {
+                self.counts.ambiguous_packets += 1;
+                RequestObservation { is_new: true, jump: None, is_resent: false }
+            }
+        }
+    }
+
+    /// Settles a fill that waited for its neighbour: another packet behind `high` makes it part of
+    /// a resend. Returns the jump that it then was.
+    fn decide_fill(&mut self, next: i64, ahead: i32) -> Option<Jump> {
+        let fill = self.undecided_fill.take()?;
+        if ahead <= 0 && next > fill.target {
+            self.counts.retransmitted_packets += 1;
+            self.mark_jumped();
+            Some(fill)
+        } else {
+            self.counts.out_of_order_packets += 1;
+            self.run_next = None;
+            None
+        }
+    }
+
+    /// Whether this packet was sent after every packet seen so far, as far as can be told.
+    fn is_sent_now(&mut self, identification: Option<u16>) -> bool {
+        match identification {
+            Some(id) if self.identifications_rise() => {
+                let newer = is_newer_identification(id, self.newest_identification);
+                if newer {
+                    self.newest_identification = id;
+                }
+                newer
+            }
+            _ => true,
+        }
+    }
+
+    fn mark_jumped(&mut self) {
+        for hole in &mut self.holes {
+            hole.jumped_since = true;
+        }
+    }
+
+    /// Takes `psn` out of the hole it lies in; returns when that hole was opened.
+    fn fill(&mut self, psn: i64) -> Option<Timestamp> {
+        let at = self.holes.partition_point(|hole| hole.end <= psn);
+        let hole = self.holes.get_mut(at).filter(|hole| hole.start <= psn)?;
+        let whole = *hole;
+        match (whole.start == psn, whole.end == psn + 1) {
+            (true, true) => drop(self.holes.remove(at)),
+            (true, false) => hole.start += 1,
+            (false, true) => hole.end -= 1,
+            (false, false) => {
+                hole.end = psn;
+                self.holes.insert(at + 1, Hole { start: psn + 1, ..whole });
+            }
+        }
+        Some(whole.opened)
+    }
+}
+
+/// Whether identification `id` was given out after `reference`, on the 16-bit circle.
+const fn is_newer_identification(id: u16, reference: u16) -> bool {
+    let ahead = id.wrapping_sub(reference);
+    ahead != 0 && ahead < 0x8000
+}

@@ -1,0 +1,261 @@
+//! One flow: everything that is known of one direction towards one queue pair in one epoch.
+
+use super::answer::Answers;
+use super::burst::BucketMarks;
+use super::episode::{Episodes, WayBack};
+use super::key::FlowKey;
+use super::message::Messages;
+use super::opcodes::OpcodeCounts;
+use super::port::PortIndex;
+use super::rate::RateMeter;
+use super::response::ResponseCounts;
+use super::round_trip::RoundTrips;
+use super::sequence::RequestSpace;
+use super::tally::Tally;
+use crate::model::direction::Direction;
+use crate::model::ecn::{Dscp, Ecn};
+use crate::model::opcode::{Opcode, Transport};
+use crate::model::psn::Psn;
+use crate::model::qpn::Qpn;
+use crate::model::time::{Span, Timestamp};
+
+/// A packet that comes this soon after an equal one is a copy, as long as no round trip is known.
+pub const COPY_LIMIT_NS: u64 = 100_000;
+
+/// Why two flows are taken to be each other's reverse, the weakest reason first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PairEvidence {
+    /// The same UDP source port both ways, unique between the two hosts.
+    UdpPort,
+    /// ACKs carry PSNs for which the other direction asked for an ACK.
+    PsnAck,
+    /// The connection manager's REQ and REP named both QPNs.
+    ConnectionManager,
+}
+
+/// The other direction of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reverse {
+    /// Its place in the flow table.
+    pub flow: u32,
+    /// The QP it goes to, which is the one that sends this flow.
+    pub dest_qpn: Qpn,
+    /// Why.
+    pub evidence: PairEvidence,
+}
+
+/// Counts by ECN codepoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnCounts([u64; 4]);
+
+/// Header fields that seldom change on a flow, counted by runs of equal ones.
+#[derive(Clone, Debug, Default)]
+pub struct HeaderTallies {
+    run: HeaderFields,
+    run_length: u64,
+    dscp: Tally<Dscp>,
+    partition_keys: Tally<u16>,
+    udp_source_ports: Tally<u16>,
+}
+
+/// The fields that [`HeaderTallies`] counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeaderFields {
+    /// Differentiated services codepoint.
+    pub dscp: Dscp,
+    /// BTH partition key.
+    pub partition_key: u16,
+    /// UDP source port.
+    pub udp_source_port: u16,
+}
+
+/// ICRCs compared; only whole frames have one to compare.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IcrcCounts {
+    /// Compared.
+    pub checked: u64,
+    /// Of these, wrong.
+    pub bad: u64,
+}
+
+/// One flow in one epoch. Counters are public to be read; [`super::table::FlowTable`] moves them.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "each field is named as its key in the report, where it is defined")]
+pub struct Flow {
+    pub key: FlowKey,
+    /// 0 for the first use of the QPN, one more for each reuse.
+    pub epoch: u32,
+    pub reverse: Option<Reverse>,
+    /// The connection manager gave its QPN to a new connection: the next packet is another epoch's.
+    pub(super) is_closed: bool,
+    /// UDP source port of its first packet, by which it may be paired.
+    pub(super) first_udp_source_port: u16,
+    /// Sender of UD packets; `None` where several share the flow, and on other transports.
+    pub datagram_source_qpn: Option<Qpn>,
+    pub has_several_sources: bool,
+    pub transport: Transport,
+    pub span: Span,
+    pub frames: u64,
+    pub wire_bytes: u64,
+    pub payload_bytes: u64,
+    pub ecn: EcnCounts,
+    pub outer_ecn: Option<Box<EcnCounts>>,
+    pub headers: HeaderTallies,
+    pub opcodes: OpcodeCounts,
+    pub requests: RequestSpace,
+    /// First and last PSN of the response space.
+    pub response_psns: Option<(Psn, Psn)>,
+    pub responses: ResponseCounts,
+    pub messages: Messages,
+    pub answers: Answers,
+    pub round_trips: RoundTrips,
+    pub episodes: Episodes,
+    pub rate: RateMeter,
+    pub cnps: u64,
+    /// ACKs and NAKs of PSNs that were never seen to be sent.
+    pub unexpected_acks: u64,
+    pub icrc: IcrcCounts,
+    /// How its first frame passed the interface, where the capture says so.
+    pub direction: Option<Direction>,
+    /// Address and R_Key of the request with PSN 0, to know it again.
+    pub(super) zero_identity: Option<(u64, u32)>,
+    /// The latest READ request and its length, while the path MTU is unknown.
+    pub(super) open_read: Option<(Psn, u32)>,
+    pub(super) ports: [PortIndex; 2],
+    pub(super) bucket_marks: [BucketMarks; 2],
+    pub(super) way_back: WayBack,
+    /// Highest unwrapped PSN that was acknowledged.
+    pub(super) acknowledged: Option<i64>,
+    pub(super) copy_limit_ns: u64,
+}
+
+impl Flow {
+    /// A flow that begins with a packet of `opcode` at `time`.
+    #[must_use]
+    pub(super) fn new(
+        key: FlowKey,
+        epoch: u32,
+        opcode: Opcode,
+        time: Timestamp,
+        ports: [PortIndex; 2],
+    ) -> Self {
+        Self {
+            key,
+            epoch,
+            reverse: None,
+            is_closed: false,
+            first_udp_source_port: 0,
+            datagram_source_qpn: None,
+            has_several_sources: false,
+            transport: opcode.transport(),
+            span: Span { first: time, last: time },
+            frames: 0,
+            wire_bytes: 0,
+            payload_bytes: 0,
+            ecn: EcnCounts::default(),
+            outer_ecn: None,
+            headers: HeaderTallies::default(),
+            opcodes: OpcodeCounts::new(opcode),
+            requests: RequestSpace::default(),
+            response_psns: None,
+            responses: ResponseCounts::default(),
+            messages: Messages::default(),
+            answers: Answers::default(),
+            round_trips: RoundTrips::default(),
+            episodes: Episodes::default(),
+            rate: RateMeter::default(),
+            cnps: 0,
+            unexpected_acks: 0,
+            icrc: IcrcCounts::default(),
+            direction: None,
+            zero_identity: None,
+            open_read: None,
+            ports,
+            bucket_marks: [BucketMarks::default(); 2],
+            way_back: WayBack::default(),
+            acknowledged: None,
+            copy_limit_ns: COPY_LIMIT_NS,
+        }
+    }
+
+    /// The QP that sends this flow: from DETH, or the QP that its reverse goes to.
+    #[must_use]
+    pub fn source_qpn(&self) -> Option<Qpn> {
+        self.datagram_source_qpn.or(self.reverse.map(|reverse| reverse.dest_qpn))
+    }
+
+    /// Whether the reverse rests on more than a UDP port.
+    #[must_use]
+    pub fn has_proven_reverse(&self) -> bool {
+        self.reverse.is_some_and(|reverse| reverse.evidence > PairEvidence::UdpPort)
+    }
+
+    /// Whether PSNs tell of loss and order: datagrams of one QP number go to many receivers.
+    #[must_use]
+    pub const fn has_sequence(&self) -> bool {
+        matches!(self.transport, Transport::Rc | Transport::Uc | Transport::Xrc)
+    }
+}
+
+impl EcnCounts {
+    /// Counts a packet.
+    #[inline]
+    pub fn add(&mut self, ecn: Ecn) {
+        self.0[ecn as usize] += 1;
+    }
+
+    /// Packets with this codepoint.
+    #[must_use]
+    pub const fn of(&self, ecn: Ecn) -> u64 {
+        self.0[ecn as usize]
+    }
+}
+
+impl HeaderTallies {
+    /// Counts a packet's fields.
+    #[inline]
+    pub fn add(&mut self, fields: HeaderFields) {
+        if fields != self.run {
+            self.end_run(fields);
+        }
+        self.run_length += 1;
+    }
+
+    /// Packets by DSCP, ascending.
+    #[must_use]
+    pub fn dscp(&self) -> Tally<Dscp> {
+        self.with_run(&self.dscp, self.run.dscp)
+    }
+
+    /// Packets by partition key, ascending.
+    #[must_use]
+    pub fn partition_keys(&self) -> Tally<u16> {
+        self.with_run(&self.partition_keys, self.run.partition_key)
+    }
+
+    /// Packets by UDP source port, ascending.
+    #[must_use]
+    pub fn udp_source_ports(&self) -> Tally<u16> {
+        self.with_run(&self.udp_source_ports, self.run.udp_source_port)
+    }
+
+    /// A tally with the run that is still open.
+    fn with_run<K: Copy + Ord>(&self, tally: &Tally<K>, value: K) -> Tally<K> {
+        let mut tally = tally.clone();
+        if self.run_length > 0 {
+            tally.add(value, self.run_length);
+        }
+        tally
+    }
+
+    #[cold]
+    fn end_run(&mut self, next: HeaderFields) {
+        if self.run_length > 0 {
+            self.dscp.add(self.run.dscp, self.run_length);
+            self.partition_keys.add(self.run.partition_key, self.run_length);
+            self.udp_source_ports.add(self.run.udp_source_port, self.run_length);
+        }
+        self.run = next;
+        self.run_length = 0;
+    }
+}

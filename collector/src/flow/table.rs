@@ -1,0 +1,152 @@
+//! The flows of all taps: found by key, capped in number.
+//!
+//! The index maps a key to its newest epoch; older epochs stay until they are evicted. When the
+//! table is full, the longest silent of eight flows at a moving hand makes room (sampled LRU).
+
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use super::key::FlowKey;
+use super::state::{Flow, PairEvidence, Reverse};
+
+/// Flows looked at to find the one that makes room.
+const EVICTION_SAMPLE: usize = 8;
+
+/// A table of at most `capacity` flows.
+pub struct FlowTable {
+    flows: Vec<Flow>,
+    index: HashTable<u32>,
+    hasher: RandomState,
+    capacity: usize,
+    hand: usize,
+    evicted_flows: u64,
+    evicted_frames: u64,
+}
+
+impl FlowTable {
+    /// An empty table for `capacity` flows, at least one.
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            flows: Vec::new(),
+            index: HashTable::new(),
+            hasher: RandomState::default(),
+            capacity: capacity.clamp(1, u32::MAX as usize),
+            hand: 0,
+            evicted_flows: 0,
+            evicted_frames: 0,
+        }
+    }
+
+    /// The newest epoch of `key`.
+    #[inline]
+    #[must_use]
+    pub fn find(&self, key: &FlowKey) -> Option<u32> {
+        let flows = &self.flows;
+        self.index.find(self.hasher.hash_one(key), |at| flows[*at as usize].key == *key).copied()
+    }
+
+    /// Puts `flow` in as the newest epoch of its key. Returns its place and the flow that made
+    /// room for it.
+    pub fn insert(&mut self, flow: Flow) -> (u32, Option<Flow>) {
+        let key = flow.key;
+        let (at, evicted) = if self.flows.len() < self.capacity {
+            self.flows.push(flow);
+            (self.flows.len() - 1, None)
+        } else {
+            let at = self.longest_silent();
+            self.unlink(at as u32);
+            self.remove_from_index(at as u32);
+            let evicted = std::mem::replace(&mut self.flows[at], flow);
+            self.evicted_flows += 1;
+            self.evicted_frames += evicted.frames;
+            (at, Some(evicted))
+        };
+        let at = at as u32;
+        let (flows, hasher) = (&self.flows, &self.hasher);
+        let hash = hasher.hash_one(key);
+        match self.index.find_mut(hash, |at| flows[*at as usize].key == key) {
+            Some(place) => *place = at,
+            None => {
+                self.index.insert_unique(hash, at, |at| hasher.hash_one(flows[*at as usize].key));
+            }
+        }
+        (at, evicted)
+    }
+
+    /// The flow at `at`, which a method of this table returned.
+    #[inline]
+    #[must_use]
+    pub fn at(&self, at: u32) -> &Flow {
+        &self.flows[at as usize]
+    }
+
+    /// The flow at `at`, to change.
+    #[inline]
+    pub fn at_mut(&mut self, at: u32) -> &mut Flow {
+        &mut self.flows[at as usize]
+    }
+
+    /// Makes two flows each other's reverse, unless better evidence says otherwise.
+    pub fn link(&mut self, one: u32, other: u32, evidence: PairEvidence) {
+        let is_better = |flow: &Flow| flow.reverse.is_none_or(|known| known.evidence < evidence);
+        if one == other || !is_better(self.at(one)) || !is_better(self.at(other)) {
+            return;
+        }
+        self.unlink(one);
+        self.unlink(other);
+        for (from, to) in [(one, other), (other, one)] {
+            let dest_qpn = self.at(to).key.dest_qpn;
+            self.at_mut(from).reverse = Some(Reverse { flow: to, dest_qpn, evidence });
+        }
+    }
+
+    /// Undoes the link of a flow.
+    pub fn unlink(&mut self, at: u32) {
+        if let Some(reverse) = self.at_mut(at).reverse.take() {
+            self.at_mut(reverse.flow).reverse = None;
+        }
+    }
+
+    /// All flows, every epoch, in no order that means anything.
+    #[must_use]
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    /// All flows, to finish them.
+    pub fn flows_mut(&mut self) -> &mut [Flow] {
+        &mut self.flows
+    }
+
+    /// Flows that made room for others.
+    #[must_use]
+    pub const fn evicted_flows(&self) -> u64 {
+        self.evicted_flows
+    }
+
+    /// Frames of flows that made room for others.
+    #[must_use]
+    pub const fn evicted_frames(&self) -> u64 {
+        self.evicted_frames
+    }
+
+    fn longest_silent(&mut self) -> usize {
+        let length = self.flows.len();
+        let start = self.hand;
+        self.hand = (start + EVICTION_SAMPLE) % length;
+        (0..EVICTION_SAMPLE.min(length))
+            .map(|ahead| (start + ahead) % length)
+            .min_by_key(|at| self.flows[*at].span.last)
+            .unwrap_or(start)
+    }
+
+    fn remove_from_index(&mut self, at: u32) {
+        let hash = self.hasher.hash_one(self.flows[at as usize].key);
+        if let Ok(entry) = self.index.find_entry(hash, |place| *place == at) {
+            entry.remove();
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What one tap saw, in sums.
+
+use std::collections::BTreeMap;
+
+use super::duplicate::Duplicates;
+use crate::decode::error::DecodeError;
+use crate::model::tap::Tap;
+use crate::model::time::{Span, Timestamp};
+
+/// Sums of one tap.
+pub struct TapState {
+    /// The tap itself.
+    pub tap: Tap,
+    /// Line rate in bits per second: the user's, else the capture's.
+    pub line_rate_bps: Option<u64>,
+    /// First and last time, in the order of the clock; `None` without frames.
+    pub span: Option<Span>,
+    /// Frames.
+    pub frames: u64,
+    /// Bytes on the wire.
+    pub wire_bytes: u64,
+    /// Bytes kept.
+    pub captured_bytes: u64,
+    /// RoCEv2 frames of which at least the BTH was read.
+    pub roce_frames: u64,
+    /// TCP frames.
+    pub tcp_frames: u64,
+    /// PFC and 802.3x pause frames.
+    pub pause_frames: u64,
+    /// Frames of which bytes are missing.
+    pub truncated_frames: u64,
+    /// Frames that the source says it lost.
+    pub lost_frames: u64,
+    /// Frames whose time is before that of the frame ahead of them.
+    pub backward_frames: u64,
+    /// Layers that were not read, with the reason.
+    pub refused: BTreeMap<(&'static str, &'static str), u64>,
+    /// Packets that the tap saw twice.
+    pub duplicates: Duplicates,
+    newest: Timestamp,
+}
+
+impl TapState {
+    /// A tap that has seen nothing yet.
+    #[must_use]
+    pub fn new(tap: Tap, line_rate_bps: Option<u64>) -> Self {
+        Self {
+            tap,
+            line_rate_bps,
+            span: None,
+            frames: 0,
+            wire_bytes: 0,
+            captured_bytes: 0,
+            roce_frames: 0,
+            tcp_frames: 0,
+            pause_frames: 0,
+            truncated_frames: 0,
+            lost_frames: 0,
+            backward_frames: 0,
+            refused: BTreeMap::new(),
+            duplicates: Duplicates::default(),
+            newest: Timestamp::EPOCH,
+        }
+    }
+
+    /// Counts a frame.
+    #[inline]
+    pub fn add_frame(&mut self, time: Timestamp, wire_len: u32, captured_len: usize) {
+        self.frames += 1;
+        self.wire_bytes += u64::from(wire_len);
+        self.captured_bytes += captured_len as u64;
+        self.truncated_frames += u64::from(captured_len < wire_len as usize);
+        if time < self.newest {
+            self.backward_frames += 1;
+        }
+        self.newest = time;
+        match &mut self.span {
+            Some(span) => {
+                span.first = span.first.min(time);
+                span.last = span.last.max(time);
+            }
+            None => self.span = Some(Span { first: time, last: time }),
+        }
+    }
+
+    /// Counts a layer that was not read. A header beyond the snap length is no defect of the
+    /// frame, but it is a fact that went missing, so it counts as well.
+    pub fn add_refusal(&mut self, error: &DecodeError) {
+        *self.refused.entry((error.layer.name(), error.limit.name())).or_insert(0) += 1;
+    }
+}

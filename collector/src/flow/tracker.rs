@@ -1,0 +1,617 @@
+//! The entry of the flow layer: packets in, state of taps, flows, ports and pause out.
+
+use super::connection::{AnnouncedPair, Connections};
+use super::key::FlowKey;
+use super::message::Message;
+use super::mirror::{MirrorSessions, SessionKey};
+use super::pairing::{Pairing, PortVerdict};
+use super::pause::PauseTable;
+use super::port::{PortTable, PortTraffic};
+use super::sequence::RequestArrival;
+use super::state::{Flow, HeaderFields, PairEvidence};
+use super::table::FlowTable;
+use super::tap::TapState;
+use super::burst;
+use crate::decode::packet::{Body, Ip, Packet, Tunnel};
+use crate::decode::roce::aeth::{NakCode, Syndrome};
+use crate::decode::roce::icrc;
+use crate::decode::roce::mad::Mad;
+use crate::decode::roce::packet::RocePacket;
+use crate::model::ecn::Ecn;
+use crate::model::frame::Frame;
+use crate::model::opcode::{Opcode, Operation, Traits, Transport};
+use crate::model::psn::Psn;
+use crate::model::qpn::Qpn;
+use crate::model::tap::{Tap, TapId};
+use crate::model::time::Timestamp;
+
+/// PSN 0 at most this far ahead is a gap across the end of the circle, not a new use of the QP.
+const EPOCH_GAP: i32 = 4096;
+
+/// The smallest path MTU there is (IBTA volume 1, section 5.2): bounds a READ's packets.
+const MIN_PATH_MTU: u32 = 256;
+
+/// Limits and options of the flow layer.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowConfig {
+    /// Flows kept at a time.
+    pub flow_capacity: usize,
+    /// Line rate of every port in bits per second; overrides what captures say.
+    pub line_rate_bps: Option<u64>,
+    /// Whether completed messages are handed out one by one.
+    pub keeps_messages: bool,
+}
+
+/// A completed message and the flow it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageEvent {
+    /// The flow's key.
+    pub key: FlowKey,
+    /// The flow's epoch.
+    pub epoch: u32,
+    /// The message.
+    pub message: Message,
+}
+
+/// All state that is kept per packet.
+pub struct FlowTracker {
+    config: FlowConfig,
+    taps: Vec<TapState>,
+    flows: FlowTable,
+    ports: PortTable,
+    pairing: Pairing,
+    connections: Connections,
+    pauses: PauseTable,
+    mirrors: MirrorSessions,
+    messages: Vec<MessageEvent>,
+    restarted_epochs: u64,
+}
+
+/// A RoCE packet with what surrounds it.
+#[derive(Clone, Copy)]
+struct Arrival<'a> {
+    tap: TapId,
+    time: Timestamp,
+    frame: &'a Frame<'a>,
+    packet: &'a Packet<'a>,
+    ip: &'a Ip,
+    roce: &'a RocePacket<'a>,
+}
+
+impl FlowTracker {
+    /// An empty tracker.
+    #[must_use]
+    pub fn new(config: FlowConfig) -> Self {
+        Self {
+            config,
+            taps: Vec::new(),
+            flows: FlowTable::new(config.flow_capacity),
+            ports: PortTable::default(),
+            pairing: Pairing::default(),
+            connections: Connections::default(),
+            pauses: PauseTable::default(),
+            mirrors: MirrorSessions::default(),
+            messages: Vec::new(),
+            restarted_epochs: 0,
+        }
+    }
+
+    /// Adds the next tap; taps are numbered from 0 in the order in which they are added.
+    pub fn add_tap(&mut self, tap: Tap) {
+        let line_rate_bps = self.config.line_rate_bps.or(tap.line_rate_bps);
+        self.taps.push(TapState::new(tap, line_rate_bps));
+    }
+
+    /// The source says that it lost frames of a tap.
+    pub fn add_lost_frames(&mut self, tap: TapId, frames: u64) {
+        if let Some(tap) = self.taps.get_mut(tap.0 as usize) {
+            tap.lost_frames += frames;
+        }
+    }
+
+    /// Takes a frame and what was decoded of it. Frames of a tap that was not added are ignored.
+    #[inline]
+    pub fn observe(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) {
+        let Some(tap) = self.taps.get_mut(frame.tap.0 as usize) else { return };
+        tap.add_frame(frame.time, frame.wire_len, frame.bytes.len());
+        if let Some(error) = &packet.stop {
+            tap.add_refusal(error);
+        }
+        if packet.tunnels[0].is_some() {
+            self.observe_mirrors(frame.tap, packet);
+        }
+        match (&packet.body, &packet.ip) {
+            (Body::Roce(roce), Some(ip)) => {
+                tap_mut(&mut self.taps, frame.tap).roce_frames += 1;
+                let arrival =
+                    Arrival { tap: frame.tap, time: frame.time, frame, packet, ip, roce };
+                self.observe_roce(&arrival);
+            }
+            (Body::Pause(pause), _) => {
+                let tap = tap_mut(&mut self.taps, frame.tap);
+                tap.pause_frames += 1;
+                if let Some(ethernet) = &packet.ethernet {
+                    let rate = tap.line_rate_bps;
+                    self.pauses.observe(frame.tap, ethernet.source, pause, frame.time, rate);
+                }
+            }
+            (body, Some(ip)) => {
+                let tap = tap_mut(&mut self.taps, frame.tap);
+                tap.tcp_frames += u64::from(matches!(body, Body::Tcp(_)));
+                let rate = tap.line_rate_bps;
+                self.meter_other(frame, packet, ip, rate);
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends what is still open: episodes without an ACK, the last buckets.
+    pub fn finish(&mut self) {
+        for flow in self.flows.flows_mut() {
+            flow.episodes.finish();
+        }
+    }
+
+    /// The taps in the order of their numbers.
+    #[must_use]
+    pub fn taps(&self) -> &[TapState] {
+        &self.taps
+    }
+
+    /// The flows of all taps and epochs, in no order that means anything.
+    #[must_use]
+    pub fn flows(&self) -> &FlowTable {
+        &self.flows
+    }
+
+    /// The ports of all taps.
+    #[must_use]
+    pub fn ports(&self) -> &PortTable {
+        &self.ports
+    }
+
+    /// Pause of all taps.
+    #[must_use]
+    pub fn pauses(&self) -> &PauseTable {
+        &self.pauses
+    }
+
+    /// Pause of all taps, to finish it.
+    pub fn pauses_mut(&mut self) -> &mut PauseTable {
+        &mut self.pauses
+    }
+
+    /// Mirror sessions of all taps.
+    #[must_use]
+    pub fn mirrors(&self) -> &MirrorSessions {
+        &self.mirrors
+    }
+
+    /// What the connection manager announced.
+    #[must_use]
+    pub fn connections(&self) -> &Connections {
+        &self.connections
+    }
+
+    /// Epochs that began at PSN 0 or on the connection manager's word.
+    #[must_use]
+    pub const fn restarted_epochs(&self) -> u64 {
+        self.restarted_epochs
+    }
+
+    /// Hands out the messages that were completed since the last call, oldest first.
+    pub fn drain_messages(&mut self) -> std::vec::Drain<'_, MessageEvent> {
+        self.messages.drain(..)
+    }
+
+    fn observe_mirrors(&mut self, tap: TapId, packet: &Packet<'_>) {
+        for tunnel in packet.tunnels.iter().flatten() {
+            match *tunnel {
+                Tunnel::ErspanII { session, sequence, truncated } => {
+                    self.mirrors.observe(SessionKey { tap, session }, Some(sequence), truncated);
+                }
+                Tunnel::ErspanIII { session, sequence, truncated, .. } => {
+                    self.mirrors.observe(SessionKey { tap, session }, sequence, truncated);
+                }
+                Tunnel::Vxlan { .. } | Tunnel::Gre { .. } | Tunnel::ErspanI => {}
+            }
+        }
+    }
+
+    /// Traffic other than RoCE loads the same ports.
+    fn meter_other(&mut self, frame: &Frame<'_>, packet: &Packet<'_>, ip: &Ip, rate: Option<u64>) {
+        let source = self.ports.find_or_insert(frame.tap, ip.source.into(), rate);
+        let destination = self.ports.find_or_insert(frame.tap, ip.destination.into(), rate);
+        let traffic = PortTraffic {
+            time: frame.time,
+            bytes: u64::from(packet.wire_len) + burst::WIRE_OVERHEAD,
+            is_ce: ip.ecn() == Ecn::Ce,
+        };
+        self.ports.observe(source, destination, &traffic, None);
+    }
+
+    fn observe_roce(&mut self, arrival: &Arrival<'_>) {
+        let Arrival { tap, time, packet, ip, roce, .. } = *arrival;
+        let key = FlowKey {
+            tap,
+            source: ip.source.into(),
+            destination: ip.destination.into(),
+            dest_qpn: roce.bth.dest_qpn,
+        };
+        let at = match self.flows.find(&key) {
+            Some(at) if !self.flows.at(at).is_closed => at,
+            Some(at) => self.begin_flow(key, self.flows.at(at).epoch + 1, arrival),
+            None => self.begin_flow(key, 0, arrival),
+        };
+        let duplicates = &mut tap_mut(&mut self.taps, tap).duplicates;
+        let limit = self.flows.at(at).copy_limit_ns;
+        if duplicates.is_copy(at, ip.identification, roce, time, limit) {
+            return;
+        }
+        let traits = roce.bth.opcode.traits();
+        let at = if roce.bth.psn == Psn::new(0) && traits.has(Traits::REQUEST) {
+            self.epoch_at_zero(at, arrival)
+        } else {
+            at
+        };
+        let flow = self.flows.at_mut(at);
+        let bytes = u64::from(packet.wire_len) + burst::WIRE_OVERHEAD;
+        flow.count(arrival);
+        let traffic = PortTraffic { time, bytes, is_ce: ip.ecn() == Ecn::Ce };
+        let [source, destination] = flow.ports;
+        self.ports.observe(source, destination, &traffic, Some(&mut flow.bucket_marks));
+        if traits.has(Traits::REQUEST) {
+            self.observe_request(at, arrival, traits, bytes);
+        } else if traits.has(Traits::RESPONSE) {
+            self.observe_response(at, arrival, traits);
+        } else if roce.bth.opcode == Opcode::CNP {
+            self.observe_cnp(at, time);
+        }
+    }
+
+    fn observe_request(&mut self, at: u32, arrival: &Arrival<'_>, traits: Traits, bytes: u64) {
+        let Arrival { time, ip, roce, .. } = *arrival;
+        let flow = self.flows.at_mut(at);
+        flow.rate.sent(time, bytes);
+        if !flow.has_sequence() {
+            flow.requests.observe_unordered(roce.bth.psn);
+            self.observe_boundary(at, arrival, 1);
+            return;
+        }
+        let (span, span_limit) = flow.psns_consumed(roce);
+        let observation = flow.requests.observe(&RequestArrival {
+            psn: roce.bth.psn,
+            span,
+            span_limit,
+            time,
+            identification: ip.identification,
+        });
+        if let Some(jump) = &observation.jump {
+            let first_sending = flow.round_trips.first_sending(jump.target);
+            let p99 = flow.round_trips.durations().quantile_ns(0.99);
+            flow.episodes.begin(jump, flow.way_back, first_sending, p99);
+            flow.round_trips.resent_from(jump.target);
+            flow.way_back.nak = None;
+            flow.way_back.rnr = None;
+            if jump.time < time {
+                flow.episodes.resent();
+            }
+        }
+        if observation.is_resent {
+            flow.episodes.resent();
+        }
+        let is_boundary = traits.has_any(Traits::STARTS.with(Traits::ENDS));
+        if observation.is_new && (is_boundary || roce.bth.ack_request) {
+            self.observe_boundary(at, arrival, span);
+        }
+    }
+
+    /// A request packet, seen for the first time, that starts or ends a message or asks for an
+    /// ACK.
+    fn observe_boundary(&mut self, at: u32, arrival: &Arrival<'_>, span: u32) {
+        let Arrival { time, roce, .. } = *arrival;
+        let flow = self.flows.at_mut(at);
+        let psn = flow.requests.unwrap(roce.bth.psn);
+        match roce.bth.opcode.operation() {
+            Some(Operation::RdmaReadRequest) => flow.answers.asked(psn, span),
+            Some(Operation::CompareSwap | Operation::FetchAdd) => flow.answers.asked(psn, 1),
+            _ => {}
+        }
+        let message = flow.messages.observe(roce, psn, time);
+        if let Some(message) = message.filter(|_| self.config.keeps_messages) {
+            self.messages.push(MessageEvent { key: flow.key, epoch: flow.epoch, message });
+        }
+        if matches!(flow.transport, Transport::Rc | Transport::Xrc) {
+            flow.round_trips.sent(psn, time, roce.bth.ack_request);
+            if roce.bth.ack_request && !flow.has_proven_reverse() {
+                self.pairing.asked(&flow.key, roce.bth.psn, at, time);
+            }
+        }
+        if flow.transport == Transport::Ud && roce.bth.dest_qpn == Qpn::GSI {
+            self.observe_management(arrival);
+        }
+    }
+
+    fn observe_response(&mut self, at: u32, arrival: &Arrival<'_>, traits: Traits) {
+        let Arrival { time, roce, .. } = *arrival;
+        let psn = roce.bth.psn;
+        let flow = self.flows.at_mut(at);
+        let first = flow.response_psns.map_or(psn, |(first, _)| first);
+        flow.response_psns = Some((first, psn));
+        let is_ack = roce.bth.opcode.operation() == Some(Operation::Acknowledge);
+        if let Some(aeth) = roce.aeth.filter(|_| is_ack) {
+            flow.responses.add(aeth.syndrome);
+        }
+        if is_ack && !flow.has_proven_reverse() {
+            self.vote(at, psn);
+        }
+        let Some(requester) = self.flows.at(at).reverse.map(|reverse| reverse.flow) else { return };
+        let syndrome = roce.aeth.map(|aeth| aeth.syndrome);
+        self.flows.at_mut(requester).acknowledge(psn, time, syndrome, is_ack);
+        self.observe_answer(requester, roce, traits);
+        let limit = self.flows.at(requester).copy_limit_ns;
+        self.flows.at_mut(at).copy_limit_ns = limit;
+    }
+
+    /// An ACK on a flow whose reverse is not known, or only by its UDP port.
+    fn vote(&mut self, at: u32, psn: Psn) {
+        let flow = self.flows.at(at);
+        let candidate = self.pairing.vote(&flow.key, psn, at);
+        if let Some(candidate) = candidate.filter(|candidate| self.may_pair(at, *candidate)) {
+            self.flows.link(at, candidate, PairEvidence::PsnAck);
+            self.pairing.settle(at);
+        }
+    }
+
+    /// What a response says of the READ or atomic that asked for it.
+    fn observe_answer(&mut self, requester: u32, roce: &RocePacket<'_>, traits: Traits) {
+        let flow = self.flows.at_mut(requester);
+        match roce.bth.opcode.operation() {
+            Some(Operation::RdmaReadResponseFirst | Operation::RdmaReadResponseMiddle) => {
+                flow.learn_read_packets(roce);
+            }
+            Some(
+                Operation::RdmaReadResponseLast
+                | Operation::RdmaReadResponseOnly
+                | Operation::AtomicAcknowledge,
+            ) if !traits.has(Traits::REQUEST) => {
+                flow.answers.answered(flow.requests.unwrap(roce.bth.psn));
+            }
+            _ => {}
+        }
+    }
+
+    fn observe_cnp(&mut self, at: u32, time: Timestamp) {
+        let flow = self.flows.at_mut(at);
+        flow.cnps += 1;
+        if let Some(reverse) = flow.reverse {
+            self.flows.at_mut(reverse.flow).rate.notified(time);
+        }
+    }
+
+    fn observe_management(&mut self, arrival: &Arrival<'_>) {
+        let Arrival { tap, ip, roce, .. } = *arrival;
+        match roce.management() {
+            Some(Ok(Mad { connection: Some(message), .. })) => {
+                let (source, destination) = (ip.source.into(), ip.destination.into());
+                let pair = self.connections.observe(tap, source, destination, &message);
+                if let Some(pair) = pair {
+                    self.announce(&pair);
+                }
+            }
+            Some(Err(error)) => tap_mut(&mut self.taps, tap).add_refusal(&error),
+            _ => {}
+        }
+    }
+
+    /// The connection manager made a pair: earlier traffic with these numbers is another epoch's.
+    fn announce(&mut self, pair: &AnnouncedPair) {
+        for key in [pair.forward, pair.backward] {
+            if let Some(at) = self.flows.find(&key) {
+                self.flows.at_mut(at).is_closed = true;
+            }
+        }
+    }
+
+    /// Whether ACKs on `acks` may be for `requests`: it goes the other way between the same hosts.
+    fn may_pair(&self, acks: u32, requests: u32) -> bool {
+        let (acks, requests) = (self.flows.at(acks), self.flows.at(requests));
+        requests.key == acks.key.reversed(requests.key.dest_qpn)
+    }
+
+    /// A request with PSN 0 on flow `at`: the start of a new epoch, unless the circle simply came
+    /// round or the first packet of this epoch is sent again. Returns the flow it belongs to.
+    #[cold]
+    fn epoch_at_zero(&mut self, at: u32, arrival: &Arrival<'_>) -> u32 {
+        let roce = arrival.roce;
+        let identity = roce.reth.map(|reth| (reth.virtual_address, reth.remote_key));
+        let flow = self.flows.at_mut(at);
+        let Some(high) = flow.requests.high().filter(|_| flow.has_sequence()) else {
+            flow.zero_identity = identity;
+            return at;
+        };
+        let ahead = roce.bth.psn.distance_from(high);
+        let psn = flow.requests.unwrap(roce.bth.psn);
+        let comes_round = (1..=EPOCH_GAP).contains(&ahead);
+        let is_unacknowledged = flow.acknowledged.is_none_or(|acknowledged| acknowledged < psn);
+        let is_same = identity.is_some() && identity == flow.zero_identity;
+        let is_resend = ahead <= 0 && psn >= 0 && (is_same || is_unacknowledged);
+        if comes_round || is_resend {
+            flow.zero_identity = flow.zero_identity.or(identity);
+            return at;
+        }
+        let (key, epoch) = (flow.key, flow.epoch);
+        let next = self.begin_flow(key, epoch + 1, arrival);
+        self.flows.at_mut(next).zero_identity = identity;
+        next
+    }
+
+    /// Makes a flow and looks for its reverse.
+    #[cold]
+    fn begin_flow(&mut self, key: FlowKey, epoch: u32, arrival: &Arrival<'_>) -> u32 {
+        let rate = tap_mut(&mut self.taps, key.tap).line_rate_bps;
+        let source = self.ports.find_or_insert(key.tap, key.source, rate);
+        let destination = self.ports.find_or_insert(key.tap, key.destination, rate);
+        let mac = arrival.packet.ethernet.map(|ethernet| ethernet.source);
+        self.ports.describe(source, destination, mac);
+        let opcode = arrival.roce.bth.opcode;
+        let port = arrival.roce.udp_source_port;
+        let previous = self.flows.find(&key);
+        let mut flow = Flow::new(key, epoch, opcode, arrival.time, [source, destination]);
+        flow.direction = arrival.packet.direction.or(arrival.frame.direction);
+        flow.first_udp_source_port = port;
+        let (at, evicted) = self.flows.insert(flow);
+        if let Some(evicted) = evicted {
+            self.pairing.remove_port(&evicted.key, evicted.first_udp_source_port, at);
+        }
+        let verdict = match previous {
+            Some(previous) => {
+                self.restarted_epochs += 1;
+                self.close_reverse(previous);
+                self.pairing.replace(&key, port, previous, at)
+            }
+            None => self.pairing.add_port(&key, port, at),
+        };
+        self.pair_new(at, verdict);
+        at
+    }
+
+    /// The epoch of `at` is over. A reverse that only answers has no PSN 0 of its own to end by.
+    fn close_reverse(&mut self, at: u32) {
+        let Some(reverse) = self.flows.at(at).reverse else { return };
+        self.flows.unlink(at);
+        let answers = self.flows.at_mut(reverse.flow);
+        answers.is_closed |= answers.requests.first().is_none();
+    }
+
+    fn pair_new(&mut self, at: u32, verdict: PortVerdict) {
+        let key = self.flows.at(at).key;
+        if let Some(reverse) = self.connections.reverse_of(&key) {
+            if let Some(other) = self.flows.find(&reverse) {
+                self.flows.link(at, other, PairEvidence::ConnectionManager);
+            }
+            return;
+        }
+        match verdict {
+            PortVerdict::Unique(other) if self.has_pairs(at) && self.has_pairs(other) => {
+                self.flows.link(at, other, PairEvidence::UdpPort);
+            }
+            PortVerdict::SharedWith(other) => {
+                let shared = self.flows.at(other).reverse;
+                if shared.is_some_and(|reverse| reverse.evidence == PairEvidence::UdpPort) {
+                    self.flows.unlink(other);
+                }
+            }
+            PortVerdict::Unique(_) | PortVerdict::Nothing => {}
+        }
+    }
+
+    /// Whether a flow can have a reverse: datagrams go to one queue pair from many.
+    fn has_pairs(&self, at: u32) -> bool {
+        !matches!(self.flows.at(at).transport, Transport::Ud | Transport::Rd)
+    }
+}
+
+/// The state of a tap whose number is known to be good.
+fn tap_mut(taps: &mut [TapState], tap: TapId) -> &mut TapState {
+    &mut taps[tap.0 as usize]
+}
+
+impl Flow {
+    /// Counts what every packet has.
+    #[inline]
+    fn count(&mut self, arrival: &Arrival<'_>) {
+        let Arrival { time, packet, ip, roce, .. } = *arrival;
+        self.span.last = self.span.last.max(time);
+        self.frames += 1;
+        self.wire_bytes += u64::from(packet.wire_len);
+        self.payload_bytes += u64::from(roce.payload_len);
+        self.ecn.add(ip.ecn());
+        if let Some(outer) = &packet.outer_ip {
+            self.outer_ecn.get_or_insert_default().add(outer.ecn());
+        }
+        self.headers.add(HeaderFields {
+            dscp: ip.dscp(),
+            partition_key: roce.bth.partition_key,
+            udp_source_port: roce.udp_source_port,
+        });
+        self.opcodes.add(roce.bth.opcode);
+        if self.transport == Transport::Cnp {
+            self.transport = roce.bth.opcode.transport();
+        }
+        if let Some(deth) = roce.deth {
+            self.note_source(deth.source_qpn);
+        }
+        if let Some(is_right) = roce.whole.and_then(icrc::check) {
+            self.icrc.checked += 1;
+            self.icrc.bad += u64::from(!is_right);
+        }
+    }
+
+    fn note_source(&mut self, source: Qpn) {
+        match self.datagram_source_qpn {
+            None if !self.has_several_sources => self.datagram_source_qpn = Some(source),
+            Some(known) if known != source => {
+                self.datagram_source_qpn = None;
+                self.has_several_sources = true;
+            }
+            _ => {}
+        }
+    }
+
+    /// PSNs that a request consumes, and how many it may consume while the path MTU is unknown: a
+    /// READ request takes one per response packet (IBTA volume 1, section 9.7.3.1).
+    fn psns_consumed(&mut self, roce: &RocePacket<'_>) -> (u32, u32) {
+        let is_read = roce.bth.opcode.operation() == Some(Operation::RdmaReadRequest);
+        let Some(reth) = roce.reth.filter(|_| is_read) else { return (1, 1) };
+        match self.messages.path_mtu() {
+            Some(mtu) if mtu > 0 => {
+                let packets = reth.dma_len.div_ceil(mtu).max(1);
+                (packets, packets)
+            }
+            _ => {
+                self.open_read = Some((roce.bth.psn, reth.dma_len));
+                (1, reth.dma_len.div_ceil(MIN_PATH_MTU).max(1))
+            }
+        }
+    }
+
+    /// A READ response packet with others behind it tells the path MTU, and so how many PSNs the
+    /// latest READ request took.
+    fn learn_read_packets(&mut self, response: &RocePacket<'_>) {
+        if self.messages.path_mtu().is_none() && response.payload_len > 0 {
+            self.messages.learn_path_mtu(response.payload_len);
+            if let Some((psn, dma_len)) = self.open_read.take() {
+                self.requests.extend_read(psn, dma_len.div_ceil(response.payload_len));
+            }
+        }
+    }
+
+    /// Takes a response to this flow's requests.
+    fn acknowledge(&mut self, psn: Psn, time: Timestamp, syndrome: Option<Syndrome>, is_ack: bool) {
+        self.way_back.visible = true;
+        let is_nak = matches!(syndrome, Some(Syndrome::Nak(_) | Syndrome::RnrNak { .. }));
+        // A NAK acknowledges what comes before the PSN that it names.
+        let upto = self.requests.unwrap(psn) - i64::from(is_nak);
+        if !self.requests.has_sent(upto) {
+            self.unexpected_acks += 1;
+            return;
+        }
+        self.round_trips.acknowledged(upto, time, is_ack && !is_nak);
+        if let Some(min) = self.round_trips.durations().min_ns() {
+            self.copy_limit_ns = min / 2;
+        }
+        self.requests.acknowledge(upto);
+        self.episodes.acknowledged(upto, time);
+        if self.acknowledged.is_none_or(|acknowledged| upto > acknowledged) {
+            self.acknowledged = Some(upto);
+            self.way_back.nak = None;
+            self.way_back.rnr = None;
+        }
+        match syndrome {
+            Some(Syndrome::Nak(NakCode::PsnSequenceError)) => self.way_back.nak = Some(time),
+            Some(Syndrome::RnrNak { .. }) => self.way_back.rnr = Some(time),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The layers composed: frames in, a report out. Reads no clock, file or environment, so that a
+//! replay, a live capture and a test give the same report for the same frames.
+
+use crate::decode::packet;
+use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
+use crate::model::frame::Frame;
+use crate::model::health::Health;
+use crate::model::tap::{HostName, Tap, TapId};
+use crate::report::{Report, ReportContext};
+
+/// Everything that is known so far.
+///
+/// Call [`add_tap`](Self::add_tap) before the first frame of a tap, then
+/// [`handle_frame`](Self::handle_frame) in the order of time (per tap: in the order of capture),
+/// and [`finish`](Self::finish) once.
+pub struct Pipeline {
+    tracker: FlowTracker,
+    host_names: Vec<HostName>,
+    health: Health,
+}
+
+/// Names kept of those that captures give to addresses.
+const HOST_NAME_CAPACITY: usize = 65_536;
+
+impl Pipeline {
+    /// A pipeline that has seen nothing.
+    #[must_use]
+    pub fn new(config: FlowConfig) -> Self {
+        Self {
+            tracker: FlowTracker::new(config),
+            host_names: Vec::new(),
+            health: Health::default(),
+        }
+    }
+
+    /// Adds the next tap; taps are numbered from 0 in the order in which they are added.
+    pub fn add_tap(&mut self, tap: Tap) {
+        self.tracker.add_tap(tap);
+    }
+
+    /// A capture gives a name to an address.
+    pub fn add_host_name(&mut self, name: HostName) {
+        if self.host_names.len() < HOST_NAME_CAPACITY {
+            self.host_names.push(name);
+        } else {
+            self.health.add("capture.host_names_dropped", 1);
+        }
+    }
+
+    /// The source lost frames of a tap.
+    pub fn add_lost_frames(&mut self, tap: TapId, frames: u64) {
+        self.tracker.add_lost_frames(tap, frames);
+    }
+
+    /// Adds to a counter of what was missed before the frames came here.
+    pub fn add_health(&mut self, name: &'static str, count: u64) {
+        self.health.add(name, count);
+    }
+
+    /// Takes the next frame.
+    #[inline]
+    pub fn handle_frame(&mut self, frame: &Frame<'_>) {
+        let packet = packet::decode(frame);
+        self.tracker.observe(frame, &packet);
+    }
+
+    /// Hands out the messages that were completed since the last call, oldest first; none unless
+    /// [`FlowConfig::keeps_messages`].
+    pub fn drain_messages(&mut self) -> std::vec::Drain<'_, MessageEvent> {
+        self.tracker.drain_messages()
+    }
+
+    /// The report of everything that was handled.
+    #[must_use]
+    pub fn finish(mut self, mut context: ReportContext) -> Report {
+        context.host_names = self.host_names;
+        Report::new(&mut self.tracker, &context, self.health)
+    }
+}

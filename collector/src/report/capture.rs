@@ -1,0 +1,65 @@
+//! The input as a whole.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Sources;
+use crate::flow::tap::TapState;
+
+/// Sums over all taps.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Capture {
+    /// Nanoseconds since the Unix epoch of the first frame, as a decimal string: every other time
+    /// is relative to it.
+    pub origin_ns: String,
+    /// From the first frame to the last.
+    pub duration_ns: u64,
+    /// Frames in the input.
+    pub frames: u64,
+    /// Their bytes on the wire, without FCS.
+    pub wire_bytes: u64,
+    /// Their bytes that were kept.
+    pub captured_bytes: u64,
+    /// RoCEv2 frames of which at least the BTH was read.
+    pub roce_frames: u64,
+    /// TCP frames.
+    pub tcp_frames: u64,
+    /// PFC and 802.3x pause frames.
+    pub pfc_frames: u64,
+    /// All others.
+    pub other_frames: u64,
+    /// Frames of which bytes are missing.
+    pub truncated_frames: u64,
+    /// Layers that were not read, by `<layer>.<reason>`.
+    pub refused: BTreeMap<String, u64>,
+}
+
+pub(super) fn section(sources: &Sources<'_>) -> Capture {
+    let taps = sources.tracker.taps();
+    let sum = |of: fn(&TapState) -> u64| taps.iter().map(of).sum::<u64>();
+    let last = taps.iter().filter_map(|tap| tap.span).map(|span| span.last).max();
+    let mut refused = BTreeMap::new();
+    for tap in taps {
+        for ((layer, reason), count) in &tap.refused {
+            *refused.entry(format!("{layer}.{reason}")).or_insert(0) += count;
+        }
+    }
+    let frames = sum(|tap| tap.frames);
+    let known = [sum(|tap| tap.roce_frames), sum(|tap| tap.tcp_frames), sum(|tap| tap.pause_frames)];
+    let [roce_frames, tcp_frames, pfc_frames] = known;
+    Capture {
+        origin_ns: sources.origin.as_nanos().to_string(),
+        duration_ns: last.map_or(0, |last| last.nanos_since(sources.origin)),
+        frames,
+        wire_bytes: sum(|tap| tap.wire_bytes),
+        captured_bytes: sum(|tap| tap.captured_bytes),
+        roce_frames,
+        tcp_frames,
+        pfc_frames,
+        other_frames: frames - known.iter().sum::<u64>(),
+        truncated_frames: sum(|tap| tap.truncated_frames),
+        refused,
+    }
+}

@@ -1,0 +1,406 @@
+//! Flows: what one direction towards one queue pair carried, and how well.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Detail, Sources, unfilled};
+use crate::analysis::position::Position;
+use crate::flow::episode::{Episodes, Trigger};
+use crate::flow::message::MessageKind;
+use crate::flow::state::{EcnCounts, Flow, PairEvidence};
+use crate::model::ecn::Ecn;
+use crate::model::health::Health;
+use crate::model::opcode::Transport;
+
+use super::taps::PositionReport;
+
+/// One flow in one epoch.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FlowReport {
+    /// Number that other sections name it by.
+    pub id: u32,
+    /// The tap that saw it.
+    pub tap: u32,
+    /// 0 for the first use of the QPN that was seen, one more for each reuse.
+    pub epoch: u32,
+    /// Source address.
+    pub src: String,
+    /// Destination address.
+    pub dst: String,
+    /// Destination QPN.
+    pub dest_qpn: u32,
+    /// QPN that sends it; `null` when it is not known.
+    pub source_qpn: Option<u32>,
+    /// `RC`, `UC`, `RD`, `UD`, `XRC`, `CNP` or `OTHER`.
+    pub transport: String,
+    /// The other direction; `null` when it was not found.
+    pub reverse: Option<ReverseReport>,
+    /// Where the tap stands for this flow.
+    pub position: PositionReport,
+    /// Packets by partition key (P_Key), in hexadecimal.
+    pub partition_keys: BTreeMap<String, u64>,
+    /// Packets by UDP source port.
+    pub udp_src_ports: BTreeMap<String, u64>,
+    /// Packets by differentiated services codepoint.
+    pub dscp: BTreeMap<String, u64>,
+    /// Frames.
+    pub frames: u64,
+    /// Bytes on the wire, without FCS.
+    pub wire_bytes: u64,
+    /// Payload bytes, without headers, padding and ICRC.
+    pub payload_bytes: u64,
+    /// Time of the first frame.
+    pub first_ns: i64,
+    /// Time of the last frame.
+    pub last_ns: i64,
+    /// Packets by opcode, named as in Linux's `rdma/ib_pack.h` without transport.
+    pub opcodes: BTreeMap<String, u64>,
+    /// Payload bytes of a full packet; `null` until a message of several packets was seen.
+    pub path_mtu_bytes: Option<u32>,
+    /// Messages by kind.
+    pub messages: MessagesReport,
+    /// READ requests and atomics that found their answer; `null` without a reverse.
+    pub answered_requests: Option<u64>,
+    /// Sequence numbers of the request space; of responses where a flow carries nothing else.
+    pub psn: PsnReport,
+    /// Recovery episodes: in the summary one entry a trigger, in full one an episode.
+    pub episodes: Vec<EpisodeReport>,
+    /// ACKs that it carries for the other direction.
+    pub acks: u64,
+    /// NAKs that it carries for the other direction.
+    pub naks: NaksReport,
+    /// Receiver-not-ready NAKs that it carries for the other direction.
+    pub rnr_naks: u64,
+    /// CNPs that it carries: they tell the sender of the other direction to slow down.
+    pub cnps: u64,
+    /// What its sender did when told to slow down; `null` when no CNP could be measured.
+    pub cnp_reaction: Option<CnpReaction>,
+    /// Packets by ECN codepoint of the innermost IP header.
+    pub ecn: EcnReport,
+    /// Packets by ECN codepoint of the outer IP header; `null` without a tunnel.
+    pub outer_ecn: Option<EcnReport>,
+    /// ICRCs compared: of whole frames only.
+    pub icrc: IcrcReport,
+    /// From a packet that asks for an ACK to the first ACK that covers it; `null` without any.
+    pub ack_rtt_ns: Option<RoundTripReport>,
+    /// The rank that it belongs to.
+    pub owner: Option<unfilled::Unfilled>,
+}
+
+/// The other direction of a flow.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ReverseReport {
+    /// The QPN that it goes to.
+    pub dest_qpn: u32,
+    /// `cm`, `psn_ack` or `udp_port`.
+    pub evidence: String,
+}
+
+/// Messages whose last packet was seen, by kind. READs and atomics count by their request.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "named after the operations")]
+pub struct MessagesReport {
+    pub send: u64,
+    pub write: u64,
+    pub write_with_immediate: u64,
+    pub read: u64,
+    pub atomic: u64,
+}
+
+/// Sequence numbers. All but `first` and `last` are `null` on datagram flows, whose numbers count
+/// packets to many receivers.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PsnReport {
+    /// `request` or `response`; `null` on flows of CNPs and unknown opcodes.
+    pub space: Option<String>,
+    /// PSN of the first packet.
+    pub first: Option<u32>,
+    /// PSN of the last packet.
+    pub last: Option<u32>,
+    /// Numbers skipped at first sight: a lower bound of the loss before the tap.
+    pub gap_packets: Option<u64>,
+    /// Sent before a packet that was seen earlier.
+    pub out_of_order_packets: Option<u64>,
+    /// Sent again.
+    pub retransmitted_packets: Option<u64>,
+    /// Behind the highest number, with nothing to tell why.
+    pub ambiguous_packets: Option<u64>,
+    /// Never seen, yet acknowledged without a resend: the capture lost them.
+    pub uncaptured_packets: Option<u64>,
+    /// Never seen, and the capture does not say what became of them; on UC: lost.
+    pub unresolved_packets: Option<u64>,
+}
+
+/// Recovery episodes of one trigger, or one of them.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct EpisodeReport {
+    /// `nak`, `rnr`, `timeout` or `unknown`.
+    pub trigger: String,
+    /// Episodes that this entry stands for.
+    pub count: u64,
+    /// Start of the (first) episode.
+    pub start_ns: i64,
+    /// Recovery time, summed.
+    pub recovery_ns: u64,
+    /// Packets sent again, summed.
+    pub resent_packets: u64,
+}
+
+/// NAKs by code.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the specification's own names")]
+pub struct NaksReport {
+    pub psn_sequence_error: u64,
+    pub invalid_request: u64,
+    pub remote_access_error: u64,
+    pub remote_operational_error: u64,
+    pub invalid_rd_request: u64,
+    /// Syndromes that no specification defines.
+    pub reserved: u64,
+}
+
+/// A sender's rate around the CNPs that it received.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CnpReaction {
+    /// CNPs measured; CNPs closer together than the window count once.
+    pub samples: u64,
+    /// Of these, how many left the rate lower.
+    pub slowed: u64,
+    /// Width of the windows before and after.
+    pub window_ns: u64,
+    /// Mean rate in the window before.
+    pub mean_before_bps: u64,
+    /// Mean rate in the window after.
+    pub mean_after_bps: u64,
+}
+
+/// Packets by ECN codepoint.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct EcnReport {
+    /// Not ECN-capable: a switch can only drop.
+    pub not_ect: u64,
+    /// ECN-capable transport (0).
+    pub ect0: u64,
+    /// ECN-capable transport (1).
+    pub ect1: u64,
+    /// Congestion experienced; `null` next to the sender, before any switch.
+    pub ce: Option<u64>,
+}
+
+/// ICRCs compared.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct IcrcReport {
+    /// Compared.
+    pub checked: u64,
+    /// Of these, wrong.
+    pub bad: u64,
+}
+
+/// ACK round trips: whole ones next to the sender, the turnaround next to the receiver.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RoundTripReport {
+    /// Median, at most 1.6 % too large.
+    pub p50: u64,
+    /// 99th percentile, at most 1.6 % too large.
+    pub p99: u64,
+    /// Longest.
+    pub max: u64,
+    /// Round trips measured.
+    pub samples: u64,
+}
+
+/// The flows by tap, source, destination, QPN and epoch.
+pub(super) fn section(sources: &Sources<'_>, health: &mut Health) -> Vec<FlowReport> {
+    let mut flows: Vec<&Flow> = sources.tracker.flows().flows().iter().collect();
+    flows.sort_unstable_by_key(|flow| (flow.key, flow.epoch));
+    let unknown_ce = flows
+        .iter()
+        .filter(|flow| ecn(flow.ecn, position(sources, flow)).ce.is_none())
+        .count();
+    health.add("ecn.ce_not_visible_next_to_sender_flows", unknown_ce as u64);
+    (0u32..).zip(flows).map(|(id, flow)| flow_report(sources, id, flow)).collect()
+}
+
+fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
+    let position = position(sources, flow);
+    let messages = flow.messages.counts();
+    let reactions = flow.rate.reactions();
+    let window_ns = crate::flow::rate::WINDOW_NS;
+    let mean_bps = |bytes: u64| {
+        let bits = u128::from(bytes) * 8 * 1_000_000_000;
+        (bits / u128::from(window_ns) / u128::from(reactions.samples.max(1))) as u64
+    };
+    FlowReport {
+        id,
+        tap: flow.key.tap.0,
+        epoch: flow.epoch,
+        src: flow.key.source.to_string(),
+        dst: flow.key.destination.to_string(),
+        dest_qpn: flow.key.dest_qpn.value(),
+        source_qpn: flow.source_qpn().map(|qpn| qpn.value()),
+        transport: flow.transport.name().to_owned(),
+        reverse: flow.reverse.map(|reverse| ReverseReport {
+            dest_qpn: reverse.dest_qpn.value(),
+            evidence: evidence_name(reverse.evidence).to_owned(),
+        }),
+        position: position.into(),
+        partition_keys: named(flow.headers.partition_keys().iter(), |key| format!("{key:#06x}")),
+        udp_src_ports: named(flow.headers.udp_source_ports().iter(), |port| port.to_string()),
+        dscp: named(flow.headers.dscp().iter(), |dscp| dscp.value().to_string()),
+        frames: flow.frames,
+        wire_bytes: flow.wire_bytes,
+        payload_bytes: flow.payload_bytes,
+        first_ns: sources.relative_ns(flow.span.first),
+        last_ns: sources.relative_ns(flow.span.last),
+        opcodes: opcodes(flow),
+        path_mtu_bytes: flow.messages.path_mtu(),
+        messages: MessagesReport {
+            send: messages.of(MessageKind::Send),
+            write: messages.of(MessageKind::Write),
+            write_with_immediate: messages.of(MessageKind::WriteWithImmediate),
+            read: messages.of(MessageKind::Read),
+            atomic: messages.of(MessageKind::Atomic),
+        },
+        answered_requests: flow.reverse.map(|_| flow.answers.count()),
+        psn: psn(flow),
+        episodes: episodes(sources, &flow.episodes),
+        acks: flow.responses.acks,
+        naks: NaksReport {
+            psn_sequence_error: flow.responses.psn_sequence_error,
+            invalid_request: flow.responses.invalid_request,
+            remote_access_error: flow.responses.remote_access_error,
+            remote_operational_error: flow.responses.remote_operational_error,
+            invalid_rd_request: flow.responses.invalid_rd_request,
+            reserved: flow.responses.reserved,
+        },
+        rnr_naks: flow.responses.rnr_naks,
+        cnps: flow.cnps,
+        cnp_reaction: (reactions.samples > 0).then(|| CnpReaction {
+            samples: reactions.samples,
+            slowed: reactions.slowed,
+            window_ns,
+            mean_before_bps: mean_bps(reactions.bytes_before),
+            mean_after_bps: mean_bps(reactions.bytes_after),
+        }),
+        ecn: ecn(flow.ecn, position),
+        outer_ecn: flow.outer_ecn.as_ref().map(|outer| ecn(**outer, position)),
+        icrc: IcrcReport { checked: flow.icrc.checked, bad: flow.icrc.bad },
+        ack_rtt_ns: round_trips(flow),
+        owner: None,
+    }
+}
+
+fn position(sources: &Sources<'_>, flow: &Flow) -> Position {
+    sources.positions[flow.key.tap.0 as usize].of(flow.key.source, flow.key.destination)
+}
+
+fn opcodes(flow: &Flow) -> BTreeMap<String, u64> {
+    let mut opcodes = BTreeMap::new();
+    for (opcode, count) in flow.opcodes.to_vec() {
+        *opcodes.entry(opcode.to_string()).or_insert(0) += count;
+    }
+    opcodes
+}
+
+fn psn(flow: &Flow) -> PsnReport {
+    let requests = flow.requests.first().zip(flow.requests.last());
+    let (space, psns) = match (requests, flow.response_psns) {
+        (Some(psns), _) => (Some("request"), Some(psns)),
+        (None, Some(psns)) => (Some("response"), Some(psns)),
+        (None, None) => (None, None),
+    };
+    let counts = flow.requests.counts();
+    let known = |count: u64| flow.has_sequence().then_some(count);
+    PsnReport {
+        space: space.map(str::to_owned),
+        first: psns.map(|(first, _)| first.value()),
+        last: psns.map(|(_, last)| last.value()),
+        gap_packets: known(counts.gap_packets),
+        out_of_order_packets: known(counts.out_of_order_packets),
+        retransmitted_packets: known(counts.retransmitted_packets),
+        ambiguous_packets: known(counts.ambiguous_packets),
+        uncaptured_packets: known(counts.uncaptured_packets),
+        unresolved_packets: known(counts.unresolved_packets),
+    }
+}
+
+fn episodes(sources: &Sources<'_>, episodes: &Episodes) -> Vec<EpisodeReport> {
+    if sources.context.detail == Detail::Full {
+        let listed = episodes.listed().iter().map(|episode| EpisodeReport {
+            trigger: trigger_name(episode.trigger).to_owned(),
+            count: 1,
+            start_ns: sources.relative_ns(episode.start),
+            recovery_ns: episode.recovery_ns,
+            resent_packets: episode.resent_packets,
+        });
+        let mut listed: Vec<_> = listed.collect();
+        listed.sort_by_key(|episode| episode.start_ns);
+        return listed;
+    }
+    Trigger::ALL
+        .into_iter()
+        .map(|trigger| (trigger, episodes.totals(trigger)))
+        .filter(|(_, totals)| totals.count > 0)
+        .map(|(trigger, totals)| EpisodeReport {
+            trigger: trigger_name(trigger).to_owned(),
+            count: totals.count,
+            start_ns: sources.relative_ns(totals.first_start),
+            recovery_ns: totals.recovery_ns,
+            resent_packets: totals.resent_packets,
+        })
+        .collect()
+}
+
+/// Next to the sender no switch has marked anything yet: no CE seen there is nothing known.
+fn ecn(counts: EcnCounts, position: Position) -> EcnReport {
+    let ce = counts.of(Ecn::Ce);
+    EcnReport {
+        not_ect: counts.of(Ecn::NotEct),
+        ect0: counts.of(Ecn::Ect0),
+        ect1: counts.of(Ecn::Ect1),
+        ce: (ce > 0 || position != Position::Sender).then_some(ce),
+    }
+}
+
+fn round_trips(flow: &Flow) -> Option<RoundTripReport> {
+    let durations = flow.round_trips.durations();
+    Some(RoundTripReport {
+        p50: durations.quantile_ns(0.5)?,
+        p99: durations.quantile_ns(0.99)?,
+        max: durations.max_ns()?,
+        samples: durations.samples(),
+    })
+}
+
+fn named<K>(
+    counts: impl Iterator<Item = (K, u64)>,
+    name: impl Fn(K) -> String,
+) -> BTreeMap<String, u64> {
+    counts.map(|(value, count)| (name(value), count)).collect()
+}
+
+const fn evidence_name(evidence: PairEvidence) -> &'static str {
+    match evidence {
+        PairEvidence::UdpPort => "udp_port",
+        PairEvidence::PsnAck => "psn_ack",
+        PairEvidence::ConnectionManager => "cm",
+    }
+}
+
+const fn trigger_name(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::Nak => "nak",
+        Trigger::Rnr => "rnr",
+        Trigger::Timeout => "timeout",
+        Trigger::Unknown => "unknown",
+    }
+}
+
+impl Flow {
+    /// Whether a reverse should exist and was not found.
+    pub(super) fn lacks_reverse(&self) -> bool {
+        self.reverse.is_none() && matches!(self.transport, Transport::Rc | Transport::Xrc)
+    }
+}

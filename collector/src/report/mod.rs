@@ -1,0 +1,183 @@
+//! The report: the JSON contract `railscope.report/1` as types, one file a section, and how each
+//! section is made from state. The schema is generated from these types.
+//!
+//! Times (`*_ns`) are relative to `capture.origin_ns`; durations are plain. What cannot be known
+//! from the input is `null`, never 0.
+
+pub mod bursts;
+pub mod capture;
+pub mod flows;
+pub mod pfc;
+pub mod places;
+pub mod taps;
+pub mod unfilled;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::analysis::position::{self, TapPosition};
+use crate::flow::tracker::FlowTracker;
+use crate::model::health::Health;
+use crate::model::tap::{HostName, TapId};
+use crate::model::time::Timestamp;
+
+/// Name and version of the contract.
+pub const SCHEMA: &str = "railscope.report/1";
+
+/// Everything that one run found out.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Report {
+    /// Name and version of this contract: `railscope.report/1`.
+    pub schema: String,
+    /// What made it.
+    pub tool: Tool,
+    /// The input as a whole.
+    pub capture: capture::Capture,
+    /// The observation points.
+    pub taps: Vec<taps::TapReport>,
+    /// The hosts behind the addresses.
+    pub hosts: Vec<places::Host>,
+    /// The ports: addresses that sent or received.
+    pub ports: Vec<places::PortReport>,
+    /// Flows: one direction between two hosts towards one queue pair, per tap and epoch.
+    pub flows: Vec<flows::FlowReport>,
+    /// TCP streams of the control plane.
+    pub tcp_streams: Vec<unfilled::Unfilled>,
+    /// Pause per station and priority.
+    pub pfc: Vec<pfc::PfcReport>,
+    /// Bursts per port and direction; `null` when the line rate is unknown.
+    pub bursts: Option<Vec<bursts::BurstReport>>,
+    /// NCCL communicators.
+    pub communicators: Vec<unfilled::Unfilled>,
+    /// Phases of the job.
+    pub phases: Vec<unfilled::Unfilled>,
+    /// NCCL collectives.
+    pub collectives: Vec<unfilled::Unfilled>,
+    /// Training steps.
+    pub iterations: Vec<unfilled::Unfilled>,
+    /// What is wrong, and what to do about it.
+    pub findings: Vec<unfilled::Unfilled>,
+    /// What was missed, refused or could not be known, by counter; counters at 0 are left out.
+    pub health: BTreeMap<String, u64>,
+}
+
+/// What made a report.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Tool {
+    /// railscope's version.
+    pub version: String,
+    /// Options that shaped the report, as given.
+    pub options: BTreeMap<String, String>,
+}
+
+/// How much a report lists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// Counts and totals.
+    #[default]
+    Summary,
+    /// Every episode as well.
+    Full,
+}
+
+/// What a report is made of besides the tracked state.
+#[derive(Clone, Debug, Default)]
+pub struct ReportContext {
+    /// Options that shaped the report, as given.
+    pub options: BTreeMap<String, String>,
+    /// Names that captures give to addresses.
+    pub host_names: Vec<HostName>,
+    /// How much to list.
+    pub detail: Detail,
+}
+
+/// State and what is derived from it once for all sections.
+pub(crate) struct Sources<'a> {
+    pub(crate) tracker: &'a FlowTracker,
+    pub(crate) context: &'a ReportContext,
+    pub(crate) origin: Timestamp,
+    pub(crate) positions: Vec<TapPosition>,
+}
+
+impl Sources<'_> {
+    /// Nanoseconds from the capture's origin to `time`; negative where a clock went backwards.
+    pub(crate) fn relative_ns(&self, time: Timestamp) -> i64 {
+        (time.as_nanos() as i64).wrapping_sub(self.origin.as_nanos() as i64)
+    }
+}
+
+impl Report {
+    /// The report of everything that `tracker` saw. Ends what is still open there.
+    #[must_use]
+    pub fn new(tracker: &mut FlowTracker, context: &ReportContext, mut health: Health) -> Self {
+        tracker.finish();
+        let origin = tracker.taps().iter().filter_map(|tap| tap.span).map(|span| span.first).min();
+        let origin = origin.unwrap_or(Timestamp::EPOCH);
+        let pfc = pfc::section(tracker);
+        let positions =
+            (0..tracker.taps().len()).map(|tap| position::of_tap(tracker, TapId(tap as u32)));
+        let positions = positions.collect();
+        let sources = Sources { tracker, context, origin, positions };
+        let flows = flows::section(&sources, &mut health);
+        add_health(&sources, &mut health);
+        Self {
+            schema: SCHEMA.to_owned(),
+            tool: Tool {
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                options: context.options.clone(),
+            },
+            capture: capture::section(&sources),
+            taps: taps::section(&sources),
+            hosts: places::hosts(&sources),
+            ports: places::ports(&sources),
+            flows,
+            tcp_streams: Vec::new(),
+            pfc,
+            bursts: bursts::section(&sources),
+            communicators: Vec::new(),
+            phases: Vec::new(),
+            collectives: Vec::new(),
+            iterations: Vec::new(),
+            findings: Vec::new(),
+            health: health.iter().map(|(name, count)| (name.to_owned(), count)).collect(),
+        }
+    }
+
+    /// The JSON Schema (draft 2020-12) of the contract.
+    #[must_use]
+    pub fn json_schema() -> schemars::Schema {
+        schemars::schema_for!(Self)
+    }
+}
+
+/// Counters that tables and taps keep themselves.
+fn add_health(sources: &Sources<'_>, health: &mut Health) {
+    let tracker = sources.tracker;
+    let taps = tracker.taps();
+    let sum = |of: fn(&crate::flow::tap::TapState) -> u64| taps.iter().map(of).sum::<u64>();
+    health.add("capture.backward_time_frames", sum(|tap| tap.backward_frames));
+    health.add("capture.lost_frames", sum(|tap| tap.lost_frames));
+    health.add("capture.truncated_frames", sum(|tap| tap.truncated_frames));
+    health.add("flow.tap_duplicates", sum(|tap| tap.duplicates.count()));
+    let flows = tracker.flows();
+    health.add("flow.evicted_flows", flows.evicted_flows());
+    health.add("flow.evicted_frames", flows.evicted_frames());
+    health.add("flow.restarted_epochs", tracker.restarted_epochs());
+    for flow in flows.flows() {
+        let counts = flow.requests.counts();
+        health.add("flow.ambiguous_packets", counts.ambiguous_packets);
+        health.add("flow.holes_evicted", counts.holes_evicted);
+        health.add("flow.unexpected_acks", flow.unexpected_acks);
+        health.add("flow.unmeasured_round_trips", flow.round_trips.unmeasured());
+        health.add("flow.several_datagram_sources", u64::from(flow.has_several_sources));
+    }
+    health.add("flow.unpaired", flows.flows().iter().filter(|flow| flow.lacks_reverse()).count() as u64);
+    health.add("connection.messages", tracker.connections().messages());
+    health.add("connection.evicted", tracker.connections().evicted());
+    health.add("port.unmetered_frames", tracker.ports().unmetered());
+    health.add("mirror.unchecked_frames", tracker.mirrors().unchecked());
+    health.add("mirror.lost_frames", tracker.mirrors().iter().map(|(_, session)| session.lost_frames).sum());
+    health.add("pause.refused", tracker.pauses().refused());
+}

@@ -1,0 +1,213 @@
+//! The observation points.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Sources;
+use crate::analysis::position::{NearEvidence, Position};
+use crate::model::address::HostAddress;
+use crate::model::tap::{FileFormat, LinkType, TapId};
+
+/// One observation point: an interface of a capture file.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TapReport {
+    /// Number that other sections name it by.
+    pub id: u32,
+    /// The file, as it was named.
+    pub file: String,
+    /// `pcap` or `pcapng`.
+    pub format: String,
+    /// The interface's name; `null` when the file does not say.
+    pub interface: Option<String>,
+    /// What frames begin with.
+    pub link_type: String,
+    /// Frames.
+    pub frames: u64,
+    /// Time of the earliest frame; `null` without frames.
+    pub first_ns: Option<i64>,
+    /// Time of the latest frame; `null` without frames.
+    pub last_ns: Option<i64>,
+    /// Offset of its clock against the first tap's; `null`: not measured.
+    pub clock_offset_ns: Option<i64>,
+    /// Uncertainty of that offset; `null`: not measured.
+    pub clock_uncertainty_ns: Option<u64>,
+    /// Where it stands for most of the payload that it saw.
+    pub position: PositionReport,
+    /// Hosts whose own link it observes.
+    pub hosts_near: Vec<NearHost>,
+    /// Directions it sees of the hosts near it.
+    pub sees: Sees,
+    /// How complete its frames are.
+    pub completeness: Completeness,
+    /// Packets it saw twice; they count nowhere else.
+    pub tap_duplicates: u64,
+    /// Frames that the capturing side or the mirror sessions say were lost.
+    pub lost_frames: u64,
+}
+
+/// A host next to a tap.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct NearHost {
+    /// Its address.
+    pub address: String,
+    /// Where the tap stands for what this host mostly does: `sender` if it sends more payload
+    /// than it receives.
+    pub position: PositionReport,
+    /// Why it is taken to be near: `direction`, `common_host` or `round_trip`.
+    pub evidence: String,
+}
+
+/// Where a tap stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PositionReport {
+    /// Next to the sender.
+    Sender,
+    /// Next to the receiver.
+    Receiver,
+    /// Next to neither.
+    Fabric,
+    /// The capture does not tell.
+    Unknown,
+}
+
+/// Directions that a tap sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sees {
+    /// Both.
+    Both,
+    /// Only what the near hosts send.
+    Tx,
+    /// Only what the near hosts receive.
+    Rx,
+}
+
+/// How complete the frames of a tap are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Completeness {
+    /// Whole frames, and no word of a lost one.
+    Lossless,
+    /// Some frames were cut; no word of a lost one.
+    Truncated,
+    /// Frames are known to be missing.
+    Lossy,
+}
+
+impl From<Position> for PositionReport {
+    fn from(position: Position) -> Self {
+        match position {
+            Position::Sender => Self::Sender,
+            Position::Receiver => Self::Receiver,
+            Position::Fabric => Self::Fabric,
+            Position::Unknown => Self::Unknown,
+        }
+    }
+}
+
+pub(super) fn section(sources: &Sources<'_>) -> Vec<TapReport> {
+    (0..sources.tracker.taps().len()).map(|tap| tap_report(sources, tap)).collect()
+}
+
+fn tap_report(sources: &Sources<'_>, number: usize) -> TapReport {
+    let id = TapId(number as u32);
+    let state = &sources.tracker.taps()[number];
+    let position = &sources.positions[number];
+    let mirrored = sources.tracker.mirrors().iter().filter(|(key, _)| key.tap == id);
+    let lost_frames =
+        state.lost_frames + mirrored.map(|(_, session)| session.lost_frames).sum::<u64>();
+    let payload = payload_by_position(sources, id, None);
+    TapReport {
+        id: id.0,
+        file: state.tap.file.clone(),
+        format: match state.tap.format {
+            FileFormat::Pcap => "pcap".to_owned(),
+            FileFormat::PcapNg => "pcapng".to_owned(),
+        },
+        interface: state.tap.interface.clone(),
+        link_type: link_type_name(state.tap.link_type),
+        frames: state.frames,
+        first_ns: state.span.map(|span| sources.relative_ns(span.first)),
+        last_ns: state.span.map(|span| sources.relative_ns(span.last)),
+        clock_offset_ns: None,
+        clock_uncertainty_ns: None,
+        position: if position.is_mirror { PositionReport::Fabric } else { payload.mostly() },
+        hosts_near: position
+            .near
+            .iter()
+            .map(|(host, evidence)| NearHost {
+                address: host.to_string(),
+                position: payload_by_position(sources, id, Some(*host)).mostly(),
+                evidence: evidence_name(*evidence).to_owned(),
+            })
+            .collect(),
+        sees: match payload.frames {
+            [sent, 0] if sent > 0 => Sees::Tx,
+            [0, received] if received > 0 => Sees::Rx,
+            _ => Sees::Both,
+        },
+        completeness: if lost_frames > 0 {
+            Completeness::Lossy
+        } else if state.truncated_frames > 0 {
+            Completeness::Truncated
+        } else {
+            Completeness::Lossless
+        },
+        tap_duplicates: state.duplicates.count(),
+        lost_frames,
+    }
+}
+
+/// Payload and frames that near hosts sent and received.
+#[derive(Default)]
+struct NearTraffic {
+    payload: [u64; 2],
+    frames: [u64; 2],
+}
+
+impl NearTraffic {
+    fn mostly(&self) -> PositionReport {
+        match self.payload {
+            [0, 0] => PositionReport::Unknown,
+            [sent, received] if sent >= received => PositionReport::Sender,
+            _ => PositionReport::Receiver,
+        }
+    }
+}
+
+fn payload_by_position(sources: &Sources<'_>, tap: TapId, of: Option<HostAddress>) -> NearTraffic {
+    let mut traffic = NearTraffic::default();
+    let position = &sources.positions[tap.0 as usize];
+    for flow in sources.tracker.flows().flows().iter().filter(|flow| flow.key.tap == tap) {
+        let (source, destination) = (flow.key.source, flow.key.destination);
+        let side = match position.of(source, destination) {
+            Position::Sender if of.is_none_or(|host| host == source) => 0,
+            Position::Receiver if of.is_none_or(|host| host == destination) => 1,
+            _ => continue,
+        };
+        traffic.payload[side] += flow.payload_bytes;
+        traffic.frames[side] += flow.frames;
+    }
+    traffic
+}
+
+const fn evidence_name(evidence: NearEvidence) -> &'static str {
+    match evidence {
+        NearEvidence::Direction => "direction",
+        NearEvidence::CommonHost => "common_host",
+        NearEvidence::RoundTrip => "round_trip",
+    }
+}
+
+fn link_type_name(link_type: LinkType) -> String {
+    match link_type {
+        LinkType::Ethernet => "ethernet".to_owned(),
+        LinkType::LinuxCookedV1 => "linux_cooked_v1".to_owned(),
+        LinkType::LinuxCookedV2 => "linux_cooked_v2".to_owned(),
+        LinkType::RawIp => "raw_ip".to_owned(),
+        LinkType::Null => "null".to_owned(),
+        LinkType::Loopback => "loopback".to_owned(),
+        LinkType::Unknown(number) => format!("unknown_{number}"),
+    }
+}
