@@ -1,1 +1,3 @@
 //! The suite of `railscope`: one binary, one module a subject.
+
+mod ingest;

@@ -12,3 +12,7 @@ pub mod flow;
 pub mod analysis;
 pub mod report;
 pub mod pipeline;
+
+pub mod ingest;
+pub mod export;
+pub mod cli;

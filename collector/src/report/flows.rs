@@ -92,6 +92,8 @@ pub struct FlowReport {
 /// The other direction of a flow.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ReverseReport {
+    /// Its `id`.
+    pub flow: u32,
     /// The QPN that it goes to.
     pub dest_qpn: u32,
     /// `cm`, `psn_ack` or `udp_port`.
@@ -213,17 +215,26 @@ pub struct RoundTripReport {
 
 /// The flows by tap, source, destination, QPN and epoch.
 pub(super) fn section(sources: &Sources<'_>, health: &mut Health) -> Vec<FlowReport> {
-    let mut flows: Vec<&Flow> = sources.tracker.flows().flows().iter().collect();
-    flows.sort_unstable_by_key(|flow| (flow.key, flow.epoch));
-    let unknown_ce = flows
-        .iter()
-        .filter(|flow| ecn(flow.ecn, position(sources, flow)).ce.is_none())
-        .count();
+    let flows = sources.tracker.flows().flows();
+    let mut order: Vec<u32> = (0..flows.len() as u32).collect();
+    order.sort_unstable_by_key(|at| {
+        let flow = &flows[*at as usize];
+        (flow.key, flow.epoch)
+    });
+    let mut ids = vec![0; flows.len()];
+    for (id, at) in (0u32..).zip(&order) {
+        ids[*at as usize] = id;
+    }
+    let reports: Vec<FlowReport> = (0u32..)
+        .zip(&order)
+        .map(|(id, at)| flow_report(sources, id, &flows[*at as usize], &ids))
+        .collect();
+    let unknown_ce = reports.iter().filter(|flow| flow.ecn.ce.is_none()).count();
     health.add("ecn.ce_not_visible_next_to_sender_flows", unknown_ce as u64);
-    (0u32..).zip(flows).map(|(id, flow)| flow_report(sources, id, flow)).collect()
+    reports
 }
 
-fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
+fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow, ids: &[u32]) -> FlowReport {
     let position = position(sources, flow);
     let messages = flow.messages.counts();
     let reactions = flow.rate.reactions();
@@ -242,6 +253,7 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
         source_qpn: flow.source_qpn().map(|qpn| qpn.value()),
         transport: flow.transport.name().to_owned(),
         reverse: flow.reverse.map(|reverse| ReverseReport {
+            flow: ids[reverse.flow as usize],
             dest_qpn: reverse.dest_qpn.value(),
             evidence: evidence_name(reverse.evidence).to_owned(),
         }),

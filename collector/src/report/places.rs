@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Sources;
+use crate::flow::burst::WIDTHS_NS;
 use crate::flow::port::Port;
 use crate::model::address::HostAddress;
 
@@ -37,6 +38,18 @@ pub struct PortReport {
     pub line_rate_bps: Option<u64>,
     /// Where the line rate is from.
     pub line_rate_source: Option<LineRateSource>,
+    /// Highest rates seen at one tap, with FCS, preamble and gap.
+    pub peaks: Peaks,
+}
+
+/// Highest rates of a port, in bits per second, averaged over the bucket in the name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "direction, bucket and unit are in the names")]
+pub struct Peaks {
+    pub tx_100us_bps: u64,
+    pub tx_1ms_bps: u64,
+    pub rx_100us_bps: u64,
+    pub rx_1ms_bps: u64,
 }
 
 /// Which network a port belongs to.
@@ -93,6 +106,7 @@ pub(super) fn ports(sources: &Sources<'_>) -> Vec<PortReport> {
             plane: Plane::Unknown,
             line_rate_bps: None,
             line_rate_source: None,
+            peaks: Peaks::default(),
         });
         known.mac = known.mac.take().or_else(|| port.mac.map(|mac| mac.to_string()));
         if port.has_roce {
@@ -101,8 +115,24 @@ pub(super) fn ports(sources: &Sources<'_>) -> Vec<PortReport> {
         let (rate, source) = line_rate(sources, port);
         known.line_rate_bps = known.line_rate_bps.or(rate);
         known.line_rate_source = known.line_rate_source.or(source);
+        known.peaks.raise(port);
     }
     ports.into_values().collect()
+}
+
+impl Peaks {
+    fn raise(&mut self, port: &Port) {
+        let [tx_narrow, tx_wide] = port.sent.finish().map(|stats| stats.peak_bytes);
+        let [rx_narrow, rx_wide] = port.received.finish().map(|stats| stats.peak_bytes);
+        for (peak, bytes, bucket_ns) in [
+            (&mut self.tx_100us_bps, tx_narrow, WIDTHS_NS[0]),
+            (&mut self.tx_1ms_bps, tx_wide, WIDTHS_NS[1]),
+            (&mut self.rx_100us_bps, rx_narrow, WIDTHS_NS[0]),
+            (&mut self.rx_1ms_bps, rx_wide, WIDTHS_NS[1]),
+        ] {
+            *peak = (*peak).max(bytes * 8 * (1_000_000_000 / bucket_ns));
+        }
+    }
 }
 
 fn line_rate(sources: &Sources<'_>, port: &Port) -> (Option<u64>, Option<LineRateSource>) {

@@ -1,0 +1,180 @@
+//! `railscope analyze`: captures in, the report out.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+
+use super::filter::FilterArgs;
+use super::input::{self, CaptureSink, InputArgs};
+use super::line_rate;
+use crate::export::text::TextOptions;
+use crate::export::{json, messages, text};
+use crate::flow::tracker::FlowConfig;
+use crate::model::frame::Frame;
+use crate::model::tap::{HostName, Tap, TapId};
+use crate::model::time::Timestamp;
+use crate::pipeline::Pipeline;
+use crate::report::{Detail, Report, ReportContext};
+
+/// Columns of the text where the screen does not say.
+const COLUMNS: u16 = 100;
+
+/// Options of `railscope analyze`, as typed.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  railscope analyze host3.pcapng                     one capture, one screen
+  railscope analyze --line-rate 400G host*.pcap.gz   several taps; bursts against 400 Gb/s
+  railscope analyze --format json a.pcap | jq '.flows[].psn'
+  tcpdump -i mlx5_0 -s 128 -w - | railscope analyze -")]
+pub(super) struct AnalyzeArgs {
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// How to show the report
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Rows of each table in text
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
+    /// How much JSON lists: `full` has every recovery episode, and every message in a second file
+    #[arg(long, value_enum, default_value_t = DetailArg::Summary)]
+    detail: DetailArg,
+    /// Where `--detail full` writes messages, as JSON lines
+    #[arg(long, value_name = "FILE", default_value = "railscope.messages.jsonl")]
+    detail_file: PathBuf,
+    /// Line rate of every port (400G, 25Gb/s): bursts and pause times need it, and it is taken from
+    /// pcapng where that says it
+    #[arg(long, value_name = "RATE", value_parser = line_rate::parse)]
+    line_rate: Option<u64>,
+    /// Flows kept at a time; beyond that the longest silent make room, and are counted
+    #[arg(long, value_name = "N", default_value_t = 262_144,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    max_flows: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// One screen, sickest first
+    Text,
+    /// One document, railscope.report/1: see `railscope schema`
+    Json,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DetailArg {
+    Summary,
+    Full,
+}
+
+pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
+    let detail = match args.detail {
+        DetailArg::Summary => Detail::Summary,
+        DetailArg::Full => Detail::Full,
+    };
+    let pipeline = Pipeline::new(FlowConfig {
+        flow_capacity: args.max_flows as usize,
+        line_rate_bps: args.line_rate,
+        keeps_messages: detail == Detail::Full,
+    });
+    let messages = match detail {
+        Detail::Summary => None,
+        Detail::Full => Some(create(&args.detail_file)?),
+    };
+    let mut analysis = Analysis { pipeline, messages };
+    input::read(&args.input, &mut analysis)?;
+    if let Some(mut messages) = analysis.messages.take() {
+        messages.flush().with_context(|| format!("write {}", args.detail_file.display()))?;
+    }
+    let context = ReportContext { options: args.options(), host_names: Vec::new(), detail };
+    let mut report = analysis.pipeline.finish(context);
+    args.show(&mut report)
+}
+
+impl AnalyzeArgs {
+    fn show(&self, report: &mut Report) -> anyhow::Result<()> {
+        match self.format {
+            Format::Json => {
+                report.flows.retain(|flow| self.filter.shows_flow(flow));
+                let mut out = BufWriter::new(io::stdout().lock());
+                json::write(report, &mut out)?;
+                out.flush()?;
+            }
+            Format::Text => {
+                let options = TextOptions { top: self.top.max(1), columns: columns() };
+                let shows = |flow: &_| self.filter.shows_flow(flow);
+                let mut out = BufWriter::new(anstream::stdout().lock());
+                text::write(report, shows, &options, &mut out)?;
+                out.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The options that shape the report, for the report.
+    fn options(&self) -> BTreeMap<String, String> {
+        let mut options = BTreeMap::new();
+        let detail = if self.detail == DetailArg::Full { "full" } else { "summary" };
+        options.insert("detail".to_owned(), detail.to_owned());
+        options.insert("max_flows".to_owned(), self.max_flows.to_string());
+        if let Some(rate) = self.line_rate {
+            options.insert("line_rate_bps".to_owned(), rate.to_string());
+        }
+        options.extend(self.input.time.options());
+        options.extend(self.filter.options());
+        options
+    }
+}
+
+/// Captures on their way into a pipeline.
+struct Analysis {
+    pipeline: Pipeline,
+    messages: Option<BufWriter<File>>,
+}
+
+impl CaptureSink for Analysis {
+    fn tap(&mut self, tap: Tap) {
+        self.pipeline.add_tap(tap);
+    }
+
+    #[inline]
+    fn frame(&mut self, frame: &Frame<'_>, origin: Timestamp) -> anyhow::Result<()> {
+        self.pipeline.handle_frame(frame);
+        if let Some(out) = &mut self.messages {
+            for message in self.pipeline.drain_messages() {
+                messages::write(&message, origin, &mut *out).context("write messages")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn host_name(&mut self, name: HostName) {
+        self.pipeline.add_host_name(name);
+    }
+
+    fn lost_frames(&mut self, tap: TapId, frames: u64) {
+        self.pipeline.add_lost_frames(tap, frames);
+    }
+
+    fn missed(&mut self, counter: &'static str, count: u64) {
+        self.pipeline.add_health(counter, count);
+    }
+}
+
+fn create(path: &PathBuf) -> anyhow::Result<BufWriter<File>> {
+    let file = File::create(path).with_context(|| format!("create {}", path.display()))?;
+    Ok(BufWriter::new(file))
+}
+
+/// The screen's columns, at most those that are easy to read; the usual ones in a pipe.
+fn columns() -> u16 {
+    if !io::stdout().is_terminal() {
+        return COLUMNS;
+    }
+    terminal_size::terminal_size().map_or(COLUMNS, |(width, _)| width.0.clamp(60, 160))
+}

@@ -1,0 +1,103 @@
+//! Display filters: which flows and packets to show. They hide, they do not change what is counted.
+
+use std::net::IpAddr;
+
+use clap::Args;
+
+use crate::decode::packet::{Body, Packet};
+use crate::model::opcode::Opcode;
+use crate::report::flows::FlowReport;
+
+/// The options, as typed.
+#[derive(Args)]
+#[command(next_help_heading = "Show only")]
+pub(super) struct FilterArgs {
+    /// From or to this address; may be given several times
+    #[arg(long, value_name = "ADDRESS")]
+    host: Vec<IpAddr>,
+    /// To or from this queue pair number (23, 0x17); may be given several times
+    #[arg(long, value_name = "QPN", value_parser = parse_qpn)]
+    qpn: Vec<u32>,
+    /// With this opcode (RDMA_WRITE_FIRST, ACKNOWLEDGE, CNP, 0x81); may be given several times
+    #[arg(long, value_name = "OPCODE", value_parser = parse_opcode)]
+    opcode: Vec<String>,
+}
+
+impl FilterArgs {
+    /// Whether a flow is shown.
+    pub(super) fn shows_flow(&self, flow: &FlowReport) -> bool {
+        let ends = [&flow.src, &flow.dst];
+        let host = |host: &IpAddr| ends.iter().any(|end| **end == host.to_string());
+        let qpn = |qpn: &u32| flow.dest_qpn == *qpn || flow.source_qpn == Some(*qpn);
+        let opcode = |opcode: &String| flow.opcodes.contains_key(opcode);
+        any(&self.host, host) && any(&self.qpn, qpn) && any(&self.opcode, opcode)
+    }
+
+    /// What was given, for the report.
+    pub(super) fn options(&self) -> impl Iterator<Item = (String, String)> {
+        let joined = |values: Vec<String>| values.join(",");
+        let given = [
+            ("host", joined(self.host.iter().map(ToString::to_string).collect())),
+            ("qpn", joined(self.qpn.iter().map(ToString::to_string).collect())),
+            ("opcode", joined(self.opcode.clone())),
+        ];
+        given
+            .into_iter()
+            .filter(|(_, values)| !values.is_empty())
+            .map(|(name, values)| (name.to_owned(), values))
+    }
+
+    /// Whether a packet is shown.
+    pub(super) fn shows_packet(&self, packet: &Packet<'_>) -> bool {
+        let ends = packet.ip.map(|ip| [ip.source, ip.destination]);
+        let host = |host: &IpAddr| ends.is_some_and(|ends| ends.contains(host));
+        let roce = match &packet.body {
+            Body::Roce(roce) => Some(roce),
+            _ => None,
+        };
+        let qpn = |qpn: &u32| {
+            roce.is_some_and(|roce| {
+                roce.bth.dest_qpn.value() == *qpn
+                    || roce.deth.is_some_and(|deth| deth.source_qpn.value() == *qpn)
+            })
+        };
+        let opcode =
+            |name: &String| roce.is_some_and(|roce| roce.bth.opcode.to_string() == *name);
+        any(&self.host, host) && any(&self.qpn, qpn) && any(&self.opcode, opcode)
+    }
+}
+
+/// No filter, or one that holds.
+fn any<T>(filters: &[T], holds: impl Fn(&T) -> bool) -> bool {
+    filters.is_empty() || filters.iter().any(holds)
+}
+
+fn parse_number(text: &str) -> Option<u32> {
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+fn parse_qpn(text: &str) -> Result<u32, String> {
+    parse_number(text)
+        .filter(|qpn| *qpn < 1 << 24)
+        .ok_or_else(|| format!("`{text}` is no 24-bit queue pair number; write 23 or 0x17"))
+}
+
+/// An opcode's name as reports spell it.
+fn parse_opcode(text: &str) -> Result<String, String> {
+    if let Some(value) = parse_number(text) {
+        return u8::try_from(value)
+            .map(|value| Opcode(value).to_string())
+            .map_err(|_| format!("`{text}` does not fit the 8 bits of an opcode"));
+    }
+    let wanted = text.to_ascii_uppercase();
+    let mut names: Vec<&str> = (0..=u8::MAX).filter_map(|value| Opcode(value).name()).collect();
+    if names.contains(&wanted.as_str()) {
+        return Ok(wanted);
+    }
+    names.sort_unstable();
+    names.dedup();
+    Err(format!("`{text}` is no opcode; known are {}", names.join(", ")))
+}

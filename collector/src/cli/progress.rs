@@ -1,0 +1,74 @@
+//! A progress bar on a terminal, for input that takes a while.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::ingest::file::event::Progress;
+
+/// Frames between two looks at the progress.
+const STRIDE: u32 = 1 << 16;
+
+/// A bar with bytes, rate and time left; nothing where standard error is no terminal.
+pub(super) struct InputProgress {
+    bar: ProgressBar,
+    until_update: u32,
+}
+
+impl InputProgress {
+    pub(super) fn new() -> Self {
+        let bar = if std::io::stderr().is_terminal() {
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8))
+        } else {
+            ProgressBar::hidden()
+        };
+        bar.set_style(unknown_total());
+        bar.enable_steady_tick(Duration::from_millis(250));
+        Self { bar, until_update: STRIDE }
+    }
+
+    /// Another frame was handled.
+    #[inline]
+    pub(super) fn tick(&mut self, progress: impl FnOnce() -> Progress) {
+        self.until_update -= 1;
+        if self.until_update == 0 {
+            self.until_update = STRIDE;
+            self.update(progress());
+        }
+    }
+
+    /// Takes the bar away.
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// Shows a line above the bar.
+    pub(super) fn suspend(&self, show: impl FnOnce()) {
+        self.bar.suspend(show);
+    }
+
+    #[cold]
+    fn update(&self, progress: Progress) {
+        if let Some(total) = progress.bytes_total
+            && self.bar.length() != Some(total)
+        {
+            self.bar.set_length(total);
+            self.bar.set_style(known_total());
+        }
+        self.bar.set_position(progress.bytes_read);
+    }
+}
+
+/// The template is fixed and correct; a plain bar would do as well.
+fn known_total() -> ProgressStyle {
+    ProgressStyle::with_template(
+        "{wide_bar} {bytes}/{total_bytes} {binary_bytes_per_sec} {eta} left",
+    )
+    .unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+fn unknown_total() -> ProgressStyle {
+    ProgressStyle::with_template("{spinner} {bytes} {binary_bytes_per_sec} {elapsed}")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner())
+}

@@ -1,0 +1,122 @@
+//! `--since` and `--until`: a part of the input, by time after its first frame or by date.
+
+use std::fmt;
+
+use clap::Args;
+
+use crate::model::time::Timestamp;
+
+/// The options, as typed.
+#[derive(Args)]
+#[command(next_help_heading = "Time")]
+pub(super) struct TimeRangeArgs {
+    /// Leave out frames before this: 1.5s, 200ms after the first frame, or a date with a zone
+    #[arg(long, value_name = "TIME", value_parser = parse)]
+    since: Option<Moment>,
+    /// Leave out frames after this
+    #[arg(long, value_name = "TIME", value_parser = parse)]
+    until: Option<Moment>,
+}
+
+/// A time, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moment {
+    /// Nanoseconds after the first frame.
+    AfterStart(u64),
+    At(Timestamp),
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AfterStart(nanos) => write!(f, "{nanos}ns"),
+            Self::At(time) => write!(f, "{time}"),
+        }
+    }
+}
+
+/// A range of time, once the first frame is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TimeRange {
+    since: Timestamp,
+    until: Timestamp,
+}
+
+impl TimeRangeArgs {
+    /// What was given, for the report.
+    pub(super) fn options(&self) -> impl Iterator<Item = (String, String)> {
+        let given = [("since", self.since), ("until", self.until)];
+        given.into_iter().filter_map(|(name, moment)| Some((name.to_owned(), moment?.to_string())))
+    }
+
+    /// The range in an input that starts at `first`.
+    pub(super) fn resolve(&self, first: Timestamp) -> TimeRange {
+        let resolve = |moment| match moment {
+            Moment::AfterStart(nanos) => first.plus_nanos(nanos),
+            Moment::At(time) => time,
+        };
+        TimeRange {
+            since: self.since.map_or(Timestamp::EPOCH, resolve),
+            until: self.until.map_or(Timestamp::MAX, resolve),
+        }
+    }
+}
+
+impl TimeRange {
+    /// Whether `time` lies in it; both ends do.
+    pub(super) fn contains(&self, time: Timestamp) -> bool {
+        (self.since..=self.until).contains(&time)
+    }
+}
+
+fn parse(text: &str) -> Result<Moment, String> {
+    if let Ok(at) = text.parse::<jiff::Timestamp>() {
+        let nanos = u64::try_from(at.as_nanosecond());
+        return nanos
+            .map(|nanos| Moment::At(Timestamp::from_nanos(nanos)))
+            .map_err(|_| format!("`{text}` is before 1970 or after 2554"));
+    }
+    let number_len = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(number_len);
+    let factor = match unit.trim() {
+        "" | "s" => 1e9,
+        "ms" => 1e6,
+        "us" | "µs" => 1e3,
+        "ns" => 1.0,
+        "m" | "min" => 60e9,
+        "h" => 3600e9,
+        _ => return Err(wrong(text)),
+    };
+    let value: f64 = number.parse().map_err(|_| wrong(text))?;
+    Ok(Moment::AfterStart((value * factor).round() as u64))
+}
+
+fn wrong(text: &str) -> String {
+    format!("`{text}` is no time; write 1.5s, 200ms, 3min, or 2026-11-20T16:30:00Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_after_the_start_and_dates() {
+        assert_eq!(parse("1.5s"), Ok(Moment::AfterStart(1_500_000_000)));
+        assert_eq!(parse("200ms"), Ok(Moment::AfterStart(200_000_000)));
+        let date = Moment::At(Timestamp::from_nanos(1_000_000_000));
+        assert_eq!(parse("1970-01-01T00:00:01Z"), Ok(date));
+        assert_eq!(parse("1970-01-01T01:00:01+01:00"), Ok(date));
+        for wrong in ["", "soon", "1x", "1969-12-31T23:59:59Z"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_range_holds_both_of_its_ends() {
+        let args = TimeRangeArgs { since: parse("1s").ok(), until: parse("2s").ok() };
+        let range = args.resolve(Timestamp::from_nanos(5));
+        let inside = |nanos| range.contains(Timestamp::from_nanos(nanos));
+        assert!(inside(1_000_000_005) && inside(2_000_000_005));
+        assert!(!inside(1_000_000_004) && !inside(2_000_000_006));
+    }
+}

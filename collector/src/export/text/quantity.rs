@@ -1,0 +1,80 @@
+//! Numbers as people read them: three digits and a unit.
+
+/// `12,578`.
+pub(super) fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `9.42 MiB`.
+pub(super) fn bytes(value: u64) -> String {
+    scaled(value as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
+}
+
+/// `31.2 Mb/s`.
+pub(super) fn bit_rate(bits_per_second: f64) -> String {
+    scaled(bits_per_second, 1000.0, &["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"])
+}
+
+/// `245 us`.
+pub(super) fn duration(nanos: u64) -> String {
+    if nanos >= 120_000_000_000 {
+        let seconds = nanos / 1_000_000_000;
+        return format!("{} min {:02} s", seconds / 60, seconds % 60);
+    }
+    scaled(nanos as f64, 1000.0, &["ns", "us", "ms", "s"])
+}
+
+/// `0.65 %`.
+pub(super) fn share(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    format!("{} %", three_digits(part as f64 * 100.0 / whole as f64))
+}
+
+fn scaled(mut value: f64, factor: f64, units: &[&str]) -> String {
+    let mut unit = 0;
+    // Below half of the last shown digit the value still rounds to less than the factor.
+    while value >= factor - 0.5 && unit + 1 < units.len() {
+        value /= factor;
+        unit += 1;
+    }
+    if unit == 0 { format!("{value:.0} {}", units[0]) } else { format!("{} {}", three_digits(value), units[unit]) }
+}
+
+fn three_digits(value: f64) -> String {
+    if value == 0.0 || value >= 99.95 {
+        format!("{value:.0}")
+    } else if value >= 9.995 {
+        format!("{value:.1}")
+    } else if value >= 0.01 {
+        format!("{value:.2}")
+    } else {
+        "<0.01".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_and_a_unit() {
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(bytes(10 << 20), "10.0 MiB");
+        assert_eq!(bit_rate(31_200_000.0), "31.2 Mb/s");
+        assert_eq!(duration(999_600), "1.00 ms");
+        assert_eq!(duration(245_499), "245 us");
+        assert_eq!(duration(125_000_000_000), "2 min 05 s");
+        assert_eq!(share(1, 100_000), "<0.01 %");
+    }
+}
