@@ -1,2 +1,23 @@
 //! Chores of the repository: `cargo xtask --help`.
-fn main() {}
+
+mod repository;
+mod tidy;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+
+/// Chores of the railscope repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+enum Chore {
+    /// Check the rules of the house that are plain text: layers, names, file heads, links.
+    Tidy,
+}
+
+fn main() -> Result<ExitCode> {
+    match Chore::parse() {
+        Chore::Tidy => tidy::run(),
+    }
+}
