@@ -1,5 +1,6 @@
 //! Chores of the repository: `cargo xtask --help`.
 
+mod ci;
 mod repository;
 mod tidy;
 
@@ -14,10 +15,13 @@ use clap::Parser;
 enum Chore {
     /// Check the rules of the house that are plain text: layers, names, file heads, links.
     Tidy,
+    /// Run everything that a change must pass; the last lines are the test runner's summary.
+    Ci,
 }
 
 fn main() -> Result<ExitCode> {
     match Chore::parse() {
         Chore::Tidy => tidy::run(),
+        Chore::Ci => ci::run(),
     }
 }
