@@ -5,10 +5,10 @@
 //! would rebuild every dependency.
 
 use std::process::{Command, ExitCode};
-use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::clock::timed;
 use crate::repository::{command, is_installed, root};
 
 /// Programs that tests compare railscope with.
@@ -67,13 +67,12 @@ fn run_tests() -> Result<ExitCode> {
 }
 
 /// Runs one phase to its end and says how long it took.
-#[expect(clippy::disallowed_methods, reason = "a person wants to know which phase is slow")]
 fn phase(name: &str, mut work: Command) -> Result<()> {
     eprintln!("== {name}");
-    let begin = Instant::now();
-    let status = work.status().with_context(|| format!("start {name}"))?;
+    let (status, seconds) = timed(|| work.status());
+    let status = status.with_context(|| format!("start {name}"))?;
     ensure!(status.success(), "{name} failed");
-    eprintln!("== {name}: {:.1} s", begin.elapsed().as_secs_f64());
+    eprintln!("== {name}: {seconds:.1} s");
     Ok(())
 }
 

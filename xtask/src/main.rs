@@ -1,12 +1,13 @@
 //! Chores of the repository: `cargo xtask --help`.
 
+mod bench;
 mod ci;
+mod clock;
 mod repository;
 mod tidy;
 
 use std::process::ExitCode;
 
-use anyhow::Result;
 use clap::Parser;
 
 /// Chores of the railscope repository.
@@ -17,11 +18,18 @@ enum Chore {
     Tidy,
     /// Run everything that a change must pass; the last lines are the test runner's summary.
     Ci,
+    /// Time railscope side by side with tshark, tcpdump and capinfos on captures it makes.
+    Bench(bench::Options),
 }
 
-fn main() -> Result<ExitCode> {
-    match Chore::parse() {
+fn main() -> ExitCode {
+    let outcome = match Chore::parse() {
         Chore::Tidy => tidy::run(),
         Chore::Ci => ci::run(),
-    }
+        Chore::Bench(options) => bench::run(&options),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
 }

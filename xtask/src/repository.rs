@@ -1,5 +1,6 @@
 //! Where the repository is, which files belong to it, and how its commands are started.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -13,7 +14,7 @@ pub(crate) fn root() -> &'static Path {
 }
 
 /// A command that runs in the repository's root.
-pub(crate) fn command(program: &str) -> Command {
+pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root());
     command
