@@ -1,2 +1,35 @@
 //! Chores of the repository: `cargo xtask --help`.
-fn main() {}
+
+mod bench;
+mod ci;
+mod clock;
+mod repository;
+mod tidy;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Chores of the railscope repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+enum Chore {
+    /// Check the rules of the house that are plain text: layers, names, file heads, links.
+    Tidy,
+    /// Run everything that a change must pass; the last lines are the test runner's summary.
+    Ci,
+    /// Time railscope side by side with tshark, tcpdump and capinfos on captures it makes.
+    Bench(bench::Options),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Chore::parse() {
+        Chore::Tidy => tidy::run(),
+        Chore::Ci => ci::run(),
+        Chore::Bench(options) => bench::run(&options),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,88 @@
+//! `cargo xtask ci`: everything that a change must pass, cheapest first.
+//!
+//! The tests come last and nothing is printed after them on standard output or standard error, so
+//! that the last lines of a run are the test runner's own summary. No phase sets `RUSTFLAGS`: that
+//! would rebuild every dependency.
+
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::clock::timed;
+use crate::repository::{command, is_installed, root};
+
+/// Programs that tests compare railscope with.
+const ORACLES: &[&str] = &["tshark", "tcpdump", "capinfos", "python3"];
+
+/// `cargo xtask ci`.
+pub(crate) fn run() -> Result<ExitCode> {
+    phase("format", cargo("fmt --all --check"))?;
+    phase("clippy", cargo("clippy --workspace --all-targets -- -D warnings"))?;
+    check_fuzz_targets()?;
+    check_dependencies()?;
+    let mut documentation = cargo("doc --workspace --no-deps --document-private-items");
+    documentation.env("RUSTDOCFLAGS", "-D warnings");
+    phase("documentation", documentation)?;
+    phase("documentation tests", cargo("test --workspace --doc --quiet"))?;
+    run_tests()
+}
+
+/// The fuzz crate stands outside the workspace; that it compiles is as much as CI asks of it.
+fn check_fuzz_targets() -> Result<()> {
+    const MANIFEST: &str = "tests/fuzz/Cargo.toml";
+    if !root().join(MANIFEST).exists() {
+        return Ok(());
+    }
+    if !is_installed("c++") {
+        skip("fuzz targets", "libFuzzer needs a C++ compiler");
+        return Ok(());
+    }
+    let mut check = cargo("check --quiet --target-dir target --manifest-path");
+    check.arg(MANIFEST);
+    phase("fuzz targets", check)
+}
+
+fn check_dependencies() -> Result<()> {
+    if !is_installed("cargo-deny") {
+        skip("dependencies", "cargo-deny is not installed");
+        return Ok(());
+    }
+    phase("dependencies", cargo("deny --log-level error check bans licenses sources"))
+}
+
+/// The suite. A failure is told by the runner; adding a line would hide its summary.
+fn run_tests() -> Result<ExitCode> {
+    for oracle in ORACLES.iter().filter(|oracle| !is_installed(oracle)) {
+        skip(oracle, "not installed; the tests that need it say SKIP and pass");
+    }
+    let mut tests = if is_installed("cargo-nextest") {
+        cargo("nextest run --workspace --no-fail-fast")
+    } else {
+        // Not the documentation tests again, whose summary would be the last.
+        cargo("test --workspace --lib --bins --tests --no-fail-fast")
+    };
+    eprintln!("== tests");
+    let status = tests.status().context("start the tests")?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs one phase to its end and says how long it took.
+fn phase(name: &str, mut work: Command) -> Result<()> {
+    eprintln!("== {name}");
+    let (status, seconds) = timed(|| work.status());
+    let status = status.with_context(|| format!("start {name}"))?;
+    ensure!(status.success(), "{name} failed");
+    eprintln!("== {name}: {seconds:.1} s");
+    Ok(())
+}
+
+fn skip(name: &str, reason: &str) {
+    eprintln!("SKIP {name}: {reason}");
+}
+
+/// Cargo with `arguments`, separated by spaces.
+fn cargo(arguments: &str) -> Command {
+    let mut cargo = command("cargo");
+    cargo.args(arguments.split(' '));
+    cargo
+}
