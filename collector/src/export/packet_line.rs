@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::decode::packet::{Body, Packet, Ports, Tunnel};
 use crate::decode::pause::Pause;
-use crate::decode::roce::aeth::{Aeth, Syndrome, rnr_timer_ns};
+use crate::decode::roce::aeth::{Aeth, NakCode, Syndrome, rnr_timer_ns};
 use crate::decode::roce::packet::RocePacket;
 use crate::model::ecn::Ecn;
 use crate::model::frame::Frame;
@@ -144,8 +144,19 @@ fn syndrome(aeth: Aeth) -> String {
     match aeth.syndrome {
         Syndrome::Ack { .. } => "ACK".to_owned(),
         Syndrome::RnrNak { timer } => format!("RNR NAK wait {} us", rnr_timer_ns(timer) / 1000),
-        Syndrome::Nak(code) => format!("NAK {code}"),
+        Syndrome::Nak(code) => format!("NAK {}", nak_name(code)),
         Syndrome::Reserved(value) => format!("syndrome {value:#04x}"),
+    }
+}
+
+const fn nak_name(code: NakCode) -> &'static str {
+    match code {
+        NakCode::PsnSequenceError => "PSN sequence error",
+        NakCode::InvalidRequest => "invalid request",
+        NakCode::RemoteAccessError => "remote access error",
+        NakCode::RemoteOperationalError => "remote operational error",
+        NakCode::InvalidRdRequest => "invalid RD request",
+        NakCode::Reserved(_) => "reserved",
     }
 }
 

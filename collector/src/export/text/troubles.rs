@@ -84,8 +84,8 @@ fn loss(connections: &[Connection<'_>]) -> Option<Trouble> {
         if connection.rnr_naks() > 0 { 0 } else { connection.resent().max(connection.gaps()) }
     };
     let (_, flows, worst) = worst(connections, missing_or_resent)?;
-    let sum = |of: fn(&Connection<'_>) -> u64| connections.iter().map(of).sum::<u64>();
-    let (gaps, resent) = (sum(Connection::gaps), sum(Connection::resent));
+    let gaps = connections.iter().map(Connection::gaps).sum();
+    let resent = connections.iter().map(Connection::resent).sum();
     let packets = connections.iter().map(|connection| connection.flow.frames).sum();
     let (recoveries, recovery_ns) = worst.episodes("nak");
     Some(Trouble {
