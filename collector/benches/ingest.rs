@@ -3,7 +3,10 @@
 //!
 //! 144-byte pcap records (128-byte frames), as the pipeline's own goal is stated.
 
+#![expect(clippy::expect_used, reason = "a bench that cannot be set up has nothing to measure")]
+
 use std::hint::black_box;
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use divan::Bencher;
@@ -60,20 +63,32 @@ fn drain(mut captures: CaptureSet) -> u64 {
     sum
 }
 
-fn read_all(bencher: Bencher<'_, '_>, bytes: &'static [u8]) {
-    bencher.counter(ItemsCount::new(RECORDS)).bench(|| {
-        drain(CaptureSet::from_reader("memory", bytes).unwrap_or_else(|e| panic!("{e}")))
-    });
+fn read_from_memory(bencher: Bencher<'_, '_>, bytes: &'static [u8]) {
+    bencher
+        .counter(ItemsCount::new(RECORDS))
+        .bench(|| drain(CaptureSet::from_reader("memory", bytes).expect("it starts well")));
 }
 
 #[divan::bench]
 fn pcap(bencher: Bencher<'_, '_>) {
-    read_all(bencher, &PCAP);
+    read_from_memory(bencher, &PCAP);
 }
 
 #[divan::bench]
 fn pcapng(bencher: Bencher<'_, '_>) {
-    read_all(bencher, &PCAPNG);
+    read_from_memory(bencher, &PCAPNG);
+}
+
+/// The same file once and several times, from the page cache: what the merge costs.
+#[divan::bench(args = [1, 2, 8])]
+fn pcap_files(bencher: Bencher<'_, '_>, files: usize) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("bench.pcap");
+    std::fs::write(&path, PCAP.as_slice()).expect("room for the file");
+    let paths: Vec<PathBuf> = vec![path; files];
+    bencher
+        .counter(ItemsCount::new(RECORDS as usize * files))
+        .bench(|| drain(CaptureSet::open(&paths).expect("it starts well")));
 }
 
 #[divan::bench]

@@ -132,7 +132,8 @@ impl CaptureSet {
                 },
             }
             // Only a change of file comes here; a frame that was held is the earliest of all.
-            if let Some(record) = self.files.get_mut(self.current)?.held.take() {
+            if let Some(record) = self.files.get_mut(self.current).and_then(|file| file.held.take())
+            {
                 break record;
             }
         };

@@ -51,8 +51,9 @@ impl PcapReader {
         let Ok((_, header)) = parse_pcap_header(bytes) else {
             return Err(ProblemKind::ByteOrder);
         };
+        let reader = Self::of(name, &header)?;
         buffer.consume(FILE_HEADER_BYTES);
-        Self::of(name, &header)
+        Ok(reader)
     }
 
     fn of(name: &str, header: &PcapHeader) -> Result<Self, ProblemKind> {
