@@ -146,3 +146,14 @@ impl CaptureSet {
         self.files.iter().map(CaptureFile::progress).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_may_be_read_on_another_thread() {
+        fn assert_send<T: Send>() {}
+        assert_send::<CaptureSet>();
+    }
+}
