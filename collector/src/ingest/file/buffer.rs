@@ -7,11 +7,12 @@ use super::problem::ProblemKind;
 /// Most bytes of one block: what Wireshark allows too. A larger length is taken for damage.
 pub(super) const BLOCK_LIMIT: u32 = 16 * 1024 * 1024;
 
-/// The window of a file that is read alone. It stays in the second-level cache, so that the record
-/// headers are not fetched from memory again.
+/// The window of a file that is read alone: large enough for the cost of a system call to vanish.
+// Cost: 256 KiB measured the same (2026-11).
 const WINDOW_BYTES: usize = 1024 * 1024;
 
-/// The windows of all files together, as long as each has enough for any pcap record.
+/// The windows of all files together, until there are so many that each has the smallest. A window
+/// grows when a record needs more.
 const WINDOWS_BYTES: usize = 64 * 1024 * 1024;
 const SMALLEST_WINDOW_BYTES: usize = 128 * 1024;
 

@@ -132,7 +132,8 @@ impl CaptureSet {
                 },
             }
             // Only a change of file comes here; a frame that was held is the earliest of all.
-            if let Some(record) = self.files.get_mut(self.current)?.held.take() {
+            if let Some(record) = self.files.get_mut(self.current).and_then(|file| file.held.take())
+            {
                 break record;
             }
         };
@@ -143,5 +144,16 @@ impl CaptureSet {
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.files.iter().map(CaptureFile::progress).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_may_be_read_on_another_thread() {
+        fn assert_send<T: Send>() {}
+        assert_send::<CaptureSet>();
     }
 }

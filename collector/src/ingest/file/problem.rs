@@ -118,6 +118,9 @@ impl fmt::Display for FileProblem {
             write!(f, " of the uncompressed stream")?;
         }
         match self.kind.consequence() {
+            Consequence::FileEnds if self.frames_read == 1 => {
+                write!(f, "; the frame before it was read")
+            }
             Consequence::FileEnds => {
                 write!(f, "; the {} frames before it were read", self.frames_read)
             }
