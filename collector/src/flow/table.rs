@@ -14,9 +14,13 @@ use super::state::{Flow, PairEvidence, Reverse};
 /// Flows looked at to find the one that makes room.
 const EVICTION_SAMPLE: usize = 8;
 
+/// Places remembered by a cheap hash of the key, a power of two: packets come in bursts.
+const RECENT: usize = 64;
+
 /// A table of at most `capacity` flows.
 pub struct FlowTable {
     flows: Vec<Flow>,
+    recent: [u32; RECENT],
     index: HashTable<u32>,
     hasher: RandomState,
     capacity: usize,
@@ -31,6 +35,7 @@ impl FlowTable {
     pub fn new(capacity: usize) -> Self {
         Self {
             flows: Vec::new(),
+            recent: [0; RECENT],
             index: HashTable::new(),
             hasher: RandomState::default(),
             capacity: capacity.clamp(1, u32::MAX as usize),
@@ -43,9 +48,16 @@ impl FlowTable {
     /// The newest epoch of `key`.
     #[inline]
     #[must_use]
-    pub fn find(&self, key: &FlowKey) -> Option<u32> {
-        let flows = &self.flows;
-        self.index.find(self.hasher.hash_one(key), |at| flows[*at as usize].key == *key).copied()
+    pub fn find(&mut self, key: &FlowKey) -> Option<u32> {
+        let recent = &mut self.recent[recent_place(key)];
+        match self.flows.get(*recent as usize) {
+            Some(flow) if flow.key == *key && !flow.is_superseded => Some(*recent),
+            _ => {
+                let at = find_in_index(&self.index, &self.flows, &self.hasher, key)?;
+                *recent = at;
+                Some(at)
+            }
+        }
     }
 
     /// Puts `flow` in as the newest epoch of its key. Returns its place and the flow that made
@@ -68,7 +80,10 @@ impl FlowTable {
         let (flows, hasher) = (&self.flows, &self.hasher);
         let hash = hasher.hash_one(key);
         match self.index.find_mut(hash, |at| flows[*at as usize].key == key) {
-            Some(place) => *place = at,
+            Some(place) => {
+                let older = std::mem::replace(place, at);
+                self.flows[older as usize].is_superseded = true;
+            }
             None => {
                 self.index.insert_unique(hash, at, |at| hasher.hash_one(flows[*at as usize].key));
             }
@@ -149,4 +164,21 @@ impl FlowTable {
             entry.remove();
         }
     }
+}
+
+#[inline(never)]
+fn find_in_index(
+    index: &HashTable<u32>,
+    flows: &[Flow],
+    hasher: &RandomState,
+    key: &FlowKey,
+) -> Option<u32> {
+    index.find(hasher.hash_one(key), |at| flows[*at as usize].key == *key).copied()
+}
+
+/// Where a key's place is remembered: both directions of a pair lie apart.
+#[inline]
+fn recent_place(key: &FlowKey) -> usize {
+    let qpn = key.dest_qpn.value();
+    (qpn.wrapping_mul(7) ^ key.source.low_bits() ^ key.tap.0.wrapping_mul(31)) as usize % RECENT
 }

@@ -278,7 +278,8 @@ impl FlowTracker {
             self.observe_boundary(at, arrival, 1);
             return;
         }
-        let (span, span_limit) = flow.psns_consumed(roce);
+        let (span, span_limit) =
+            if traits.has(Traits::READ) { flow.read_packets(roce) } else { (1, 1) };
         let observation = flow.requests.observe(&RequestArrival {
             psn: roce.bth.psn,
             span,
@@ -559,11 +560,10 @@ impl Flow {
         }
     }
 
-    /// PSNs that a request consumes, and how many it may consume while the path MTU is unknown: a
-    /// READ request takes one per response packet (IBTA volume 1, section 9.7.3.1).
-    fn psns_consumed(&mut self, roce: &RocePacket<'_>) -> (u32, u32) {
-        let is_read = roce.bth.opcode.operation() == Some(Operation::RdmaReadRequest);
-        let Some(reth) = roce.reth.filter(|_| is_read) else { return (1, 1) };
+    /// PSNs that a READ request consumes, and how many it may consume while the path MTU is
+    /// unknown: one per response packet (IBTA volume 1, section 9.7.3.1).
+    fn read_packets(&mut self, roce: &RocePacket<'_>) -> (u32, u32) {
+        let Some(reth) = roce.reth else { return (1, 1) };
         match self.messages.path_mtu() {
             Some(mtu) if mtu > 0 => {
                 let packets = reth.dma_len.div_ceil(mtu).max(1);

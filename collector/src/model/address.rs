@@ -14,6 +14,12 @@ impl HostAddress {
     pub fn to_ip(self) -> IpAddr {
         Ipv6Addr::from_bits(self.0).to_canonical()
     }
+
+    /// The last four bytes: an IPv4 address, the end of an interface identifier.
+    #[must_use]
+    pub const fn low_bits(self) -> u32 {
+        self.0 as u32
+    }
 }
 
 impl From<IpAddr> for HostAddress {

@@ -91,6 +91,8 @@ impl Traits {
     pub const ENDS: Self = Self(1 << 13);
     /// Carries the bytes of a message.
     pub const PAYLOAD: Self = Self(1 << 14);
+    /// A READ request: the answer takes as many PSNs as it has packets.
+    pub const READ: Self = Self(1 << 15);
 
     /// Whether all of `other` hold.
     #[must_use]
@@ -250,7 +252,9 @@ impl Opcode {
             O::RdmaWriteOnlyWithImmediate => {
                 Traits::STARTS.with(Traits::ENDS).with(Traits::RETH).with(Traits::IMMEDIATE)
             }
-            O::RdmaReadRequest => Traits::STARTS.with(Traits::ENDS).with(Traits::RETH),
+            O::RdmaReadRequest => {
+                Traits::STARTS.with(Traits::ENDS).with(Traits::RETH).with(Traits::READ)
+            }
             O::Flush => Traits::STARTS.with(Traits::ENDS).with(Traits::FETH).with(Traits::RETH),
             O::CompareSwap | O::FetchAdd => {
                 Traits::STARTS.with(Traits::ENDS).with(Traits::ATOMIC_ETH)
