@@ -6,13 +6,13 @@
 //! [`ingest`] (bytes in), [`export`] (reports out) and [`cli`]. The core reads no clock, file,
 //! socket or environment: the same input gives the same report, byte for byte.
 
-pub mod model;
+pub mod analysis;
 pub mod decode;
 pub mod flow;
-pub mod analysis;
-pub mod report;
+pub mod model;
 pub mod pipeline;
+pub mod report;
 
-pub mod ingest;
-pub mod export;
 pub mod cli;
+pub mod export;
+pub mod ingest;

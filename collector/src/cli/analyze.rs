@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -19,9 +19,6 @@ use crate::model::tap::{HostName, Tap, TapId};
 use crate::model::time::Timestamp;
 use crate::pipeline::Pipeline;
 use crate::report::{Detail, Report, ReportContext};
-
-/// Columns of the text where the screen does not say.
-const COLUMNS: u16 = 100;
 
 /// Options of `railscope analyze`, as typed.
 #[derive(Args)]
@@ -106,7 +103,7 @@ impl AnalyzeArgs {
                 out.flush()?;
             }
             Format::Text => {
-                let options = TextOptions { top: self.top.max(1), columns: columns() };
+                let options = TextOptions { top: self.top.max(1) };
                 let shows = |flow: &_| self.filter.shows_flow(flow);
                 let mut out = BufWriter::new(anstream::stdout().lock());
                 text::write(report, shows, &options, &mut out)?;
@@ -169,12 +166,4 @@ impl CaptureSink for Analysis {
 fn create(path: &PathBuf) -> anyhow::Result<BufWriter<File>> {
     let file = File::create(path).with_context(|| format!("create {}", path.display()))?;
     Ok(BufWriter::new(file))
-}
-
-/// The screen's columns, at most those that are easy to read; the usual ones in a pipe.
-fn columns() -> u16 {
-    if !io::stdout().is_terminal() {
-        return COLUMNS;
-    }
-    terminal_size::terminal_size().map_or(COLUMNS, |(width, _)| width.0.clamp(60, 160))
 }

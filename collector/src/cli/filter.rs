@@ -61,8 +61,7 @@ impl FilterArgs {
                     || roce.deth.is_some_and(|deth| deth.source_qpn.value() == *qpn)
             })
         };
-        let opcode =
-            |name: &String| roce.is_some_and(|roce| roce.bth.opcode.to_string() == *name);
+        let opcode = |name: &String| roce.is_some_and(|roce| roce.bth.opcode.to_string() == *name);
         any(&self.host, host) && any(&self.qpn, qpn) && any(&self.opcode, opcode)
     }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::decode::packet::{Body, Packet, Ports, Tunnel};
 use crate::decode::pause::Pause;
 use crate::decode::roce::aeth::{Aeth, NakCode, Syndrome, rnr_timer_ns};
+use crate::decode::roce::connection_manager::{CommunicationIds, ConnectionMessage};
 use crate::decode::roce::packet::RocePacket;
 use crate::model::ecn::Ecn;
 use crate::model::frame::Frame;
@@ -26,7 +27,8 @@ pub fn write_text(
 ) -> io::Result<()> {
     let relative_ns = frame.time.as_nanos() as i64 - origin.as_nanos() as i64;
     let sign = if relative_ns < 0 { "-" } else { "" };
-    let (seconds, nanos) = (relative_ns.unsigned_abs() / 1_000_000_000, relative_ns.unsigned_abs() % 1_000_000_000);
+    let (seconds, nanos) =
+        (relative_ns.unsigned_abs() / 1_000_000_000, relative_ns.unsigned_abs() % 1_000_000_000);
     write!(out, "{:>7} {} {sign}{seconds}.{nanos:09} ", frame.number, frame.tap.0)?;
     for tunnel in packet.tunnels.iter().flatten() {
         write!(out, "{} ", tunnel_name(tunnel))?;
@@ -135,9 +137,41 @@ fn append(line: &mut String, roce: &RocePacket<'_>) {
     if roce.payload_len > 0 {
         let _ = write!(line, " payload {}", roce.payload_len);
     }
-    if let Some(Ok(mad)) = roce.management() {
-        let _ = write!(line, " {mad}");
+    if let Some(management) = describe_management(roce) {
+        let _ = write!(line, " {management}");
     }
+}
+
+/// The management datagram, in words; `None` when there is none or it cannot be read.
+fn describe_management(roce: &RocePacket<'_>) -> Option<String> {
+    let datagram = roce.management()?.ok()?;
+    let message = match datagram.connection_message() {
+        Some(message) => message.ok()?,
+        None => return Some(format!("MAD class {:#04x}", datagram.management_class)),
+    };
+    let pair = |ids: CommunicationIds| format!("id {:#x} for {:#x}", ids.local, ids.remote);
+    Some(match message {
+        ConnectionMessage::Req(req) => format!(
+            "CM REQ id {:#x} qp {} starting psn {} service {:#x}",
+            req.local_communication_id, req.local_qpn, req.starting_psn, req.service_id
+        ),
+        ConnectionMessage::Rep(rep) => {
+            format!(
+                "CM REP {} qp {} starting psn {}",
+                pair(rep.ids),
+                rep.local_qpn,
+                rep.starting_psn
+            )
+        }
+        ConnectionMessage::Rtu(rtu) => format!("CM RTU {}", pair(rtu.ids)),
+        ConnectionMessage::Rej(rej) => format!("CM REJ {} reason {}", pair(rej.ids), rej.reason),
+        ConnectionMessage::Mra(mra) => format!("CM MRA {}", pair(mra.ids)),
+        ConnectionMessage::Dreq(dreq) => {
+            format!("CM DREQ {} qp {}", pair(dreq.ids), dreq.remote_qpn)
+        }
+        ConnectionMessage::Drep(drep) => format!("CM DREP {}", pair(drep.ids)),
+        ConnectionMessage::Other(attribute) => format!("CM attribute {attribute:#06x}"),
+    })
 }
 
 fn syndrome(aeth: Aeth) -> String {
@@ -289,9 +323,6 @@ fn roce_line(roce: &RocePacket<'_>) -> RoceLine {
         syndrome: roce.aeth.map(syndrome),
         msn: roce.aeth.map(|aeth| aeth.msn),
         immediate: roce.immediate.map(|immediate| immediate.0),
-        management: match roce.management() {
-            Some(Ok(mad)) => Some(mad.to_string()),
-            Some(Err(_)) | None => None,
-        },
+        management: describe_management(roce),
     }
 }

@@ -34,11 +34,7 @@ pub struct Connections {
 
 impl Default for Connections {
     fn default() -> Self {
-        Self {
-            requests: RecentMap::new(CAPACITY),
-            reverses: RecentMap::new(CAPACITY),
-            messages: 0,
-        }
+        Self { requests: RecentMap::new(CAPACITY), reverses: RecentMap::new(CAPACITY), messages: 0 }
     }
 }
 
@@ -50,17 +46,17 @@ impl Connections {
         tap: TapId,
         source: HostAddress,
         destination: HostAddress,
-        message: &ConnectionMessage,
+        message: &ConnectionMessage<'_>,
     ) -> Option<AnnouncedPair> {
         self.messages += 1;
         match message {
-            ConnectionMessage::Request(request) => {
+            ConnectionMessage::Req(request) => {
                 let side = (tap, source, request.local_communication_id);
                 self.requests.insert(side, request.local_qpn);
                 None
             }
-            ConnectionMessage::Reply(reply) => {
-                let side = (tap, destination, reply.remote_communication_id);
+            ConnectionMessage::Rep(reply) => {
+                let side = (tap, destination, reply.ids.remote);
                 let active_qpn = *self.requests.get(&side)?;
                 let forward = FlowKey {
                     tap,

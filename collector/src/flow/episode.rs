@@ -96,7 +96,8 @@ impl Episodes {
         let silence = jump.time.nanos_since(jump.previous_request);
         let patience = (4 * p99_round_trip_ns.unwrap_or(0)).max(TIMEOUT_FLOOR_NS);
         let trigger = match way_back {
-            WayBack { rnr: Some(rnr), nak, .. } if nak.is_none_or(|nak| rnr >= nak) => Trigger::Rnr,
+            // A receiver that was not ready also NAKs what comes behind the packet it refused.
+            WayBack { rnr: Some(_), .. } => Trigger::Rnr,
             WayBack { nak: Some(_), .. } => Trigger::Nak,
             WayBack { visible: true, .. } if silence >= patience => Trigger::Timeout,
             _ => Trigger::Unknown,
@@ -161,8 +162,7 @@ impl Episodes {
 
     fn close(&mut self, open: &OpenEpisode, acknowledged: Option<Timestamp>) {
         let end = acknowledged.unwrap_or(open.resend);
-        let episode =
-            Episode { recovery_ns: end.nanos_since(open.episode.start), ..open.episode };
+        let episode = Episode { recovery_ns: end.nanos_since(open.episode.start), ..open.episode };
         let totals = &mut self.totals[episode.trigger as usize];
         if totals.count == 0 {
             totals.first_start = episode.start;

@@ -84,12 +84,7 @@ impl Messages {
     /// Takes a request packet whose PSN (unwrapped: `psn`) is seen for the first time. Returns the
     /// message that it completes.
     #[inline]
-    pub fn observe(
-        &mut self,
-        roce: &RocePacket<'_>,
-        psn: i64,
-        time: Timestamp,
-    ) -> Option<Message> {
+    pub fn observe(&mut self, roce: &RocePacket<'_>, psn: i64, time: Timestamp) -> Option<Message> {
         let traits = roce.bth.opcode.traits();
         if !traits.has_any(Traits::STARTS.with(Traits::ENDS)) {
             return None;

@@ -3,26 +3,26 @@
 //! [`tracker::FlowTracker`] is the entry. Every table has a capacity and a counter of what it gave
 //! up. Time is the packets' own.
 
-pub mod key;
-pub mod tally;
-pub mod histogram;
-pub mod recent;
-pub mod opcodes;
-pub mod sequence;
-pub mod round_trip;
-pub mod episode;
-pub mod message;
 pub mod answer;
-pub mod response;
-pub mod rate;
-pub mod state;
-pub mod table;
-pub mod pairing;
+pub mod burst;
 pub mod connection;
 pub mod duplicate;
-pub mod burst;
-pub mod port;
-pub mod pause;
+pub mod episode;
+pub mod histogram;
+pub mod key;
+pub mod message;
 pub mod mirror;
+pub mod opcodes;
+pub mod pairing;
+pub mod pause;
+pub mod port;
+pub mod rate;
+pub mod recent;
+pub mod response;
+pub mod round_trip;
+pub mod sequence;
+pub mod state;
+pub mod table;
+pub mod tally;
 pub mod tap;
 pub mod tracker;

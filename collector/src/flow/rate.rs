@@ -69,8 +69,7 @@ impl RateMeter {
         } else {
             0
         };
-        self.pending =
-            Some(PendingReaction { time, bytes_before, total_at_cnp: self.total_bytes });
+        self.pending = Some(PendingReaction { time, bytes_before, total_at_cnp: self.total_bytes });
     }
 
     /// What was measured so far.

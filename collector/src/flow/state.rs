@@ -80,7 +80,10 @@ pub struct IcrcCounts {
 
 /// One flow in one epoch. Counters are public to be read; [`super::table::FlowTable`] moves them.
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "each field is named as its key in the report, where it is defined")]
+#[expect(
+    missing_docs,
+    reason = "each field is named as its key in the report, where it is defined"
+)]
 pub struct Flow {
     pub key: FlowKey,
     /// 0 for the first use of the QPN, one more for each reuse.

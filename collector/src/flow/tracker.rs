@@ -1,5 +1,6 @@
 //! The entry of the flow layer: packets in, state of taps, flows, ports and pause out.
 
+use super::burst;
 use super::connection::{AnnouncedPair, Connections};
 use super::key::FlowKey;
 use super::message::Message;
@@ -11,11 +12,8 @@ use super::sequence::RequestArrival;
 use super::state::{Flow, HeaderFields, PairEvidence};
 use super::table::FlowTable;
 use super::tap::TapState;
-use super::burst;
 use crate::decode::packet::{Body, Ip, Packet, Tunnel};
 use crate::decode::roce::aeth::{NakCode, Syndrome};
-use crate::decode::roce::icrc;
-use crate::decode::roce::mad::Mad;
 use crate::decode::roce::packet::RocePacket;
 use crate::model::ecn::Ecn;
 use crate::model::frame::Frame;
@@ -123,8 +121,7 @@ impl FlowTracker {
         match (&packet.body, &packet.ip) {
             (Body::Roce(roce), Some(ip)) => {
                 tap_mut(&mut self.taps, frame.tap).roce_frames += 1;
-                let arrival =
-                    Arrival { tap: frame.tap, time: frame.time, frame, packet, ip, roce };
+                let arrival = Arrival { tap: frame.tap, time: frame.time, frame, packet, ip, roce };
                 self.observe_roce(&arrival);
             }
             (Body::Pause(pause), _) => {
@@ -392,8 +389,13 @@ impl FlowTracker {
 
     fn observe_management(&mut self, arrival: &Arrival<'_>) {
         let Arrival { tap, ip, roce, .. } = *arrival;
-        match roce.management() {
-            Some(Ok(Mad { connection: Some(message), .. })) => {
+        let message = match roce.management() {
+            Some(Ok(datagram)) => datagram.connection_message(),
+            Some(Err(error)) => Some(Err(error)),
+            None => return,
+        };
+        match message {
+            Some(Ok(message)) => {
                 let (source, destination) = (ip.source.into(), ip.destination.into());
                 let pair = self.connections.observe(tap, source, destination, &message);
                 if let Some(pair) = pair {
@@ -401,7 +403,7 @@ impl FlowTracker {
                 }
             }
             Some(Err(error)) => tap_mut(&mut self.taps, tap).add_refusal(&error),
-            _ => {}
+            None => {}
         }
     }
 
@@ -543,7 +545,7 @@ impl Flow {
         if let Some(deth) = roce.deth {
             self.note_source(deth.source_qpn);
         }
-        if let Some(is_right) = roce.whole.and_then(icrc::check) {
+        if let Some(is_right) = roce.has_valid_icrc() {
             self.icrc.checked += 1;
             self.icrc.bad += u64::from(!is_right);
         }

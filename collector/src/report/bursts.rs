@@ -68,9 +68,8 @@ pub(super) fn section(sources: &Sources<'_>) -> Option<Vec<BurstReport>> {
         ports: ports
             .iter()
             .flat_map(|port| {
-                [(&port.sent, BurstDirection::Tx), (&port.received, BurstDirection::Rx)].map(
-                    |(meter, direction)| burst_port(sources, port, meter, direction, width),
-                )
+                [(&port.sent, BurstDirection::Tx), (&port.received, BurstDirection::Rx)]
+                    .map(|(meter, direction)| burst_port(sources, port, meter, direction, width))
             })
             .flatten()
             .collect(),

@@ -47,7 +47,8 @@ pub(super) fn section(sources: &Sources<'_>) -> Capture {
         }
     }
     let frames = sum(|tap| tap.frames);
-    let known = [sum(|tap| tap.roce_frames), sum(|tap| tap.tcp_frames), sum(|tap| tap.pause_frames)];
+    let known =
+        [sum(|tap| tap.roce_frames), sum(|tap| tap.tcp_frames), sum(|tap| tap.pause_frames)];
     let [roce_frames, tcp_frames, pfc_frames] = known;
     Capture {
         origin_ns: sources.origin.as_nanos().to_string(),

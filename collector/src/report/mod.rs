@@ -145,6 +145,13 @@ impl Report {
         }
     }
 
+    /// The flow with this `id`.
+    #[must_use]
+    pub fn flow(&self, id: u32) -> Option<&flows::FlowReport> {
+        let at = self.flows.binary_search_by_key(&id, |flow| flow.id).ok()?;
+        self.flows.get(at)
+    }
+
     /// The JSON Schema (draft 2020-12) of the contract.
     #[must_use]
     pub fn json_schema() -> schemars::Schema {
@@ -173,11 +180,17 @@ fn add_health(sources: &Sources<'_>, health: &mut Health) {
         health.add("flow.unmeasured_round_trips", flow.round_trips.unmeasured());
         health.add("flow.several_datagram_sources", u64::from(flow.has_several_sources));
     }
-    health.add("flow.unpaired", flows.flows().iter().filter(|flow| flow.lacks_reverse()).count() as u64);
+    health.add(
+        "flow.unpaired",
+        flows.flows().iter().filter(|flow| flow.lacks_reverse()).count() as u64,
+    );
     health.add("connection.messages", tracker.connections().messages());
     health.add("connection.evicted", tracker.connections().evicted());
     health.add("port.unmetered_frames", tracker.ports().unmetered());
     health.add("mirror.unchecked_frames", tracker.mirrors().unchecked());
-    health.add("mirror.lost_frames", tracker.mirrors().iter().map(|(_, session)| session.lost_frames).sum());
+    health.add(
+        "mirror.lost_frames",
+        tracker.mirrors().iter().map(|(_, session)| session.lost_frames).sum(),
+    );
     health.add("pause.refused", tracker.pauses().refused());
 }

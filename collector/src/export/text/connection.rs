@@ -1,5 +1,9 @@
 //! A flow with the ACKs, NAKs and CNPs that come back for it: one row for people.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use crate::report::Report;
 use crate::report::flows::FlowReport;
 
@@ -7,6 +11,8 @@ use crate::report::flows::FlowReport;
 pub(super) struct Connection<'a> {
     pub(super) flow: &'a FlowReport,
     pub(super) back: Option<&'a FlowReport>,
+    /// Taps that saw it. What several saw is shown once, as the tap with the worst view has it.
+    pub(super) taps: Vec<u32>,
 }
 
 impl Connection<'_> {
@@ -70,7 +76,12 @@ impl Connection<'_> {
         self.flow.psn.space.as_deref() == Some("request")
     }
 
-    /// How sick it is, to sort by. What ends a connection weighs most, then what costs time.
+    /// What it is sorted by: how sick it is, then how much it carried.
+    fn weight(&self) -> (u64, u64) {
+        (self.sickness(), self.flow.payload_bytes)
+    }
+
+    /// How sick it is. What ends a connection weighs most, then what costs time.
     fn sickness(&self) -> u64 {
         self.fatal_naks() * 1_000_000
             + (self.rnr_naks() + self.sequence_naks() + self.cnps()) * 10
@@ -87,21 +98,24 @@ pub(super) fn sickest_first(
     report: &Report,
     shows: impl Fn(&FlowReport) -> bool,
 ) -> Vec<Connection<'_>> {
-    let mut connections: Vec<Connection<'_>> = report
-        .flows
-        .iter()
-        .filter(|flow| {
-            flow.reverse.is_none() || flow.psn.space.as_deref() == Some("request")
-        })
-        .filter(|flow| shows(flow))
-        .map(|flow| Connection {
-            flow,
-            back: flow.reverse.as_ref().and_then(|back| report.flows.get(back.flow as usize)),
-        })
-        .collect();
-    connections.sort_by_key(|connection| {
-        let size = (connection.sickness(), connection.flow.payload_bytes);
-        (std::cmp::Reverse(size), connection.flow.id)
-    });
+    let mut merged: BTreeMap<_, Connection<'_>> = BTreeMap::new();
+    for flow in report.flows.iter().filter(|flow| {
+        (flow.reverse.is_none() || flow.psn.space.as_deref() == Some("request")) && shows(flow)
+    }) {
+        let back = flow.reverse.as_ref().and_then(|back| report.flow(back.flow));
+        let seen = Connection { flow, back, taps: vec![flow.tap] };
+        match merged.entry((&flow.src, &flow.dst, flow.dest_qpn, flow.epoch)) {
+            Entry::Vacant(vacant) => drop(vacant.insert(seen)),
+            Entry::Occupied(mut known) => {
+                let known = known.get_mut();
+                known.taps.push(flow.tap);
+                if seen.weight() > known.weight() {
+                    *known = Connection { taps: std::mem::take(&mut known.taps), ..seen };
+                }
+            }
+        }
+    }
+    let mut connections: Vec<Connection<'_>> = merged.into_values().collect();
+    connections.sort_by_key(|connection| (Reverse(connection.weight()), connection.flow.id));
     connections
 }

@@ -9,8 +9,8 @@ use super::table::{Column, render};
 use crate::report::Report;
 use crate::report::flows::MessagesReport;
 
-/// Flow names longer than this are broken after the source.
-const NAME_WIDTH: usize = 30;
+/// Flow names longer than this are broken after the source: two IPv4 addresses fit.
+const NAME_WIDTH: usize = 33;
 
 /// Writes the table of flows.
 pub(super) fn write(
@@ -30,7 +30,7 @@ pub(super) fn write(
     let several_taps = report.taps.len() > 1;
     let mut columns = Vec::new();
     if several_taps {
-        columns.push(Column::numbers("TAP", column(&|row| row.flow.tap.to_string())));
+        columns.push(Column::words("TAPS", column(&taps)));
     }
     columns.extend([
         Column::words("FLOW", column(&name)),
@@ -44,13 +44,16 @@ pub(super) fn write(
         Column::optional("LATE", some(&|row| row.late())),
         Column::optional("NAK", some(&|row| row.sequence_naks() + row.fatal_naks())),
         Column::optional("RNR", some(&|row| row.rnr_naks())),
-        Column::optional("CE", column(&|row| match row.ce() {
-            0 => String::new(),
-            ce => share(ce, row.flow.frames),
-        })),
+        Column::optional(
+            "CE",
+            column(&|row| match row.ce() {
+                0 => String::new(),
+                ce => share(ce, row.flow.frames),
+            }),
+        ),
         Column::optional("CNP", some(&|row| row.cnps())),
     ]);
-    writeln!(out, "\n{}", render(columns, options.columns))?;
+    writeln!(out, "\n{}", render(columns))?;
     if shown.len() < connections.len() {
         let more = connections.len() - shown.len();
         writeln!(out, "and {} more: --top {}", count(more as u64), connections.len())?;
@@ -58,11 +61,24 @@ pub(super) fn write(
     Ok(())
 }
 
+/// The taps that saw it, the first few by number.
+fn taps(row: &Connection<'_>) -> String {
+    match row.taps.as_slice() {
+        taps @ [_, ..] if taps.len() <= 3 => {
+            taps.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+        }
+        taps => format!("{} taps", taps.len()),
+    }
+}
+
 fn name(row: &Connection<'_>) -> String {
     let flow = row.flow;
     let line = format!("{} → {}", flow.src, flow.dst);
-    let name =
-        if line.chars().count() > NAME_WIDTH { format!("{}\n→ {}", flow.src, flow.dst) } else { line };
+    let name = if line.chars().count() > NAME_WIDTH {
+        format!("{}\n→ {}", flow.src, flow.dst)
+    } else {
+        line
+    };
     if flow.epoch > 0 { format!("{name} #{}", flow.epoch + 1) } else { name }
 }
 

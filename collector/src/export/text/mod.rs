@@ -13,18 +13,20 @@ mod troubles;
 use std::io::{self, Write};
 
 use self::connection::Connection;
-use self::quantity::{bytes, count, duration};
+use self::quantity::{bytes, count, counted, duration};
 use self::style::{Meaning, paint};
 use crate::report::Report;
 use crate::report::flows::FlowReport;
+use crate::report::places::Plane;
+
+/// Taps that the header names.
+const TAPS_SHOWN: usize = 8;
 
 /// How to show a report.
 #[derive(Clone, Copy, Debug)]
 pub struct TextOptions {
     /// Rows of each table.
     pub top: usize,
-    /// Columns of the screen.
-    pub columns: u16,
 }
 
 /// Writes `report` for people, with the flows that `shows` holds for.
@@ -62,25 +64,35 @@ fn header(report: &Report, connections: &[Connection<'_>], out: &mut impl Write)
         bytes(capture.wire_bytes),
         duration(capture.duration_ns),
     )?;
-    let mut kinds = vec![format!("{} RoCEv2", count(capture.roce_frames))];
-    let others = [(capture.tcp_frames, "TCP"), (capture.pfc_frames, "pause"), (capture.other_frames, "other")];
-    kinds.extend(others.iter().filter(|(frames, _)| *frames > 0).map(|(frames, name)| format!("{} {name}", count(*frames))));
-    let hosts = report.ports.iter().filter(|port| port.plane == crate::report::places::Plane::Backend).count();
-    writeln!(
-        out,
-        "{}; {} RDMA ports, {} flows with data",
-        kinds.join(", "),
-        count(hosts as u64),
-        count(connections.iter().filter(|connection| connection.carries_data()).count() as u64),
-    )?;
     if report.taps.len() > 1 {
-        for tap in report.taps.iter().take(8) {
-            let interface = tap.interface.as_ref().map(|name| format!(" [{name}]")).unwrap_or_default();
-            writeln!(out, "  tap {}: {}{interface}  {} frames", tap.id, tap.file, count(tap.frames))?;
+        for tap in report.taps.iter().take(TAPS_SHOWN) {
+            let interface =
+                tap.interface.as_ref().map(|name| format!(" [{name}]")).unwrap_or_default();
+            let frames = count(tap.frames);
+            writeln!(out, "  tap {}  {}{interface}  {frames} frames", tap.id, tap.file)?;
         }
-        if report.taps.len() > 8 {
-            writeln!(out, "  and {} more", report.taps.len() - 8)?;
+        if report.taps.len() > TAPS_SHOWN {
+            writeln!(out, "  and {} more taps", report.taps.len() - TAPS_SHOWN)?;
         }
     }
-    Ok(())
+    let kinds = [
+        (capture.roce_frames, "RoCEv2"),
+        (capture.tcp_frames, "TCP"),
+        (capture.pfc_frames, "pause"),
+        (capture.other_frames, "other"),
+    ];
+    let kinds: Vec<String> = kinds
+        .iter()
+        .filter(|(frames, _)| *frames > 0)
+        .map(|(frames, name)| format!("{} {name}", count(*frames)))
+        .collect();
+    let ports = report.ports.iter().filter(|port| port.plane == Plane::Backend).count();
+    let flows = connections.iter().filter(|connection| connection.carries_data()).count();
+    writeln!(
+        out,
+        "{}; {} RDMA ports, {} with data",
+        kinds.join(", "),
+        count(ports as u64),
+        counted(flows as u64, "flow")
+    )
 }

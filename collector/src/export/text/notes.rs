@@ -16,7 +16,10 @@ const MEANINGS: &[(&str, &str)] = &[
     ("flow.ambiguous_packets", "packets behind the highest PSN with nothing to tell why"),
     ("flow.unexpected_acks", "ACKs of PSNs that were never seen to be sent"),
     ("flow.evicted_flows", "flows dropped to make room: raise --max-flows"),
-    ("ecn.ce_not_visible_next_to_sender_flows", "flows seen next to their sender, before any switch: CE unknown"),
+    (
+        "ecn.ce_not_visible_next_to_sender_flows",
+        "flows seen next to their sender, before any switch: CE unknown",
+    ),
     ("capture.backward_time_frames", "frames whose time is before that of the frame ahead"),
     ("capture.skipped_frames", "frames outside --since and --until"),
     ("capture.dropped_frames", "frames of the files that could not be used"),
@@ -35,7 +38,8 @@ pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     if !report.capture.refused.is_empty() {
         let mut refused: Vec<_> = report.capture.refused.iter().collect();
         refused.sort_by_key(|(_, frames)| std::cmp::Reverse(**frames));
-        let named = refused.iter().take(4).map(|(name, frames)| format!("{name} {}", count(**frames)));
+        let named =
+            refused.iter().take(4).map(|(name, frames)| format!("{name} {}", count(**frames)));
         lines.push(format!("headers not read: {}", named.collect::<Vec<_>>().join(", ")));
     }
     if lines.is_empty() {

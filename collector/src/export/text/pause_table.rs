@@ -10,7 +10,11 @@ use crate::report::Report;
 use crate::report::pfc::PfcReport;
 
 /// Writes the table of pauses, if there were any.
-pub(super) fn write(report: &Report, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write(
+    report: &Report,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
     if report.pfc.is_empty() {
         return Ok(());
     }
@@ -22,14 +26,20 @@ pub(super) fn write(report: &Report, options: &TextOptions, out: &mut impl Write
     let columns = vec![
         Column::numbers("TAP", column(&|row| row.tap.to_string())),
         Column::words("PAUSE FROM", column(&|row| row.station.clone())),
-        Column::words("PRIORITY", column(&|row| {
-            row.priority.map_or_else(|| "link".to_owned(), |priority| priority.to_string())
-        })),
+        Column::words(
+            "PRIORITY",
+            column(&|row| {
+                row.priority.map_or_else(|| "link".to_owned(), |priority| priority.to_string())
+            }),
+        ),
         Column::numbers("PAUSE", column(&|row| count(row.pause_frames))),
         Column::numbers("RESUME", column(&|row| count(row.resume_frames))),
         Column::numbers("PAUSED", column(&|row| time(row.paused_ns))),
         Column::numbers("LONGEST", column(&|row| time(row.longest_ns))),
-        Column::numbers("STORMS", column(&|row| row.storms.map_or_else(|| "unknown".to_owned(), count))),
+        Column::numbers(
+            "STORMS",
+            column(&|row| row.storms.map_or_else(|| "unknown".to_owned(), count)),
+        ),
     ];
-    writeln!(out, "\n{}", render(columns, options.columns))
+    writeln!(out, "\n{}", render(columns))
 }

@@ -13,6 +13,12 @@ pub(super) fn count(value: u64) -> String {
     grouped
 }
 
+/// `1 flow`, `1,200 flows`.
+pub(super) fn counted(value: u64, noun: &str) -> String {
+    let plural = if value == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(value))
+}
+
 /// `9.42 MiB`.
 pub(super) fn bytes(value: u64) -> String {
     scaled(value as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
@@ -47,7 +53,11 @@ fn scaled(mut value: f64, factor: f64, units: &[&str]) -> String {
         value /= factor;
         unit += 1;
     }
-    if unit == 0 { format!("{value:.0} {}", units[0]) } else { format!("{} {}", three_digits(value), units[unit]) }
+    if unit == 0 {
+        format!("{value:.0} {}", units[0])
+    } else {
+        format!("{} {}", three_digits(value), units[unit])
+    }
 }
 
 fn three_digits(value: f64) -> String {

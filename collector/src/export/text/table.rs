@@ -1,6 +1,6 @@
 //! Tables without lines: a heading, right-aligned numbers, columns that hold nothing left out.
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{Cell, CellAlignment, Table, presets};
 
 use super::style::{Meaning, paint};
 
@@ -29,27 +29,28 @@ impl Column {
     }
 }
 
-/// The columns side by side, within `width` columns of the screen.
-pub(super) fn render(columns: Vec<Column>, width: u16) -> String {
+/// The columns side by side, headings first.
+pub(super) fn render(columns: Vec<Column>) -> String {
     let shown: Vec<Column> = columns
         .into_iter()
         .filter(|column| !column.is_optional || column.cells.iter().any(|cell| !cell.is_empty()))
         .collect();
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
-    let headings = shown.iter().map(|column| {
-        Cell::new(paint(Meaning::Heading, column.heading)).set_alignment(column.alignment)
-    });
-    table.set_header(headings);
+    let heading = |column: &Column| Cell::new(column.heading).set_alignment(column.alignment);
+    table.set_header(shown.iter().map(heading));
     let rows = shown.first().map_or(0, |column| column.cells.len());
     for row in 0..rows {
-        table.add_row(shown.iter().map(|column| {
-            Cell::new(&column.cells[row]).set_alignment(column.alignment)
-        }));
+        let cell = |column: &Column| Cell::new(&column.cells[row]).set_alignment(column.alignment);
+        table.add_row(shown.iter().map(cell));
     }
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));
     }
-    table.trim_fmt()
+    // Painted afterwards: colours have no width.
+    let plain = table.trim_fmt();
+    match plain.split_once('\n') {
+        Some((headings, rows)) => format!("{}\n{rows}", paint(Meaning::Heading, headings)),
+        None => plain,
+    }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::connection::Connection;
-use super::quantity::{bit_rate, count, duration, share};
+use super::quantity::{bit_rate, count, counted, duration, share};
 use super::style::{Meaning, paint};
 use crate::report::Report;
 
@@ -74,7 +74,7 @@ fn fatal_naks(connections: &[Connection<'_>]) -> Option<Trouble> {
     let reason = reasons.iter().find(|(count, _)| *count > 0).map_or("", |(_, reason)| reason);
     Some(Trouble {
         meaning: Meaning::Bad,
-        title: format!("refused: {} NAK on {}: {reason}", count(naks), flows_of(flows)),
+        title: format!("refused: {} on {}: {reason}", counted(naks, "NAK"), flows_of(flows)),
         detail: format!("{}: the queue pair goes to its error state", name(worst)),
     })
 }
@@ -98,9 +98,9 @@ fn loss(connections: &[Connection<'_>]) -> Option<Trouble> {
             flows_of(flows)
         ),
         detail: format!(
-            "worst {}: {} NAKs, {} recoveries by NAK took {}",
+            "worst {}: {}, {} resends took {}",
             name(worst),
-            count(worst.sequence_naks()),
+            counted(worst.sequence_naks(), "NAK"),
             count(recoveries),
             duration(recovery_ns)
         ),
@@ -122,8 +122,8 @@ fn not_ready(connections: &[Connection<'_>]) -> Option<Trouble> {
     Some(Trouble {
         meaning: Meaning::Bad,
         title: format!(
-            "receiver not ready: {} RNR NAKs on {}: no receive buffer was posted",
-            count(naks),
+            "receiver not ready: {} on {}: no receive buffer was posted",
+            counted(naks, "RNR NAK"),
             flows_of(flows)
         ),
         detail: format!(
@@ -137,11 +137,16 @@ fn not_ready(connections: &[Connection<'_>]) -> Option<Trouble> {
 }
 
 fn timeouts(connections: &[Connection<'_>]) -> Option<Trouble> {
-    let (timeouts, flows, worst) = worst(connections, |connection| connection.episodes("timeout").0)?;
+    let (timeouts, flows, worst) =
+        worst(connections, |connection| connection.episodes("timeout").0)?;
     let (_, recovery_ns) = worst.episodes("timeout");
     Some(Trouble {
         meaning: Meaning::Bad,
-        title: format!("timeouts: {} resends after silence on {}", count(timeouts), flows_of(flows)),
+        title: format!(
+            "timeouts: {} after silence on {}",
+            counted(timeouts, "resend"),
+            flows_of(flows)
+        ),
         detail: format!("worst {}: recoveries took {}", name(worst), duration(recovery_ns)),
     })
 }
@@ -181,7 +186,11 @@ fn notifications(connections: &[Connection<'_>]) -> Option<Trouble> {
     );
     Some(Trouble {
         meaning: Meaning::Odd,
-        title: format!("slowed down: {} CNPs to the senders of {}", count(cnps), flows_of(flows)),
+        title: format!(
+            "slowed down: {} to the senders of {}",
+            counted(cnps, "CNP"),
+            flows_of(flows)
+        ),
         detail: format!("worst {}: {reaction}", name(worst)),
     })
 }
@@ -192,11 +201,17 @@ fn pause(report: &Report) -> Option<Trouble> {
     let storms: u64 = report.pfc.iter().filter_map(|pause| pause.storms).sum();
     let (meaning, storm) = match storms {
         0 => (Meaning::Odd, String::new()),
-        storms => (Meaning::Bad, format!(", {} storms", count(storms))),
+        storms => (Meaning::Bad, format!(", {}", counted(storms, "storm"))),
     };
     let length = worst.paused_ns.map_or_else(
         || "how long is unknown without a line rate (--line-rate 100G)".to_owned(),
-        |paused| format!("{}, {} of the capture", duration(paused), share(paused, report.capture.duration_ns)),
+        |paused| {
+            format!(
+                "{}, {} of the capture",
+                duration(paused),
+                share(paused, report.capture.duration_ns)
+            )
+        },
     );
     Some(Trouble {
         meaning,
@@ -221,5 +236,5 @@ fn name(connection: &Connection<'_>) -> String {
 }
 
 fn flows_of(flows: usize) -> String {
-    if flows == 1 { "1 flow".to_owned() } else { format!("{} flows", count(flows as u64)) }
+    counted(flows as u64, "flow")
 }
