@@ -1,1 +1,18 @@
 //! The suite of `railscope`: one binary, one module a subject.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    unreachable_pub,
+    reason = "a test that cannot go on has failed; `pub` here is what modules share"
+)]
+
+// Built frames against what is decoded of them.
+mod decode;
+// ICRC counts equal an independent script's.
+mod icrc;
+// The captures under tests/fixtures are the ones that were described.
+mod manifest;
+// Builders and oracles.
+mod support;
+// Every field that tshark also knows equals tshark's.
+mod tshark;

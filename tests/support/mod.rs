@@ -1,0 +1,11 @@
+//! What the tests share: captures, oracles, and encoders that are not the product's.
+
+pub mod crc;
+pub mod fixture;
+pub mod frame;
+pub mod mad;
+pub mod pcap;
+pub mod railscope;
+pub mod require;
+pub mod roce;
+pub mod tshark;

@@ -1,0 +1,25 @@
+//! Programs that a test needs and that a machine may lack: the test says so loudly and passes, or
+//! fails where everything is required (CI).
+
+use std::process::{Command, Stdio};
+
+/// Whether `program` can be run. When it cannot: a line on standard error, or a panic if
+/// `RAILSCOPE_REQUIRE_ALL` is 1.
+pub fn has(test: &str, program: &str) -> bool {
+    let runs = Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if !runs {
+        assert!(!requires_all(), "{test}: {program} is required and does not run");
+        eprintln!("SKIP {test}: {program} does not run on this machine");
+    }
+    runs
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one switch of the suite")]
+fn requires_all() -> bool {
+    std::env::var("RAILSCOPE_REQUIRE_ALL").is_ok_and(|value| value == "1")
+}
