@@ -7,10 +7,13 @@
 use std::net::IpAddr;
 
 use super::error::DecodeError;
+use super::pause::Pause;
 use super::roce::packet::RocePacket;
+use super::walk;
 use crate::model::address::MacAddress;
 use crate::model::direction::Direction;
 use crate::model::ecn::{Dscp, Ecn};
+use crate::model::frame::Frame;
 
 /// Tunnels inside tunnels that are followed; a deeper one stops the walk with `Limit::Depth`.
 pub const DEPTH_LIMIT: usize = 4;
@@ -121,14 +124,14 @@ pub enum Body<'a> {
     /// RoCEv2 (UDP destination port 4791), read at least up to its BTH.
     Roce(RocePacket<'a>),
     /// A PFC or 802.3x pause frame.
-    Pause(super::pause::Pause),
+    Pause(Pause),
     /// TCP.
     Tcp(Ports),
     /// UDP other than RoCEv2 and tunnels.
     Udp(Ports),
     /// Another IP protocol; its number is in [`Ip::protocol`].
     OtherIp,
-    /// Not IP: the EtherType.
+    /// Not IP: the `EtherType`.
     Other(u16),
 }
 
@@ -139,6 +142,27 @@ pub struct Ports {
     pub source: u16,
     /// Destination port.
     pub destination: u16,
+}
+
+/// Reads a frame, as far as it goes.
+#[inline]
+#[must_use]
+pub fn decode<'a>(frame: &Frame<'a>) -> Packet<'a> {
+    let mut packet = Packet {
+        wire_len: frame.wire_len,
+        ethernet: None,
+        vlans: [None; 2],
+        direction: frame.direction,
+        tunnels: [None; DEPTH_LIMIT],
+        outer_ip: None,
+        ip: None,
+        body: Body::Unread,
+        stop: None,
+    };
+    if let Err(stop) = walk::walk(frame, &mut packet) {
+        packet.stop = Some(stop);
+    }
+    packet
 }
 
 impl Ip {

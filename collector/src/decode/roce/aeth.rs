@@ -1,14 +1,24 @@
 //! The ACK extended transport header: 4 bytes (IBTA volume 1, sections 9.3.5 and 9.7.5).
+//!
+//! ```text
+//! byte 0                  1..3
+//!      kind(3)|value(5)   MSN
+//!
+//! kind 0 ACK: value is the credit count; 1 RNR NAK: the timer; 3 NAK: the code
+//! ```
 
 /// Bytes of the header.
 pub const LEN: usize = 4;
 
+#[doc(alias = "infiniband.aeth")]
 /// An ACK extended transport header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aeth {
     /// What the responder says.
+    #[doc(alias = "infiniband.aeth.syndrome")]
     pub syndrome: Syndrome,
     /// Message sequence number: messages completed by the responder, 24 bits.
+    #[doc(alias = "infiniband.aeth.msn")]
     pub msn: u32,
 }
 
@@ -38,7 +48,7 @@ pub enum NakCode {
     PsnSequenceError,
     /// Invalid request.
     InvalidRequest,
-    /// Remote access error: bad R_Key, address or permission.
+    /// Remote access error: bad `R_Key`, address or permission.
     RemoteAccessError,
     /// Remote operational error.
     RemoteOperationalError,
@@ -46,4 +56,85 @@ pub enum NakCode {
     InvalidRdRequest,
     /// A code that is reserved.
     Reserved(u8),
+}
+
+impl Aeth {
+    /// Reads the header.
+    #[inline]
+    #[must_use]
+    pub const fn decode(bytes: &[u8; LEN]) -> Self {
+        let &[syndrome, m0, m1, m2] = bytes;
+        Self { syndrome: Syndrome::decode(syndrome), msn: u32::from_be_bytes([0, m0, m1, m2]) }
+    }
+}
+
+impl Syndrome {
+    /// Reads the syndrome byte (IBTA volume 1, table 44).
+    #[inline]
+    #[must_use]
+    pub const fn decode(byte: u8) -> Self {
+        let value = byte & 0x1f;
+        match byte >> 5 {
+            0 => Self::Ack { credits: value },
+            1 => Self::RnrNak { timer: value },
+            3 => Self::Nak(NakCode::decode(value)),
+            _ => Self::Reserved(byte),
+        }
+    }
+}
+
+impl NakCode {
+    /// The code in the low five bits of a NAK's syndrome.
+    #[must_use]
+    pub const fn decode(value: u8) -> Self {
+        match value {
+            0 => Self::PsnSequenceError,
+            1 => Self::InvalidRequest,
+            2 => Self::RemoteAccessError,
+            3 => Self::RemoteOperationalError,
+            4 => Self::InvalidRdRequest,
+            other => Self::Reserved(other),
+        }
+    }
+}
+
+/// The wait after an RNR NAK by its timer, in units of 10 us (IBTA volume 1, table 45).
+const RNR_TIMER: [u16; 32] = [
+    0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536,
+    2048, 3072, 4096, 6144, 8192, 12_288, 16_384, 24_576, 32_768, 49_152,
+];
+
+/// How long a requester waits after an RNR NAK, in nanoseconds: 10 us to 655.36 ms. Of `timer`, the
+/// low five bits count; 0 is the longest wait.
+#[must_use]
+pub fn rnr_timer_ns(timer: u8) -> u64 {
+    match RNR_TIMER.get(usize::from(timer & 0x1f)) {
+        Some(&units) if units > 0 => u64::from(units).saturating_mul(10_000),
+        _ => 655_360_000,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rnr_timer_covers_its_range() {
+        let waits: Vec<u64> = (1..32).chain([0]).map(rnr_timer_ns).collect();
+        assert!(waits.is_sorted());
+        assert_eq!(waits.first(), Some(&10_000));
+        assert_eq!(rnr_timer_ns(12), 640_000);
+        assert_eq!(rnr_timer_ns(31), 491_520_000);
+        assert_eq!(rnr_timer_ns(32), 655_360_000);
+    }
+
+    #[test]
+    fn syndrome_kinds() {
+        assert_eq!(Syndrome::decode(0x1f), Syndrome::Ack { credits: 31 });
+        assert_eq!(Syndrome::decode(0x2c), Syndrome::RnrNak { timer: 12 });
+        assert_eq!(Syndrome::decode(0x60), Syndrome::Nak(NakCode::PsnSequenceError));
+        assert_eq!(Syndrome::decode(0x7f), Syndrome::Nak(NakCode::Reserved(31)));
+        assert_eq!(Syndrome::decode(0x41), Syndrome::Reserved(0x41));
+        assert_eq!(Syndrome::decode(0x80), Syndrome::Reserved(0x80));
+    }
 }

@@ -13,28 +13,60 @@ use crate::model::qpn::Qpn;
 pub const LEN: usize = 12;
 
 /// A base transport header.
+#[doc(alias = "infiniband.bth")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bth {
     /// Transport and operation.
+    #[doc(alias = "infiniband.bth.opcode")]
     pub opcode: Opcode,
     /// The responder should raise an event (SE).
+    #[doc(alias = "infiniband.bth.se")]
     pub solicited_event: bool,
     /// Path migration state (M).
+    #[doc(alias = "infiniband.bth.m")]
     pub migration_request: bool,
     /// Bytes of padding after the payload, 0 ..= 3.
+    #[doc(alias = "infiniband.bth.padcnt")]
     pub pad_count: u8,
     /// Transport header version; 0 is the only one defined.
+    #[doc(alias = "infiniband.bth.tver")]
     pub transport_version: u8,
-    /// Partition key (P_Key).
+    /// Partition key (`P_Key`).
+    #[doc(alias = "infiniband.bth.p_key")]
     pub partition_key: u16,
     /// Forward explicit congestion notification (F); unused by RoCEv2, which has the IP header's.
     pub fecn: bool,
     /// Backward explicit congestion notification (B); set in CNPs.
     pub becn: bool,
     /// The queue pair that the packet goes to: the only QPN that the header has.
+    #[doc(alias = "infiniband.bth.destqp")]
     pub dest_qpn: Qpn,
     /// The requester wants an acknowledgement (A).
+    #[doc(alias = "infiniband.bth.a")]
     pub ack_request: bool,
     /// Packet sequence number.
+    #[doc(alias = "infiniband.bth.psn")]
     pub psn: Psn,
+}
+
+impl Bth {
+    /// Reads the header.
+    #[inline]
+    #[must_use]
+    pub const fn decode(bytes: &[u8; LEN]) -> Self {
+        let &[opcode, flags, k0, k1, congestion, q0, q1, q2, ack, p0, p1, p2] = bytes;
+        Self {
+            opcode: Opcode(opcode),
+            solicited_event: flags & 0x80 != 0,
+            migration_request: flags & 0x40 != 0,
+            pad_count: (flags >> 4) & 0x03,
+            transport_version: flags & 0x0f,
+            partition_key: u16::from_be_bytes([k0, k1]),
+            fecn: congestion & 0x80 != 0,
+            becn: congestion & 0x40 != 0,
+            dest_qpn: Qpn::new(u32::from_be_bytes([0, q0, q1, q2])),
+            ack_request: ack & 0x80 != 0,
+            psn: Psn::new(u32::from_be_bytes([0, p0, p1, p2])),
+        }
+    }
 }

@@ -13,3 +13,6 @@ pub mod packet;
 pub mod rdeth;
 pub mod reth;
 pub mod xrceth;
+
+/// The UDP destination port of RoCEv2 (IANA: roce).
+pub const UDP_PORT: u16 = 4791;

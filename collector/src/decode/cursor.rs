@@ -1,0 +1,198 @@
+//! Where the walk stands in a frame: the bytes that are left, the length that the innermost length
+//! field gives them, and what it is that ends them.
+//!
+//! ```text
+//! frame  |-- headers read --|------------------- len -------------------|
+//!                           |---- bytes (kept) ----|
+//!        0                offset                  cut                  end
+//! ```
+//!
+//! Kept bytes never reach past `len`. When they end with it, `end` is why nothing follows; when
+//! they end earlier, `cut` is.
+
+use super::error::{DecodeError, Layer, Limit};
+use crate::model::frame::Frame;
+
+/// The rest of a frame, from the next header on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cursor<'a> {
+    bytes: &'a [u8],
+    offset: usize,
+    len: usize,
+    end: Limit,
+    cut: Limit,
+}
+
+impl<'a> Cursor<'a> {
+    /// The whole frame.
+    #[inline]
+    pub(super) fn new(frame: &Frame<'a>) -> Self {
+        let len = (frame.wire_len as usize).max(frame.bytes.len());
+        Self { bytes: frame.bytes, offset: 0, len, end: Limit::Frame, cut: Limit::Snap }
+    }
+
+    /// The bytes that are left and were kept.
+    #[inline]
+    pub(super) const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The bytes that are left, if all of them were kept.
+    #[inline]
+    pub(super) const fn whole(&self) -> Option<&'a [u8]> {
+        if self.bytes.len() == self.len { Some(self.bytes) } else { None }
+    }
+
+    /// Bytes that are left on the wire, kept or not.
+    #[inline]
+    pub(super) const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Bytes before the next header.
+    #[inline]
+    pub(super) const fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Bytes from the start of the frame to where the innermost length ends.
+    #[inline]
+    pub(super) const fn end_offset(&self) -> usize {
+        self.offset.wrapping_add(self.len)
+    }
+
+    /// Looks at the fixed part of a header.
+    #[inline]
+    pub(super) fn peek<const N: usize>(&self, layer: Layer) -> Result<&'a [u8; N], DecodeError> {
+        match self.bytes.first_chunk() {
+            Some(header) => Ok(header),
+            None => Err(self.too_short(layer, N)),
+        }
+    }
+
+    /// Takes a header of fixed length.
+    #[inline]
+    pub(super) fn take<const N: usize>(
+        &mut self,
+        layer: Layer,
+    ) -> Result<&'a [u8; N], DecodeError> {
+        match self.bytes.split_first_chunk() {
+            Some((header, rest)) => {
+                self.advance(rest, N);
+                Ok(header)
+            }
+            None => Err(self.too_short(layer, N)),
+        }
+    }
+
+    /// Takes a header whose length a field gives.
+    #[inline]
+    pub(super) fn take_len(&mut self, len: usize, layer: Layer) -> Result<&'a [u8], DecodeError> {
+        match self.bytes.split_at_checked(len) {
+            Some((header, rest)) => {
+                self.advance(rest, len);
+                Ok(header)
+            }
+            None => Err(self.too_short(layer, len)),
+        }
+    }
+
+    #[inline]
+    const fn advance(&mut self, rest: &'a [u8], taken: usize) {
+        // Cannot wrap: what was taken was kept, and `len` is never less than what was kept.
+        self.bytes = rest;
+        self.offset = self.offset.wrapping_add(taken);
+        self.len = self.len.wrapping_sub(taken);
+    }
+
+    /// Follows a length field: `len` bytes from here on, ended by `end`.
+    ///
+    /// A length beyond the enclosing one is believed, because mirrors and packet brokers cut
+    /// frames without a note; what was enclosing has then become what cut it.
+    #[inline]
+    pub(super) fn follow(&mut self, len: usize, end: Limit) {
+        if let Some(bytes) = self.bytes.get(..len) {
+            self.bytes = bytes;
+        } else if len > self.len && self.bytes.len() == self.len {
+            self.cut = self.end;
+        }
+        self.len = len;
+        self.end = end;
+    }
+
+    /// Notes that whoever sent the rest had cut it before.
+    pub(super) const fn mark_cut(&mut self) {
+        self.end = Limit::Snap;
+    }
+
+    /// The header here is longer than what is left.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn too_short(&self, layer: Layer, need: usize) -> DecodeError {
+        let limit = if self.bytes.len() < self.len { self.cut } else { self.end };
+        DecodeError {
+            need: saturate(need),
+            have: saturate(self.bytes.len()),
+            ..self.stop(layer, limit)
+        }
+    }
+
+    /// The header here has a value that leaves nothing to read.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn refuse(&self, layer: Layer) -> DecodeError {
+        self.stop(layer, Limit::HeaderField)
+    }
+
+    /// The layer here is not read, for a reason that is no length.
+    pub(super) fn stop(&self, layer: Layer, limit: Limit) -> DecodeError {
+        DecodeError { layer, offset: saturate(self.offset), need: 0, have: 0, limit }
+    }
+}
+
+/// A length for a report; no frame is as long as the limit.
+pub(super) fn saturate(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cursor(bytes: &[u8], len: usize) -> Cursor<'_> {
+        Cursor { bytes, offset: 0, len, end: Limit::Frame, cut: Limit::Snap }
+    }
+
+    fn limit(cursor: &Cursor<'_>) -> Limit {
+        cursor.too_short(Layer::Udp, 99).limit
+    }
+
+    #[test]
+    fn the_innermost_length_that_is_kept_whole_ends_the_rest() {
+        let mut cursor = cursor(&[0; 60], 60);
+        assert_eq!(limit(&cursor), Limit::Frame);
+        cursor.follow(50, Limit::IpLength);
+        assert_eq!(limit(&cursor), Limit::IpLength);
+        cursor.follow(40, Limit::UdpLength);
+        assert_eq!(limit(&cursor), Limit::UdpLength);
+        assert_eq!(cursor.bytes().len(), 40);
+    }
+
+    #[test]
+    fn a_length_beyond_what_was_kept_leaves_the_snap_length_to_blame() {
+        let mut cursor = cursor(&[0; 60], 1000);
+        cursor.follow(900, Limit::IpLength);
+        assert_eq!(limit(&cursor), Limit::Snap);
+        assert_eq!((cursor.len(), cursor.whole()), (900, None));
+    }
+
+    #[test]
+    fn a_length_beyond_the_enclosing_one_leaves_that_to_blame() {
+        let mut cursor = cursor(&[0; 60], 60);
+        cursor.follow(50, Limit::IpLength);
+        cursor.follow(80, Limit::UdpLength);
+        assert_eq!(limit(&cursor), Limit::IpLength);
+        cursor.follow(50, Limit::UdpLength);
+        assert_eq!(limit(&cursor), Limit::UdpLength);
+    }
+}

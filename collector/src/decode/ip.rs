@@ -1,0 +1,159 @@
+//! IPv4 and IPv6: addresses, traffic class, and where the transport header starts.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use etherparse::{IpAuthHeaderSlice, Ipv6FragmentHeaderSlice, Ipv6RawExtHeaderSlice, err};
+
+use super::cursor::Cursor;
+use super::error::{DecodeError, Layer, Limit};
+use super::packet::Ip;
+
+/// Protocol number of TCP.
+pub(super) const TCP: u8 = 6;
+/// Protocol number of UDP.
+pub(super) const UDP: u8 = 17;
+/// Protocol number of GRE.
+pub(super) const GRE: u8 = 47;
+
+/// Reads an IPv4 header into `ip` and yields the whole packet, if all of it was kept.
+///
+/// ```text
+/// byte 0               1    2..3          4..5  6..7                     8    9         10..11
+///      version|length  TOS  total length  ID    flags(3)|fragment offset  TTL  protocol  checksum
+///      12..15  16..19       20..
+///      source  destination  options
+/// ```
+#[inline]
+pub(super) fn v4<'a>(
+    cursor: &mut Cursor<'a>,
+    ip: &mut Option<Ip>,
+) -> Result<Option<&'a [u8]>, DecodeError> {
+    let start = *cursor;
+    #[rustfmt::skip]
+    let &[
+        version_and_len, traffic_class, l0, l1, i0, i1, f0, f1, hop_limit, protocol, _, _,
+        s0, s1, s2, s3, d0, d1, d2, d3,
+    ] = start.peek::<20>(Layer::Ipv4)?;
+    let header_len = usize::from(version_and_len & 0x0f) << 2;
+    let total_len = usize::from(u16::from_be_bytes([l0, l1]));
+    // A total length of 0 is what a host's capture has of packets that the NIC will cut up (TSO).
+    let is_len_known = total_len != 0;
+    if version_and_len >> 4 != 4 || header_len < 20 || (is_len_known && total_len < header_len) {
+        return Err(start.refuse(Layer::Ipv4));
+    }
+    if is_len_known {
+        cursor.follow(total_len, Limit::IpLength);
+    }
+    let whole = if is_len_known { cursor.whole() } else { None };
+    cursor.take_len(header_len, Layer::Ipv4)?;
+    *ip = Some(Ip {
+        source: IpAddr::V4(Ipv4Addr::new(s0, s1, s2, s3)),
+        destination: IpAddr::V4(Ipv4Addr::new(d0, d1, d2, d3)),
+        traffic_class,
+        identification: Some(u16::from_be_bytes([i0, i1])),
+        hop_limit,
+        protocol,
+    });
+    if [f0 & 0x1f, f1] != [0, 0] {
+        return Err(start.stop(Layer::Ipv4, Limit::Fragment));
+    }
+    Ok(whole)
+}
+
+/// Reads an IPv6 header and its extension headers into `ip` and yields the whole packet, if all of
+/// it was kept.
+///
+/// ```text
+/// byte 0..3                                     4..5            6            7          8..23
+///      version(4)|traffic class(8)|flow label   payload length  next header  hop limit  source
+///      24..39
+///      destination
+/// ```
+#[inline]
+pub(super) fn v6<'a>(
+    cursor: &mut Cursor<'a>,
+    ip: &mut Option<Ip>,
+) -> Result<Option<&'a [u8]>, DecodeError> {
+    let start = *cursor;
+    let &[v0, v1, _, _, l0, l1, protocol, hop_limit, ref addresses @ ..] =
+        start.peek::<40>(Layer::Ipv6)?;
+    let (source, destination) = halves(addresses);
+    if v0 >> 4 != 6 {
+        return Err(start.refuse(Layer::Ipv6));
+    }
+    let payload_len = usize::from(u16::from_be_bytes([l0, l1]));
+    // A payload length of 0: a jumbogram, or a packet that the NIC will cut up.
+    let is_len_known = payload_len != 0;
+    if is_len_known {
+        cursor.follow(payload_len.saturating_add(40), Limit::IpLength);
+    }
+    let whole = if is_len_known { cursor.whole() } else { None };
+    cursor.take_len(40, Layer::Ipv6)?;
+    let ip = ip.insert(Ip {
+        source: IpAddr::V6(Ipv6Addr::from(source)),
+        destination: IpAddr::V6(Ipv6Addr::from(destination)),
+        traffic_class: (v0 << 4) | (v1 >> 4),
+        identification: None,
+        hop_limit,
+        protocol,
+    });
+    if is_extension(protocol) {
+        extensions(cursor, ip)?;
+    };
+    Ok(whole)
+}
+
+/// The two addresses of an IPv6 header.
+#[inline]
+fn halves(addresses: &[u8; 32]) -> ([u8; 16], [u8; 16]) {
+    match addresses.as_chunks() {
+        ([source, destination], _) => (*source, *destination),
+        _ => ([0; 16], [0; 16]),
+    }
+}
+
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const AUTHENTICATION: u8 = 51;
+const DESTINATION_OPTIONS: u8 = 60;
+
+#[inline]
+const fn is_extension(protocol: u8) -> bool {
+    matches!(protocol, HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION_OPTIONS)
+}
+
+/// Takes extension headers; `ip.protocol` becomes what follows them. Every one is at least 8 bytes
+/// long, so that the packet's end bounds the walk.
+#[cold]
+fn extensions(cursor: &mut Cursor<'_>, ip: &mut Ip) -> Result<(), DecodeError> {
+    while is_extension(ip.protocol) {
+        let start = *cursor;
+        let cut = |cut: err::LenError| start.too_short(Layer::Ipv6Extension, cut.required_len);
+        let (len, next_header, is_fragment) = match ip.protocol {
+            FRAGMENT => {
+                let header = Ipv6FragmentHeaderSlice::from_slice(start.bytes()).map_err(cut)?;
+                let is_fragment = header.fragment_offset().value() != 0;
+                (header.slice().len(), header.next_header(), is_fragment)
+            }
+            AUTHENTICATION => {
+                use err::ip_auth::HeaderSliceError::{Content, Len};
+                let header = IpAuthHeaderSlice::from_slice(start.bytes()).map_err(|e| match e {
+                    Len(e) => cut(e),
+                    Content(_) => start.refuse(Layer::Ipv6Extension),
+                })?;
+                (header.slice().len(), header.next_header(), false)
+            }
+            _ => {
+                let header = Ipv6RawExtHeaderSlice::from_slice(start.bytes()).map_err(cut)?;
+                (header.slice().len(), header.next_header(), false)
+            }
+        };
+        cursor.take_len(len, Layer::Ipv6Extension)?;
+        ip.protocol = next_header.0;
+        if is_fragment {
+            return Err(start.stop(Layer::Ipv6Extension, Limit::Fragment));
+        }
+    }
+    Ok(())
+}
