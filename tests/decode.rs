@@ -18,9 +18,9 @@ use railscope::model::tap::{LinkType, TapId};
 use railscope::model::time::Timestamp;
 
 use crate::support::frame::{
-    Built, DESTINATION_OPTIONS, Erspan, FRAGMENT, FrameBuilder, HOP_BY_HOP, Ipv4, Ipv6,
-    LOOPBACK_HOST_ORDER, LOOPBACK_NETWORK_ORDER, ROUTING,
+    Built, Erspan, FrameBuilder, LOOPBACK_HOST_ORDER, LOOPBACK_NETWORK_ORDER,
 };
+use crate::support::ip::{DESTINATION_OPTIONS, FRAGMENT, HOP_BY_HOP, Ipv4, Ipv6, ROUTING};
 use crate::support::roce::Roce;
 
 /// The UDP port of RoCEv2.
@@ -71,8 +71,8 @@ fn encapsulations() -> Vec<(&'static str, FrameBuilder)> {
     };
     let outer_v6 = Ipv6 { traffic_class: 0b11, ..Ipv6::default() };
     let mirror = |erspan| ethernet().ipv4(&outer_v4).erspan(erspan).inner_ethernet();
-    let erspan_ii = Erspan::II { session: 0x155, sequence: 7, truncated: false };
-    let erspan_iii = |egress, has_sub_header| Erspan::III {
+    let erspan_ii = Erspan::Ii { session: 0x155, sequence: 7, truncated: false };
+    let erspan_iii = |egress, has_sub_header| Erspan::Iii {
         session: 0x2aa,
         sequence: 8,
         truncated: false,

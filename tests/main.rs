@@ -10,6 +10,8 @@
 mod decode;
 // ICRC counts equal an independent script's.
 mod icrc;
+// What is known of the captures is found in them.
+mod known_captures;
 // The captures under tests/fixtures are the ones that were described.
 mod manifest;
 // Builders and oracles.

@@ -1,9 +1,10 @@
 //! Every fixture as tshark sees it and as railscope reports it: the same frames, flows and counts.
 #![expect(non_snake_case, reason = "tests are called after their files")]
 
+// Gaps, reordering and retransmission by an independent script.
+mod psn_classes;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
-use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -131,11 +132,11 @@ fn check(name: &str) {
     let file = format!("{name}.pcap.gz");
     let row = fixture::all().into_iter().find(|row| row.file == file).unwrap();
     let frames = frames(&file);
-    let report = railscope::analyze(&[fixture::path(&file)]);
     check_manifest(&row, &frames);
+    let report = railscope::analyze(&[fixture::path(&file)]);
     check_capture(&report, &frames);
     check_flows(&report, &frames);
-    check_psn_classes(&report, &frames, &row);
+    psn_classes::check(&report, &frames, &row);
     check_packets(&row, &frames);
 }
 
@@ -270,58 +271,9 @@ fn check_flow(flow: &Value, frames: &[&Frame]) {
 
     let mut requests = all().filter(|frame| meaning(frame.opcode).is_request);
     let first = requests.next();
-    let last = requests.last().or(first);
+    let last = requests.next_back().or(first);
     assert_eq!(flow["psn"]["first"], json!(first.map(|frame| frame.psn)), "{flow}");
     assert_eq!(flow["psn"]["last"], json!(last.map(|frame| frame.psn)), "{flow}");
-}
-
-/// The classes of packets behind the highest PSN, as an independent script counts them.
-fn check_psn_classes(report: &Value, frames: &[Frame], row: &Fixture) {
-    if !require::has("psn_reference", "python3") {
-        return;
-    }
-    let mut lines = String::new();
-    for frame in frames.iter().filter(|frame| meaning(frame.opcode).is_request) {
-        let Frame { source, destination, dest_qpn, psn, identification, .. } = frame;
-        lines += &format!("{source} {destination} {dest_qpn}\t{psn}\t{identification}\n");
-    }
-    let reference = run_psn_reference(&lines);
-    let mut repeated_or_late = 0;
-    for (key, flow) in flows_in(report) {
-        let name = format!("{} {} {}", key.0, key.1, key.2);
-        let Some(expected) = reference.iter().find(|line| line["flow"] == name) else {
-            continue; // a flow of answers only
-        };
-        for class in ["gap", "out_of_order", "retransmitted", "ambiguous"] {
-            assert_eq!(flow["psn"][format!("{class}_packets")], expected[class], "{class}: {flow}");
-        }
-        // What became of a hole that stays open is for the report to say; there are none here.
-        let open = ["uncaptured_packets", "unresolved_packets"]
-            .map(|class| flow["psn"][class].as_u64().unwrap());
-        assert_eq!(open.iter().sum::<u64>(), expected["unfilled"].as_u64().unwrap(), "{flow}");
-        let behind =
-            ["out_of_order", "retransmitted"].map(|class| expected[class].as_u64().unwrap());
-        repeated_or_late += behind.iter().sum::<u64>() - expected["gap"].as_u64().unwrap();
-    }
-    // Every skipped PSN of the fixtures came later, so what is left of the packets behind the
-    // highest PSN are those whose PSN had been seen.
-    assert_eq!(repeated_or_late, row.finds.repeated_packets);
-}
-
-fn run_psn_reference(lines: &str) -> Vec<Value> {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/psn_reference.py");
-    let mut child = Command::new("python3")
-        .arg(script)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // The script reads all of its input before it writes, so neither side can wait for the other.
-    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success());
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn check_packets(row: &Fixture, frames: &[Frame]) {
@@ -336,72 +288,5 @@ fn check_packets(row: &Fixture, frames: &[Frame]) {
         assert_eq!(packet["opcode"], opcode_name(frame), "{packet}");
         assert_eq!(packet["dest_qpn"], frame.dest_qpn, "{packet}");
         assert_eq!(packet["psn"], frame.psn, "{packet}");
-    }
-}
-
-/// The sum of a class of packets over the flows of a report.
-fn sum(report: &Value, class: &str) -> u64 {
-    let flows = report["flows"].as_array().unwrap();
-    flows.iter().map(|flow| flow["psn"][class].as_u64().unwrap_or(0)).sum()
-}
-
-fn analyze(names: &[&str]) -> Value {
-    let files: Vec<_> =
-        names.iter().map(|name| fixture::path(&format!("{name}.pcap.gz"))).collect();
-    railscope::analyze(&files)
-}
-
-#[test]
-fn reordering_is_told_from_retransmission() {
-    let report = analyze(&["reorder_write_bw_post"]);
-    assert_eq!(sum(&report, "out_of_order_packets"), 130);
-    assert_eq!(sum(&report, "retransmitted_packets"), 8308);
-}
-
-#[test]
-fn a_hole_is_a_lower_bound_of_loss() {
-    let report = analyze(&["loss1_send_bw_post"]);
-    assert_eq!(sum(&report, "gap_packets"), 74);
-    assert_eq!(sum(&report, "out_of_order_packets"), 0);
-}
-
-#[test]
-fn clean_captures_show_nothing_wrong() {
-    let clean = [
-        "atomic_cmp_swp",
-        "ecn_netem_write_bw_post",
-        "ecn_netem_write_bw_pre",
-        "ipv6_write_bw",
-        "rc_pingpong",
-        "rdmacm_rping",
-        "send_bw_ud",
-        "write_bw_rc_s128",
-        "write_lat",
-    ];
-    for name in clean {
-        assert_clean(&analyze(&[name]), name);
-    }
-}
-
-#[test]
-fn four_ports_of_one_fabric_are_four_taps_and_no_retransmission() {
-    let ports =
-        ["ring4_allreduce_pA", "ring4_allreduce_pB", "ring4_allreduce_pC", "ring4_allreduce_pD"];
-    let report = analyze(&ports);
-    assert_eq!(report["taps"].as_array().unwrap().len(), 4);
-    assert_eq!(report["capture"]["frames"], 12_246 + 12_246 + 12_244 + 12_244);
-    assert_clean(&report, "ring4");
-}
-
-fn assert_clean(report: &Value, name: &str) {
-    for class in [
-        "gap_packets",
-        "out_of_order_packets",
-        "retransmitted_packets",
-        "ambiguous_packets",
-        "uncaptured_packets",
-        "unresolved_packets",
-    ] {
-        assert_eq!(sum(report, class), 0, "{name}: {class}");
     }
 }

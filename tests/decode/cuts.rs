@@ -6,6 +6,7 @@ use railscope::decode::roce::packet::RocePacket;
 
 use super::{decode_cut, decode_whole, encapsulations, plain};
 use crate::support::frame::{Built, FrameBuilder};
+use crate::support::ip::Ipv4;
 use crate::support::roce::Roce;
 
 /// RC ACK, WRITE ONLY with immediate, UD SEND, RD compare-and-swap, XRC WRITE, FLUSH, CNP, unknown.
@@ -31,7 +32,7 @@ fn every_encapsulation_cut_at_every_length() {
 #[test]
 fn padded_frames_cut_at_every_length() {
     for opcode in OPCODES {
-        let frame = FrameBuilder::ethernet().ipv4(&Default::default()).udp(49_152, super::ROCE);
+        let frame = FrameBuilder::ethernet().ipv4(&Ipv4::default()).udp(49_152, super::ROCE);
         let built = frame.roce(&Roce::new(opcode, 2)).trailer(18).finish();
         cut_everywhere(&format!("padded, opcode {opcode:#04x}"), &built);
     }

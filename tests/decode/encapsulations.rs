@@ -9,7 +9,8 @@ use railscope::model::ecn::Ecn;
 
 use super::opcodes::assert_fields;
 use super::{decode_whole, encapsulations, roce};
-use crate::support::frame::{Built, DESTINATION_MAC, Ipv4, Ipv6, SOURCE_MAC};
+use crate::support::frame::{Built, DESTINATION_MAC, SOURCE_MAC};
+use crate::support::ip::{Ipv4, Ipv6};
 use crate::support::roce::Roce;
 
 /// A RoCE packet in the encapsulation called `name`.

@@ -5,7 +5,8 @@ use railscope::decode::packet::{Body, Packet, Ports};
 use railscope::decode::pause::Pause;
 
 use super::{ROCE, decode_whole, plain, roce};
-use crate::support::frame::{Built, Erspan, FRAGMENT, FrameBuilder, Ipv4, Ipv6};
+use crate::support::frame::{Built, Erspan, FrameBuilder};
+use crate::support::ip::{FRAGMENT, Ipv4, Ipv6};
 use crate::support::roce::Roce;
 
 fn ethernet_v4(ip: &Ipv4) -> FrameBuilder {
@@ -65,7 +66,7 @@ fn tunnels_beyond_the_depth_limit_stop_the_walk() {
 
 #[test]
 fn a_mirror_says_when_it_cut_the_frame() {
-    let erspan = Erspan::II { session: 1, sequence: 2, truncated: true };
+    let erspan = Erspan::Ii { session: 1, sequence: 2, truncated: true };
     let frame = ethernet_v4(&Ipv4::default()).erspan(erspan).inner_ethernet();
     let written = Roce::new(0x0a, 200);
     let mut built = frame.ipv4(&Ipv4::default()).udp(49_152, ROCE).roce(&written).finish();

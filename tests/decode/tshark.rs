@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use super::encapsulations;
-use crate::support::frame::{Built, FrameBuilder, Ipv4};
+use crate::support::frame::{Built, FrameBuilder};
+use crate::support::ip::Ipv4;
 use crate::support::roce::{Header, Roce, meaning};
 use crate::support::{mad, pcap, require, tshark};
 
@@ -63,13 +64,12 @@ fn byte_string_fields(written: &Roce, header: Header) -> Option<(&'static str, S
     }
 }
 
-/// Whether tshark 4.0 knows the headers of the opcode: not XRC, FLUSH, ATOMIC WRITE and RESYNC.
+/// Whether tshark 4.0 knows the headers of the opcode: not those of XRC, CNP, FLUSH and ATOMIC
+/// WRITE, and it looks for the RDETH of RD eight bytes too late.
 fn is_known_to_tshark(opcode: u8) -> bool {
     let meaning = meaning(opcode);
-    let name = meaning.name.unwrap_or_default();
-    meaning.name.is_some()
-        && meaning.transport != "XRC"
-        && !matches!(name, "FLUSH" | "ATOMIC_WRITE" | "RESYNC")
+    matches!(meaning.transport, "RC" | "UC" | "UD")
+        && meaning.name.is_some_and(|name| !matches!(name, "FLUSH" | "ATOMIC_WRITE"))
 }
 
 /// Every field that tshark shows of the frames, by name.
@@ -88,13 +88,19 @@ fn read(frames: &[Built]) -> Vec<BTreeMap<String, String>> {
     ] {
         names.extend(extension_fields(&all, header).iter().map(|(name, _)| name));
     }
-    let file = tempfile::Builder::new().suffix(".pcap").tempfile().unwrap();
-    std::fs::write(file.path(), pcap::capture(frames)).unwrap();
-    let rows = tshark::fields(file.path(), &names);
-    assert_eq!(rows.len(), frames.len());
-    rows.into_iter()
+    fields_of(frames, &names)
+        .into_iter()
         .map(|row| names.iter().map(|name| (*name).to_owned()).zip(row).collect())
         .collect()
+}
+
+/// The fields that tshark shows of the frames.
+fn fields_of(frames: &[Built], names: &[&str]) -> Vec<Vec<String>> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), pcap::capture(frames)).unwrap();
+    let rows = tshark::fields(file.path(), names);
+    assert_eq!(rows.len(), frames.len());
+    rows
 }
 
 fn assert_same(seen: &BTreeMap<String, String>, written: &Roce, what: &str) {
@@ -147,6 +153,45 @@ fn every_encapsulation() {
 }
 
 #[test]
+fn tags_and_tunnels() {
+    if !require::has("tags_and_tunnels", "tshark") {
+        return;
+    }
+    let names = [
+        "vlan.id",
+        "vlan.priority",
+        "vxlan.vni",
+        "erspan.spanid",
+        "gre.sequence_number",
+        "gre.key",
+    ];
+    let expected = [
+        ("qinq", [Some(100), Some(3), None, None, None, None]),
+        ("three tags", [Some(3), Some(5), None, None, None, None]),
+        ("vxlan", [None, None, Some(0x12_3456), None, None, None]),
+        ("vxlan linux port", [None, None, Some(0x12_3456), None, None, None]),
+        ("erspan I", [None, None, None, None, None, None]),
+        ("erspan II", [None, None, None, Some(0x155), Some(7), None]),
+        ("erspan III out, sub-header", [None, None, None, Some(0x2aa), Some(8), None]),
+        ("erspan II of vxlan", [None, None, Some(0x12_3456), Some(0x155), Some(7), None]),
+        ("gre ethernet, key", [None, None, None, None, None, Some(9)]),
+        ("gre ipv6, sequence", [None, None, None, None, Some(1), None]),
+    ];
+    let all = encapsulations();
+    let frames: Vec<Built> = expected
+        .iter()
+        .map(|(name, _)| {
+            let (_, frame) = all.iter().find(|(other, _)| other == name).unwrap();
+            frame.clone().roce(&Roce::new(0x11, 0)).finish()
+        })
+        .collect();
+    for (row, (name, numbers)) in fields_of(&frames, &names).iter().zip(expected) {
+        let seen: Vec<Option<u64>> = row.iter().map(|text| tshark::number(text)).collect();
+        assert_eq!(seen, numbers, "{name}");
+    }
+}
+
+#[test]
 fn connection_manager_messages() {
     if !require::has("connection_manager_messages", "tshark") {
         return;
@@ -172,9 +217,7 @@ fn connection_manager_messages() {
     ];
     let mut names = vec!["_ws.malformed", "infiniband.mad.attributeid"];
     names.extend(expected.map(|(_, name, _)| name));
-    let file = tempfile::Builder::new().suffix(".pcap").tempfile().unwrap();
-    std::fs::write(file.path(), pcap::capture(&frames)).unwrap();
-    let rows = tshark::fields(file.path(), &names);
+    let rows = fields_of(&frames, &names);
     for (row, attribute) in rows.iter().zip(attributes) {
         assert_eq!(row[0], "", "attribute {attribute:#06x}");
         assert_eq!(tshark::number(&row[1]), Some(attribute.into()));
@@ -200,9 +243,7 @@ fn pause_frames() {
         "macc.cbfc.enbv",
         "macc.cbfc.pause_time.c3",
     ];
-    let file = tempfile::Builder::new().suffix(".pcap").tempfile().unwrap();
-    std::fs::write(file.path(), pcap::capture(&frames)).unwrap();
-    let rows = tshark::fields(file.path(), &names);
+    let rows = fields_of(&frames, &names);
     let numbers = |row: &[String]| -> Vec<Option<u64>> {
         row[1..].iter().map(|text| tshark::number(text)).collect()
     };
@@ -220,8 +261,6 @@ fn header_checksums() {
     let frames = [Ipv4::default(), options].map(|ip| {
         FrameBuilder::ethernet().ipv4(&ip).udp(49_152, 4791).roce(&Roce::new(4, 9)).finish()
     });
-    let file = tempfile::Builder::new().suffix(".pcap").tempfile().unwrap();
-    std::fs::write(file.path(), pcap::capture(&frames)).unwrap();
-    let rows = tshark::fields(file.path(), &["ip.checksum.status"]);
+    let rows = fields_of(&frames, &["ip.checksum.status"]);
     assert!(rows.iter().all(|row| row[0] == "1"), "{rows:?}");
 }

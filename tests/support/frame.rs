@@ -1,9 +1,10 @@
 //! Frames built layer by layer from the outside in, by an encoder of our own. A built frame knows
 //! where each of its layers lies, so that a test can cut it anywhere and say what must be left.
 
+use super::ip::{FRAGMENT, Ipv4, Ipv6, internet_checksum};
 use super::roce::{Roce, icrc, meaning};
 
-/// LINKTYPE_ numbers of tcpdump.org.
+/// Link-layer header types of tcpdump.org, by number.
 pub const ETHERNET: u32 = 1;
 pub const RAW_IP: u32 = 101;
 pub const LOOPBACK_HOST_ORDER: u32 = 0;
@@ -46,73 +47,12 @@ pub struct Built {
     pub ip_end: usize,
 }
 
-/// An IPv4 header; what is not a field here follows from the frame.
-#[derive(Clone, Debug)]
-pub struct Ipv4 {
-    pub source: [u8; 4],
-    pub destination: [u8; 4],
-    pub tos: u8,
-    pub identification: u16,
-    pub ttl: u8,
-    /// In units of eight bytes.
-    pub fragment_offset: u16,
-    pub more_fragments: bool,
-    /// A multiple of four bytes.
-    pub options: Vec<u8>,
-}
-
-impl Default for Ipv4 {
-    fn default() -> Self {
-        Self {
-            source: [10, 1, 2, 3],
-            destination: [10, 4, 5, 6],
-            tos: 26 << 2 | 0b10,
-            identification: 0x1234,
-            ttl: 63,
-            fragment_offset: 0,
-            more_fragments: false,
-            options: Vec::new(),
-        }
-    }
-}
-
-/// An IPv6 header and its extension headers.
-#[derive(Clone, Debug)]
-pub struct Ipv6 {
-    pub source: [u8; 16],
-    pub destination: [u8; 16],
-    pub traffic_class: u8,
-    pub flow_label: u32,
-    pub hop_limit: u8,
-    /// Next-header number and the bytes after the two of next header and length.
-    pub extensions: Vec<(u8, Vec<u8>)>,
-}
-
-/// IPv6 next-header numbers (RFC 8200).
-pub const HOP_BY_HOP: u8 = 0;
-pub const ROUTING: u8 = 43;
-pub const FRAGMENT: u8 = 44;
-pub const DESTINATION_OPTIONS: u8 = 60;
-
-impl Default for Ipv6 {
-    fn default() -> Self {
-        Self {
-            source: [0xfd, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0a],
-            destination: [0xfd, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0b],
-            traffic_class: 26 << 2 | 0b01,
-            flow_label: 0xb_cdef,
-            hop_limit: 64,
-            extensions: Vec::new(),
-        }
-    }
-}
-
 /// The header that the mirror of a switch puts in front of the mirrored Ethernet frame.
 #[derive(Clone, Copy, Debug)]
 pub enum Erspan {
     I,
-    II { session: u16, sequence: u32, truncated: bool },
-    III { session: u16, sequence: u32, truncated: bool, egress: bool, has_sub_header: bool },
+    Ii { session: u16, sequence: u32, truncated: bool },
+    Iii { session: u16, sequence: u32, truncated: bool, egress: bool, has_sub_header: bool },
 }
 
 /// Where pause frames go: stations next to the sender, never further (IEEE 802.3, annex 31B).
@@ -162,19 +102,19 @@ impl FrameBuilder {
         }
     }
 
-    /// A frame of LINKTYPE_ETHERNET.
+    /// A frame that starts with an Ethernet header.
     pub fn ethernet() -> Self {
         Self::start(ETHERNET).inner_ethernet()
     }
 
-    /// A frame of LINKTYPE_RAW: the IP header comes first, and its first byte says which.
+    /// A frame without link layer: the IP header comes first, and its first byte says which.
     pub fn raw_ip() -> Self {
         let mut frame = Self::start(RAW_IP);
         frame.places.push(Place { layer: "link", offset: 0, needs: vec![1] });
         frame
     }
 
-    /// A frame of LINKTYPE_LINUX_SLL; `packet_type` 0 is to us, 4 is sent by us.
+    /// A frame in Linux cooked form, version 1; `packet_type` 0 is to us, 4 is sent by us.
     pub fn cooked_v1(packet_type: u8) -> Self {
         let mut header = vec![0, packet_type, 0, 1, 0, 6];
         header.extend(SOURCE_MAC);
@@ -185,7 +125,7 @@ impl FrameBuilder {
         frame
     }
 
-    /// A frame of LINKTYPE_LINUX_SLL2, captured on interface 7.
+    /// The same in version 2, captured on interface 7.
     pub fn cooked_v2(packet_type: u8) -> Self {
         let mut header = vec![0, 0, 0, 0, 0, 0, 0, 7, 0, 1, packet_type, 6];
         header.extend(SOURCE_MAC);
@@ -196,7 +136,7 @@ impl FrameBuilder {
         frame
     }
 
-    /// A frame of LINKTYPE_NULL, captured on a host of the byte order given, or of LINKTYPE_LOOP.
+    /// A frame of a loopback interface: an address family in the byte order given.
     pub fn loopback(link_type: u32, is_big_endian: bool) -> Self {
         let mut frame = Self::start(link_type);
         frame.layer("loopback", 4, &[0; 4]);
@@ -216,7 +156,7 @@ impl FrameBuilder {
         match self.next {
             Next::Nothing => {}
             Next::EtherType(at) => {
-                self.bytes[at..at + 2].copy_from_slice(&ether_type.to_be_bytes())
+                self.bytes[at..at + 2].copy_from_slice(&ether_type.to_be_bytes());
             }
             Next::Protocol(at) => self.bytes[at] = protocol,
             Next::Family { at, is_big_endian: true } => self.bytes[at + 3] = family,
@@ -323,7 +263,7 @@ impl FrameBuilder {
     pub fn erspan(self, erspan: Erspan) -> Self {
         match erspan {
             Erspan::I => self.gre(0x88be, None, None),
-            Erspan::II { session, sequence, truncated } => {
+            Erspan::Ii { session, sequence, truncated } => {
                 let mut frame = self.gre(0x88be, None, Some(sequence));
                 // Version 1, VLAN 0x123; class of service 5, the T bit; index 0xabcde.
                 let word = 1 << 28 | 0x123 << 16 | 5 << 13 | u32::from(truncated) << 10;
@@ -332,7 +272,7 @@ impl FrameBuilder {
                 frame.layer("erspan", 4, &header.concat());
                 frame
             }
-            Erspan::III { session, sequence, truncated, egress, has_sub_header } => {
+            Erspan::Iii { session, sequence, truncated, egress, has_sub_header } => {
                 let mut frame = self.gre(0x22eb, None, Some(sequence));
                 let word = 2 << 28 | 0x123 << 16 | 5 << 13 | u32::from(truncated) << 10;
                 // Security group 0x4567; Ethernet frame type, hardware 3, direction, O bit.
@@ -428,11 +368,4 @@ impl FrameBuilder {
             ip_end: end,
         }
     }
-}
-
-/// The Internet checksum (RFC 1071) of a header whose own checksum field is 0.
-fn internet_checksum(header: &[u8]) -> u16 {
-    let sum: u32 = header.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
-    let folded = (sum & 0xffff) + (sum >> 16);
-    !((folded & 0xffff) + (folded >> 16)) as u16
 }

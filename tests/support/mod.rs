@@ -3,6 +3,7 @@
 pub mod crc;
 pub mod fixture;
 pub mod frame;
+pub mod ip;
 pub mod mad;
 pub mod pcap;
 pub mod railscope;

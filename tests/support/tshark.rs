@@ -7,8 +7,12 @@ use std::process::Command;
 /// field that occurs in several layers the innermost counts.
 pub fn fields(capture: &Path, fields: &[&str]) -> Vec<Vec<String>> {
     let mut command = Command::new("tshark");
-    // Its RPC-over-RDMA heuristic takes connection manager messages for malformed RPC.
-    command.args(["-n", "--disable-protocol", "rpcordma", "-T", "fields", "-E", "occurrence=l"]);
+    command.args(["-n", "-T", "fields", "-E", "occurrence=l"]);
+    // Heuristics that take connection manager messages for malformed RPC and short UD messages for
+    // malformed Ethernet over InfiniBand.
+    command.args(["--disable-protocol", "rpcordma", "--disable-protocol", "infiniband.eoib"]);
+    // What it does not do unasked: Linux's VXLAN port, and checksums.
+    command.args(["-d", "udp.port==8472,vxlan", "-o", "ip.check_checksum:TRUE"]);
     for field in fields {
         command.args(["-e", field]);
     }
