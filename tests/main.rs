@@ -6,6 +6,8 @@
     reason = "a test that cannot go on has failed; `pub` here is what modules share"
 )]
 
+// Short conversations give the report that their definitions give.
+mod conversations;
 // Built frames against what is decoded of them.
 mod decode;
 // ICRC counts equal an independent script's.

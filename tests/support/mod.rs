@@ -1,5 +1,6 @@
 //! What the tests share: captures, oracles, and encoders that are not the product's.
 
+pub mod conversation;
 pub mod crc;
 pub mod fixture;
 pub mod frame;

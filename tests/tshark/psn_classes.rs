@@ -28,6 +28,11 @@ pub fn check(report: &Value, frames: &[Frame], row: &Fixture) {
         let Some(expected) = reference.iter().find(|line| line["flow"] == name) else {
             continue; // a flow of answers only
         };
+        if flow["transport"] == "UD" {
+            // Datagrams to many receivers share the sender's numbers: nothing can be missed.
+            assert!(flow["psn"]["gap_packets"].is_null(), "{flow}");
+            continue;
+        }
         for class in ["gap", "out_of_order", "retransmitted", "ambiguous"] {
             assert_eq!(flow["psn"][format!("{class}_packets")], expected[class], "{class}: {flow}");
         }
