@@ -133,6 +133,11 @@ fn encapsulations() -> Vec<(&'static str, FrameBuilder)> {
             "erspan II of vxlan",
             vxlan(mirror(erspan_ii).ipv4(&outer_v4), 4789).inner_ethernet().ipv4(&v4),
         ),
+        // Spectrum switches mirror so: GRE without any option.
+        (
+            "gre ethernet, plain",
+            ethernet().ipv4(&outer_v4).gre(0x6558, None, None).inner_ethernet().ipv4(&v4),
+        ),
         (
             "gre ethernet, key",
             ethernet().ipv4(&outer_v4).gre(0x6558, Some(9), None).inner_ethernet().ipv4(&v4),

@@ -118,6 +118,7 @@ fn tunnels_are_kept_with_their_fields_outermost_first() {
         ("erspan III in", vec![erspan_iii(false)]),
         ("erspan III out, sub-header", vec![erspan_iii(true)]),
         ("erspan II of vxlan", vec![erspan_ii, vxlan]),
+        ("gre ethernet, plain", vec![Tunnel::Gre { protocol: 0x6558 }]),
         ("gre ethernet, key", vec![Tunnel::Gre { protocol: 0x6558 }]),
         ("gre ipv4", vec![Tunnel::Gre { protocol: 0x0800 }]),
         ("gre ipv6, sequence", vec![Tunnel::Gre { protocol: 0x86dd }]),
@@ -138,6 +139,8 @@ fn the_fabric_marks_the_outer_header_of_a_tunnel_and_not_that_of_a_mirror() {
         ("erspan I", None),
         ("erspan II", None),
         ("erspan III in", None),
+        ("gre ethernet, plain", None),
+        ("gre ethernet, key", Some(Ecn::Ce)),
         ("erspan II of vxlan", Some(Ecn::Ce)),
     ] {
         let built = wrapped(name, 0x11);
@@ -147,11 +150,17 @@ fn the_fabric_marks_the_outer_header_of_a_tunnel_and_not_that_of_a_mirror() {
 
 #[test]
 fn a_mirrored_frame_has_its_own_length_and_a_tunnelled_one_the_tunnel_s() {
-    for name in ["ipv4", "vlan", "vxlan", "gre ipv4", "cooked v2"] {
+    for name in ["ipv4", "vlan", "vxlan", "gre ipv4", "gre ethernet, key", "cooked v2"] {
         let built = wrapped(name, 0x0a);
         assert_eq!(decode_whole(&built).wire_len as usize, built.bytes.len(), "{name}");
     }
-    for name in ["erspan I", "erspan II", "erspan III out, sub-header", "erspan II of vxlan"] {
+    for name in [
+        "erspan I",
+        "erspan II",
+        "erspan III out, sub-header",
+        "gre ethernet, plain",
+        "erspan II of vxlan",
+    ] {
         let built = wrapped(name, 0x0a);
         let mirrored = built.places.iter().filter(|place| place.layer == "ethernet").nth(1);
         let expected = built.bytes.len() - mirrored.unwrap().offset;
