@@ -14,6 +14,9 @@ use super::error::{DecodeError, Layer, Limit};
 use crate::model::frame::Frame;
 
 /// The rest of a frame, from the next header on.
+///
+/// Rare paths are handed a copy: an address that never leaves the common path lets the compiler
+/// keep all of it in registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
@@ -25,44 +28,44 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// The whole frame.
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(frame: &Frame<'a>) -> Self {
         let len = (frame.wire_len as usize).max(frame.bytes.len());
         Self { bytes: frame.bytes, offset: 0, len, end: Limit::Frame, cut: Limit::Snap }
     }
 
     /// The bytes that are left and were kept.
-    #[inline]
+    #[inline(always)]
     pub(super) const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
     /// The bytes that are left, if all of them were kept.
-    #[inline]
+    #[inline(always)]
     pub(super) const fn whole(&self) -> Option<&'a [u8]> {
         if self.bytes.len() == self.len { Some(self.bytes) } else { None }
     }
 
     /// Bytes that are left on the wire, kept or not.
-    #[inline]
+    #[inline(always)]
     pub(super) const fn len(&self) -> usize {
         self.len
     }
 
     /// Bytes before the next header.
-    #[inline]
+    #[inline(always)]
     pub(super) const fn offset(&self) -> usize {
         self.offset
     }
 
     /// Bytes from the start of the frame to where the innermost length ends.
-    #[inline]
+    #[inline(always)]
     pub(super) const fn end_offset(&self) -> usize {
         self.offset.wrapping_add(self.len)
     }
 
     /// Looks at the fixed part of a header.
-    #[inline]
+    #[inline(always)]
     pub(super) fn peek<const N: usize>(&self, layer: Layer) -> Result<&'a [u8; N], DecodeError> {
         match self.bytes.first_chunk() {
             Some(header) => Ok(header),
@@ -71,7 +74,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes a header of fixed length.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take<const N: usize>(
         &mut self,
         layer: Layer,
@@ -86,7 +89,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes a header whose length a field gives.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_len(&mut self, len: usize, layer: Layer) -> Result<&'a [u8], DecodeError> {
         match self.bytes.split_at_checked(len) {
             Some((header, rest)) => {
@@ -97,7 +100,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     const fn advance(&mut self, rest: &'a [u8], taken: usize) {
         // Cannot wrap: what was taken was kept, and `len` is never less than what was kept.
         self.bytes = rest;
@@ -109,7 +112,7 @@ impl<'a> Cursor<'a> {
     ///
     /// A length beyond the enclosing one is believed, because mirrors and packet brokers cut
     /// frames without a note; what was enclosing has then become what cut it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn follow(&mut self, len: usize, end: Limit) {
         if let Some(bytes) = self.bytes.get(..len) {
             self.bytes = bytes;
@@ -126,28 +129,31 @@ impl<'a> Cursor<'a> {
     }
 
     /// The header here is longer than what is left.
-    #[cold]
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn too_short(&self, layer: Layer, need: usize) -> DecodeError {
         let limit = if self.bytes.len() < self.len { self.cut } else { self.end };
-        DecodeError {
-            need: saturate(need),
-            have: saturate(self.bytes.len()),
-            ..self.stop(layer, limit)
-        }
+        error(layer, limit, self.offset, need, self.bytes.len())
     }
 
     /// The header here has a value that leaves nothing to read.
-    #[cold]
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn refuse(&self, layer: Layer) -> DecodeError {
         self.stop(layer, Limit::HeaderField)
     }
 
     /// The layer here is not read, for a reason that is no length.
+    #[inline(always)]
     pub(super) fn stop(&self, layer: Layer, limit: Limit) -> DecodeError {
-        DecodeError { layer, offset: saturate(self.offset), need: 0, have: 0, limit }
+        error(layer, limit, self.offset, 0, 0)
     }
+}
+
+/// Takes numbers and no cursor, whose address would leave the common path.
+#[cold]
+#[inline(never)]
+fn error(layer: Layer, limit: Limit, offset: usize, need: usize, have: usize) -> DecodeError {
+    let [offset, need, have] = [offset, need, have].map(saturate);
+    DecodeError { layer, offset, need, have, limit }
 }
 
 /// A length for a report; no frame is as long as the limit.

@@ -15,7 +15,16 @@ pub(super) const UDP: u8 = 17;
 /// Protocol number of GRE.
 pub(super) const GRE: u8 = 47;
 
-/// Reads an IPv4 header into `ip` and yields the whole packet, if all of it was kept.
+/// What the layers behind an IP header need of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Payload<'a> {
+    /// Protocol of the payload.
+    pub(super) protocol: u8,
+    /// The packet with its IP header; `None` when it was cut or does not tell its length.
+    pub(super) whole: Option<&'a [u8]>,
+}
+
+/// Reads an IPv4 header into `ip` and yields what the layers behind it need.
 ///
 /// ```text
 /// byte 0               1    2..3          4..5  6..7                     8    9         10..11
@@ -23,11 +32,11 @@ pub(super) const GRE: u8 = 47;
 ///      12..15  16..19       20..
 ///      source  destination  options
 /// ```
-#[inline]
+#[inline(always)]
 pub(super) fn v4<'a>(
     cursor: &mut Cursor<'a>,
     ip: &mut Option<Ip>,
-) -> Result<Option<&'a [u8]>, DecodeError> {
+) -> Result<Payload<'a>, DecodeError> {
     let start = *cursor;
     #[rustfmt::skip]
     let &[
@@ -57,11 +66,11 @@ pub(super) fn v4<'a>(
     if [f0 & 0x1f, f1] != [0, 0] {
         return Err(start.stop(Layer::Ipv4, Limit::Fragment));
     }
-    Ok(whole)
+    Ok(Payload { protocol, whole })
 }
 
-/// Reads an IPv6 header and its extension headers into `ip` and yields the whole packet, if all of
-/// it was kept.
+/// Reads an IPv6 header and its extension headers into `ip` and yields what the layers
+/// behind it need.
 ///
 /// ```text
 /// byte 0..3                                     4..5            6            7          8..23
@@ -69,11 +78,11 @@ pub(super) fn v4<'a>(
 ///      24..39
 ///      destination
 /// ```
-#[inline]
+#[inline(always)]
 pub(super) fn v6<'a>(
     cursor: &mut Cursor<'a>,
     ip: &mut Option<Ip>,
-) -> Result<Option<&'a [u8]>, DecodeError> {
+) -> Result<Payload<'a>, DecodeError> {
     let start = *cursor;
     let &[v0, v1, _, _, l0, l1, protocol, hop_limit, ref addresses @ ..] =
         start.peek::<40>(Layer::Ipv6)?;
@@ -98,9 +107,9 @@ pub(super) fn v6<'a>(
         protocol,
     });
     if is_extension(protocol) {
-        extensions(cursor, ip)?;
-    };
-    Ok(whole)
+        *cursor = extensions(*cursor, ip)?;
+    }
+    Ok(Payload { protocol: ip.protocol, whole })
 }
 
 /// The two addresses of an IPv6 header.
@@ -126,9 +135,10 @@ const fn is_extension(protocol: u8) -> bool {
 /// Takes extension headers; `ip.protocol` becomes what follows them. Every one is at least 8 bytes
 /// long, so that the packet's end bounds the walk.
 #[cold]
-fn extensions(cursor: &mut Cursor<'_>, ip: &mut Ip) -> Result<(), DecodeError> {
+#[inline(never)]
+fn extensions<'a>(mut cursor: Cursor<'a>, ip: &mut Ip) -> Result<Cursor<'a>, DecodeError> {
     while is_extension(ip.protocol) {
-        let start = *cursor;
+        let start = cursor;
         let cut = |cut: err::LenError| start.too_short(Layer::Ipv6Extension, cut.required_len);
         let (len, next_header, is_fragment) = match ip.protocol {
             FRAGMENT => {
@@ -155,5 +165,5 @@ fn extensions(cursor: &mut Cursor<'_>, ip: &mut Ip) -> Result<(), DecodeError> {
             return Err(start.stop(Layer::Ipv6Extension, Limit::Fragment));
         }
     }
-    Ok(())
+    Ok(cursor)
 }

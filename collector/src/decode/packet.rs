@@ -117,7 +117,6 @@ pub enum Tunnel {
 
 /// What the innermost packet carries.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::large_enum_variant, reason = "RoCE is the common case and nothing is boxed here")]
 pub enum Body<'a> {
     /// Nothing that could be read.
     Unread,
@@ -145,9 +144,17 @@ pub struct Ports {
 }
 
 /// Reads a frame, as far as it goes.
-#[inline]
 #[must_use]
 pub fn decode<'a>(frame: &Frame<'a>) -> Packet<'a> {
+    decode_with(frame, |packet| *packet)
+}
+
+/// Reads a frame and hands the packet to `visit`, where it was written.
+///
+/// Cost: on 128-byte frames, moving the 400 bytes of a packet takes as long as reading it, so the
+/// loop over all frames of a capture does not; [`decode`] does.
+#[inline]
+pub fn decode_with<'a, R>(frame: &Frame<'a>, visit: impl FnOnce(&Packet<'a>) -> R) -> R {
     let mut packet = Packet {
         wire_len: frame.wire_len,
         ethernet: None,
@@ -159,10 +166,17 @@ pub fn decode<'a>(frame: &Frame<'a>) -> Packet<'a> {
         body: Body::Unread,
         stop: None,
     };
-    if let Err(stop) = walk::walk(frame, &mut packet) {
-        packet.stop = Some(stop);
+    packet.read(frame);
+    visit(&packet)
+}
+
+impl<'a> Packet<'a> {
+    #[inline(never)]
+    fn read(&mut self, frame: &Frame<'a>) {
+        if let Err(stop) = walk::walk(frame, self) {
+            self.stop = Some(stop);
+        }
     }
-    packet
 }
 
 impl Ip {

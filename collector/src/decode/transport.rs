@@ -23,7 +23,7 @@ pub(super) struct Udp<'a> {
 /// byte 0..1         2..3              4..5    6..7
 ///      source port  destination port  length  checksum
 /// ```
-#[inline]
+#[inline(always)]
 pub(super) fn udp<'a>(cursor: &mut Cursor<'a>) -> Result<Udp<'a>, DecodeError> {
     let &[s0, s1, d0, d1, l0, l1, _, _] = cursor.peek::<8>(Layer::Udp)?;
     let ports =

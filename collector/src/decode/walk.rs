@@ -11,74 +11,91 @@ use crate::model::direction::Direction;
 use crate::model::frame::Frame;
 
 /// Reads the frame's headers into `packet`; an error is the reason to stop before the last one.
-#[inline]
+#[inline(always)]
 pub(super) fn walk<'a>(frame: &Frame<'a>, packet: &mut Packet<'a>) -> Result<(), DecodeError> {
-    let mut cursor = Cursor::new(frame);
-    let mut ether_type = link::decode(frame.link_type, &mut cursor, packet)?;
-    let mut mirrored_at = None;
-    loop {
-        let whole = match ether_type {
-            link::IPV4 => ip::v4(&mut cursor, &mut packet.ip)?,
-            link::IPV6 => ip::v6(&mut cursor, &mut packet.ip)?,
-            other => return not_ip(other, &mut cursor, packet),
-        };
-        if let Some(start) = mirrored_at {
-            // A mirror may have cut its copy; the copied packet still knows how long it was.
-            let claimed = saturate(cursor.end_offset().saturating_sub(start));
-            packet.wire_len = packet.wire_len.max(claimed);
-        }
-        let unwrapped = match packet.ip.map(|ip| ip.protocol) {
-            Some(ip::UDP) => {
-                let udp = transport::udp(&mut cursor)?;
-                packet.body = Body::Udp(udp.ports);
-                match udp.ports.destination {
-                    roce::UDP_PORT => return roce::packet::decode(udp, whole, cursor, packet),
-                    port if vxlan::PORTS.contains(&port) => {
-                        check_depth(Layer::Vxlan, &cursor, packet)?;
-                        vxlan::unwrap(&mut cursor)?
-                    }
-                    _ => return Ok(()),
-                }
-            }
-            Some(ip::TCP) => {
-                packet.body = Body::Tcp(transport::tcp(&mut cursor)?);
-                return Ok(());
-            }
-            Some(ip::GRE) => {
-                check_depth(Layer::Gre, &cursor, packet)?;
-                match gre::unwrap(&mut cursor)? {
-                    Some(unwrapped) => unwrapped,
-                    None => {
-                        packet.body = Body::OtherIp;
-                        return Ok(());
-                    }
-                }
-            }
-            _ => {
-                packet.body = Body::OtherIp;
-                return Ok(());
-            }
-        };
-        if unwrapped.is_mirror {
-            mirrored_at = Some(cursor.offset());
-        }
-        ether_type = enter(unwrapped, &mut cursor, packet)?;
+    let (ether_type, cursor) = link::decode(frame.link_type, Cursor::new(frame), packet)?;
+    network(ether_type, cursor, 0, packet)
+}
+
+/// Reads from the network header on. `start` is where the frame itself starts: behind the headers
+/// of a mirror session.
+#[inline(always)]
+fn network<'a>(
+    ether_type: u16,
+    mut cursor: Cursor<'a>,
+    start: usize,
+    packet: &mut Packet<'a>,
+) -> Result<(), DecodeError> {
+    let ip = match ether_type {
+        link::IPV4 => ip::v4(&mut cursor, &mut packet.ip)?,
+        link::IPV6 => ip::v6(&mut cursor, &mut packet.ip)?,
+        other => return not_ip(other, cursor, packet),
+    };
+    if start > 0 {
+        // A mirror may have cut its copy; the copied packet still knows how long it was.
+        let claimed = saturate(cursor.end_offset().saturating_sub(start));
+        packet.wire_len = packet.wire_len.max(claimed);
+    }
+    if ip.protocol != ip::UDP {
+        return not_udp(ip.protocol, cursor, start, packet);
+    }
+    let udp = transport::udp(&mut cursor)?;
+    packet.body = Body::Udp(udp.ports);
+    match udp.ports.destination {
+        roce::UDP_PORT => roce::packet::decode(udp, ip.whole, cursor, packet),
+        port if vxlan::PORTS.contains(&port) => through_vxlan(cursor, start, packet),
+        _ => Ok(()),
     }
 }
 
 #[cold]
+#[inline(never)]
 fn not_ip<'a>(
     ether_type: u16,
-    cursor: &mut Cursor<'a>,
+    mut cursor: Cursor<'a>,
     packet: &mut Packet<'a>,
 ) -> Result<(), DecodeError> {
-    let pause = if ether_type == link::MAC_CONTROL { Pause::decode(cursor)? } else { None };
+    let pause = if ether_type == link::MAC_CONTROL { Pause::decode(&mut cursor)? } else { None };
     packet.body = pause.map_or(Body::Other(ether_type), Body::Pause);
     Ok(())
 }
 
 #[cold]
-fn check_depth(layer: Layer, cursor: &Cursor<'_>, packet: &Packet<'_>) -> Result<(), DecodeError> {
+#[inline(never)]
+fn not_udp<'a>(
+    protocol: u8,
+    mut cursor: Cursor<'a>,
+    start: usize,
+    packet: &mut Packet<'a>,
+) -> Result<(), DecodeError> {
+    match protocol {
+        ip::TCP => packet.body = Body::Tcp(transport::tcp(&mut cursor)?),
+        ip::GRE => {
+            check_depth(Layer::Gre, cursor, packet)?;
+            if let Some(unwrapped) = gre::unwrap(&mut cursor)? {
+                return enter(unwrapped, cursor, start, packet);
+            }
+            packet.body = Body::OtherIp;
+        }
+        _ => packet.body = Body::OtherIp,
+    }
+    Ok(())
+}
+
+#[cold]
+#[inline(never)]
+fn through_vxlan<'a>(
+    mut cursor: Cursor<'a>,
+    start: usize,
+    packet: &mut Packet<'a>,
+) -> Result<(), DecodeError> {
+    check_depth(Layer::Vxlan, cursor, packet)?;
+    let unwrapped = vxlan::unwrap(&mut cursor)?;
+    enter(unwrapped, cursor, start, packet)
+}
+
+/// Bounds the recursion, which every tunnel is one turn of.
+fn check_depth(layer: Layer, cursor: Cursor<'_>, packet: &Packet<'_>) -> Result<(), DecodeError> {
     match packet.tunnels.last() {
         Some(Some(_)) => Err(cursor.stop(layer, Limit::Depth)),
         _ => Ok(()),
@@ -86,17 +103,18 @@ fn check_depth(layer: Layer, cursor: &Cursor<'_>, packet: &Packet<'_>) -> Result
 }
 
 /// Goes on inside a tunnel: what was read so far is around the packet, not of it.
-#[cold]
 fn enter<'a>(
     Unwrapped { tunnel, inner, is_mirror }: Unwrapped,
-    cursor: &mut Cursor<'a>,
+    mut cursor: Cursor<'a>,
+    start: usize,
     packet: &mut Packet<'a>,
-) -> Result<u16, DecodeError> {
+) -> Result<(), DecodeError> {
     if let Some(free) = packet.tunnels.iter_mut().find(|tunnel| tunnel.is_none()) {
         *free = Some(tunnel);
     }
-    let outer_ip = packet.ip.take();
+    let around = packet.ip.take();
     packet.body = Body::Unread;
+    let start = if is_mirror { cursor.offset() } else { start };
     if is_mirror {
         packet.wire_len = saturate(cursor.len());
         packet.outer_ip = None;
@@ -105,17 +123,18 @@ fn enter<'a>(
             Tunnel::ErspanIII { egress: false, .. } => Some(Direction::Received),
             _ => None,
         };
-    } else if packet.outer_ip.is_none() {
-        packet.outer_ip = outer_ip;
+    } else {
+        packet.outer_ip = packet.outer_ip.or(around);
     }
     if is_mirror || matches!(inner, Inner::Ethernet) {
         packet.ethernet = None;
         packet.vlans = [None; 2];
     }
-    match inner {
-        Inner::Ethernet => link::ethernet(cursor, packet),
-        Inner::EtherType(ether_type) => Ok(ether_type),
-    }
+    let ether_type = match inner {
+        Inner::Ethernet => link::ethernet(&mut cursor, packet)?,
+        Inner::EtherType(ether_type) => ether_type,
+    };
+    network(ether_type, cursor, start, packet)
 }
 
 #[cfg(test)]

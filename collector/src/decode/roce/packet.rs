@@ -60,7 +60,7 @@ pub struct RocePacket<'a> {
 }
 
 /// Reads what follows the UDP header.
-#[inline]
+#[inline(always)]
 pub(in crate::decode) fn decode<'a>(
     udp: Udp<'a>,
     whole_packet: Option<&'a [u8]>,
@@ -93,7 +93,7 @@ pub(in crate::decode) fn decode<'a>(
 }
 
 impl<'a> RocePacket<'a> {
-    #[inline]
+    #[inline(always)]
     fn read_rest(&mut self, cursor: &mut Cursor<'a>) -> Result<(), DecodeError> {
         let traits = self.bth.opcode.traits();
         let trailer = usize::from(self.bth.pad_count).saturating_add(ICRC_LEN);
@@ -116,7 +116,7 @@ impl<'a> RocePacket<'a> {
     }
 
     /// Reads the extension headers in the order that the specification gives them.
-    #[inline]
+    #[inline(always)]
     fn read_extensions(
         &mut self,
         traits: Traits,
