@@ -1,10 +1,12 @@
 //! The suite of `railscope`: one binary, one module a subject.
+
 #![expect(
-    clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
-    unreachable_pub,
-    reason = "a test that cannot go on has failed; `pub` here is what modules share"
+    clippy::unwrap_used,
+    reason = "a test fails by panicking; clippy's own exception covers only #[test] functions"
 )]
+#![expect(unreachable_pub, reason = "`pub` is what the modules of the suite share")]
 
 // Short conversations give the report that their definitions give.
 mod conversations;
@@ -12,6 +14,8 @@ mod conversations;
 mod decode;
 // ICRC counts equal an independent script's.
 mod icrc;
+// Capture files in, events out.
+mod ingest;
 // What is known of the captures is found in them.
 mod known_captures;
 // The captures under tests/fixtures are the ones that were described.

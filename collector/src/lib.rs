@@ -7,4 +7,5 @@
 //! socket or environment: the same input gives the same report, byte for byte.
 
 pub mod decode;
+pub mod ingest;
 pub mod model;

@@ -1,5 +1,6 @@
 //! What the tests share: captures, oracles, and encoders that are not the product's.
 
+pub mod capture_file;
 pub mod conversation;
 pub mod crc;
 pub mod fixture;
@@ -10,4 +11,5 @@ pub mod pcap;
 pub mod railscope;
 pub mod require;
 pub mod roce;
+pub mod tool;
 pub mod tshark;

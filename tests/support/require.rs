@@ -2,16 +2,18 @@
 //! fails where everything is required (CI).
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 /// Whether `program` can be run. When it cannot: a line on standard error, or a panic if
 /// `RAILSCOPE_REQUIRE_ALL` is 1.
+#[expect(clippy::explicit_write, reason = "what a passing test says by `eprintln!` is not shown")]
 pub fn has(test: &str, program: &str) -> bool {
     let runs = runs(program);
     if !runs {
         assert!(!requires_all(), "{test}: {program} is required and does not run");
-        eprintln!("SKIP {test}: {program} does not run on this machine");
+        writeln!(std::io::stderr(), "SKIP {test}: {program} does not run on this machine").unwrap();
     }
     runs
 }

@@ -1,0 +1,193 @@
+//! One capture file: its buffer, the reader of its format, and what was counted.
+
+use std::mem::{Discriminant, discriminant};
+
+use super::buffer::Buffer;
+use super::compression::Stream;
+use super::error::IngestError;
+use super::event::{FileSummary, Progress, SourceEvent};
+use super::foreign;
+use super::input::Input;
+use super::notices::Notices;
+use super::pcap::{self, PcapReader};
+use super::pcapng::{self, PcapNgReader};
+use super::problem::{Consequence, FileProblem, ProblemKind};
+use super::record::{Found, Record};
+use crate::model::frame::Frame;
+
+/// Bytes that are looked at to say what a foreign file is: a tar header is the longest sign.
+const FOREIGN_BYTES: usize = 512;
+
+/// A capture file that started well.
+#[derive(Debug)]
+pub(super) struct CaptureFile {
+    buffer: Buffer,
+    format: Format,
+    /// The frame that was read last but not yet given out.
+    pub(super) held: Option<Record>,
+    frames: u64,
+    dropped_frames: u64,
+    skipped_blocks: u64,
+    /// Kinds of problems that were told already.
+    told: Vec<Discriminant<ProblemKind>>,
+}
+
+#[derive(Debug)]
+enum Format {
+    Pcap(PcapReader),
+    PcapNg(PcapNgReader),
+}
+
+/// What polling a file gave.
+#[derive(Debug)]
+pub(super) enum Polled {
+    Frame(Record),
+    /// Nothing, or something in the notices.
+    Other,
+    /// The file is done and must not be polled again.
+    End,
+}
+
+impl CaptureFile {
+    /// Recognises the compression and the format, and reads the file's header.
+    pub(super) fn open(input: Input, buffer_bytes: usize) -> Result<Self, IngestError> {
+        let name = input.name.clone();
+        let stream = match Stream::open(input) {
+            Ok(stream) => stream,
+            Err(source) => return Err(IngestError::Open { file: name, source }),
+        };
+        let mut buffer = Buffer::new(stream, buffer_bytes);
+        match Format::open(&name, &mut buffer) {
+            Ok(Some(format)) => Ok(Self {
+                buffer,
+                format,
+                held: None,
+                frames: 0,
+                dropped_frames: 0,
+                skipped_blocks: 0,
+                told: Vec::new(),
+            }),
+            Ok(None) => {
+                // Best effort: the bytes that are there say what the file is.
+                let _ = buffer.fill(FOREIGN_BYTES);
+                let start = buffer.at_hand();
+                let start = &start[..start.len().min(FOREIGN_BYTES)];
+                Err(IngestError::Foreign { file: name, looks_like: foreign::recognise(start) })
+            }
+            Err(ProblemKind::Cut { have: 0, .. }) => Err(IngestError::Empty { file: name }),
+            Err(problem) => {
+                Err(IngestError::Header { file: name, offset: buffer.offset(), problem })
+            }
+        }
+    }
+
+    /// Reads to the next frame, or to something else that is worth telling.
+    #[inline]
+    pub(super) fn poll(&mut self, notices: &mut Notices) -> Polled {
+        let found = match &mut self.format {
+            Format::Pcap(reader) => reader.poll(&mut self.buffer, notices),
+            Format::PcapNg(reader) => reader.poll(&mut self.buffer, notices),
+        };
+        match found {
+            Ok(Found::Frame(record)) => {
+                self.frames += 1;
+                Polled::Frame(record)
+            }
+            other => self.on_no_frame(other, notices),
+        }
+    }
+
+    #[cold]
+    fn on_no_frame(&mut self, found: Result<Found, ProblemKind>, notices: &mut Notices) -> Polled {
+        match found {
+            Ok(Found::Frame(_) | Found::Other) => return Polled::Other,
+            Ok(Found::Problem(kind, offset)) => {
+                self.tell(kind, offset, notices);
+                return Polled::Other;
+            }
+            Ok(Found::End) => {}
+            Err(kind) => self.tell(kind, self.buffer.offset(), notices),
+        }
+        notices.push(SourceEvent::FileEnd(FileSummary {
+            file: self.name().to_owned(),
+            frames: self.frames,
+            dropped_frames: self.dropped_frames,
+            untimed_frames: match &self.format {
+                Format::Pcap(_) => 0,
+                Format::PcapNg(reader) => reader.untimed_frames(),
+            },
+            skipped_blocks: self.skipped_blocks,
+            bytes: self.buffer.offset(),
+        }));
+        Polled::End
+    }
+
+    /// Counts a problem, and tells it when it is the first of its kind in this file.
+    fn tell(&mut self, kind: ProblemKind, offset: u64, notices: &mut Notices) {
+        match kind.consequence() {
+            Consequence::FrameDropped => self.dropped_frames += 1,
+            Consequence::BlockSkipped => self.skipped_blocks += 1,
+            Consequence::FileEnds => {}
+        }
+        if self.told.contains(&discriminant(&kind)) {
+            return;
+        }
+        self.told.push(discriminant(&kind));
+        notices.push(SourceEvent::Problem(FileProblem {
+            file: self.name().to_owned(),
+            compression: self.buffer.stream().compression(),
+            offset,
+            kind,
+            frames_read: self.frames,
+        }));
+    }
+
+    /// The frame of the record that was polled last.
+    #[inline]
+    pub(super) fn frame(&self, record: &Record) -> Frame<'_> {
+        Frame {
+            tap: record.tap,
+            number: self.frames + self.dropped_frames,
+            time: record.time,
+            wire_len: record.wire_len,
+            bytes: self.buffer.slice(record.position, record.len),
+            link_type: record.link_type,
+            direction: record.direction,
+        }
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        self.buffer.stream().input().progress()
+    }
+
+    fn name(&self) -> &str {
+        &self.buffer.stream().input().name
+    }
+}
+
+impl Format {
+    /// The format by the file's first bytes; `None` when it is no capture.
+    fn open(name: &str, buffer: &mut Buffer) -> Result<Option<Self>, ProblemKind> {
+        let magic = match buffer.words::<1>() {
+            Ok(words) => words.map(|[magic]| magic),
+            // Fewer than four bytes: a capture that is cut there, or anything else.
+            Err(problem @ ProblemKind::Cut { .. }) => {
+                let start = buffer.at_hand();
+                let is_capture = pcap::MAGICS.iter().any(|magic| magic.starts_with(start))
+                    || pcapng::MAGIC.starts_with(start);
+                return if is_capture { Err(problem) } else { Ok(None) };
+            }
+            Err(problem) => return Err(problem),
+        };
+        match magic {
+            None => Err(ProblemKind::Cut { have: 0, need: 4 }),
+            Some(pcapng::MAGIC) => {
+                PcapNgReader::open(name, buffer).map(|reader| Some(Self::PcapNg(reader)))
+            }
+            Some(magic) if pcap::MAGICS.contains(&magic) => {
+                PcapReader::open(name, buffer).map(|reader| Some(Self::Pcap(reader)))
+            }
+            Some(_) => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Compression, recognised by content: gzip (several members) and zstd (several frames).
+
+use std::fmt;
+use std::io::{self, BufReader, Read};
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::input::Input;
+use super::problem::ProblemKind;
+
+/// Bytes of a compressed file that are read at once.
+const COMPRESSED_BUFFER_BYTES: usize = 128 * 1024;
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// RFC 1952.
+    Gzip,
+    /// RFC 8878.
+    Zstd,
+}
+
+impl Compression {
+    /// The compression of a file that starts with these bytes.
+    fn recognise(start: &[u8]) -> Self {
+        match start {
+            [0x1f, 0x8b, ..] => Self::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd] => Self::Zstd,
+            // A skippable frame may come first (RFC 8878, section 3.1.2); pzstd writes one.
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Self::Zstd,
+            _ => Self::None,
+        }
+    }
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "plain",
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        })
+    }
+}
+
+/// The uncompressed bytes of an input.
+pub(super) enum Stream {
+    Plain(Input),
+    Gzip(Box<MultiGzDecoder<BufReader<Input>>>),
+    Zstd(zstd::stream::read::Decoder<'static, BufReader<Input>>),
+}
+
+impl Stream {
+    pub(super) fn open(mut input: Input) -> io::Result<Self> {
+        let compression = Compression::recognise(input.peek_start()?);
+        if compression == Compression::None {
+            return Ok(Self::Plain(input));
+        }
+        let buffered = BufReader::with_capacity(COMPRESSED_BUFFER_BYTES, input);
+        match compression {
+            Compression::Zstd => zstd::stream::read::Decoder::with_buffer(buffered).map(Self::Zstd),
+            _ => Ok(Self::Gzip(Box::new(MultiGzDecoder::new(buffered)))),
+        }
+    }
+
+    pub(super) fn input(&self) -> &Input {
+        match self {
+            Self::Plain(input) => input,
+            Self::Gzip(decoder) => decoder.get_ref().get_ref(),
+            Self::Zstd(decoder) => decoder.get_ref().get_ref(),
+        }
+    }
+
+    pub(super) fn compression(&self) -> Compression {
+        match self {
+            Self::Plain(_) => Compression::None,
+            Self::Gzip(_) => Compression::Gzip,
+            Self::Zstd(_) => Compression::Zstd,
+        }
+    }
+
+    /// Reads once, again where a signal came between; 0 at the end.
+    pub(super) fn read(&mut self, into: &mut [u8]) -> Result<usize, ProblemKind> {
+        let compression = self.compression();
+        let reader: &mut dyn Read = match self {
+            Self::Plain(input) => input,
+            Self::Gzip(decoder) => decoder,
+            Self::Zstd(decoder) => decoder,
+        };
+        loop {
+            match reader.read(into) {
+                Ok(count) => return Ok(count),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(problem_of(compression, &error)),
+            }
+        }
+    }
+}
+
+fn problem_of(compression: Compression, error: &io::Error) -> ProblemKind {
+    // An error with the system's number comes from below the decoder: the disk, not the content.
+    if compression == Compression::None || error.raw_os_error().is_some() {
+        ProblemKind::Unreadable(error.to_string())
+    } else if error.kind() == io::ErrorKind::UnexpectedEof {
+        ProblemKind::CompressedCut(compression)
+    } else {
+        ProblemKind::CompressedDamaged(compression, error.to_string())
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.compression(), self.input())
+    }
+}

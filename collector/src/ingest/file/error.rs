@@ -1,0 +1,53 @@
+//! Why a set of capture files cannot be opened.
+
+use std::io;
+
+use super::foreign::Foreign;
+use super::problem::ProblemKind;
+
+/// A file that cannot be opened as a capture. Problems after a good start are no errors.
+#[derive(Debug, thiserror::Error)]
+pub enum IngestError {
+    /// The file is missing, or may not be read.
+    #[error("open capture {file}")]
+    Open {
+        /// The file, as the user named it.
+        file: String,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// A directory was named.
+    #[error("open capture {file}: it is a directory; name the capture files in it")]
+    Directory {
+        /// The directory, as the user named it.
+        file: String,
+    },
+    /// Standard input was named more than once.
+    #[error("open capture -: standard input can be read only once")]
+    StdinTwice,
+    /// The file holds no byte, or no byte after decompression.
+    #[error("open capture {file}: it is empty; did the capture write anything yet?")]
+    Empty {
+        /// The file, as the user named it.
+        file: String,
+    },
+    /// The file starts like no capture that can be read.
+    #[error("open capture {file}: no pcap or pcapng at byte 0; {looks_like}")]
+    Foreign {
+        /// The file, as the user named it.
+        file: String,
+        /// What it looks like, and the way out.
+        looks_like: Foreign,
+    },
+    /// The file starts like a capture, but its first header is cut or damaged.
+    #[error("open capture {file}: {problem}, at byte {offset}; nothing of it can be read")]
+    Header {
+        /// The file, as the user named it.
+        file: String,
+        /// Where the header starts, in the uncompressed stream.
+        offset: u64,
+        /// What is wrong with it.
+        problem: ProblemKind,
+    },
+}

@@ -1,0 +1,94 @@
+//! Where the bytes come from: a file, standard input or any reader; counts them for progress.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::error::IngestError;
+use super::event::Progress;
+
+/// Bytes that are looked at before the compression is known.
+const START_BYTES: u64 = 4;
+
+/// A source of bytes as they lie on disk.
+pub(super) struct Input {
+    /// The file, as the user named it.
+    pub(super) name: String,
+    source: Box<dyn Read + Send>,
+    /// The first bytes, read ahead to recognise compression, and how many were given out since.
+    start: Vec<u8>,
+    start_given: usize,
+    progress: Progress,
+}
+
+/// Whether a path stands for standard input.
+pub(super) fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+impl Input {
+    pub(super) fn open(path: &Path) -> Result<Self, IngestError> {
+        let name = path.display().to_string();
+        if is_stdin(path) {
+            return Ok(Self::from_reader(name, Box::new(io::stdin())));
+        }
+        let open = || {
+            let file = File::open(path)?;
+            let metadata = file.metadata()?;
+            Ok((file, metadata))
+        };
+        let (file, metadata) = match open() {
+            Ok(opened) => opened,
+            Err(source) => return Err(IngestError::Open { file: name, source }),
+        };
+        if metadata.is_dir() {
+            return Err(IngestError::Directory { file: name });
+        }
+        let mut input = Self::from_reader(name, Box::new(file));
+        // A pipe or a device has no length that means anything.
+        input.progress.bytes_total = metadata.is_file().then_some(metadata.len());
+        Ok(input)
+    }
+
+    pub(super) fn from_reader(name: String, source: Box<dyn Read + Send>) -> Self {
+        Self { name, source, start: Vec::new(), start_given: 0, progress: Progress::default() }
+    }
+
+    /// The first bytes, which [`Read::read`] gives again; fewer when there are not so many.
+    pub(super) fn peek_start(&mut self) -> io::Result<&[u8]> {
+        let wanted = START_BYTES - self.start.len() as u64;
+        self.source.by_ref().take(wanted).read_to_end(&mut self.start)?;
+        Ok(&self.start)
+    }
+
+    /// A file that grew since it was opened is never shown as read beyond its end.
+    pub(super) fn progress(&self) -> Progress {
+        let Progress { bytes_read, bytes_total } = self.progress;
+        Progress { bytes_read, bytes_total: bytes_total.map(|total| total.max(bytes_read)) }
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let mut start = self.start.get(self.start_given..).unwrap_or_default();
+        let count = if start.is_empty() {
+            self.source.read(into)?
+        } else {
+            let count = start.read(into)?;
+            self.start_given += count;
+            count
+        };
+        self.progress.bytes_read += count as u64;
+        Ok(count)
+    }
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Input")
+            .field("name", &self.name)
+            .field("progress", &self.progress)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,159 @@
+//! Capture files: pcap and pcapng, plain or compressed, one or many, as one stream of events.
+//!
+//! ```text
+//! path, stdin -> Input -> Stream (gzip, zstd) -> Buffer -> PcapReader | PcapNgReader -+
+//!                \________________ CaptureFile, one for each file ____________________/
+//!                                        | | |   k-way merge by time
+//!                                     CaptureSet -> SourceEvent
+//! ```
+//!
+//! Memory is bounded by the number of files and interfaces, never by the number of frames. A file
+//! that starts well never makes the run fail: what is wrong later is a [`FileProblem`], and the
+//! other files go on.
+//!
+//! [`FileProblem`]: problem::FileProblem
+
+pub mod compression;
+pub mod error;
+pub mod event;
+pub mod problem;
+
+mod buffer;
+mod byte_order;
+mod capture;
+mod clock;
+mod foreign;
+mod input;
+mod notices;
+mod pcap;
+mod pcapng;
+mod record;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::Read;
+use std::path::Path;
+
+use crate::model::time::Timestamp;
+use capture::{CaptureFile, Polled};
+use error::IngestError;
+use event::{Progress, SourceEvent};
+use input::Input;
+use notices::Notices;
+
+/// Several capture files as one stream in time order.
+///
+/// Each interface of each file is a tap of its own. Frames of one file keep that file's order;
+/// between files the earlier head goes first, and the file named first where both are equal.
+///
+/// ```no_run
+/// use railscope::ingest::file::{CaptureSet, event::SourceEvent};
+///
+/// let mut captures = CaptureSet::open(&["rank0.pcapng", "rank1.pcap.gz"])?;
+/// let mut wire_bytes = 0;
+/// while let Some(event) = captures.next_event() {
+///     if let SourceEvent::Frame(frame) = event {
+///         wire_bytes += u64::from(frame.wire_len);
+///     }
+/// }
+/// # Ok::<(), railscope::ingest::file::error::IngestError>(())
+/// ```
+#[derive(Debug)]
+pub struct CaptureSet {
+    files: Vec<CaptureFile>,
+    /// Index of the file that is being read; past the end when all are done.
+    current: usize,
+    /// The other files that are not done, by the time of the frame they hold. One that was not yet
+    /// read stands at the epoch, so that every file gives its head before any frame goes out.
+    waiting: BinaryHeap<Reverse<(Timestamp, usize)>>,
+    notices: Notices,
+}
+
+impl CaptureSet {
+    /// Opens capture files and reads their headers; `-` is standard input.
+    ///
+    /// # Errors
+    ///
+    /// When a file cannot be opened or does not start like a capture.
+    pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<Self, IngestError> {
+        if paths.iter().filter(|path| input::is_stdin(path.as_ref())).count() > 1 {
+            return Err(IngestError::StdinTwice);
+        }
+        let buffer_bytes = buffer::bytes_for_each_of(paths.len());
+        let files = paths
+            .iter()
+            .map(|path| CaptureFile::open(Input::open(path.as_ref())?, buffer_bytes))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self::of(files))
+    }
+
+    /// Reads one capture from `reader`; `name` stands for the file in events and errors.
+    ///
+    /// # Errors
+    ///
+    /// When it does not start like a capture.
+    pub fn from_reader(
+        name: impl Into<String>,
+        reader: impl Read + Send + 'static,
+    ) -> Result<Self, IngestError> {
+        let input = Input::from_reader(name.into(), Box::new(reader));
+        Ok(Self::of(vec![CaptureFile::open(input, buffer::bytes_for_each_of(1))?]))
+    }
+
+    fn of(files: Vec<CaptureFile>) -> Self {
+        let waiting = (1..files.len()).map(|file| Reverse((Timestamp::EPOCH, file))).collect();
+        Self { files, current: 0, waiting, notices: Notices::default() }
+    }
+
+    /// The next event; `None` when every file was read to its end. A frame's bytes are lent until
+    /// the next call.
+    #[inline]
+    pub fn next_event(&mut self) -> Option<SourceEvent<'_>> {
+        let record = loop {
+            if let Some(event) = self.notices.take() {
+                return Some(event);
+            }
+            match self.files.get_mut(self.current)?.poll(&mut self.notices) {
+                Polled::Frame(record) => {
+                    let Some(mut first) = self.waiting.peek_mut() else { break record };
+                    let here = Reverse((record.time, self.current));
+                    if here > *first {
+                        break record;
+                    }
+                    // Another file is earlier: this one waits with its frame in hand.
+                    let Reverse((_, earlier)) = std::mem::replace(&mut *first, here);
+                    self.files[self.current].held = Some(record);
+                    self.current = earlier;
+                }
+                Polled::Other => continue,
+                Polled::End => match self.waiting.pop() {
+                    Some(Reverse((_, earliest))) => self.current = earliest,
+                    None => self.current = self.files.len(),
+                },
+            }
+            // Only a change of file comes here; a frame that was held is the earliest of all.
+            if let Some(record) = self.files.get_mut(self.current).and_then(|file| file.held.take())
+            {
+                break record;
+            }
+        };
+        Some(SourceEvent::Frame(self.files[self.current].frame(&record)))
+    }
+
+    /// How far the files were read, in bytes as they lie on disk.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        self.files.iter().map(CaptureFile::progress).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_may_be_read_on_another_thread() {
+        fn assert_send<T: Send>() {}
+        assert_send::<CaptureSet>();
+    }
+}

@@ -1,0 +1,32 @@
+//! What files tell besides frames, queued until it is taken. One block's worth at most.
+
+use std::collections::VecDeque;
+
+use super::event::SourceEvent;
+use crate::model::tap::{Tap, TapId};
+
+/// Events that are no frames, and the numbering of taps over all files.
+#[derive(Debug, Default)]
+pub(super) struct Notices {
+    queue: VecDeque<SourceEvent<'static>>,
+    taps: u32,
+}
+
+impl Notices {
+    pub(super) fn push(&mut self, event: SourceEvent<'static>) {
+        self.queue.push_back(event);
+    }
+
+    /// Announces a tap and numbers it.
+    pub(super) fn push_tap(&mut self, tap: Tap) -> TapId {
+        let id = TapId(self.taps);
+        self.taps = self.taps.saturating_add(1);
+        self.push(SourceEvent::Tap(id, tap));
+        id
+    }
+
+    #[inline]
+    pub(super) fn take(&mut self) -> Option<SourceEvent<'static>> {
+        if self.queue.is_empty() { None } else { self.queue.pop_front() }
+    }
+}

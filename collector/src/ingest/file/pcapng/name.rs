@@ -1,0 +1,39 @@
+//! Name resolution blocks: the names that the capturing host knew for addresses.
+//!
+//! ```text
+//! byte 0..3 or 0..15       then
+//!      IPv4 or IPv6 address  one or more names, each ended by a zero byte
+//! ```
+
+use std::net::IpAddr;
+
+use pcap_parser::pcapng::{NameRecord, NameRecordType, NameResolutionBlock};
+
+use super::super::event::SourceEvent;
+use super::super::notices::Notices;
+use crate::model::tap::HostName;
+
+/// Tells every name of a block.
+pub(super) fn tell_names(block: &NameResolutionBlock<'_>, notices: &mut Notices) {
+    for (address, names) in block.nr.iter().filter_map(split) {
+        // Padding looks like empty names.
+        for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+            let name = String::from_utf8_lossy(name).into_owned();
+            notices.push(SourceEvent::HostName(HostName { address, name }));
+        }
+    }
+}
+
+fn split<'a>(record: &NameRecord<'a>) -> Option<(IpAddr, &'a [u8])> {
+    match record.record_type {
+        NameRecordType::Ipv4 => {
+            let (address, names) = record.record_value.split_first_chunk::<4>()?;
+            Some((IpAddr::from(*address), names))
+        }
+        NameRecordType::Ipv6 => {
+            let (address, names) = record.record_value.split_first_chunk::<16>()?;
+            Some((IpAddr::from(*address), names))
+        }
+        _ => None,
+    }
+}

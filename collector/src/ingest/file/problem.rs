@@ -1,0 +1,167 @@
+//! What can be wrong with a capture file, and what follows from it.
+
+use std::fmt;
+
+use super::compression::Compression;
+
+/// Something wrong in a file: where, and how much was read before. In one file each kind that lets
+/// reading go on is told once; the [`FileSummary`](super::event::FileSummary) counts them all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileProblem {
+    /// The file, as the user named it; `-` for standard input.
+    pub file: String,
+    /// How the file is compressed.
+    pub compression: Compression,
+    /// Where the record or block starts, in bytes of the uncompressed stream.
+    pub offset: u64,
+    /// What is wrong.
+    pub kind: ProblemKind,
+    /// Frames of this file that were delivered before.
+    pub frames_read: u64,
+}
+
+/// What is wrong in a capture file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProblemKind {
+    /// The file ends in the middle of a record, a block or the header.
+    Cut {
+        /// Bytes of it that are there.
+        have: u64,
+        /// Bytes it has, as far as is known.
+        need: u64,
+    },
+    /// The compressed stream ends in its middle.
+    CompressedCut(Compression),
+    /// The compressed stream is damaged.
+    CompressedDamaged(Compression, String),
+    /// The system refused to read on.
+    Unreadable(String),
+    /// The file is in a version of its format that is not known.
+    Version {
+        /// Major version.
+        major: u16,
+        /// Minor version.
+        minor: u16,
+    },
+    /// A record keeps more bytes than any capture does: the record header is damaged.
+    RecordLength {
+        /// Bytes the record says it keeps.
+        captured_len: u32,
+        /// Most bytes that are believed.
+        limit: u32,
+    },
+    /// A block's length is impossible: too small, too large or no multiple of four.
+    BlockLength(u32),
+    /// A block's length differs from the one that is repeated at its end.
+    BlockEnd {
+        /// Length at the start of the block.
+        start: u32,
+        /// Length at its end.
+        end: u32,
+    },
+    /// A section starts without a byte-order magic, so no number can be read.
+    ByteOrder,
+    /// A block's content contradicts its length.
+    Block {
+        /// The block's type number.
+        block_type: u32,
+    },
+    /// A frame is longer than its block.
+    FrameLength,
+    /// A frame names an interface that was not described.
+    Interface(u32),
+    /// Statistics name an interface that was not described.
+    StatisticsInterface(u32),
+    /// A section describes more interfaces than the limit.
+    Interfaces(usize),
+    /// A time before 1970 or after 2554.
+    TimeRange,
+}
+
+/// What a problem does to the reading of its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consequence {
+    /// Nothing after it is read.
+    FileEnds,
+    /// One frame is dropped.
+    FrameDropped,
+    /// One block that is no frame is skipped.
+    BlockSkipped,
+}
+
+impl ProblemKind {
+    /// What follows for the rest of the file.
+    #[must_use]
+    pub const fn consequence(&self) -> Consequence {
+        match self {
+            Self::Cut { .. }
+            | Self::CompressedCut(_)
+            | Self::CompressedDamaged(..)
+            | Self::Unreadable(_)
+            | Self::Version { .. }
+            | Self::RecordLength { .. }
+            | Self::BlockLength(_)
+            | Self::BlockEnd { .. }
+            | Self::ByteOrder => Consequence::FileEnds,
+            Self::FrameLength | Self::Interface(_) | Self::TimeRange => Consequence::FrameDropped,
+            Self::Block { .. } | Self::StatisticsInterface(_) | Self::Interfaces(_) => {
+                Consequence::BlockSkipped
+            }
+        }
+    }
+}
+
+impl fmt::Display for FileProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "capture {}: {}, at byte {}", self.file, self.kind, self.offset)?;
+        if self.compression != Compression::None {
+            write!(f, " of the uncompressed stream")?;
+        }
+        match self.kind.consequence() {
+            Consequence::FileEnds if self.frames_read == 1 => {
+                write!(f, "; the frame before it was read")
+            }
+            Consequence::FileEnds => {
+                write!(f, "; the {} frames before it were read", self.frames_read)
+            }
+            Consequence::FrameDropped => write!(f, "; such frames are dropped and counted"),
+            Consequence::BlockSkipped => write!(f, "; such blocks are skipped and counted"),
+        }
+    }
+}
+
+impl fmt::Display for ProblemKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cut { have, need } => {
+                write!(f, "the file ends after {have} of {need} bytes of a record")
+            }
+            Self::CompressedCut(compression) => write!(f, "the {compression} stream is cut"),
+            Self::CompressedDamaged(compression, reason) => {
+                write!(f, "the {compression} stream is damaged ({reason})")
+            }
+            Self::Unreadable(reason) => write!(f, "reading failed ({reason})"),
+            Self::Version { major, minor } => {
+                write!(f, "version {major}.{minor} of the format is not known")
+            }
+            Self::RecordLength { captured_len, limit } => {
+                write!(f, "a record of {captured_len} bytes (limit {limit}) is damage")
+            }
+            Self::BlockLength(length) => write!(f, "a block of {length} bytes is damage"),
+            Self::BlockEnd { start, end } => {
+                write!(f, "a block says {start} bytes at its start and {end} at its end")
+            }
+            Self::ByteOrder => write!(f, "a section starts without a byte-order magic"),
+            Self::Block { block_type } => {
+                write!(f, "the content of a block of type {block_type:#x} is damaged")
+            }
+            Self::FrameLength => write!(f, "a frame is longer than its block"),
+            Self::Interface(id) => write!(f, "a frame of interface {id}, which is not described"),
+            Self::StatisticsInterface(id) => {
+                write!(f, "statistics of interface {id}, which is not described")
+            }
+            Self::Interfaces(limit) => write!(f, "more than {limit} interfaces in a section"),
+            Self::TimeRange => write!(f, "a frame's time is before 1970 or after 2554"),
+        }
+    }
+}

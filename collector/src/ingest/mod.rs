@@ -1,0 +1,3 @@
+//! The sources of frames: they deliver bytes and know nothing of what is in them.
+
+pub mod file;
