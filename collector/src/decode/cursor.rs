@@ -34,6 +34,13 @@ impl<'a> Cursor<'a> {
         Self { bytes: frame.bytes, offset: 0, len, end: Limit::Frame, cut: Limit::Snap }
     }
 
+    /// The payload of a RoCE packet, for the layers above it: `kept` of `len` bytes.
+    pub(super) fn of_payload(kept: &'a [u8], len: usize, offset: usize) -> Self {
+        // Which end it was that cut the frame is not known any more; most often it is this one.
+        let (end, cut) = (Limit::UdpLength, Limit::Snap);
+        Self { bytes: kept, offset, len: len.max(kept.len()), end, cut }
+    }
+
     /// The bytes that are left and were kept.
     #[inline(always)]
     pub(super) const fn bytes(&self) -> &'a [u8] {

@@ -18,10 +18,10 @@ pub const ACK_LEN: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtomicEth {
     /// Virtual address in the responder's memory.
-    #[doc(alias = "infiniband.atomiceth.va")]
+    #[doc(alias = "infiniband.reth.va")]
     pub virtual_address: u64,
     /// The key that allows access to that memory (`R_Key`).
-    #[doc(alias = "infiniband.atomiceth.r_key")]
+    #[doc(alias = "infiniband.reth.r_key")]
     pub remote_key: u32,
     /// Value to swap in, or to add.
     #[doc(alias = "infiniband.atomiceth.swapdt")]

@@ -8,11 +8,15 @@ pub mod deth;
 pub mod flush;
 pub mod icrc;
 pub mod immediate;
+pub mod ip_service;
 pub mod mad;
 pub mod packet;
 pub mod rdeth;
+pub mod reject;
 pub mod reth;
 pub mod xrceth;
+
+mod fields;
 
 /// The UDP destination port of RoCEv2 (IANA: roce).
 pub const UDP_PORT: u16 = 4791;

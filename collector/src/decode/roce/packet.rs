@@ -5,7 +5,9 @@ use super::atomic::{self, AtomicAckEth, AtomicEth};
 use super::bth::Bth;
 use super::deth::{self, Deth};
 use super::flush::{self, Feth};
+use super::icrc;
 use super::immediate::{self, Ieth, Immediate};
+use super::mad::Mad;
 use super::rdeth::{self, Rdeth};
 use super::reth::{self, Reth};
 use super::xrceth::{self, Xrceth};
@@ -13,7 +15,10 @@ use crate::decode::cursor::{Cursor, saturate};
 use crate::decode::error::{DecodeError, Layer};
 use crate::decode::packet::{Body, Packet};
 use crate::decode::transport::Udp;
-use crate::model::opcode::Traits;
+use crate::model::opcode::{Opcode, Traits};
+use crate::model::qpn::Qpn;
+
+const UD_SEND_ONLY: u8 = 0x64;
 
 /// Bytes of the ICRC, which ends the packet.
 const ICRC_LEN: usize = 4;
@@ -93,6 +98,20 @@ pub(in crate::decode) fn decode<'a>(
 }
 
 impl<'a> RocePacket<'a> {
+    /// The management datagram, if this packet carries one: a UD SEND to QP1.
+    #[must_use]
+    pub fn management(&self) -> Option<Result<Mad<'a>, DecodeError>> {
+        let is_one = self.bth.opcode == Opcode(UD_SEND_ONLY) && self.bth.dest_qpn == Qpn::GSI;
+        let (len, offset) = (self.payload_len as usize, self.payload_offset as usize);
+        is_one.then(|| Mad::read(Cursor::of_payload(self.payload, len, offset)))
+    }
+
+    /// Whether the ICRC is right; `None` when the packet was cut.
+    #[must_use]
+    pub fn has_valid_icrc(&self) -> Option<bool> {
+        self.whole.and_then(icrc::check)
+    }
+
     #[inline(always)]
     fn read_rest(&mut self, cursor: &mut Cursor<'a>) -> Result<(), DecodeError> {
         let traits = self.bth.opcode.traits();
