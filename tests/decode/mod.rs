@@ -4,6 +4,10 @@
 mod encapsulations;
 // A frame cut anywhere yields the layers before the cut and the reason.
 mod cuts;
+// The invariant CRC tells damage from routing.
+mod icrc;
+// What the connection manager's messages say.
+mod management;
 // Every opcode's headers carry the fields that were written.
 mod opcodes;
 // Frames that are odd but whole.
