@@ -6,6 +6,21 @@
     clippy::unwrap_used,
     reason = "a test fails by panicking; clippy's own exception covers only #[test] functions"
 )]
+#![expect(unreachable_pub, reason = "`pub` is what the modules of the suite share")]
 
+// Short conversations give the report that their definitions give.
+mod conversations;
+// Built frames against what is decoded of them.
+mod decode;
+// ICRC counts equal an independent script's.
+mod icrc;
+// Capture files in, events out.
 mod ingest;
+// What is known of the captures is found in them.
+mod known_captures;
+// The captures under tests/fixtures are the ones that were described.
+mod manifest;
+// Builders and oracles.
 mod support;
+// Every field that tshark also knows equals tshark's.
+mod tshark;

@@ -1,4 +1,15 @@
-//! What several subjects of the suite need.
+//! What the tests share: captures, oracles, and encoders that are not the product's.
 
-pub(crate) mod capture_file;
-pub(crate) mod tool;
+pub mod capture_file;
+pub mod conversation;
+pub mod crc;
+pub mod fixture;
+pub mod frame;
+pub mod ip;
+pub mod mad;
+pub mod pcap;
+pub mod railscope;
+pub mod require;
+pub mod roce;
+pub mod tool;
+pub mod tshark;

@@ -1,0 +1,72 @@
+//! What is known of the captures from how they were made.
+
+use serde_json::Value;
+
+use crate::support::{fixture, railscope};
+
+/// The sum of a class of packets over the flows of a report.
+fn sum(report: &Value, class: &str) -> u64 {
+    let flows = report["flows"].as_array().unwrap();
+    flows.iter().map(|flow| flow["psn"][class].as_u64().unwrap_or(0)).sum()
+}
+
+fn analyze(names: &[&str]) -> Value {
+    let files: Vec<_> =
+        names.iter().map(|name| fixture::path(&format!("{name}.pcap.gz"))).collect();
+    railscope::analyze(&files)
+}
+
+#[test]
+fn reordering_is_told_from_retransmission() {
+    let report = analyze(&["reorder_write_bw_post"]);
+    assert_eq!(sum(&report, "out_of_order_packets"), 130);
+    assert_eq!(sum(&report, "retransmitted_packets"), 8308);
+}
+
+#[test]
+fn a_hole_is_a_lower_bound_of_loss() {
+    let report = analyze(&["loss1_send_bw_post"]);
+    assert_eq!(sum(&report, "gap_packets"), 74);
+    assert_eq!(sum(&report, "out_of_order_packets"), 0);
+}
+
+#[test]
+fn clean_captures_show_nothing_wrong() {
+    let clean = [
+        "atomic_cmp_swp",
+        "ecn_netem_write_bw_post",
+        "ecn_netem_write_bw_pre",
+        "ipv6_write_bw",
+        "rc_pingpong",
+        "rdmacm_rping",
+        "send_bw_ud",
+        "write_bw_rc_s128",
+        "write_lat",
+    ];
+    for name in clean {
+        assert_clean(&analyze(&[name]), name);
+    }
+}
+
+#[test]
+fn four_ports_of_one_fabric_are_four_taps_and_no_retransmission() {
+    let ports =
+        ["ring4_allreduce_pA", "ring4_allreduce_pB", "ring4_allreduce_pC", "ring4_allreduce_pD"];
+    let report = analyze(&ports);
+    assert_eq!(report["taps"].as_array().unwrap().len(), 4);
+    assert_eq!(report["capture"]["frames"], 12_246 + 12_246 + 12_244 + 12_244);
+    assert_clean(&report, "ring4");
+}
+
+fn assert_clean(report: &Value, name: &str) {
+    for class in [
+        "gap_packets",
+        "out_of_order_packets",
+        "retransmitted_packets",
+        "ambiguous_packets",
+        "uncaptured_packets",
+        "unresolved_packets",
+    ] {
+        assert_eq!(sum(report, class), 0, "{name}: {class}");
+    }
+}

@@ -1,0 +1,35 @@
+//! Programs that a test needs and that a machine may lack: the test says so loudly and passes, or
+//! fails where everything is required (CI).
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+/// Whether `program` can be run. When it cannot: a line on standard error, or a panic if
+/// `RAILSCOPE_REQUIRE_ALL` is 1.
+#[expect(clippy::explicit_write, reason = "what a passing test says by `eprintln!` is not shown")]
+pub fn has(test: &str, program: &str) -> bool {
+    let runs = runs(program);
+    if !runs {
+        assert!(!requires_all(), "{test}: {program} is required and does not run");
+        writeln!(std::io::stderr(), "SKIP {test}: {program} does not run on this machine").unwrap();
+    }
+    runs
+}
+
+/// Tries each program once: tshark takes a third of a second to say its version.
+fn runs(program: &str) -> bool {
+    static TRIED: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
+    let mut tried = TRIED.lock().unwrap();
+    *tried.entry(program.to_owned()).or_insert_with(|| {
+        let mut version = Command::new(program);
+        version.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+        version.status().is_ok_and(|status| status.success())
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one switch of the suite")]
+fn requires_all() -> bool {
+    std::env::var("RAILSCOPE_REQUIRE_ALL").is_ok_and(|value| value == "1")
+}
