@@ -5,7 +5,7 @@ use crate::decode::roce::aeth::{NakCode, Syndrome};
 /// Acknowledgements carried by one flow (REPORT `flows[].acks`, `naks`, `rnr_naks`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResponseCounts {
-    /// ACKs.
+    /// AETHs that acknowledge: of ACKs, atomic ACKs and READ responses.
     pub acks: u64,
     /// NAKs for a missing packet.
     pub psn_sequence_error: u64,

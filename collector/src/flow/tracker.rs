@@ -337,7 +337,7 @@ impl FlowTracker {
         let first = flow.response_psns.map_or(psn, |(first, _)| first);
         flow.response_psns = Some((first, psn));
         let is_ack = roce.bth.opcode.operation() == Some(Operation::Acknowledge);
-        if let Some(aeth) = roce.aeth.filter(|_| is_ack) {
+        if let Some(aeth) = roce.aeth {
             flow.responses.add(aeth.syndrome);
         }
         if is_ack && !flow.has_proven_reverse() {

@@ -180,7 +180,7 @@ impl Opcode {
         let defined = match transport {
             T::Rc | T::Xrc => !matches!(operation, O::Resync),
             T::Uc => self.0 & 0x1f <= 0x0b,
-            T::Rd => self.0 & 0x1f <= 0x15,
+            T::Rd => self.0 & 0x1f <= 0x15 || matches!(operation, O::Flush),
             T::Ud => matches!(operation, O::SendOnly | O::SendOnlyWithImmediate),
             T::Cnp => true,
             T::Other => false,

@@ -67,7 +67,8 @@ pub struct FlowReport {
     pub psn: PsnReport,
     /// Recovery episodes: in the summary one entry a trigger, in full one an episode.
     pub episodes: Vec<EpisodeReport>,
-    /// ACKs that it carries for the other direction.
+    /// AETHs that it carries which acknowledge the other direction: of ACKs, atomic ACKs and READ
+    /// responses.
     pub acks: u64,
     /// NAKs that it carries for the other direction.
     pub naks: NaksReport,

@@ -366,16 +366,15 @@ fn rep(cursor: Cursor<'_>) -> Result<Rep<'_>, DecodeError> {
 }
 
 fn rej(cursor: Cursor<'_>) -> Result<Rej<'_>, DecodeError> {
-    let mut cursor = cursor;
-    let fields = Fields(cursor.take::<12>(Layer::ConnectionManager)?);
-    let additional = cursor.take::<72>(Layer::ConnectionManager)?;
+    let (fields, private_data) = split::<84>(cursor)?;
+    let additional = fields.0.get(12..).unwrap_or_default();
     let len = usize::from(fields.u8::<9>() >> 1);
     Ok(Rej {
         ids: ids(fields),
         message: fields.u8::<8>() >> 6,
         reason: RejectReason(fields.u16::<10>()),
         additional: additional.get(..len).unwrap_or(additional),
-        private_data: cursor.bytes(),
+        private_data,
     })
 }
 

@@ -35,10 +35,9 @@ pub(super) fn unwrap(
         }
         (2, sequence) => {
             let &[_, _, _, _, _, _, _, _, _, _, frame_type, flags] =
-                cursor.take::<12>(Layer::Erspan)?;
-            if flags & 0x01 != 0 {
-                cursor.take::<8>(Layer::Erspan)?;
-            }
+                cursor.peek::<12>(Layer::Erspan)?;
+            let len = if flags & 0x01 == 0 { 12 } else { 20 };
+            cursor.take_len(len, Layer::Erspan)?;
             let inner = match (frame_type >> 2) & 0x1f {
                 0 => Inner::Ethernet,
                 2 => Inner::EtherType(link::raw_ip(cursor)?),
