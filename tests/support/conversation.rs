@@ -26,6 +26,7 @@ pub struct Conversation {
     frames: Vec<(u64, Built)>,
     now_ns: u64,
     next_id: u16,
+    next_answer_id: u16,
 }
 
 impl Conversation {
@@ -59,7 +60,8 @@ impl Conversation {
     pub fn answer(&mut self, opcode: u8, psn: u32, syndrome: u8) -> &mut Self {
         let packet =
             Roce { dest_qpn: REQUESTER_QPN, psn, syndrome, ..Roce::new(opcode, PAYLOAD_BYTES) };
-        let identification = self.next_id ^ 0x8000;
+        self.next_answer_id += 1;
+        let identification = self.next_answer_id ^ 0x8000;
         self.add(frame(RESPONDER, REQUESTER, identification, &packet))
     }
 

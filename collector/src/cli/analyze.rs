@@ -12,12 +12,13 @@ use super::filter::FilterArgs;
 use super::input::{self, CaptureSink, InputArgs};
 use super::line_rate;
 use crate::export::text::TextOptions;
-use crate::export::{json, messages, text};
+use crate::export::{json, text};
 use crate::flow::tracker::FlowConfig;
 use crate::model::frame::Frame;
 use crate::model::tap::{HostName, Tap, TapId};
 use crate::model::time::Timestamp;
 use crate::pipeline::Pipeline;
+use crate::report::messages::MessageReport;
 use crate::report::{Detail, Report, ReportContext};
 
 /// Options of `railscope analyze`, as typed.
@@ -144,7 +145,8 @@ impl CaptureSink for Analysis {
         self.pipeline.handle_frame(frame);
         if let Some(out) = &mut self.messages {
             for message in self.pipeline.drain_messages() {
-                messages::write(&message, origin, &mut *out).context("write messages")?;
+                let message = MessageReport::new(&message, origin);
+                json::write_line(&message, &mut *out).context("write messages")?;
             }
         }
         Ok(())

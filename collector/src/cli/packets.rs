@@ -7,10 +7,11 @@ use clap::{Args, ValueEnum};
 use super::filter::FilterArgs;
 use super::input::{self, CaptureSink, InputArgs};
 use crate::decode::packet;
-use crate::export::packet_line;
+use crate::export::{json, packet_line};
 use crate::model::frame::Frame;
 use crate::model::tap::{HostName, Tap, TapId};
 use crate::model::time::Timestamp;
+use crate::report::packets::PacketReport;
 
 /// Options of `railscope packets`, as typed.
 #[derive(Args)]
@@ -57,9 +58,10 @@ impl<W: Write> CaptureSink for Lines<'_, W> {
     fn frame(&mut self, frame: &Frame<'_>, origin: Timestamp) -> anyhow::Result<()> {
         let packet = packet::decode(frame);
         if self.args.filter.shows_packet(&packet) {
+            let packet = PacketReport::new(frame, &packet, origin);
             match self.args.format {
-                Format::Text => packet_line::write_text(frame, &packet, origin, &mut self.out)?,
-                Format::Json => packet_line::write_json(frame, &packet, origin, &mut self.out)?,
+                Format::Text => packet_line::write(&packet, &mut self.out)?,
+                Format::Json => json::write_line(&packet, &mut self.out)?,
             }
         }
         Ok(())

@@ -1,6 +1,9 @@
-//! The report as one JSON document: `railscope.report/1`.
+//! Reports as JSON: one document `railscope.report/1`, and one object a line for what there is much
+//! of.
 
 use std::io::{self, Write};
+
+use serde::Serialize;
 
 use crate::report::Report;
 
@@ -11,5 +14,15 @@ use crate::report::Report;
 /// When writing fails.
 pub fn write(report: &Report, mut out: impl Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut out, report)?;
+    out.write_all(b"\n")
+}
+
+/// Writes `value` as one line.
+///
+/// # Errors
+///
+/// When writing fails.
+pub fn write_line(value: &impl Serialize, mut out: impl Write) -> io::Result<()> {
+    serde_json::to_writer(&mut out, value)?;
     out.write_all(b"\n")
 }

@@ -1,6 +1,5 @@
 //! Reports out: each way to show one is a module. They read the report, never the state behind it.
 
 pub mod json;
-pub mod messages;
 pub mod packet_line;
 pub mod text;

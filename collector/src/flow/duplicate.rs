@@ -1,9 +1,11 @@
 //! Packets that one tap saw twice: a mirror of both directions, or a capture on every interface.
 //!
 //! A copy has the same IPv4 identification and the same bytes after the IP header, and comes
-//! sooner than any retransmission could: within half the smallest ACK round trip.
+//! sooner than any retransmission could: within half the smallest ACK round trip. CNPs are all
+//! alike and may follow each other closely: they need an identification that tells them apart.
 
 use crate::decode::roce::packet::RocePacket;
+use crate::model::opcode::Opcode;
 use crate::model::time::Timestamp;
 
 /// Recent packets remembered per tap, a power of two: copies come within a few packets.
@@ -39,7 +41,11 @@ impl Duplicates {
         time: Timestamp,
         limit_ns: u64,
     ) -> bool {
-        let packet = u64::from(flow) << 32 | u64::from(identification.unwrap_or(0));
+        let identification = identification.unwrap_or(0);
+        if identification == 0 && roce.bth.opcode == Opcode::CNP {
+            return false;
+        }
+        let packet = u64::from(flow) << 32 | u64::from(identification);
         let digest = digest(packet, roce.after_ip);
         // Packets that follow each other on a flow lie side by side.
         let place = flow.wrapping_mul(0x9e37_79b1).wrapping_add(roce.bth.psn.value());

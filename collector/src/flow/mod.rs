@@ -4,6 +4,7 @@
 //! up. Time is the packets' own.
 
 pub mod answer;
+mod arrival;
 pub mod burst;
 pub mod connection;
 pub mod duplicate;

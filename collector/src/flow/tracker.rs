@@ -1,5 +1,6 @@
 //! The entry of the flow layer: packets in, state of taps, flows, ports and pause out.
 
+use super::arrival::Arrival;
 use super::burst;
 use super::connection::{AnnouncedPair, Connections};
 use super::key::FlowKey;
@@ -9,11 +10,10 @@ use super::pairing::{Pairing, PortVerdict};
 use super::pause::PauseTable;
 use super::port::{PortTable, PortTraffic};
 use super::sequence::RequestArrival;
-use super::state::{Flow, HeaderFields, PairEvidence};
+use super::state::{Flow, PairEvidence};
 use super::table::FlowTable;
 use super::tap::TapState;
 use crate::decode::packet::{Body, Ip, Packet, Tunnel};
-use crate::decode::roce::aeth::{NakCode, Syndrome};
 use crate::decode::roce::packet::RocePacket;
 use crate::model::ecn::Ecn;
 use crate::model::frame::Frame;
@@ -25,9 +25,6 @@ use crate::model::time::Timestamp;
 
 /// PSN 0 at most this far ahead is a gap across the end of the circle, not a new use of the QP.
 const EPOCH_GAP: i32 = 4096;
-
-/// The smallest path MTU there is (IBTA volume 1, section 5.2): bounds a READ's packets.
-const MIN_PATH_MTU: u32 = 256;
 
 /// Limits and options of the flow layer.
 #[derive(Clone, Copy, Debug)]
@@ -63,17 +60,6 @@ pub struct FlowTracker {
     mirrors: MirrorSessions,
     messages: Vec<MessageEvent>,
     restarted_epochs: u64,
-}
-
-/// A RoCE packet with what surrounds it.
-#[derive(Clone, Copy)]
-struct Arrival<'a> {
-    tap: TapId,
-    time: Timestamp,
-    frame: &'a Frame<'a>,
-    packet: &'a Packet<'a>,
-    ip: &'a Ip,
-    roce: &'a RocePacket<'a>,
 }
 
 impl FlowTracker {
@@ -240,8 +226,8 @@ impl FlowTracker {
             Some(at) => self.begin_flow(key, self.flows.at(at).epoch + 1, arrival),
             None => self.begin_flow(key, 0, arrival),
         };
-        let duplicates = &mut tap_mut(&mut self.taps, tap).duplicates;
         let limit = self.flows.at(at).copy_limit_ns;
+        let duplicates = &mut tap_mut(&mut self.taps, tap).duplicates;
         if duplicates.is_copy(at, ip.identification, roce, time, limit) {
             return;
         }
@@ -518,102 +504,4 @@ impl FlowTracker {
 /// The state of a tap whose number is known to be good.
 fn tap_mut(taps: &mut [TapState], tap: TapId) -> &mut TapState {
     &mut taps[tap.0 as usize]
-}
-
-impl Flow {
-    /// Counts what every packet has.
-    #[inline]
-    fn count(&mut self, arrival: &Arrival<'_>) {
-        let Arrival { time, packet, ip, roce, .. } = *arrival;
-        self.span.last = self.span.last.max(time);
-        self.frames += 1;
-        self.wire_bytes += u64::from(packet.wire_len);
-        self.payload_bytes += u64::from(roce.payload_len);
-        self.ecn.add(ip.ecn());
-        if let Some(outer) = &packet.outer_ip {
-            self.outer_ecn.get_or_insert_default().add(outer.ecn());
-        }
-        self.headers.add(HeaderFields {
-            dscp: ip.dscp(),
-            partition_key: roce.bth.partition_key,
-            udp_source_port: roce.udp_source_port,
-        });
-        self.opcodes.add(roce.bth.opcode);
-        if self.transport == Transport::Cnp {
-            self.transport = roce.bth.opcode.transport();
-        }
-        if let Some(deth) = roce.deth {
-            self.note_source(deth.source_qpn);
-        }
-        if let Some(is_right) = roce.has_valid_icrc() {
-            self.icrc.checked += 1;
-            self.icrc.bad += u64::from(!is_right);
-        }
-    }
-
-    fn note_source(&mut self, source: Qpn) {
-        match self.datagram_source_qpn {
-            None if !self.has_several_sources => self.datagram_source_qpn = Some(source),
-            Some(known) if known != source => {
-                self.datagram_source_qpn = None;
-                self.has_several_sources = true;
-            }
-            _ => {}
-        }
-    }
-
-    /// PSNs that a READ request consumes, and how many it may consume while the path MTU is
-    /// unknown: one per response packet (IBTA volume 1, section 9.7.3.1).
-    fn read_packets(&mut self, roce: &RocePacket<'_>) -> (u32, u32) {
-        let Some(reth) = roce.reth else { return (1, 1) };
-        match self.messages.path_mtu() {
-            Some(mtu) if mtu > 0 => {
-                let packets = reth.dma_len.div_ceil(mtu).max(1);
-                (packets, packets)
-            }
-            _ => {
-                self.open_read = Some((roce.bth.psn, reth.dma_len));
-                (1, reth.dma_len.div_ceil(MIN_PATH_MTU).max(1))
-            }
-        }
-    }
-
-    /// A READ response packet with others behind it tells the path MTU, and so how many PSNs the
-    /// latest READ request took.
-    fn learn_read_packets(&mut self, response: &RocePacket<'_>) {
-        if self.messages.path_mtu().is_none() && response.payload_len > 0 {
-            self.messages.learn_path_mtu(response.payload_len);
-            if let Some((psn, dma_len)) = self.open_read.take() {
-                self.requests.extend_read(psn, dma_len.div_ceil(response.payload_len));
-            }
-        }
-    }
-
-    /// Takes a response to this flow's requests.
-    fn acknowledge(&mut self, psn: Psn, time: Timestamp, syndrome: Option<Syndrome>, is_ack: bool) {
-        self.way_back.visible = true;
-        let is_nak = matches!(syndrome, Some(Syndrome::Nak(_) | Syndrome::RnrNak { .. }));
-        // A NAK acknowledges what comes before the PSN that it names.
-        let upto = self.requests.unwrap(psn) - i64::from(is_nak);
-        if !self.requests.has_sent(upto) {
-            self.unexpected_acks += 1;
-            return;
-        }
-        self.round_trips.acknowledged(upto, time, is_ack && !is_nak);
-        if let Some(min) = self.round_trips.durations().min_ns() {
-            self.copy_limit_ns = min / 2;
-        }
-        self.requests.acknowledge(upto);
-        self.episodes.acknowledged(upto, time);
-        if self.acknowledged.is_none_or(|acknowledged| upto > acknowledged) {
-            self.acknowledged = Some(upto);
-            self.way_back.nak = None;
-            self.way_back.rnr = None;
-        }
-        match syndrome {
-            Some(Syndrome::Nak(NakCode::PsnSequenceError)) => self.way_back.nak = Some(time),
-            Some(Syndrome::RnrNak { .. }) => self.way_back.rnr = Some(time),
-            _ => {}
-        }
-    }
 }

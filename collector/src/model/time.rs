@@ -30,6 +30,12 @@ impl Timestamp {
         self.0.saturating_sub(earlier.0)
     }
 
+    /// Nanoseconds from `origin` to `self`; negative when `self` is earlier.
+    #[must_use]
+    pub const fn relative_to(self, origin: Self) -> i64 {
+        self.0.wrapping_sub(origin.0) as i64
+    }
+
     /// `self` later by `nanos`, held at [`Timestamp::MAX`].
     #[must_use]
     pub const fn plus_nanos(self, nanos: u64) -> Self {

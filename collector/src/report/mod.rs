@@ -7,6 +7,8 @@
 pub mod bursts;
 pub mod capture;
 pub mod flows;
+pub mod messages;
+pub mod packets;
 pub mod pfc;
 pub mod places;
 pub mod taps;
@@ -104,7 +106,7 @@ pub(crate) struct Sources<'a> {
 impl Sources<'_> {
     /// Nanoseconds from the capture's origin to `time`; negative where a clock went backwards.
     pub(crate) fn relative_ns(&self, time: Timestamp) -> i64 {
-        (time.as_nanos() as i64).wrapping_sub(self.origin.as_nanos() as i64)
+        time.relative_to(self.origin)
     }
 }
 

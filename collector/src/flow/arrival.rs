@@ -1,0 +1,130 @@
+//! What one packet changes in the flow that it belongs to, or answers.
+
+use super::state::{Flow, HeaderFields};
+use crate::decode::packet::{Ip, Packet};
+use crate::decode::roce::aeth::{NakCode, Syndrome};
+use crate::decode::roce::packet::RocePacket;
+use crate::model::frame::Frame;
+use crate::model::opcode::Transport;
+use crate::model::psn::Psn;
+use crate::model::qpn::Qpn;
+use crate::model::tap::TapId;
+use crate::model::time::Timestamp;
+
+/// The smallest path MTU there is (IBTA volume 1, section 5.2): bounds a READ's packets.
+const MIN_PATH_MTU: u32 = 256;
+
+/// A RoCE packet with what surrounds it.
+#[derive(Clone, Copy)]
+pub(super) struct Arrival<'a> {
+    pub(super) tap: TapId,
+    pub(super) time: Timestamp,
+    pub(super) frame: &'a Frame<'a>,
+    pub(super) packet: &'a Packet<'a>,
+    pub(super) ip: &'a Ip,
+    pub(super) roce: &'a RocePacket<'a>,
+}
+
+impl Flow {
+    /// Counts what every packet has.
+    #[inline]
+    pub(super) fn count(&mut self, arrival: &Arrival<'_>) {
+        let Arrival { time, packet, ip, roce, .. } = *arrival;
+        self.span.last = self.span.last.max(time);
+        self.frames += 1;
+        self.wire_bytes += u64::from(packet.wire_len);
+        self.payload_bytes += u64::from(roce.payload_len);
+        self.ecn.add(ip.ecn());
+        if let Some(outer) = &packet.outer_ip {
+            self.outer_ecn.get_or_insert_default().add(outer.ecn());
+        }
+        self.headers.add(HeaderFields {
+            dscp: ip.dscp(),
+            partition_key: roce.bth.partition_key,
+            udp_source_port: roce.udp_source_port,
+        });
+        self.opcodes.add(roce.bth.opcode);
+        if self.transport == Transport::Cnp {
+            self.transport = roce.bth.opcode.transport();
+        }
+        if let Some(deth) = roce.deth {
+            self.note_source(deth.source_qpn);
+        }
+        if let Some(is_right) = roce.has_valid_icrc() {
+            self.icrc.checked += 1;
+            self.icrc.bad += u64::from(!is_right);
+        }
+    }
+
+    fn note_source(&mut self, source: Qpn) {
+        match self.datagram_source_qpn {
+            None if !self.has_several_sources => self.datagram_source_qpn = Some(source),
+            Some(known) if known != source => {
+                self.datagram_source_qpn = None;
+                self.has_several_sources = true;
+            }
+            _ => {}
+        }
+    }
+
+    /// PSNs that a READ request consumes, and how many it may consume while the path MTU is
+    /// unknown: one per response packet (IBTA volume 1, section 9.7.3.1).
+    pub(super) fn read_packets(&mut self, roce: &RocePacket<'_>) -> (u32, u32) {
+        let Some(reth) = roce.reth else { return (1, 1) };
+        match self.messages.path_mtu() {
+            Some(mtu) if mtu > 0 => {
+                let packets = reth.dma_len.div_ceil(mtu).max(1);
+                (packets, packets)
+            }
+            _ => {
+                self.open_read = Some((roce.bth.psn, reth.dma_len));
+                (1, reth.dma_len.div_ceil(MIN_PATH_MTU).max(1))
+            }
+        }
+    }
+
+    /// A READ response packet with others behind it tells the path MTU, and so how many PSNs the
+    /// latest READ request took.
+    pub(super) fn learn_read_packets(&mut self, response: &RocePacket<'_>) {
+        if self.messages.path_mtu().is_none() && response.payload_len > 0 {
+            self.messages.learn_path_mtu(response.payload_len);
+            if let Some((psn, dma_len)) = self.open_read.take() {
+                self.requests.extend_read(psn, dma_len.div_ceil(response.payload_len));
+            }
+        }
+    }
+
+    /// Takes a response to this flow's requests.
+    pub(super) fn acknowledge(
+        &mut self,
+        psn: Psn,
+        time: Timestamp,
+        syndrome: Option<Syndrome>,
+        is_ack: bool,
+    ) {
+        self.way_back.visible = true;
+        let is_nak = matches!(syndrome, Some(Syndrome::Nak(_) | Syndrome::RnrNak { .. }));
+        // A NAK acknowledges what comes before the PSN that it names.
+        let upto = self.requests.unwrap(psn) - i64::from(is_nak);
+        if !self.requests.has_sent(upto) {
+            self.unexpected_acks += 1;
+            return;
+        }
+        self.round_trips.acknowledged(upto, time, is_ack && !is_nak);
+        if let Some(min) = self.round_trips.durations().min_ns() {
+            self.copy_limit_ns = min / 2;
+        }
+        self.requests.acknowledge(upto);
+        self.episodes.acknowledged(upto, time);
+        if self.acknowledged.is_none_or(|acknowledged| upto > acknowledged) {
+            self.acknowledged = Some(upto);
+            self.way_back.nak = None;
+            self.way_back.rnr = None;
+        }
+        match syndrome {
+            Some(Syndrome::Nak(NakCode::PsnSequenceError)) => self.way_back.nak = Some(time),
+            Some(Syndrome::RnrNak { .. }) => self.way_back.rnr = Some(time),
+            _ => {}
+        }
+    }
+}
