@@ -39,7 +39,8 @@ pub enum Layer {
 /// What kept a layer from being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Limit {
-    /// The capture kept too few bytes of the frame (snap length): `have` < `need`.
+    /// The capture kept too few bytes of the frame (snap length), or a mirror that says so cut its
+    /// copy: `have` < `need`.
     Snap,
     /// The frame itself ended on the wire: `have` < `need`.
     Frame,

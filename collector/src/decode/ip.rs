@@ -15,6 +15,12 @@ pub(super) const UDP: u8 = 17;
 /// Protocol number of GRE.
 pub(super) const GRE: u8 = 47;
 
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const AUTHENTICATION: u8 = 51;
+const DESTINATION_OPTIONS: u8 = 60;
+
 /// What the layers behind an IP header need of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Payload<'a> {
@@ -120,12 +126,6 @@ fn halves(addresses: &[u8; 32]) -> ([u8; 16], [u8; 16]) {
         _ => ([0; 16], [0; 16]),
     }
 }
-
-const HOP_BY_HOP: u8 = 0;
-const ROUTING: u8 = 43;
-const FRAGMENT: u8 = 44;
-const AUTHENTICATION: u8 = 51;
-const DESTINATION_OPTIONS: u8 = 60;
 
 #[inline]
 const fn is_extension(protocol: u8) -> bool {

@@ -4,6 +4,7 @@ pub mod aeth;
 pub mod atomic;
 pub mod bth;
 pub mod connection_manager;
+pub mod connection_request;
 pub mod deth;
 pub mod flush;
 pub mod icrc;

@@ -56,7 +56,8 @@ pub struct RocePacket<'a> {
     /// Bytes of the payload on the wire, from the UDP length, without padding and ICRC.
     /// Of a CNP, its 16 reserved bytes.
     pub payload_len: u32,
-    /// Where the payload starts, in bytes from the start of the frame.
+    /// Where the payload starts, in bytes from the start of the frame; 0 when a header before it
+    /// was cut off.
     pub payload_offset: u32,
     /// The kept bytes from the UDP header on: alike in every copy of the packet.
     pub after_ip: &'a [u8],
