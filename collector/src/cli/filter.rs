@@ -29,7 +29,7 @@ impl FilterArgs {
         let ends = [&flow.src, &flow.dst];
         let host = |host: &IpAddr| ends.iter().any(|end| **end == host.to_string());
         let qpn = |qpn: &u32| flow.dest_qpn == *qpn || flow.source_qpn == Some(*qpn);
-        let opcode = |opcode: &String| flow.opcodes.contains_key(opcode);
+        let opcode = |opcode: &String| flow.opcodes.get(opcode).is_some();
         any(&self.host, host) && any(&self.qpn, qpn) && any(&self.opcode, opcode)
     }
 

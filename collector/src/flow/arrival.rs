@@ -5,7 +5,7 @@ use crate::decode::packet::{Ip, Packet};
 use crate::decode::roce::aeth::{NakCode, Syndrome};
 use crate::decode::roce::packet::RocePacket;
 use crate::model::frame::Frame;
-use crate::model::opcode::Transport;
+use crate::model::opcode::{Opcode, Transport};
 use crate::model::psn::Psn;
 use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
@@ -33,7 +33,10 @@ impl Flow {
         self.span.last = self.span.last.max(time);
         self.frames += 1;
         self.wire_bytes += u64::from(packet.wire_len);
-        self.payload_bytes += u64::from(roce.payload_len);
+        // The reserved bytes of a CNP are nobody's payload.
+        if roce.bth.opcode != Opcode::CNP {
+            self.payload_bytes += u64::from(roce.payload_len);
+        }
         self.ecn.add(ip.ecn());
         if let Some(outer) = &packet.outer_ip {
             self.outer_ecn.get_or_insert_default().add(outer.ecn());
@@ -115,7 +118,9 @@ impl Flow {
             self.copy_limit_ns = min / 2;
         }
         self.requests.acknowledge(upto);
-        self.episodes.acknowledged(upto, time);
+        if let Some(episodes) = &mut self.episodes {
+            episodes.acknowledged(upto, time);
+        }
         if self.acknowledged.is_none_or(|acknowledged| upto > acknowledged) {
             self.acknowledged = Some(upto);
             self.way_back.nak = None;

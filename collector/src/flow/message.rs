@@ -40,6 +40,9 @@ pub struct Message {
     pub immediate: Option<u32>,
 }
 
+/// What an atomic operation reads and writes.
+const ATOMIC_BYTES: u32 = 8;
+
 /// Messages completed, by kind (REPORT `flows[].messages`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageCounts([u64; 5]);
@@ -65,9 +68,15 @@ struct Start {
     time: Timestamp,
     /// Payload of the first packet: the path MTU, since more follow.
     payload_len: u32,
-    virtual_address: Option<u64>,
-    remote_key: Option<u32>,
-    dma_len: Option<u32>,
+    memory: Option<RemoteMemory>,
+}
+
+/// Where in the responder's memory a message goes to or comes from.
+#[derive(Clone, Copy, Debug)]
+struct RemoteMemory {
+    virtual_address: u64,
+    remote_key: u32,
+    bytes: u32,
 }
 
 /// Puts one flow's messages together.
@@ -101,14 +110,15 @@ impl Messages {
         } else {
             self.take_start(psn)
         };
+        let memory = start.and_then(|start| start.memory);
         Some(Message {
             kind,
             first_psn: start.map_or(psn, |start| start.psn),
             first_time: start.map(|start| start.time),
             last_time: time,
             bytes: start.map(|start| bytes_of(&start, psn, roce)),
-            virtual_address: start.and_then(|start| start.virtual_address),
-            remote_key: start.and_then(|start| start.remote_key),
+            virtual_address: memory.map(|memory| memory.virtual_address),
+            remote_key: memory.map(|memory| memory.remote_key),
             immediate: roce.immediate.map(|immediate| immediate.0),
         })
     }
@@ -138,30 +148,24 @@ impl Messages {
 }
 
 fn start_of(roce: &RocePacket<'_>, psn: i64, time: Timestamp) -> Start {
-    Start {
-        psn,
-        time,
-        payload_len: roce.payload_len,
-        virtual_address: roce
-            .reth
-            .map(|reth| reth.virtual_address)
-            .or(roce.atomic.map(|atomic| atomic.virtual_address)),
-        remote_key: roce
-            .reth
-            .map(|reth| reth.remote_key)
-            .or(roce.atomic.map(|atomic| atomic.remote_key)),
-        dma_len: roce.reth.map(|reth| reth.dma_len),
-    }
+    let reth = roce.reth.map(|reth| RemoteMemory {
+        virtual_address: reth.virtual_address,
+        remote_key: reth.remote_key,
+        bytes: reth.dma_len,
+    });
+    let memory = reth.or(roce.atomic.map(|atomic| RemoteMemory {
+        virtual_address: atomic.virtual_address,
+        remote_key: atomic.remote_key,
+        bytes: ATOMIC_BYTES,
+    }));
+    Start { psn, time, payload_len: roce.payload_len, memory }
 }
 
-/// Bytes of the message from `start` to its last packet `last`: what RETH announces, else (SEND)
-/// every packet but the last carries as much as the first.
+/// Bytes of the message from `start` to its last packet `last`: what its first packet announces,
+/// else (SEND) every packet but the last carries as much as the first.
 fn bytes_of(start: &Start, last_psn: i64, last: &RocePacket<'_>) -> u64 {
-    if let Some(dma_len) = start.dma_len {
-        return u64::from(dma_len);
-    }
-    if last.atomic.is_some() {
-        return 8;
+    if let Some(memory) = &start.memory {
+        return u64::from(memory.bytes);
     }
     let packets_before = (last_psn - start.psn) as u64;
     packets_before * u64::from(start.payload_len) + u64::from(last.payload_len)

@@ -2,13 +2,13 @@
 
 use crate::model::opcode::Opcode;
 
-/// Counts by opcode. A flow has one transport, so the 32 operations of that one have a place of
-/// their own; what else shows up is kept in a list.
+/// Counts by opcode. A flow has one transport, so the 32 operations of that one have a small
+/// counter of their own; full ones and what else shows up are kept in a list.
 #[derive(Clone, Debug)]
 pub struct OpcodeCounts {
     /// The top three bits that `own` is for.
     transport: u8,
-    own: [u64; 32],
+    own: [u32; 32],
     others: Vec<(Opcode, u64)>,
 }
 
@@ -23,8 +23,9 @@ impl OpcodeCounts {
     /// Counts a packet.
     #[inline]
     pub fn add(&mut self, opcode: Opcode) {
-        if opcode.0 >> 5 == self.transport {
-            self.own[usize::from(opcode.0 & 0x1f)] += 1;
+        let own = &mut self.own[usize::from(opcode.0 & 0x1f)];
+        if opcode.0 >> 5 == self.transport && *own < u32::MAX {
+            *own += 1;
         } else {
             self.add_other(opcode);
         }
@@ -33,12 +34,16 @@ impl OpcodeCounts {
     /// The opcodes seen with their counts, ascending.
     #[must_use]
     pub fn to_vec(&self) -> Vec<(Opcode, u64)> {
-        let own = (0u8..32)
-            .zip(self.own)
-            .filter(|(_, count)| *count > 0)
-            .map(|(operation, count)| (Opcode(self.transport << 5 | operation), count));
+        let own = (0u8..32).zip(self.own).filter(|(_, count)| *count > 0);
+        let own = own
+            .map(|(operation, count)| (Opcode(self.transport << 5 | operation), u64::from(count)));
         let mut all: Vec<_> = own.chain(self.others.iter().copied()).collect();
         all.sort_unstable_by_key(|(opcode, _)| *opcode);
+        all.dedup_by(|(opcode, count), (first, sum)| {
+            let is_same = opcode == first;
+            *sum += if is_same { *count } else { 0 };
+            is_same
+        });
         all
     }
 

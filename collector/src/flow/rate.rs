@@ -6,12 +6,18 @@ use crate::model::time::Timestamp;
 pub const WINDOW_NS: u64 = 1_000_000;
 
 /// Sent bytes of one flow in a sliding window, and how they change at CNPs.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct RateMeter {
     bucket_start: u64,
     bucket_bytes: u64,
     previous_bytes: u64,
     total_bytes: u64,
+    /// Made with the first CNP.
+    notified: Option<Box<Notified>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Notified {
     pending: Option<PendingReaction>,
     reactions: Reactions,
 }
@@ -40,10 +46,8 @@ impl RateMeter {
     /// The flow sent `bytes` (with FCS, preamble and gap) at `time`.
     #[inline]
     pub fn sent(&mut self, time: Timestamp, bytes: u64) {
-        if let Some(pending) = self.pending
-            && time.nanos_since(pending.time) >= WINDOW_NS
-        {
-            self.settle(&pending);
+        if let Some(notified) = &mut self.notified {
+            notified.sent(time, self.total_bytes);
         }
         let elapsed = time.as_nanos().wrapping_sub(self.bucket_start);
         if elapsed >= WINDOW_NS {
@@ -57,9 +61,6 @@ impl RateMeter {
 
     /// A CNP for this flow's sender passed at `time`.
     pub fn notified(&mut self, time: Timestamp) {
-        if self.pending.is_some() {
-            return;
-        }
         let elapsed = time.as_nanos().saturating_sub(self.bucket_start);
         let bytes_before = if elapsed < WINDOW_NS {
             // The part of the earlier bucket that the window still covers.
@@ -69,21 +70,27 @@ impl RateMeter {
         } else {
             0
         };
-        self.pending = Some(PendingReaction { time, bytes_before, total_at_cnp: self.total_bytes });
+        let total_at_cnp = self.total_bytes;
+        let notified = self.notified.get_or_insert_default();
+        notified.pending.get_or_insert(PendingReaction { time, bytes_before, total_at_cnp });
     }
 
     /// What was measured so far.
     #[must_use]
-    pub const fn reactions(&self) -> &Reactions {
-        &self.reactions
+    pub fn reactions(&self) -> Reactions {
+        self.notified.as_ref().map(|notified| notified.reactions).unwrap_or_default()
     }
+}
 
-    fn settle(&mut self, pending: &PendingReaction) {
-        let bytes_after = self.total_bytes - pending.total_at_cnp;
-        self.pending = None;
+impl Notified {
+    /// The flow sends again at `time`, after `total_bytes`: settles a CNP whose window is over.
+    fn sent(&mut self, time: Timestamp, total_bytes: u64) {
+        let is_over = |pending: &mut PendingReaction| time.nanos_since(pending.time) >= WINDOW_NS;
+        let Some(pending) = self.pending.take_if(is_over) else { return };
         if pending.bytes_before == 0 {
             return;
         }
+        let bytes_after = total_bytes - pending.total_at_cnp;
         self.reactions.samples += 1;
         self.reactions.slowed += u64::from(bytes_after < pending.bytes_before);
         self.reactions.bytes_before += pending.bytes_before;

@@ -110,11 +110,20 @@ pub struct RequestSpace {
     rises: Option<u16>,
     /// PSN after the last packet that was behind `high`, while nothing else came between.
     run_next: Option<i64>,
+    /// [`Disorder::undecided_fill`] is there.
+    is_undecided: bool,
+    last_request: Timestamp,
+    /// Made with the first packet out of line; most flows have none.
+    disorder: Option<Box<Disorder>>,
+}
+
+/// What happened on a flow besides packets in line.
+#[derive(Clone, Debug, Default)]
+struct Disorder {
+    counts: SequenceCounts,
+    holes: Vec<Hole>,
     /// A hole was filled and the next packet has to say whether it stands alone.
     undecided_fill: Option<Jump>,
-    last_request: Timestamp,
-    holes: Vec<Hole>,
-    counts: SequenceCounts,
 }
 
 impl Default for RequestSpace {
@@ -130,10 +139,9 @@ impl Default for RequestSpace {
             newest_identification: 0,
             rises: Some(0),
             run_next: None,
-            undecided_fill: None,
+            is_undecided: false,
             last_request: Timestamp::EPOCH,
-            holes: Vec::new(),
-            counts: SequenceCounts::default(),
+            disorder: None,
         }
     }
 }
@@ -143,7 +151,7 @@ impl RequestSpace {
     #[inline]
     pub fn observe(&mut self, arrival: &RequestArrival) -> RequestObservation {
         let ahead = arrival.psn.distance_from(self.high);
-        let is_next = ahead == 1 && self.started && self.undecided_fill.is_none();
+        let is_next = ahead == 1 && self.started && !self.is_undecided;
         let observation = if is_next {
             self.advance(1, arrival);
             RequestObservation { is_new: true, jump: None, is_resent: false }
@@ -205,20 +213,9 @@ impl RequestSpace {
     /// Takes a cumulative acknowledgement of everything up to `acknowledged` (unwrapped). Holes
     /// below it that no resend explains were lost by the capture.
     pub fn acknowledge(&mut self, acknowledged: i64) {
-        let counts = &mut self.counts;
-        self.holes.retain_mut(|hole| {
-            if hole.start > acknowledged {
-                return true;
-            }
-            let passed = (hole.end.min(acknowledged + 1) - hole.start) as u64;
-            if hole.jumped_since {
-                counts.unresolved_packets += passed;
-            } else {
-                counts.uncaptured_packets += passed;
-            }
-            hole.start += passed as i64;
-            hole.start < hole.end
-        });
+        if let Some(disorder) = &mut self.disorder {
+            disorder.acknowledge(acknowledged);
+        }
     }
 
     /// A READ request's packet count became known after it was seen: `span` PSNs from `psn` on.
@@ -234,11 +231,15 @@ impl RequestSpace {
     /// The sums so far, with everything that is still open decided as it stands.
     #[must_use]
     pub fn counts(&self) -> SequenceCounts {
-        let mut counts = self.counts;
-        counts.out_of_order_packets += u64::from(self.undecided_fill.is_some());
-        counts.unresolved_packets +=
-            self.holes.iter().map(|hole| (hole.end - hole.start) as u64).sum::<u64>();
+        let Some(disorder) = &self.disorder else { return SequenceCounts::default() };
+        let mut counts = disorder.counts;
+        counts.out_of_order_packets += u64::from(disorder.undecided_fill.is_some());
+        counts.unresolved_packets += disorder.holes.iter().map(Hole::packets).sum::<u64>();
         counts
+    }
+
+    fn disorder(&mut self) -> &mut Disorder {
+        self.disorder.get_or_insert_default()
     }
 
     /// Whether IPv4 identifications are proven to rise with the sending order.
@@ -304,26 +305,17 @@ impl RequestSpace {
     fn move_ahead(&mut self, ahead: u32, arrival: &RequestArrival) {
         let skipped = ahead - 1;
         if skipped > self.read_allowance {
-            self.counts.gap_packets += u64::from(skipped);
-            if self.holes.len() >= HOLE_CAPACITY {
-                let oldest = self.holes.remove(0);
-                self.counts.unresolved_packets += (oldest.end - oldest.start) as u64;
-                self.counts.holes_evicted += 1;
-            }
             let start = self.high_unwrapped + 1;
-            self.holes.push(Hole {
-                start,
-                end: start + i64::from(skipped),
-                opened: arrival.time,
-                jumped_since: false,
-            });
+            let end = start + i64::from(skipped);
+            let opened = arrival.time;
+            self.disorder().open(Hole { start, end, opened, jumped_since: false });
         }
         self.advance(ahead, arrival);
     }
 
     /// A packet at or behind `high`.
     fn observe_behind(&mut self, psn: i64, arrival: &RequestArrival) -> RequestObservation {
-        let filled = self.fill(psn);
+        let filled = self.disorder().fill(psn);
         let is_sent_now = self.is_sent_now(arrival.identification);
         let continues_run = self.run_next == Some(psn);
         let jump = Jump {
@@ -348,11 +340,11 @@ impl RequestSpace {
         self.run_next = Some(psn + 1);
         match is_retransmitted {
             Some(true) => {
-                self.counts.retransmitted_packets += 1;
+                self.disorder().counts.retransmitted_packets += 1;
                 // A copy that was itself overtaken says nothing new about the sender.
                 let starts = !continues_run && is_sent_now;
                 if starts {
-                    self.mark_jumped();
+                    self.disorder().mark_jumped();
                 }
                 RequestObservation {
                     is_new: filled.is_some(),
@@ -361,16 +353,17 @@ impl RequestSpace {
                 }
             }
             Some(false) => {
-                self.counts.out_of_order_packets += 1;
+                self.disorder().counts.out_of_order_packets += 1;
                 self.run_next = None;
                 RequestObservation { is_new: true, jump: None, is_resent: false }
             }
             None if filled.is_some() => {
-                self.undecided_fill = Some(jump);
+                self.disorder().undecided_fill = Some(jump);
+                self.is_undecided = true;
                 RequestObservation { is_new: true, jump: None, is_resent: false }
             }
             None => {
-                self.counts.ambiguous_packets += 1;
+                self.disorder().counts.ambiguous_packets += 1;
                 RequestObservation { is_new: true, jump: None, is_resent: false }
             }
         }
@@ -379,13 +372,14 @@ impl RequestSpace {
     /// Settles a fill that waited for its neighbour: another packet behind `high` makes it part of
     /// a resend. Returns the jump that it then was.
     fn decide_fill(&mut self, next: i64, ahead: i32) -> Option<Jump> {
-        let fill = self.undecided_fill.take()?;
+        let fill = self.disorder.as_mut()?.undecided_fill.take()?;
+        self.is_undecided = false;
         if ahead <= 0 && next > fill.target {
-            self.counts.retransmitted_packets += 1;
-            self.mark_jumped();
+            self.disorder().counts.retransmitted_packets += 1;
+            self.disorder().mark_jumped();
             Some(fill)
         } else {
-            self.counts.out_of_order_packets += 1;
+            self.disorder().counts.out_of_order_packets += 1;
             self.run_next = None;
             None
         }
@@ -404,10 +398,21 @@ impl RequestSpace {
             _ => true,
         }
     }
+}
 
-    fn mark_jumped(&mut self) {
-        for hole in &mut self.holes {
-            hole.jumped_since = true;
+impl Disorder {
+    /// PSNs are missing at first sight.
+    fn open(&mut self, hole: Hole) {
+        self.counts.gap_packets += hole.packets();
+        self.holes.push(hole);
+        self.evict();
+    }
+
+    fn evict(&mut self) {
+        if self.holes.len() > HOLE_CAPACITY {
+            let oldest = self.holes.remove(0);
+            self.counts.unresolved_packets += oldest.packets();
+            self.counts.holes_evicted += 1;
         }
     }
 
@@ -423,9 +428,42 @@ impl RequestSpace {
             (false, false) => {
                 hole.end = psn;
                 self.holes.insert(at + 1, Hole { start: psn + 1, ..whole });
+                self.evict();
             }
         }
         Some(whole.opened)
+    }
+
+    /// Closes what lies in holes up to `acknowledged`.
+    fn acknowledge(&mut self, acknowledged: i64) {
+        let counts = &mut self.counts;
+        self.holes.retain_mut(|hole| {
+            if hole.start > acknowledged {
+                return true;
+            }
+            let passed = hole.end.min(acknowledged + 1) - hole.start;
+            let explained = if hole.jumped_since {
+                &mut counts.unresolved_packets
+            } else {
+                &mut counts.uncaptured_packets
+            };
+            *explained += passed as u64;
+            hole.start += passed;
+            hole.start < hole.end
+        });
+    }
+
+    /// The sender jumped back: from here on, a hole that stays is not the capture's fault alone.
+    fn mark_jumped(&mut self) {
+        for hole in &mut self.holes {
+            hole.jumped_since = true;
+        }
+    }
+}
+
+impl Hole {
+    const fn packets(&self) -> u64 {
+        (self.end - self.start) as u64
     }
 }
 

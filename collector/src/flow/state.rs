@@ -53,6 +53,12 @@ pub struct EcnCounts([u64; 4]);
 pub struct HeaderTallies {
     run: HeaderFields,
     run_length: u64,
+    /// Runs that ended; most flows have none.
+    ended: Option<Box<EndedRuns>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct EndedRuns {
     dscp: Tally<Dscp>,
     partition_keys: Tally<u16>,
     udp_source_ports: Tally<u16>,
@@ -112,9 +118,11 @@ pub struct Flow {
     pub response_psns: Option<(Psn, Psn)>,
     pub responses: ResponseCounts,
     pub messages: Messages,
-    pub answers: Answers,
+    /// Made with the first READ request or atomic.
+    pub answers: Option<Box<Answers>>,
     pub round_trips: RoundTrips,
-    pub episodes: Episodes,
+    /// Made with the first backward jump.
+    pub episodes: Option<Box<Episodes>>,
     pub rate: RateMeter,
     pub cnps: u64,
     /// ACKs and NAKs of PSNs that were never seen to be sent.
@@ -166,9 +174,9 @@ impl Flow {
             response_psns: None,
             responses: ResponseCounts::default(),
             messages: Messages::default(),
-            answers: Answers::default(),
+            answers: None,
             round_trips: RoundTrips::default(),
-            episodes: Episodes::default(),
+            episodes: None,
             rate: RateMeter::default(),
             cnps: 0,
             unexpected_acks: 0,
@@ -230,24 +238,26 @@ impl HeaderTallies {
     /// Packets by DSCP, ascending.
     #[must_use]
     pub fn dscp(&self) -> Tally<Dscp> {
-        self.with_run(&self.dscp, self.run.dscp)
+        self.with_run(self.ended.as_ref().map(|ended| &ended.dscp), self.run.dscp)
     }
 
     /// Packets by partition key, ascending.
     #[must_use]
     pub fn partition_keys(&self) -> Tally<u16> {
-        self.with_run(&self.partition_keys, self.run.partition_key)
+        let ended = self.ended.as_ref().map(|ended| &ended.partition_keys);
+        self.with_run(ended, self.run.partition_key)
     }
 
     /// Packets by UDP source port, ascending.
     #[must_use]
     pub fn udp_source_ports(&self) -> Tally<u16> {
-        self.with_run(&self.udp_source_ports, self.run.udp_source_port)
+        let ended = self.ended.as_ref().map(|ended| &ended.udp_source_ports);
+        self.with_run(ended, self.run.udp_source_port)
     }
 
     /// A tally with the run that is still open.
-    fn with_run<K: Copy + Ord>(&self, tally: &Tally<K>, value: K) -> Tally<K> {
-        let mut tally = tally.clone();
+    fn with_run<K: Copy + Ord>(&self, ended: Option<&Tally<K>>, value: K) -> Tally<K> {
+        let mut tally = ended.cloned().unwrap_or_default();
         if self.run_length > 0 {
             tally.add(value, self.run_length);
         }
@@ -257,9 +267,10 @@ impl HeaderTallies {
     #[cold]
     fn end_run(&mut self, next: HeaderFields) {
         if self.run_length > 0 {
-            self.dscp.add(self.run.dscp, self.run_length);
-            self.partition_keys.add(self.run.partition_key, self.run_length);
-            self.udp_source_ports.add(self.run.udp_source_port, self.run_length);
+            let ended = self.ended.get_or_insert_default();
+            ended.dscp.add(self.run.dscp, self.run_length);
+            ended.partition_keys.add(self.run.partition_key, self.run_length);
+            ended.udp_source_ports.add(self.run.udp_source_port, self.run_length);
         }
         self.run = next;
         self.run_length = 0;

@@ -131,7 +131,9 @@ impl FlowTracker {
     /// Ends what is still open: episodes without an ACK, the last buckets.
     pub fn finish(&mut self) {
         for flow in self.flows.flows_mut() {
-            flow.episodes.finish();
+            if let Some(episodes) = &mut flow.episodes {
+                episodes.finish();
+            }
         }
     }
 
@@ -273,16 +275,19 @@ impl FlowTracker {
         if let Some(jump) = &observation.jump {
             let first_sending = flow.round_trips.first_sending(jump.target);
             let p99 = flow.round_trips.durations().quantile_ns(0.99);
-            flow.episodes.begin(jump, flow.way_back, first_sending, p99);
+            let episodes = flow.episodes.get_or_insert_default();
+            episodes.begin(jump, flow.way_back, first_sending, p99);
             flow.round_trips.resent_from(jump.target);
             flow.way_back.nak = None;
             flow.way_back.rnr = None;
             if jump.time < time {
-                flow.episodes.resent();
+                episodes.resent();
             }
         }
-        if observation.is_resent {
-            flow.episodes.resent();
+        if observation.is_resent
+            && let Some(episodes) = &mut flow.episodes
+        {
+            episodes.resent();
         }
         let is_boundary = traits.has_any(Traits::STARTS.with(Traits::ENDS));
         if observation.is_new && (is_boundary || roce.bth.ack_request) {
@@ -297,8 +302,12 @@ impl FlowTracker {
         let flow = self.flows.at_mut(at);
         let psn = flow.requests.unwrap(roce.bth.psn);
         match roce.bth.opcode.operation() {
-            Some(Operation::RdmaReadRequest) => flow.answers.asked(psn, span),
-            Some(Operation::CompareSwap | Operation::FetchAdd) => flow.answers.asked(psn, 1),
+            Some(Operation::RdmaReadRequest) => {
+                flow.answers.get_or_insert_default().asked(psn, span)
+            }
+            Some(Operation::CompareSwap | Operation::FetchAdd) => {
+                flow.answers.get_or_insert_default().asked(psn, 1)
+            }
             _ => {}
         }
         let message = flow.messages.observe(roce, psn, time);
@@ -359,7 +368,9 @@ impl FlowTracker {
                 | Operation::RdmaReadResponseOnly
                 | Operation::AtomicAcknowledge,
             ) if !traits.has(Traits::REQUEST) => {
-                flow.answers.answered(flow.requests.unwrap(roce.bth.psn));
+                if let Some(answers) = &mut flow.answers {
+                    answers.answered(flow.requests.unwrap(roce.bth.psn));
+                }
             }
             _ => {}
         }

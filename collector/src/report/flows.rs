@@ -1,10 +1,11 @@
 //! Flows: what one direction towards one queue pair carried, and how well.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::counts::Counts;
 use super::{Detail, Sources, unfilled};
 use crate::analysis::position::Position;
 use crate::flow::episode::{Episodes, Trigger};
@@ -12,7 +13,7 @@ use crate::flow::message::MessageKind;
 use crate::flow::state::{EcnCounts, Flow, PairEvidence};
 use crate::model::ecn::Ecn;
 use crate::model::health::Health;
-use crate::model::opcode::Transport;
+use crate::model::opcode::{Opcode, Transport};
 
 use super::taps::PositionReport;
 
@@ -34,17 +35,17 @@ pub struct FlowReport {
     /// QPN that sends it; `null` when it is not known.
     pub source_qpn: Option<u32>,
     /// `RC`, `UC`, `RD`, `UD`, `XRC`, `CNP` or `OTHER`.
-    pub transport: String,
+    pub transport: &'static str,
     /// The other direction; `null` when it was not found.
     pub reverse: Option<ReverseReport>,
     /// Where the tap stands for this flow.
     pub position: PositionReport,
     /// Packets by partition key (P_Key), in hexadecimal.
-    pub partition_keys: BTreeMap<String, u64>,
+    pub partition_keys: Counts,
     /// Packets by UDP source port.
-    pub udp_src_ports: BTreeMap<String, u64>,
+    pub udp_src_ports: Counts,
     /// Packets by differentiated services codepoint.
-    pub dscp: BTreeMap<String, u64>,
+    pub dscp: Counts,
     /// Frames.
     pub frames: u64,
     /// Bytes on the wire, without FCS.
@@ -56,7 +57,7 @@ pub struct FlowReport {
     /// Time of the last frame.
     pub last_ns: i64,
     /// Packets by opcode, named as in Linux's `rdma/ib_pack.h` without transport.
-    pub opcodes: BTreeMap<String, u64>,
+    pub opcodes: Counts,
     /// Payload bytes of a full packet; `null` until a message of several packets was seen.
     pub path_mtu_bytes: Option<u32>,
     /// Messages by kind.
@@ -98,7 +99,7 @@ pub struct ReverseReport {
     /// The QPN that it goes to.
     pub dest_qpn: u32,
     /// `cm`, `psn_ack` or `udp_port`.
-    pub evidence: String,
+    pub evidence: &'static str,
 }
 
 /// Messages whose last packet was seen, by kind. READs and atomics count by their request.
@@ -117,7 +118,7 @@ pub struct MessagesReport {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PsnReport {
     /// `request` or `response`; `null` on flows of CNPs and unknown opcodes.
-    pub space: Option<String>,
+    pub space: Option<&'static str>,
     /// PSN of the first packet.
     pub first: Option<u32>,
     /// PSN of the last packet.
@@ -140,7 +141,7 @@ pub struct PsnReport {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EpisodeReport {
     /// `nak`, `rnr`, `timeout` or `unknown`.
-    pub trigger: String,
+    pub trigger: &'static str,
     /// Episodes that this entry stands for.
     pub count: u64,
     /// Start of the (first) episode.
@@ -252,11 +253,11 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow, ids: &[u32]) -> Flow
         dst: flow.key.destination.to_string(),
         dest_qpn: flow.key.dest_qpn.value(),
         source_qpn: flow.source_qpn().map(|qpn| qpn.value()),
-        transport: flow.transport.name().to_owned(),
+        transport: flow.transport.name(),
         reverse: flow.reverse.map(|reverse| ReverseReport {
             flow: ids[reverse.flow as usize],
             dest_qpn: reverse.dest_qpn.value(),
-            evidence: evidence_name(reverse.evidence).to_owned(),
+            evidence: evidence_name(reverse.evidence),
         }),
         position: position.into(),
         partition_keys: named(flow.headers.partition_keys().iter(), |key| format!("{key:#06x}")),
@@ -276,9 +277,11 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow, ids: &[u32]) -> Flow
             read: messages.of(MessageKind::Read),
             atomic: messages.of(MessageKind::Atomic),
         },
-        answered_requests: flow.reverse.map(|_| flow.answers.count()),
+        answered_requests: flow
+            .reverse
+            .map(|_| flow.answers.as_ref().map_or(0, |answers| answers.count())),
         psn: psn(flow),
-        episodes: episodes(sources, &flow.episodes),
+        episodes: flow.episodes.as_ref().map_or_else(Vec::new, |all| episodes(sources, all)),
         acks: flow.responses.acks,
         naks: NaksReport {
             psn_sequence_error: flow.responses.psn_sequence_error,
@@ -309,12 +312,12 @@ fn position(sources: &Sources<'_>, flow: &Flow) -> Position {
     sources.positions[flow.key.tap.0 as usize].of(flow.key.source, flow.key.destination)
 }
 
-fn opcodes(flow: &Flow) -> BTreeMap<String, u64> {
-    let mut opcodes = BTreeMap::new();
-    for (opcode, count) in flow.opcodes.to_vec() {
-        *opcodes.entry(opcode.to_string()).or_insert(0) += count;
-    }
-    opcodes
+fn opcodes(flow: &Flow) -> Counts {
+    let name = |opcode: Opcode| match opcode.name() {
+        Some(name) => Cow::Borrowed(name),
+        None => Cow::Owned(opcode.to_string()),
+    };
+    flow.opcodes.to_vec().into_iter().map(|(opcode, count)| (name(opcode), count)).collect()
 }
 
 fn psn(flow: &Flow) -> PsnReport {
@@ -327,7 +330,7 @@ fn psn(flow: &Flow) -> PsnReport {
     let counts = flow.requests.counts();
     let known = |count: u64| flow.has_sequence().then_some(count);
     PsnReport {
-        space: space.map(str::to_owned),
+        space,
         first: psns.map(|(first, _)| first.value()),
         last: psns.map(|(_, last)| last.value()),
         gap_packets: known(counts.gap_packets),
@@ -342,7 +345,7 @@ fn psn(flow: &Flow) -> PsnReport {
 fn episodes(sources: &Sources<'_>, episodes: &Episodes) -> Vec<EpisodeReport> {
     if sources.context.detail == Detail::Full {
         let listed = episodes.listed().iter().map(|episode| EpisodeReport {
-            trigger: trigger_name(episode.trigger).to_owned(),
+            trigger: trigger_name(episode.trigger),
             count: 1,
             start_ns: sources.relative_ns(episode.start),
             recovery_ns: episode.recovery_ns,
@@ -357,7 +360,7 @@ fn episodes(sources: &Sources<'_>, episodes: &Episodes) -> Vec<EpisodeReport> {
         .map(|trigger| (trigger, episodes.totals(trigger)))
         .filter(|(_, totals)| totals.count > 0)
         .map(|(trigger, totals)| EpisodeReport {
-            trigger: trigger_name(trigger).to_owned(),
+            trigger: trigger_name(trigger),
             count: totals.count,
             start_ns: sources.relative_ns(totals.first_start),
             recovery_ns: totals.recovery_ns,
@@ -387,11 +390,8 @@ fn round_trips(flow: &Flow) -> Option<RoundTripReport> {
     })
 }
 
-fn named<K>(
-    counts: impl Iterator<Item = (K, u64)>,
-    name: impl Fn(K) -> String,
-) -> BTreeMap<String, u64> {
-    counts.map(|(value, count)| (name(value), count)).collect()
+fn named<K>(counts: impl Iterator<Item = (K, u64)>, name: impl Fn(K) -> String) -> Counts {
+    counts.map(|(value, count)| (Cow::Owned(name(value)), count)).collect()
 }
 
 const fn evidence_name(evidence: PairEvidence) -> &'static str {

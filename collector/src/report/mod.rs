@@ -6,6 +6,7 @@
 
 pub mod bursts;
 pub mod capture;
+pub mod counts;
 pub mod flows;
 pub mod messages;
 pub mod packets;

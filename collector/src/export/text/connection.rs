@@ -73,7 +73,7 @@ impl Connection<'_> {
 
     /// Whether it carries more than answers.
     pub(super) fn carries_data(&self) -> bool {
-        self.flow.psn.space.as_deref() == Some("request")
+        self.flow.psn.space == Some("request")
     }
 
     /// What it is sorted by: how sick it is, then how much it carried.
@@ -99,9 +99,11 @@ pub(super) fn sickest_first(
     shows: impl Fn(&FlowReport) -> bool,
 ) -> Vec<Connection<'_>> {
     let mut merged: BTreeMap<_, Connection<'_>> = BTreeMap::new();
-    for flow in report.flows.iter().filter(|flow| {
-        (flow.reverse.is_none() || flow.psn.space.as_deref() == Some("request")) && shows(flow)
-    }) {
+    for flow in report
+        .flows
+        .iter()
+        .filter(|flow| (flow.reverse.is_none() || flow.psn.space == Some("request")) && shows(flow))
+    {
         let back = flow.reverse.as_ref().and_then(|back| report.flow(back.flow));
         let seen = Connection { flow, back, taps: vec![flow.tap] };
         match merged.entry((&flow.src, &flow.dst, flow.dest_qpn, flow.epoch)) {

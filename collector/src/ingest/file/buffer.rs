@@ -9,7 +9,7 @@ pub(super) const BLOCK_LIMIT: u32 = 16 * 1024 * 1024;
 
 /// The window of a file that is read alone: large enough for the cost of a system call to vanish.
 // Cost: 256 KiB measured the same (2026-11).
-const WINDOW_BYTES: usize = 1024 * 1024;
+const WINDOW_BYTES: usize = 256 * 1024;
 
 /// The windows of all files together, until there are so many that each has the smallest. A window
 /// grows when a record needs more.
