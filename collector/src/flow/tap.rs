@@ -1,9 +1,9 @@
 //! What one tap saw, in sums.
 
-use std::collections::BTreeMap;
-
 use super::duplicate::Duplicates;
-use crate::decode::error::DecodeError;
+use crate::decode::error::{DecodeError, Layer, Limit};
+use crate::decode::packet::{Body, Packet};
+use crate::model::frame::Frame;
 use crate::model::tap::Tap;
 use crate::model::time::{Span, Timestamp};
 
@@ -33,11 +33,11 @@ pub struct TapState {
     pub lost_frames: u64,
     /// Frames whose time is before that of the frame ahead of them.
     pub backward_frames: u64,
-    /// Layers that were not read, with the reason.
-    pub refused: BTreeMap<(&'static str, &'static str), u64>,
     /// Packets that the tap saw twice.
     pub duplicates: Duplicates,
     newest: Timestamp,
+    /// A few of the combinations that there are.
+    refused: Vec<((Layer, Limit), u64)>,
 }
 
 impl TapState {
@@ -57,22 +57,21 @@ impl TapState {
             truncated_frames: 0,
             lost_frames: 0,
             backward_frames: 0,
-            refused: BTreeMap::new(),
             duplicates: Duplicates::default(),
             newest: Timestamp::EPOCH,
+            refused: Vec::new(),
         }
     }
 
     /// Counts a frame.
     #[inline]
-    pub fn add_frame(&mut self, time: Timestamp, wire_len: u32, captured_len: usize) {
+    pub fn add(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) {
+        let (time, captured_len) = (frame.time, frame.bytes.len());
         self.frames += 1;
-        self.wire_bytes += u64::from(wire_len);
+        self.wire_bytes += u64::from(frame.wire_len);
         self.captured_bytes += captured_len as u64;
-        self.truncated_frames += u64::from(captured_len < wire_len as usize);
-        if time < self.newest {
-            self.backward_frames += 1;
-        }
+        self.truncated_frames += u64::from(captured_len < frame.wire_len as usize);
+        self.backward_frames += u64::from(time < self.newest);
         self.newest = time;
         match &mut self.span {
             Some(span) => {
@@ -81,11 +80,30 @@ impl TapState {
             }
             None => self.span = Some(Span { first: time, last: time }),
         }
+        match packet.body {
+            Body::Roce(_) => self.roce_frames += 1,
+            Body::Tcp(_) => self.tcp_frames += 1,
+            Body::Pause(_) => self.pause_frames += 1,
+            Body::Unread | Body::Udp(_) | Body::OtherIp | Body::Other(_) => {}
+        }
+        if let Some(error) = &packet.stop {
+            self.add_refusal(error);
+        }
     }
 
     /// Counts a layer that was not read. A header beyond the snap length is no defect of the
     /// frame, but it is a fact that went missing, so it counts as well.
+    #[cold]
     pub fn add_refusal(&mut self, error: &DecodeError) {
-        *self.refused.entry((error.layer.name(), error.limit.name())).or_insert(0) += 1;
+        let reason = (error.layer, error.limit);
+        match self.refused.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, count)) => *count += 1,
+            None => self.refused.push((reason, 1)),
+        }
+    }
+
+    /// Layers that were not read, with the reason and how often, in the order of first sight.
+    pub fn refused(&self) -> impl Iterator<Item = (Layer, Limit, u64)> + '_ {
+        self.refused.iter().map(|((layer, limit), count)| (*layer, *limit, *count))
     }
 }

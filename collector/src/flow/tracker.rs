@@ -97,33 +97,22 @@ impl FlowTracker {
     #[inline]
     pub fn observe(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) {
         let Some(tap) = self.taps.get_mut(frame.tap.0 as usize) else { return };
-        tap.add_frame(frame.time, frame.wire_len, frame.bytes.len());
-        if let Some(error) = &packet.stop {
-            tap.add_refusal(error);
-        }
+        tap.add(frame, packet);
         if packet.tunnels[0].is_some() {
             self.observe_mirrors(frame.tap, packet);
         }
         match (&packet.body, &packet.ip) {
             (Body::Roce(roce), Some(ip)) => {
-                tap_mut(&mut self.taps, frame.tap).roce_frames += 1;
                 let arrival = Arrival { tap: frame.tap, time: frame.time, frame, packet, ip, roce };
                 self.observe_roce(&arrival);
             }
             (Body::Pause(pause), _) => {
-                let tap = tap_mut(&mut self.taps, frame.tap);
-                tap.pause_frames += 1;
                 if let Some(ethernet) = &packet.ethernet {
-                    let rate = tap.line_rate_bps;
+                    let rate = self.taps[frame.tap.0 as usize].line_rate_bps;
                     self.pauses.observe(frame.tap, ethernet.source, pause, frame.time, rate);
                 }
             }
-            (body, Some(ip)) => {
-                let tap = tap_mut(&mut self.taps, frame.tap);
-                tap.tcp_frames += u64::from(matches!(body, Body::Tcp(_)));
-                let rate = tap.line_rate_bps;
-                self.meter_other(frame, packet, ip, rate);
-            }
+            (_, Some(ip)) => self.meter_other(frame, packet, ip),
             _ => {}
         }
     }
@@ -204,7 +193,8 @@ impl FlowTracker {
     }
 
     /// Traffic other than RoCE loads the same ports.
-    fn meter_other(&mut self, frame: &Frame<'_>, packet: &Packet<'_>, ip: &Ip, rate: Option<u64>) {
+    fn meter_other(&mut self, frame: &Frame<'_>, packet: &Packet<'_>, ip: &Ip) {
+        let rate = self.taps[frame.tap.0 as usize].line_rate_bps;
         let source = self.ports.find_or_insert(frame.tap, ip.source.into(), rate);
         let destination = self.ports.find_or_insert(frame.tap, ip.destination.into(), rate);
         let traffic = PortTraffic {
@@ -229,7 +219,7 @@ impl FlowTracker {
             None => self.begin_flow(key, 0, arrival),
         };
         let limit = self.flows.at(at).copy_limit_ns;
-        let duplicates = &mut tap_mut(&mut self.taps, tap).duplicates;
+        let duplicates = &mut self.taps[tap.0 as usize].duplicates;
         if duplicates.is_copy(at, ip.identification, roce, time, limit) {
             return;
         }
@@ -399,7 +389,7 @@ impl FlowTracker {
                     self.announce(&pair);
                 }
             }
-            Some(Err(error)) => tap_mut(&mut self.taps, tap).add_refusal(&error),
+            Some(Err(error)) => self.taps[tap.0 as usize].add_refusal(&error),
             None => {}
         }
     }
@@ -449,7 +439,7 @@ impl FlowTracker {
     /// Makes a flow and looks for its reverse.
     #[cold]
     fn begin_flow(&mut self, key: FlowKey, epoch: u32, arrival: &Arrival<'_>) -> u32 {
-        let rate = tap_mut(&mut self.taps, key.tap).line_rate_bps;
+        let rate = self.taps[key.tap.0 as usize].line_rate_bps;
         let source = self.ports.find_or_insert(key.tap, key.source, rate);
         let destination = self.ports.find_or_insert(key.tap, key.destination, rate);
         let mac = arrival.packet.ethernet.map(|ethernet| ethernet.source);
@@ -510,9 +500,4 @@ impl FlowTracker {
     fn has_pairs(&self, at: u32) -> bool {
         !matches!(self.flows.at(at).transport, Transport::Ud | Transport::Rd)
     }
-}
-
-/// The state of a tap whose number is known to be good.
-fn tap_mut(taps: &mut [TapState], tap: TapId) -> &mut TapState {
-    &mut taps[tap.0 as usize]
 }

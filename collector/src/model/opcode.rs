@@ -123,6 +123,16 @@ static TRAITS: [Traits; 256] = {
     table
 };
 
+static OPERATIONS: [Option<Operation>; 256] = {
+    let mut table = [None; 256];
+    let mut value = 0;
+    while value < 256 {
+        table[value] = Opcode(value as u8).derive_operation();
+        value += 1;
+    }
+    table
+};
+
 impl Opcode {
     /// Congestion notification packet (RoCEv2 annex A17).
     pub const CNP: Self = Self(0x81);
@@ -142,8 +152,13 @@ impl Opcode {
     }
 
     /// The operation; `None` when the transport does not define it.
+    #[inline]
     #[must_use]
-    pub const fn operation(self) -> Option<Operation> {
+    pub fn operation(self) -> Option<Operation> {
+        OPERATIONS[usize::from(self.0)]
+    }
+
+    const fn derive_operation(self) -> Option<Operation> {
         use Operation as O;
         use Transport as T;
         let transport = self.transport();
@@ -197,10 +212,9 @@ impl Opcode {
 
     /// Linux's name (`rdma/ib_pack.h`) without `IB_OPCODE_<transport>_`; `None` when unknown.
     #[must_use]
-    pub const fn name(self) -> Option<&'static str> {
+    pub fn name(self) -> Option<&'static str> {
         use Operation as O;
-        let Some(operation) = self.operation() else { return None };
-        Some(match operation {
+        Some(match self.operation()? {
             O::SendFirst => "SEND_FIRST",
             O::SendMiddle => "SEND_MIDDLE",
             O::SendLast => "SEND_LAST",
@@ -233,7 +247,7 @@ impl Opcode {
 
     const fn derive_traits(self) -> Traits {
         use Operation as O;
-        let Some(operation) = self.operation() else { return Traits(0) };
+        let Some(operation) = self.derive_operation() else { return Traits(0) };
         let traits = match operation {
             O::SendFirst => Traits::STARTS,
             O::SendMiddle | O::RdmaWriteMiddle => Traits(0),

@@ -42,8 +42,8 @@ pub(super) fn section(sources: &Sources<'_>) -> Capture {
     let last = taps.iter().filter_map(|tap| tap.span).map(|span| span.last).max();
     let mut refused = BTreeMap::new();
     for tap in taps {
-        for ((layer, reason), count) in &tap.refused {
-            *refused.entry(format!("{layer}.{reason}")).or_insert(0) += count;
+        for (layer, limit, count) in tap.refused() {
+            *refused.entry(format!("{}.{}", layer.name(), limit.name())).or_insert(0) += count;
         }
     }
     let frames = sum(|tap| tap.frames);
