@@ -18,4 +18,4 @@ pub struct FlowKeyRecord {
     pub interface_index: u32,
 }
 
-const _: () = assert!(core::mem::size_of::<FlowKeyRecord>() == 16 + 16 + 4 + 4);
+const _: () = assert!(size_of::<FlowKeyRecord>() == 16 + 16 + 4 + 4);

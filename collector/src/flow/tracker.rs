@@ -293,10 +293,10 @@ impl FlowTracker {
         let psn = flow.requests.unwrap(roce.bth.psn);
         match roce.bth.opcode.operation() {
             Some(Operation::RdmaReadRequest) => {
-                flow.answers.get_or_insert_default().asked(psn, span)
+                flow.answers.get_or_insert_default().asked(psn, span);
             }
             Some(Operation::CompareSwap | Operation::FetchAdd) => {
-                flow.answers.get_or_insert_default().asked(psn, 1)
+                flow.answers.get_or_insert_default().asked(psn, 1);
             }
             _ => {}
         }

@@ -252,7 +252,7 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow, ids: &[u32]) -> Flow
         src: flow.key.source.to_string(),
         dst: flow.key.destination.to_string(),
         dest_qpn: flow.key.dest_qpn.value(),
-        source_qpn: flow.source_qpn().map(|qpn| qpn.value()),
+        source_qpn: flow.source_qpn().map(super::super::model::qpn::Qpn::value),
         transport: flow.transport.name(),
         reverse: flow.reverse.map(|reverse| ReverseReport {
             flow: ids[reverse.flow as usize],
