@@ -64,7 +64,7 @@ impl Pipeline {
     }
 
     /// Hands out the messages that were completed since the last call, oldest first; none unless
-    /// [`FlowConfig::keeps_messages`].
+    /// [`FlowConfig::keeps_details`].
     pub fn drain_messages(&mut self) -> std::vec::Drain<'_, MessageEvent> {
         self.tracker.drain_messages()
     }

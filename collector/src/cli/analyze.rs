@@ -78,7 +78,7 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     let pipeline = Pipeline::new(FlowConfig {
         flow_capacity: args.max_flows as usize,
         line_rate_bps: args.line_rate,
-        keeps_messages: detail == Detail::Full,
+        keeps_details: detail == Detail::Full,
     });
     let messages = match detail {
         Detail::Summary => None,

@@ -76,14 +76,23 @@ struct OpenEpisode {
 }
 
 /// The episodes of one flow.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Episodes {
+    is_listing: bool,
     open: Vec<OpenEpisode>,
     listed: Vec<Episode>,
+    last_closed: Option<Trigger>,
     totals: [EpisodeTotals; Trigger::ALL.len()],
 }
 
 impl Episodes {
+    /// No episode yet; `is_listing` says whether they are kept one by one.
+    #[must_use]
+    pub fn new(is_listing: bool) -> Self {
+        let totals = [EpisodeTotals::default(); Trigger::ALL.len()];
+        Self { is_listing, open: Vec::new(), listed: Vec::new(), last_closed: None, totals }
+    }
+
     /// The sender jumped back. `first_sending` is when the PSN was first sent, if known;
     /// `p99_round_trip_ns` sets how much silence a timeout takes.
     pub fn begin(
@@ -120,10 +129,14 @@ impl Episodes {
     pub fn resent(&mut self) {
         if let Some(latest) = self.open.last_mut() {
             latest.episode.resent_packets += 1;
-        } else if let Some(latest) = self.listed.last_mut() {
+        } else if let Some(trigger) = self.last_closed {
             // The ACK of the jump's target came before the rest of the resend.
-            latest.resent_packets += 1;
-            self.totals[latest.trigger as usize].resent_packets += 1;
+            let totals = &mut self.totals[trigger as usize];
+            totals.resent_packets += 1;
+            let all = self.totals.iter().map(|totals| totals.count).sum::<u64>();
+            if let Some(latest) = self.listed.last_mut().filter(|_| all <= LISTED as u64) {
+                latest.resent_packets += 1;
+            }
         }
     }
 
@@ -142,7 +155,7 @@ impl Episodes {
         }
     }
 
-    /// The first [`LISTED`] episodes, in the order of their ends.
+    /// The first 1024 episodes, in the order of their ends; none unless they are listed.
     #[must_use]
     pub fn listed(&self) -> &[Episode] {
         &self.listed
@@ -170,7 +183,8 @@ impl Episodes {
         totals.count += 1;
         totals.recovery_ns += episode.recovery_ns;
         totals.resent_packets += episode.resent_packets;
-        if self.listed.len() < LISTED {
+        self.last_closed = Some(episode.trigger);
+        if self.is_listing && self.listed.len() < LISTED {
             self.listed.push(episode);
         }
     }

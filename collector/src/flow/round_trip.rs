@@ -9,6 +9,9 @@ use crate::model::time::Timestamp;
 /// oldest unacknowledged one, where a resend would begin, stays known.
 const CAPACITY: usize = 64;
 
+/// The same, until the first ACK.
+const FIRST_CAPACITY: usize = 8;
+
 /// A packet that was sent for the first time and is not acknowledged yet.
 #[derive(Clone, Copy, Debug)]
 struct Sending {
@@ -29,9 +32,11 @@ pub struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// A packet was sent for the first time that starts a message or asks for an ACK.
-    pub fn sent(&mut self, psn: i64, time: Timestamp, ack_request: bool) {
-        if self.outstanding.len() < CAPACITY {
+    /// A packet was sent for the first time that starts a message or asks for an ACK. While no ACK
+    /// was ever seen, few are remembered: perhaps there is none to come.
+    pub fn sent(&mut self, psn: i64, time: Timestamp, ack_request: bool, has_acks: bool) {
+        let capacity = if has_acks { CAPACITY } else { FIRST_CAPACITY };
+        if self.outstanding.len() < capacity {
             self.outstanding.push_back(Sending { psn, time, measures: ack_request });
         } else if ack_request {
             self.unmeasured += 1;

@@ -3,6 +3,7 @@
 use super::arrival::Arrival;
 use super::burst;
 use super::connection::{AnnouncedPair, Connections};
+use super::episode::Episodes;
 use super::key::FlowKey;
 use super::message::Message;
 use super::mirror::{MirrorSessions, SessionKey};
@@ -33,8 +34,8 @@ pub struct FlowConfig {
     pub flow_capacity: usize,
     /// Line rate of every port in bits per second; overrides what captures say.
     pub line_rate_bps: Option<u64>,
-    /// Whether completed messages are handed out one by one.
-    pub keeps_messages: bool,
+    /// Whether messages are handed out and recovery episodes listed, one by one.
+    pub keeps_details: bool,
 }
 
 /// A completed message and the flow it belongs to.
@@ -265,7 +266,9 @@ impl FlowTracker {
         if let Some(jump) = &observation.jump {
             let first_sending = flow.round_trips.first_sending(jump.target);
             let p99 = flow.round_trips.durations().quantile_ns(0.99);
-            let episodes = flow.episodes.get_or_insert_default();
+            let keeps_details = self.config.keeps_details;
+            let episodes =
+                flow.episodes.get_or_insert_with(|| Box::new(Episodes::new(keeps_details)));
             episodes.begin(jump, flow.way_back, first_sending, p99);
             flow.round_trips.resent_from(jump.target);
             flow.way_back.nak = None;
@@ -301,11 +304,11 @@ impl FlowTracker {
             _ => {}
         }
         let message = flow.messages.observe(roce, psn, time);
-        if let Some(message) = message.filter(|_| self.config.keeps_messages) {
+        if let Some(message) = message.filter(|_| self.config.keeps_details) {
             self.messages.push(MessageEvent { key: flow.key, epoch: flow.epoch, message });
         }
         if matches!(flow.transport, Transport::Rc | Transport::Xrc) {
-            flow.round_trips.sent(psn, time, roce.bth.ack_request);
+            flow.round_trips.sent(psn, time, roce.bth.ack_request, flow.way_back.visible);
             if roce.bth.ack_request && !flow.has_proven_reverse() {
                 self.pairing.asked(&flow.key, roce.bth.psn, at, time);
             }
@@ -426,8 +429,10 @@ impl FlowTracker {
         let is_unacknowledged = flow.acknowledged.is_none_or(|acknowledged| acknowledged < psn);
         let is_same = identity.is_some() && identity == flow.zero_identity;
         let is_resend = ahead <= 0 && psn >= 0 && (is_same || is_unacknowledged);
+        if comes_round {
+            flow.zero_identity = identity;
+        }
         if comes_round || is_resend {
-            flow.zero_identity = flow.zero_identity.or(identity);
             return at;
         }
         let (key, epoch) = (flow.key, flow.epoch);
@@ -451,7 +456,7 @@ impl FlowTracker {
         flow.direction = arrival.packet.direction.or(arrival.frame.direction);
         flow.first_udp_source_port = port;
         let (at, evicted) = self.flows.insert(flow);
-        if let Some(evicted) = evicted {
+        if let Some(evicted) = evicted.filter(|evicted| !evicted.is_superseded) {
             self.pairing.remove_port(&evicted.key, evicted.first_udp_source_port, at);
         }
         let verdict = match previous {

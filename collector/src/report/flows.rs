@@ -66,7 +66,7 @@ pub struct FlowReport {
     pub answered_requests: Option<u64>,
     /// Sequence numbers of the request space; of responses where a flow carries nothing else.
     pub psn: PsnReport,
-    /// Recovery episodes: in the summary one entry a trigger, in full one an episode.
+    /// Recovery episodes: in the summary one entry a trigger, in full one an episode (at most 1024).
     pub episodes: Vec<EpisodeReport>,
     /// AETHs that it carries which acknowledge the other direction: of ACKs, atomic ACKs and READ
     /// responses.
