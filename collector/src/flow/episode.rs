@@ -51,7 +51,7 @@ pub struct EpisodeTotals {
     pub count: u64,
     /// When the first one started.
     pub first_start: Timestamp,
-    /// Sum of their recovery times.
+    /// Time in recovery; where episodes overlap, as repeated timeouts do, it counts once.
     pub recovery_ns: u64,
     /// Sum of packets sent again.
     pub resent_packets: u64,
@@ -82,6 +82,8 @@ pub struct Episodes {
     open: Vec<OpenEpisode>,
     listed: Vec<Episode>,
     last_closed: Option<Trigger>,
+    /// End of the latest recovery that is in the totals.
+    recovered_until: Timestamp,
     totals: [EpisodeTotals; Trigger::ALL.len()],
 }
 
@@ -90,7 +92,14 @@ impl Episodes {
     #[must_use]
     pub fn new(is_listing: bool) -> Self {
         let totals = [EpisodeTotals::default(); Trigger::ALL.len()];
-        Self { is_listing, open: Vec::new(), listed: Vec::new(), last_closed: None, totals }
+        Self {
+            is_listing,
+            open: Vec::new(),
+            listed: Vec::new(),
+            last_closed: None,
+            recovered_until: Timestamp::EPOCH,
+            totals,
+        }
     }
 
     /// The sender jumped back. `first_sending` is when the PSN was first sent, if known;
@@ -181,7 +190,8 @@ impl Episodes {
             totals.first_start = episode.start;
         }
         totals.count += 1;
-        totals.recovery_ns += episode.recovery_ns;
+        totals.recovery_ns += end.nanos_since(episode.start.max(self.recovered_until));
+        self.recovered_until = self.recovered_until.max(end);
         totals.resent_packets += episode.resent_packets;
         self.last_closed = Some(episode.trigger);
         if self.is_listing && self.listed.len() < LISTED {

@@ -146,7 +146,7 @@ pub struct EpisodeReport {
     pub count: u64,
     /// Start of the (first) episode.
     pub start_ns: i64,
-    /// Recovery time, summed.
+    /// Time in recovery; in sums, where episodes overlap it counts once.
     pub recovery_ns: u64,
     /// Packets sent again, summed.
     pub resent_packets: u64,
