@@ -50,9 +50,9 @@ pub struct BurstStats {
 /// Meter of one port and direction.
 #[derive(Clone, Debug, Default)]
 pub struct BurstMeter {
-    /// Number of the current narrow bucket since the epoch, and its end in nanoseconds.
+    /// Number of the current narrow bucket since the epoch, and its start in nanoseconds.
     narrow_number: u64,
-    narrow_end: u64,
+    narrow_start: u64,
     narrow: Bucket,
     wide: Bucket,
     /// Bytes per bucket above which it belongs to a burst, per width; `None` without a line rate.
@@ -88,7 +88,8 @@ impl BurstMeter {
         is_ce: bool,
         marks: Option<&mut BucketMarks>,
     ) {
-        if time.as_nanos() >= self.narrow_end {
+        // A clock that went back is far ahead on the circle, and comes here as well.
+        if time.as_nanos().wrapping_sub(self.narrow_start) >= WIDTHS_NS[0] {
             self.begin_bucket(time);
         }
         self.narrow.bytes += bytes;
@@ -132,13 +133,18 @@ impl BurstMeter {
 
     #[cold]
     fn begin_bucket(&mut self, time: Timestamp) {
+        let behind = self.narrow_start.saturating_sub(time.as_nanos());
+        if (1..WIDTHS_NS[1]).contains(&behind) {
+            // A little late, as with several receive queues: it belongs to the open bucket.
+            return;
+        }
         let number = time.as_nanos() / WIDTHS_NS[0];
         self.close_narrow();
         if number / RATIO != self.narrow_number / RATIO {
             self.close_wide();
         }
         self.narrow_number = number;
-        self.narrow_end = (number + 1).saturating_mul(WIDTHS_NS[0]);
+        self.narrow_start = number * WIDTHS_NS[0];
     }
 
     fn close_narrow(&mut self) {
@@ -204,6 +210,17 @@ mod tests {
         let [narrow, _] = meter(&[(0, 600_000), (250_000, 600_000)]);
         assert_eq!((narrow.bursts, narrow.longest_buckets), (2, 1));
         assert_eq!(narrow.peak_at, Timestamp::EPOCH);
+    }
+
+    #[test]
+    fn one_wrong_time_does_not_swallow_what_follows() {
+        let wrong = Timestamp::MAX.as_nanos();
+        let [narrow, _] =
+            meter(&[(0, 400_000), (wrong, 1), (300_000, 400_000), (500_000, 400_000)]);
+        assert_eq!((narrow.peak_bytes, narrow.bursts), (400_000, 0));
+        // A little late counts where the meter stands.
+        let [narrow, _] = meter(&[(0, 1), (950_000, 400_000), (850_000, 300_000)]);
+        assert_eq!((narrow.peak_bytes, narrow.bursts), (700_000, 1));
     }
 
     #[test]

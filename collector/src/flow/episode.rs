@@ -112,7 +112,7 @@ impl Episodes {
         p99_round_trip_ns: Option<u64>,
     ) {
         let silence = jump.time.nanos_since(jump.previous_request);
-        let patience = (4 * p99_round_trip_ns.unwrap_or(0)).max(TIMEOUT_FLOOR_NS);
+        let patience = p99_round_trip_ns.unwrap_or(0).saturating_mul(4).max(TIMEOUT_FLOOR_NS);
         let trigger = match way_back {
             // A receiver that was not ready also NAKs what comes behind the packet it refused.
             WayBack { rnr: Some(_), .. } => Trigger::Rnr,
@@ -190,7 +190,9 @@ impl Episodes {
             totals.first_start = episode.start;
         }
         totals.count += 1;
-        totals.recovery_ns += end.nanos_since(episode.start.max(self.recovered_until));
+        // Times of a damaged capture may lie centuries apart.
+        let further_ns = end.nanos_since(episode.start.max(self.recovered_until));
+        totals.recovery_ns = totals.recovery_ns.saturating_add(further_ns);
         self.recovered_until = self.recovered_until.max(end);
         totals.resent_packets += episode.resent_packets;
         self.last_closed = Some(episode.trigger);

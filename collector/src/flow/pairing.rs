@@ -12,6 +12,7 @@ use foldhash::fast::RandomState;
 use super::key::FlowKey;
 use crate::model::address::HostAddress;
 use crate::model::psn::Psn;
+use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
 
@@ -21,14 +22,17 @@ const ASKED_CAPACITY: usize = 16_384;
 /// Two flows that ask for the same PSN within this time cannot be told apart by it.
 const AMBIGUITY_NS: u64 = 10_000_000;
 
+/// An ACK this long after its packet asked for it proves nothing: others used the number since.
+const PATIENCE_NS: u64 = 100_000_000;
+
 /// ACKs that must name the same flow, one after the other, before a pair is made.
 const VOTES: u8 = 2;
 
 /// Flows of two hosts in one direction with one UDP source port.
 #[derive(Clone, Copy, Debug)]
 struct PortUse {
-    /// The first of them.
-    flow: u32,
+    /// The only one; `None` where there are several, or were.
+    flow: Option<u32>,
     flows: u32,
 }
 
@@ -40,6 +44,7 @@ struct Asked {
     digest: u64,
     time: Timestamp,
     flow: u32,
+    dest_qpn: Qpn,
     is_ambiguous: bool,
 }
 
@@ -84,19 +89,21 @@ impl Pairing {
     /// A new flow uses `udp_source_port`.
     pub fn add_port(&mut self, key: &FlowKey, udp_source_port: u16, flow: u32) -> PortVerdict {
         let own = (key.tap, key.source, key.destination, udp_source_port);
-        let uses = self.by_port.entry(own).or_insert(PortUse { flow, flows: 0 });
+        let uses = self.by_port.entry(own).or_insert(PortUse { flow: None, flows: 0 });
         uses.flows += 1;
         if uses.flows > 1 {
-            return PortVerdict::SharedWith(uses.flow);
+            return uses.flow.take().map_or(PortVerdict::Nothing, PortVerdict::SharedWith);
         }
-        uses.flow = flow;
+        uses.flow = Some(flow);
         self.other_direction(key, udp_source_port)
     }
 
-    /// A flow that used `udp_source_port` was evicted.
+    /// A flow that used `udp_source_port` was evicted, or its epoch is over.
     pub fn remove_port(&mut self, key: &FlowKey, udp_source_port: u16, flow: u32) {
         let own = (key.tap, key.source, key.destination, udp_source_port);
         if let Some(uses) = self.by_port.get_mut(&own) {
+            // Of several, nobody knows which one is left: none is paired by the port again.
+            uses.flow = None;
             uses.flows = uses.flows.saturating_sub(1);
             if uses.flows == 0 {
                 self.by_port.remove(&own);
@@ -105,50 +112,38 @@ impl Pairing {
         self.votes.remove(&flow);
     }
 
-    /// The flow's place was taken over by its next epoch.
-    pub fn replace(
-        &mut self,
-        key: &FlowKey,
-        udp_source_port: u16,
-        old: u32,
-        new: u32,
-    ) -> PortVerdict {
-        self.votes.remove(&old);
-        let own = (key.tap, key.source, key.destination, udp_source_port);
-        match self.by_port.get_mut(&own) {
-            Some(uses) if uses.flow == old && uses.flows == 1 => {
-                uses.flow = new;
-                self.other_direction(key, udp_source_port)
-            }
-            Some(_) => PortVerdict::Nothing,
-            None => self.add_port(key, udp_source_port, new),
-        }
-    }
-
     /// An unpaired flow asked for an ACK of `psn`.
     pub fn asked(&mut self, key: &FlowKey, psn: Psn, flow: u32, time: Timestamp) {
         let digest = self.digest(key.tap, key.source, key.destination, psn);
         let slot = &mut self.asked[digest as usize % ASKED_CAPACITY];
+        // What is overwritten here may have taken the place of one that asked for the same.
         let is_ambiguous = slot.is_some_and(|other| {
-            other.digest == digest
-                && other.flow != flow
+            (other.digest != digest || other.flow != flow)
                 && time.nanos_since(other.time) < AMBIGUITY_NS
         });
-        *slot = Some(Asked { digest, time, flow, is_ambiguous });
+        *slot = Some(Asked { digest, time, flow, dest_qpn: key.dest_qpn, is_ambiguous });
     }
 
-    /// An unpaired flow carries an ACK of `psn`. Returns the flow that it acknowledges once enough
-    /// ACKs agree.
-    pub fn vote(&mut self, key: &FlowKey, psn: Psn, flow: u32) -> Option<u32> {
+    /// An unpaired flow carries an ACK of `psn`. Returns the place and the queue pair of the flow
+    /// that it acknowledges once enough ACKs agree; another flow may have the place by now.
+    pub fn vote(
+        &mut self,
+        key: &FlowKey,
+        psn: Psn,
+        flow: u32,
+        time: Timestamp,
+    ) -> Option<(u32, Qpn)> {
         let digest = self.digest(key.tap, key.destination, key.source, psn);
-        let asked = self.asked[digest as usize % ASKED_CAPACITY]
-            .filter(|asked| asked.digest == digest && !asked.is_ambiguous)?;
+        let asked = self.asked[digest as usize % ASKED_CAPACITY].filter(|asked| {
+            let is_recent = time.nanos_since(asked.time) < PATIENCE_NS;
+            asked.digest == digest && !asked.is_ambiguous && is_recent
+        })?;
         let vote = self.votes.entry(flow).or_default();
         if vote.candidate != asked.flow || vote.votes == 0 {
             *vote = Vote { candidate: asked.flow, votes: 0 };
         }
-        vote.votes += 1;
-        (vote.votes >= VOTES).then_some(asked.flow)
+        vote.votes = vote.votes.saturating_add(1);
+        (vote.votes >= VOTES).then_some((asked.flow, asked.dest_qpn))
     }
 
     /// The flow is paired: its votes are no longer needed.
@@ -160,7 +155,7 @@ impl Pairing {
     fn other_direction(&self, key: &FlowKey, udp_source_port: u16) -> PortVerdict {
         let other = (key.tap, key.destination, key.source, udp_source_port);
         match self.by_port.get(&other) {
-            Some(PortUse { flow, flows: 1 }) => PortVerdict::Unique(*flow),
+            Some(PortUse { flow: Some(flow), flows: 1 }) => PortVerdict::Unique(*flow),
             _ => PortVerdict::Nothing,
         }
     }

@@ -134,12 +134,7 @@ impl PauseState {
             longest_ns: known,
             storms: 0,
             current: None,
-            window: StormWindow {
-                paused_ns: [0; STORM_BUCKETS],
-                sum_ns: 0,
-                newest: 0,
-                in_storm: false,
-            },
+            window: StormWindow::empty(),
         }
     }
 
@@ -147,7 +142,7 @@ impl PauseState {
     fn pause(&mut self, time: Timestamp, duration_ns: u64) {
         let end = time.plus_nanos(duration_ns);
         match &mut self.current {
-            Some((_, until)) if time <= *until => *until = end,
+            Some((start, until)) if (*start..=*until).contains(&time) => *until = end,
             _ => {
                 self.end_current();
                 self.current = Some((time, end));
@@ -161,13 +156,17 @@ impl PauseState {
     fn end_current(&mut self) {
         let Some((start, end)) = self.current.take() else { return };
         let length = end.nanos_since(start);
-        self.paused_ns = self.paused_ns.map(|sum| sum + length);
+        self.paused_ns = self.paused_ns.map(|sum| sum.saturating_add(length));
         self.longest_ns = self.longest_ns.map(|longest| longest.max(length));
         self.storms += self.window.add(start.as_nanos(), end.as_nanos());
     }
 }
 
 impl StormWindow {
+    const fn empty() -> Self {
+        Self { paused_ns: [0; STORM_BUCKETS], sum_ns: 0, newest: 0, in_storm: false }
+    }
+
     /// Adds the pause [start, end); returns how many storms began in it.
     fn add(&mut self, start: u64, end: u64) -> u64 {
         let mut storms = 0;
@@ -178,11 +177,13 @@ impl StormWindow {
         }
         while at < end {
             let bucket = at / STORM_BUCKET_NS;
-            let until = end.min((bucket + 1) * STORM_BUCKET_NS);
+            let until = end.min((bucket + 1).saturating_mul(STORM_BUCKET_NS));
             self.slide_to(bucket);
             let slot = &mut self.paused_ns[bucket as usize % STORM_BUCKETS];
-            *slot += (until - at) as u32;
-            self.sum_ns += until - at;
+            // Where the clock went back, a bucket is paused twice and still not for longer.
+            let paused = (until - at).min(STORM_BUCKET_NS - u64::from(*slot));
+            *slot += paused as u32;
+            self.sum_ns += paused;
             if self.sum_ns * 100 >= STORM_WINDOW_NS * 95 && !self.in_storm {
                 self.in_storm = true;
                 storms += 1;
@@ -194,6 +195,10 @@ impl StormWindow {
 
     /// Forgets what is older than the window that ends with `bucket`.
     fn slide_to(&mut self, bucket: u64) {
+        if bucket + STORM_BUCKETS as u64 <= self.newest {
+            // The clock fell back: the window begins anew.
+            *self = Self { newest: bucket, ..Self::empty() };
+        }
         let gone = bucket.saturating_sub(self.newest).min(STORM_BUCKETS as u64);
         for back in 0..gone {
             let slot = &mut self.paused_ns[(bucket - back) as usize % STORM_BUCKETS];
@@ -250,6 +255,14 @@ mod tests {
         assert_eq!(run(refresh(0).chain(refresh(1_000_000_000))).storms, 2);
         // Half of the time paused is no storm.
         assert_eq!(run((0..400).map(|k| (k * 2 * FULL_NS, 0xffff))).storms, 0);
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_begins_another_pause() {
+        let state = run([(1_000_000_000, 0xffff), (5_000, 0xffff), (6_000, 0)]);
+        assert_eq!(state.paused_ns, Some(FULL_NS + 1_000));
+        assert_eq!(run((0..400).map(|_| (7_000_000_000, 0xffff))).storms, 0);
+        assert_eq!(run([(u64::MAX - 5, 0xffff), (u64::MAX, 0)]).paused_ns, Some(5));
     }
 
     #[test]

@@ -49,10 +49,11 @@ impl RateMeter {
         if let Some(notified) = &mut self.notified {
             notified.sent(time, self.total_bytes);
         }
+        // A clock that went back is far ahead on the circle, and starts a window as well.
         let elapsed = time.as_nanos().wrapping_sub(self.bucket_start);
         if elapsed >= WINDOW_NS {
             self.previous_bytes = if elapsed < 2 * WINDOW_NS { self.bucket_bytes } else { 0 };
-            self.bucket_start = time.as_nanos() - elapsed % WINDOW_NS;
+            self.bucket_start = time.as_nanos().saturating_sub(elapsed % WINDOW_NS);
             self.bucket_bytes = 0;
         }
         self.bucket_bytes += bytes;

@@ -8,7 +8,7 @@
 //!    `high`: out of order (it was sent first and came late), newer: retransmitted;
 //! 3. it fills a hole: next to another packet behind `high`: retransmitted, alone: out of order
 //!    (inferred);
-//! 4. else ambiguous: sent before the capture began, or its hole was forgotten.
+//! 4. else ambiguous: sent before the capture began.
 //!
 //! A NAK decides nothing here: go-back-N receivers NAK reordering too.
 
@@ -76,7 +76,7 @@ struct Hole {
 /// Sums of what request packets turned out to be (REPORT `flows[].psn`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SequenceCounts {
-    /// PSNs skipped at first sight.
+    /// PSNs skipped at first sight; a READ whose request was missing counts once it is resent.
     pub gap_packets: u64,
     /// First sightings that came after a later PSN although they were sent before it.
     pub out_of_order_packets: u64,
@@ -315,7 +315,7 @@ impl RequestSpace {
 
     /// A packet at or behind `high`.
     fn observe_behind(&mut self, psn: i64, arrival: &RequestArrival) -> RequestObservation {
-        let filled = self.disorder().fill(psn);
+        let filled = self.disorder().fill(psn, arrival.span.max(arrival.span_limit));
         let is_sent_now = self.is_sent_now(arrival.identification);
         let continues_run = self.run_next == Some(psn);
         let jump = Jump {
@@ -416,18 +416,22 @@ impl Disorder {
         }
     }
 
-    /// Takes `psn` out of the hole it lies in; returns when that hole was opened.
-    fn fill(&mut self, psn: i64) -> Option<Timestamp> {
+    /// Takes `psn`, and what a READ takes with it, out of the hole it lies in; returns when that
+    /// hole was opened.
+    fn fill(&mut self, psn: i64, span: u32) -> Option<Timestamp> {
         let at = self.holes.partition_point(|hole| hole.end <= psn);
         let hole = self.holes.get_mut(at).filter(|hole| hole.start <= psn)?;
         let whole = *hole;
-        match (whole.start == psn, whole.end == psn + 1) {
+        let end = whole.end.min(psn + i64::from(span.max(1)));
+        // The numbers that a READ takes for its response are one packet that was missing.
+        self.counts.gap_packets -= (end - psn - 1) as u64;
+        match (whole.start == psn, whole.end == end) {
             (true, true) => drop(self.holes.remove(at)),
-            (true, false) => hole.start += 1,
-            (false, true) => hole.end -= 1,
+            (true, false) => hole.start = end,
+            (false, true) => hole.end = psn,
             (false, false) => {
                 hole.end = psn;
-                self.holes.insert(at + 1, Hole { start: psn + 1, ..whole });
+                self.holes.insert(at + 1, Hole { start: end, ..whole });
                 self.evict();
             }
         }

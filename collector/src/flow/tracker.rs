@@ -15,6 +15,7 @@ use super::state::{Flow, PairEvidence};
 use super::table::FlowTable;
 use super::tap::TapState;
 use crate::decode::packet::{Body, Ip, Packet, Tunnel};
+use crate::decode::roce::aeth::{Aeth, Syndrome};
 use crate::decode::roce::packet::RocePacket;
 use crate::model::ecn::Ecn;
 use crate::model::frame::Frame;
@@ -328,8 +329,10 @@ impl FlowTracker {
         if let Some(aeth) = roce.aeth {
             flow.responses.add(aeth.syndrome);
         }
-        if is_ack && !flow.has_proven_reverse() {
-            self.vote(at, psn);
+        // A NAK names a packet that the tap may not have seen: another flow may have asked for it.
+        let acknowledges = matches!(roce.aeth, Some(Aeth { syndrome: Syndrome::Ack { .. }, .. }));
+        if is_ack && acknowledges && !flow.has_proven_reverse() {
+            self.vote(at, psn, time);
         }
         let Some(requester) = self.flows.at(at).reverse.map(|reverse| reverse.flow) else { return };
         let syndrome = roce.aeth.map(|aeth| aeth.syndrome);
@@ -340,13 +343,15 @@ impl FlowTracker {
     }
 
     /// An ACK on a flow whose reverse is not known, or only by its UDP port.
-    fn vote(&mut self, at: u32, psn: Psn) {
-        let flow = self.flows.at(at);
-        let candidate = self.pairing.vote(&flow.key, psn, at);
-        if let Some(candidate) = candidate.filter(|candidate| self.may_pair(at, *candidate)) {
+    fn vote(&mut self, at: u32, psn: Psn, time: Timestamp) {
+        let key = self.flows.at(at).key;
+        let Some((candidate, dest_qpn)) = self.pairing.vote(&key, psn, at, time) else { return };
+        // The place may belong to another flow by now.
+        let flow = self.flows.at(candidate);
+        if flow.key == key.reversed(dest_qpn) && !flow.is_superseded {
             self.flows.link(at, candidate, PairEvidence::PsnAck);
-            self.pairing.settle(at);
         }
+        self.pairing.settle(at);
     }
 
     /// What a response says of the READ or atomic that asked for it.
@@ -406,12 +411,6 @@ impl FlowTracker {
         }
     }
 
-    /// Whether ACKs on `acks` may be for `requests`: it goes the other way between the same hosts.
-    fn may_pair(&self, acks: u32, requests: u32) -> bool {
-        let (acks, requests) = (self.flows.at(acks), self.flows.at(requests));
-        requests.key == acks.key.reversed(requests.key.dest_qpn)
-    }
-
     /// A request with PSN 0 on flow `at`: the start of a new epoch, unless the circle simply came
     /// round or the first packet of this epoch is sent again. Returns the flow it belongs to.
     #[cold]
@@ -452,21 +451,24 @@ impl FlowTracker {
         let opcode = arrival.roce.bth.opcode;
         let port = arrival.roce.udp_source_port;
         let previous = self.flows.find(&key);
+        let previous_port = previous.map(|at| self.flows.at(at).first_udp_source_port);
         let mut flow = Flow::new(key, epoch, opcode, arrival.time, [source, destination]);
         flow.direction = arrival.packet.direction.or(arrival.frame.direction);
         flow.first_udp_source_port = port;
         let (at, evicted) = self.flows.insert(flow);
+        // An epoch that is over gave its port back when the next one began.
         if let Some(evicted) = evicted.filter(|evicted| !evicted.is_superseded) {
             self.pairing.remove_port(&evicted.key, evicted.first_udp_source_port, at);
         }
-        let verdict = match previous {
-            Some(previous) => {
-                self.restarted_epochs += 1;
+        if let Some((previous, previous_port)) = previous.zip(previous_port) {
+            self.restarted_epochs += 1;
+            // Where the previous epoch made room itself, nothing of it is left to close.
+            if previous != at {
                 self.close_reverse(previous);
-                self.pairing.replace(&key, port, previous, at)
+                self.pairing.remove_port(&key, previous_port, previous);
             }
-            None => self.pairing.add_port(&key, port, at),
-        };
+        }
+        let verdict = self.pairing.add_port(&key, port, at);
         self.pair_new(at, verdict);
         at
     }

@@ -30,10 +30,13 @@ impl Timestamp {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// Nanoseconds from `origin` to `self`; negative when `self` is earlier.
+    /// Nanoseconds from `origin` to `self`; negative when `self` is earlier. Held at the ends of
+    /// what 64 bits tell: 292 years.
     #[must_use]
     pub const fn relative_to(self, origin: Self) -> i64 {
-        self.0.wrapping_sub(origin.0) as i64
+        0_i64
+            .saturating_add_unsigned(self.nanos_since(origin))
+            .saturating_sub_unsigned(origin.nanos_since(self))
     }
 
     /// `self` later by `nanos`, held at [`Timestamp::MAX`].
