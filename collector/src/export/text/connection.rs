@@ -2,94 +2,180 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 use crate::report::Report;
 use crate::report::flows::FlowReport;
 
-/// A flow that carries requests (or cannot be told), with its way back.
+/// A flow that carries requests (or cannot be told), as every tap that saw it has it.
+///
+/// Each number is that of the tap that saw most of it: resends show at the sender's, holes at the
+/// receiver's, and only the sender's round trips are whole.
 pub(super) struct Connection<'a> {
+    /// The view that saw most of the payload.
     pub(super) flow: &'a FlowReport,
-    pub(super) back: Option<&'a FlowReport>,
-    /// Taps that saw it. What several saw is shown once, as the tap with the worst view has it.
-    pub(super) taps: Vec<u32>,
+    views: Vec<View<'a>>,
 }
 
-impl Connection<'_> {
-    /// Sent again.
-    pub(super) fn resent(&self) -> u64 {
-        self.flow.psn.retransmitted_packets.unwrap_or(0)
+/// What one tap saw of a connection.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    flow: &'a FlowReport,
+    back: Option<&'a FlowReport>,
+}
+
+impl<'a> View<'a> {
+    /// The flow that brings the answers: alone in the capture, it stands for itself.
+    fn answers(&self) -> Option<&'a FlowReport> {
+        self.back.or_else(|| (!is_request(self.flow)).then_some(self.flow))
     }
 
-    /// Missing at first sight.
-    pub(super) fn gaps(&self) -> u64 {
-        self.flow.psn.gap_packets.unwrap_or(0)
+    /// The way back where it only answers: its READ responses belong to this connection.
+    fn responses(&self) -> Option<&'a FlowReport> {
+        self.back.filter(|back| !is_request(back))
+    }
+
+    /// Payload of requests and responses.
+    fn payload_bytes(&self) -> u64 {
+        self.flow.payload_bytes + self.responses().map_or(0, |back| back.payload_bytes)
+    }
+
+    /// CE-marked packets of requests and responses, and the packets they are among.
+    fn ce(&self) -> (u64, u64) {
+        let marked = |flow: &FlowReport| (flow.ecn.ce.unwrap_or(0), flow.frames);
+        let (requests, responses) = (marked(self.flow), self.responses().map_or((0, 0), marked));
+        let both = [requests, responses].into_iter().filter(|(ce, _)| *ce > 0);
+        both.fold((0, 0), |(ce, frames), (more, among)| (ce + more, frames + among))
+    }
+}
+
+/// Whether a flow has requests of its own, so that it is a row of its own.
+fn is_request(flow: &FlowReport) -> bool {
+    flow.psn.space == Some("request")
+}
+
+impl<'a> Connection<'a> {
+    /// The taps that saw it.
+    pub(super) fn taps(&self) -> impl ExactSizeIterator<Item = u32> {
+        self.views.iter().map(|view| view.flow.tap)
+    }
+
+    /// Payload of requests, and of READ responses.
+    pub(super) fn payload_bytes(&self) -> u64 {
+        self.most(View::payload_bytes)
+    }
+
+    /// Sent again.
+    pub(super) fn resent(&self) -> u64 {
+        self.most(|view| view.flow.psn.retransmitted_packets.unwrap_or(0))
+    }
+
+    /// Missing at first sight, less what only the capture lost.
+    pub(super) fn missing(&self) -> u64 {
+        self.most(|view| {
+            let psn = &view.flow.psn;
+            let uncaptured = psn.uncaptured_packets.unwrap_or(0);
+            psn.gap_packets.unwrap_or(0).saturating_sub(uncaptured)
+        })
     }
 
     /// Came after a later one.
     pub(super) fn late(&self) -> u64 {
-        self.flow.psn.out_of_order_packets.unwrap_or(0)
+        self.most(|view| view.flow.psn.out_of_order_packets.unwrap_or(0))
     }
 
     /// NAKs for a missing packet that came back.
     pub(super) fn sequence_naks(&self) -> u64 {
-        self.back.map_or(0, |back| back.naks.psn_sequence_error)
+        self.most_answers(|answers| answers.naks.psn_sequence_error)
     }
 
     /// NAKs that end a connection.
     pub(super) fn fatal_naks(&self) -> u64 {
-        self.back.map_or(0, |back| {
-            let naks = &back.naks;
-            naks.invalid_request
-                + naks.remote_access_error
-                + naks.remote_operational_error
-                + naks.invalid_rd_request
-                + naks.reserved
-        })
+        self.fatal_nak_reasons().iter().map(|(naks, _)| naks).sum()
+    }
+
+    /// NAKs that end a connection, by reason.
+    pub(super) fn fatal_nak_reasons(&self) -> [(u64, &'static str); 5] {
+        [
+            (
+                self.most_answers(|answers| answers.naks.remote_access_error),
+                "remote access error (bad R_Key, address or permission)",
+            ),
+            (self.most_answers(|answers| answers.naks.invalid_request), "invalid request"),
+            (
+                self.most_answers(|answers| answers.naks.remote_operational_error),
+                "remote operational error",
+            ),
+            (self.most_answers(|answers| answers.naks.invalid_rd_request), "invalid RD request"),
+            (self.most_answers(|answers| answers.naks.reserved), "reserved syndrome"),
+        ]
     }
 
     /// Receiver-not-ready NAKs that came back.
     pub(super) fn rnr_naks(&self) -> u64 {
-        self.back.map_or(0, |back| back.rnr_naks)
+        self.most_answers(|answers| answers.rnr_naks)
     }
 
     /// CE-marked packets.
     pub(super) fn ce(&self) -> u64 {
-        self.flow.ecn.ce.unwrap_or(0)
+        self.most(|view| view.ce().0)
     }
 
-    /// CNPs that came back.
+    /// CE-marked packets and those they are among, at the tap that saw most marks.
+    pub(super) fn ce_among(&self) -> (u64, u64) {
+        self.views.iter().map(View::ce).max().unwrap_or_default()
+    }
+
+    /// CNPs that came back; where the way back only answers, also those against its responses.
     pub(super) fn cnps(&self) -> u64 {
-        self.back.map_or(0, |back| back.cnps)
+        self.most(|view| {
+            let forth = view.responses().map_or(0, |_| view.flow.cnps);
+            forth + view.answers().map_or(0, |answers| answers.cnps)
+        })
     }
 
-    /// Episodes with one trigger, their recovery time and packets.
-    pub(super) fn episodes(&self, trigger: &str) -> (u64, u64) {
-        let entries = self.flow.episodes.iter().filter(|episode| episode.trigger == trigger);
-        entries.fold((0, 0), |(count, recovery_ns), episode| {
-            (count + episode.count, recovery_ns + episode.recovery_ns)
-        })
+    /// Median ACK round trip: the longest view is the fullest one.
+    pub(super) fn round_trip_ns(&self) -> Option<u64> {
+        self.views.iter().filter_map(|view| view.flow.ack_rtt_ns.as_ref()).map(|rtt| rtt.p50).max()
+    }
+
+    /// Episodes with one of the triggers and their recovery time.
+    pub(super) fn episodes(&self, triggers: &[&str]) -> (u64, u64) {
+        let of_view = |view: &View<'_>| {
+            let entries = view.flow.episodes.iter();
+            entries
+                .filter(|episode| triggers.contains(&episode.trigger))
+                .fold((0, 0), |(count, ns), entry| (count + entry.count, ns + entry.recovery_ns))
+        };
+        self.views.iter().map(of_view).max().unwrap_or_default()
+    }
+
+    /// Resends after silence.
+    pub(super) fn timeouts(&self) -> u64 {
+        self.episodes(&["timeout"]).0
     }
 
     /// Whether it carries more than answers.
     pub(super) fn carries_data(&self) -> bool {
-        self.flow.psn.space == Some("request")
-    }
-
-    /// What it is sorted by: how sick it is, then how much it carried.
-    fn weight(&self) -> (u64, u64) {
-        (self.sickness(), self.flow.payload_bytes)
+        is_request(self.flow)
     }
 
     /// How sick it is. What ends a connection weighs most, then what costs time.
     fn sickness(&self) -> u64 {
         self.fatal_naks() * 1_000_000
             + (self.rnr_naks() + self.sequence_naks() + self.cnps()) * 10
-            + self.episodes("timeout").0 * 1000
+            + self.timeouts() * 1000
             + self.resent()
-            + self.gaps()
+            + self.missing()
             + self.late()
             + self.ce()
+    }
+
+    fn most(&self, of: impl Fn(&View<'a>) -> u64) -> u64 {
+        self.views.iter().map(of).max().unwrap_or(0)
+    }
+
+    fn most_answers(&self, of: impl Fn(&FlowReport) -> u64) -> u64 {
+        self.most(|view| view.answers().map_or(0, &of))
     }
 }
 
@@ -98,26 +184,25 @@ pub(super) fn sickest_first(
     report: &Report,
     shows: impl Fn(&FlowReport) -> bool,
 ) -> Vec<Connection<'_>> {
+    let rows = report.flows.iter().filter(|flow| is_request(flow) || flow.reverse.is_none());
     let mut merged: BTreeMap<_, Connection<'_>> = BTreeMap::new();
-    for flow in report
-        .flows
-        .iter()
-        .filter(|flow| (flow.reverse.is_none() || flow.psn.space == Some("request")) && shows(flow))
-    {
+    for flow in rows {
         let back = flow.reverse.as_ref().and_then(|back| report.flow(back.flow));
-        let seen = Connection { flow, back, taps: vec![flow.tap] };
-        match merged.entry((&flow.src, &flow.dst, flow.dest_qpn, flow.epoch)) {
-            Entry::Vacant(vacant) => drop(vacant.insert(seen)),
-            Entry::Occupied(mut known) => {
-                let known = known.get_mut();
-                known.taps.push(flow.tap);
-                if seen.weight() > known.weight() {
-                    *known = Connection { taps: std::mem::take(&mut known.taps), ..seen };
-                }
-            }
+        if !shows(flow) && !back.is_some_and(&shows) {
+            continue;
         }
+        let view = View { flow, back };
+        let connection = merged
+            .entry((&flow.src, &flow.dst, flow.dest_qpn, flow.epoch))
+            .or_insert_with(|| Connection { flow, views: Vec::new() });
+        if flow.payload_bytes > connection.flow.payload_bytes {
+            connection.flow = flow;
+        }
+        connection.views.push(view);
     }
     let mut connections: Vec<Connection<'_>> = merged.into_values().collect();
-    connections.sort_by_key(|connection| (Reverse(connection.weight()), connection.flow.id));
+    connections.sort_by_cached_key(|connection| {
+        (Reverse((connection.sickness(), connection.payload_bytes())), connection.flow.id)
+    });
     connections
 }

@@ -27,62 +27,55 @@ pub(super) fn write(
     let some = |of: &dyn Fn(&Connection<'_>) -> u64| {
         shown.iter().map(|row| non_zero(of(row))).collect::<Vec<_>>()
     };
-    let several_taps = report.taps.len() > 1;
     let mut columns = Vec::new();
-    if several_taps {
-        columns.push(Column::words("TAPS", column(&taps)));
+    if report.taps.len() > 1 {
+        columns.push(Column::words("TAPS", column(&taps)).spare(1));
     }
     columns.extend([
         Column::words("FLOW", column(&name)),
-        Column::numbers("QP", column(&|row| format!("{:#x}", row.flow.dest_qpn))),
+        Column::numbers("QP", column(&queue_pair)),
         Column::words("MESSAGES", column(&messages)),
-        Column::numbers("PAYLOAD", column(&|row| bytes(row.flow.payload_bytes))),
-        Column::numbers("RATE", column(&rate)),
-        Column::numbers("RTT p50", column(&round_trip)),
-        Column::optional("RESENT", some(&|row| row.resent())),
-        Column::optional("MISSING", some(&|row| row.gaps())),
-        Column::optional("LATE", some(&|row| row.late())),
-        Column::optional("NAK", some(&|row| row.sequence_naks() + row.fatal_naks())),
-        Column::optional("RNR", some(&|row| row.rnr_naks())),
-        Column::optional(
-            "CE",
-            column(&|row| match row.ce() {
-                0 => String::new(),
-                ce => share(ce, row.flow.frames),
-            }),
-        ),
-        Column::optional("CNP", some(&|row| row.cnps())),
+        Column::numbers("PAYLOAD", column(&|row| bytes(row.payload_bytes()))).spare(2),
+        Column::numbers("RATE", column(&rate)).spare(3),
+        Column::numbers("RTT p50", column(&round_trip)).spare(4),
+        Column::numbers("RESENT", some(&|row| row.resent())),
+        Column::numbers("MISSING", some(&|row| row.missing())),
+        Column::numbers("LATE", some(&|row| row.late())),
+        Column::numbers("TIMEOUT", some(&|row| row.timeouts())),
+        Column::numbers("NAK", some(&|row| row.sequence_naks() + row.fatal_naks())),
+        Column::numbers("RNR", some(&|row| row.rnr_naks())),
+        Column::numbers("CE", column(&marks)),
+        Column::numbers("CNP", some(&|row| row.cnps())),
     ]);
     writeln!(out, "\n{}", render(columns))?;
-    if shown.len() < connections.len() {
-        let more = connections.len() - shown.len();
-        writeln!(out, "and {} more: --top {}", count(more as u64), connections.len())?;
-    }
-    Ok(())
+    options.write_more(connections.len(), out)
 }
 
 /// The taps that saw it, the first few by number.
 fn taps(row: &Connection<'_>) -> String {
-    match row.taps.as_slice() {
-        taps @ [_, ..] if taps.len() <= 3 => {
-            taps.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
-        }
-        taps => format!("{} taps", taps.len()),
+    match row.taps().len() {
+        1..=3 => row.taps().map(|tap| tap.to_string()).collect::<Vec<_>>().join(","),
+        taps => format!("{taps} taps"),
     }
 }
 
 fn name(row: &Connection<'_>) -> String {
     let flow = row.flow;
     let line = format!("{} → {}", flow.src, flow.dst);
-    let name = if line.chars().count() > NAME_WIDTH {
-        format!("{}\n→ {}", flow.src, flow.dst)
-    } else {
-        line
-    };
-    if flow.epoch > 0 { format!("{name} #{}", flow.epoch + 1) } else { name }
+    if line.chars().count() > NAME_WIDTH {
+        return format!("{}\n→ {}", flow.src, flow.dst);
+    }
+    line
 }
 
-/// `1,371 SEND`; the commonest kind and whether there are others.
+/// The destination's number, and the how manieth use of it where it was used again.
+fn queue_pair(row: &Connection<'_>) -> String {
+    let flow = row.flow;
+    let reuse = if flow.epoch > 0 { format!(" #{}", flow.epoch + 1) } else { String::new() };
+    format!("{:#x}{reuse}", flow.dest_qpn)
+}
+
+/// `1,371 SEND`; the commonest kind, and how many of others: `60 SEND +30`.
 fn messages(row: &Connection<'_>) -> String {
     let MessagesReport { send, write, write_with_immediate, read, atomic } = row.flow.messages;
     let mut kinds = [
@@ -93,11 +86,12 @@ fn messages(row: &Connection<'_>) -> String {
         (atomic, "ATOMIC"),
     ];
     kinds.sort_by_key(|(messages, _)| std::cmp::Reverse(*messages));
-    match kinds {
-        [(0, _), ..] if row.flow.acks > 0 => format!("{} ACK", count(row.flow.acks)),
-        [(0, _), ..] => "-".to_owned(),
-        [(most, kind), (0, _), ..] => format!("{} {kind}", count(most)),
-        [(most, kind), ..] => format!("{} {kind}+", count(most)),
+    let [(most, kind), others @ ..] = kinds;
+    match others.iter().map(|(messages, _)| messages).sum::<u64>() {
+        _ if most == 0 && row.flow.acks > 0 => format!("{} ACK", count(row.flow.acks)),
+        _ if most == 0 => "-".to_owned(),
+        0 => format!("{} {kind}", count(most)),
+        others => format!("{} {kind} +{}", count(most), count(others)),
     }
 }
 
@@ -106,11 +100,18 @@ fn rate(row: &Connection<'_>) -> String {
     if duration_ns <= 0 {
         return "-".to_owned();
     }
-    bit_rate(row.flow.payload_bytes as f64 * 8e9 / duration_ns as f64)
+    bit_rate(row.payload_bytes() as f64 * 8e9 / duration_ns as f64)
 }
 
 fn round_trip(row: &Connection<'_>) -> String {
-    row.flow.ack_rtt_ns.as_ref().map_or_else(|| "-".to_owned(), |rtt| duration(rtt.p50))
+    row.round_trip_ns().map_or_else(|| "-".to_owned(), duration)
+}
+
+fn marks(row: &Connection<'_>) -> String {
+    match row.ce_among() {
+        (0, _) => String::new(),
+        (ce, frames) => share(ce, frames),
+    }
 }
 
 fn non_zero(value: u64) -> String {

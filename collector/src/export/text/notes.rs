@@ -2,49 +2,83 @@
 
 use std::io::{self, Write};
 
-use super::quantity::count;
+use super::quantity::{count, counted};
+use super::sentence;
 use super::style::{Meaning, paint};
 use crate::report::Report;
+use crate::report::flows::PsnReport;
 
-/// Counters that people should know of, and what each means.
-const MEANINGS: &[(&str, &str)] = &[
-    ("capture.lost_frames", "frames lost by the capturing side: gaps below may be its own"),
-    ("mirror.lost_frames", "frames lost by mirror sessions: gaps below may be their own"),
-    ("flow.tap_duplicates", "packets seen twice by their tap, counted once"),
-    ("flow.unpaired", "flows without a known way back: no round trips, causes unknown"),
-    ("flow.restarted_epochs", "queue pair numbers used again by a new connection"),
-    ("flow.ambiguous_packets", "packets behind the highest PSN with nothing to tell why"),
-    ("flow.unexpected_acks", "ACKs of PSNs that were never seen to be sent"),
-    ("flow.evicted_flows", "flows dropped to make room: raise --max-flows"),
+/// Counters that people should know of: what each counts, and what that means.
+// tidy: table
+const MEANINGS: &[(&str, &str, &str)] = &[
+    ("capture.lost_frames", "frame", "lost by the capturing side: holes may be its own"),
+    ("mirror.lost_frames", "frame", "lost by mirror sessions: holes may be their own"),
+    ("mirror.unchecked_frames", "mirrored frame", "of too many sessions to check for loss"),
+    ("flow.tap_duplicates", "packet", "seen twice by the same tap, counted once"),
+    ("flow.unpaired", "flow", "without a known way back: no round trips, causes unknown"),
+    ("flow.restarted_epochs", "queue pair number", "used again by a new connection: marked #2"),
+    ("flow.ambiguous_packets", "packet", "behind the highest PSN with nothing to tell why"),
+    ("flow.unexpected_acks", "ACK", "of PSNs that were never seen to be sent"),
+    ("flow.evicted_flows", "flow", "dropped to make room: raise --max-flows"),
+    ("flow.holes_evicted", "hole", "forgotten to make room: resends of them may count as late"),
     (
         "ecn.ce_not_visible_next_to_sender_flows",
-        "flows seen next to their sender, before any switch: CE unknown",
+        "flow",
+        "seen next to the sender, before any switch: CE unknown",
     ),
-    ("capture.backward_time_frames", "frames whose time is before that of the frame ahead"),
-    ("capture.skipped_frames", "frames outside --since and --until"),
-    ("capture.dropped_frames", "frames of the files that could not be used"),
-    ("capture.file_problems", "problems with files, told above"),
+    ("connection.evicted", "connection", "set up by the CM, forgotten to make room"),
+    ("port.unmetered_frames", "frame", "of too many ports to meter"),
+    ("pause.refused", "pause frame", "of too many stations to follow"),
+    ("capture.backward_time_frames", "frame", "timed before the frame ahead"),
+    ("capture.skipped_frames", "frame", "left out by --since and --until"),
+    ("capture.dropped_frames", "frame", "of the files that could not be used"),
+    ("capture.file_problems", "problem", "with files, told on standard error"),
 ];
+
+/// Refused headers that are named.
+const REFUSED_SHOWN: usize = 4;
 
 /// Writes what was missed; nothing when nothing was.
 pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
-    let mut lines: Vec<String> = MEANINGS
-        .iter()
-        .filter_map(|(name, meaning)| {
-            let value = *report.health.get(*name)?;
-            Some(format!("{} {meaning}", count(value)))
-        })
-        .collect();
-    if !report.capture.refused.is_empty() {
-        let mut refused: Vec<_> = report.capture.refused.iter().collect();
-        refused.sort_by_key(|(_, frames)| std::cmp::Reverse(**frames));
-        let named =
-            refused.iter().take(4).map(|(name, frames)| format!("{name} {}", count(**frames)));
-        lines.push(format!("headers not read: {}", named.collect::<Vec<_>>().join(", ")));
-    }
+    let counters = MEANINGS.iter().filter_map(|(name, noun, meaning)| {
+        let value = *report.health.get(*name)?;
+        Some(format!("{} {meaning}", counted(value, noun)))
+    });
+    let mut lines: Vec<String> = unseen(report).into_iter().flatten().chain(counters).collect();
+    lines.extend(refused(report));
     if lines.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n{}", paint(Meaning::Heading, "Not seen, or not certain"))?;
-    lines.iter().try_for_each(|line| writeln!(out, "  {line}"))
+    lines.iter().try_for_each(|line| writeln!(out, "{}", sentence::note(line)))
+}
+
+/// Packets that no tap kept.
+fn unseen(report: &Report) -> [Option<String>; 2] {
+    let sum = |of: fn(&PsnReport) -> Option<u64>| -> u64 {
+        report.flows.iter().filter_map(|flow| of(&flow.psn)).sum()
+    };
+    [
+        (
+            sum(|psn| psn.uncaptured_packets),
+            "acknowledged yet never seen: lost by the capture, not by the network",
+        ),
+        (sum(|psn| psn.unresolved_packets), "never seen, and nothing tells what became of them"),
+    ]
+    .map(|(packets, meaning)| {
+        (packets > 0).then(|| format!("{} {meaning}", counted(packets, "packet")))
+    })
+}
+
+/// The commonest reasons why headers were not read.
+fn refused(report: &Report) -> Option<String> {
+    let mut refused: Vec<_> = report.capture.refused.iter().collect();
+    refused.sort_by_key(|(_, frames)| std::cmp::Reverse(**frames));
+    let shown: Vec<String> = refused
+        .iter()
+        .take(REFUSED_SHOWN)
+        .map(|(reason, frames)| format!("{reason} {}", count(**frames)))
+        .collect();
+    let more = if refused.len() > REFUSED_SHOWN { ", ..." } else { "" };
+    (!shown.is_empty()).then(|| format!("headers not read: {}{more}", shown.join(", ")))
 }

@@ -20,6 +20,7 @@ pub(super) fn write(
     }
     let mut rows: Vec<&PfcReport> = report.pfc.iter().collect();
     rows.sort_by_key(|pause| Reverse((pause.paused_ns, pause.pause_frames)));
+    let all = rows.len();
     rows.truncate(options.top);
     let column = |cell: &dyn Fn(&PfcReport) -> String| rows.iter().map(|row| cell(row)).collect();
     let time = |nanos: Option<u64>| nanos.map_or_else(|| "unknown".to_owned(), duration);
@@ -41,5 +42,6 @@ pub(super) fn write(
             column(&|row| row.storms.map_or_else(|| "unknown".to_owned(), count)),
         ),
     ];
-    writeln!(out, "\n{}", render(columns))
+    writeln!(out, "\n{}", render(columns))?;
+    options.write_more(all, out)
 }

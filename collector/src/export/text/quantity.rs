@@ -13,10 +13,13 @@ pub(super) fn count(value: u64) -> String {
     grouped
 }
 
-/// `1 flow`, `1,200 flows`.
+/// `1 flow`, `1,200 flows`, `2 recoveries`.
 pub(super) fn counted(value: u64, noun: &str) -> String {
-    let plural = if value == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", count(value))
+    match noun.strip_suffix('y') {
+        _ if value == 1 => format!("1 {noun}"),
+        Some(stem) => format!("{} {stem}ies", count(value)),
+        None => format!("{} {noun}s", count(value)),
+    }
 }
 
 /// `9.42 MiB`.
@@ -79,6 +82,8 @@ mod tests {
     #[test]
     fn three_digits_and_a_unit() {
         assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(counted(1, "flow"), "1 flow");
+        assert_eq!(counted(2, "recovery"), "2 recoveries");
         assert_eq!(bytes(999), "999 B");
         assert_eq!(bytes(10 << 20), "10.0 MiB");
         assert_eq!(bit_rate(31_200_000.0), "31.2 Mb/s");

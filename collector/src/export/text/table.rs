@@ -1,56 +1,73 @@
-//! Tables without lines: a heading, right-aligned numbers, columns that hold nothing left out.
+//! Tables without lines: a heading, right-aligned numbers, columns that hold nothing left out, and
+//! the least needed ones where a line is too long.
 
 use comfy_table::{Cell, CellAlignment, Table, presets};
 
 use super::style::{Meaning, paint};
+
+/// Longest line of a report.
+pub(super) const LINE_WIDTH: usize = 100;
 
 /// One column: its heading and its cells, top to bottom.
 pub(super) struct Column {
     heading: &'static str,
     alignment: CellAlignment,
     cells: Vec<String>,
-    is_optional: bool,
+    spare: u8,
 }
 
 impl Column {
     /// Words, to the left.
     pub(super) fn words(heading: &'static str, cells: Vec<String>) -> Self {
-        Self { heading, alignment: CellAlignment::Left, cells, is_optional: false }
+        Self { heading, alignment: CellAlignment::Left, cells, spare: 0 }
     }
 
     /// Numbers, to the right.
     pub(super) fn numbers(heading: &'static str, cells: Vec<String>) -> Self {
-        Self { heading, alignment: CellAlignment::Right, cells, is_optional: false }
+        Self { alignment: CellAlignment::Right, ..Self::words(heading, cells) }
     }
 
-    /// Numbers, to the right; the column is left out when all of its cells are empty.
-    pub(super) fn optional(heading: &'static str, cells: Vec<String>) -> Self {
-        Self { heading, alignment: CellAlignment::Right, cells, is_optional: true }
+    /// Left out where lines are too long; the one with the highest `rank` goes first.
+    pub(super) fn spare(self, rank: u8) -> Self {
+        Self { spare: rank, ..self }
     }
 }
 
-/// The columns side by side, headings first.
-pub(super) fn render(columns: Vec<Column>) -> String {
-    let shown: Vec<Column> = columns
-        .into_iter()
-        .filter(|column| !column.is_optional || column.cells.iter().any(|cell| !cell.is_empty()))
-        .collect();
+/// The columns side by side, headings first; without those that hold nothing.
+pub(super) fn render(mut columns: Vec<Column>) -> String {
+    columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
+    loop {
+        let plain = layout(&columns);
+        let most_spare = (0..columns.len()).max_by_key(|at| columns[*at].spare);
+        match most_spare.filter(|at| columns[*at].spare > 0) {
+            Some(at) if plain.lines().any(|line| line.chars().count() > LINE_WIDTH) => {
+                columns.remove(at);
+            }
+            _ => return highlight(&plain),
+        }
+    }
+}
+
+fn layout(columns: &[Column]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     let heading = |column: &Column| Cell::new(column.heading).set_alignment(column.alignment);
-    table.set_header(shown.iter().map(heading));
-    let rows = shown.first().map_or(0, |column| column.cells.len());
+    table.set_header(columns.iter().map(heading));
+    let rows = columns.first().map_or(0, |column| column.cells.len());
     for row in 0..rows {
         let cell = |column: &Column| Cell::new(&column.cells[row]).set_alignment(column.alignment);
-        table.add_row(shown.iter().map(cell));
+        table.add_row(columns.iter().map(cell));
     }
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));
     }
-    // Painted afterwards: colours have no width.
-    let plain = table.trim_fmt();
+    table.trim_fmt()
+}
+
+/// Painted last: colours have no width.
+fn highlight(plain: &str) -> String {
     match plain.split_once('\n') {
         Some((headings, rows)) => format!("{}\n{rows}", paint(Meaning::Heading, headings)),
-        None => plain,
+        None => plain.to_owned(),
     }
 }

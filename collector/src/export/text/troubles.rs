@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use super::connection::Connection;
 use super::quantity::{bit_rate, count, counted, duration, share};
-use super::style::{Meaning, paint};
+use super::sentence;
+use super::style::Meaning;
 use crate::report::Report;
 
 /// A kind of trouble: its sum over all flows, and where it is worst.
@@ -14,13 +15,12 @@ struct Trouble {
     detail: String,
 }
 
-/// Writes what stands out, or that nothing does.
+/// Writes what stands out; whether anything did.
 pub(super) fn write(
     report: &Report,
     connections: &[Connection<'_>],
     out: &mut impl Write,
-) -> io::Result<()> {
-    writeln!(out)?;
+) -> io::Result<bool> {
     let found = [
         fatal_naks(connections),
         loss(connections),
@@ -33,22 +33,12 @@ pub(super) fn write(
         bad_icrc(report),
     ];
     let mut any = false;
-    for trouble in found.into_iter().flatten() {
+    for Trouble { meaning, title, detail } in found.into_iter().flatten() {
         any = true;
-        let Trouble { meaning, title, detail } = trouble;
-        writeln!(out, "{} {title}", paint(meaning, "●"))?;
-        writeln!(out, "  {}", paint(Meaning::Aside, detail))?;
+        writeln!(out, "{}", sentence::bullet(meaning, &title))?;
+        writeln!(out, "{}", sentence::aside(&detail))?;
     }
-    if !any && report.capture.roce_frames > 0 {
-        let text = "Nothing stands out: no loss, resend, reordering, NAK, CE mark, CNP or pause.";
-        writeln!(out, "{} {text}", paint(Meaning::Good, "●"))?;
-    } else if report.capture.roce_frames == 0 {
-        writeln!(out, "{} No RoCEv2 in this capture.", paint(Meaning::Odd, "●"))?;
-        let why = "RDMA by a NIC bypasses the kernel: tcpdump on its netdev sees none of it. Capture \
-                   on a mirror\n  port, or with tcpdump on the RDMA device (mlx5_0).";
-        writeln!(out, "  {}", paint(Meaning::Aside, why))?;
-    }
-    Ok(())
+    Ok(any)
 }
 
 /// Sum over all flows, the flows concerned, and the worst of them.
@@ -56,22 +46,24 @@ fn worst<'a, 'r>(
     connections: &'a [Connection<'r>],
     of: impl Fn(&Connection<'r>) -> u64,
 ) -> Option<(u64, usize, &'a Connection<'r>)> {
-    let concerned = connections.iter().filter(|connection| of(connection) > 0);
-    let worst = concerned.clone().max_by_key(|connection| of(connection))?;
-    Some((concerned.clone().map(&of).sum(), concerned.count(), worst))
+    let (mut sum, mut flows, mut worst) = (0, 0, None);
+    for connection in connections {
+        let value = of(connection);
+        if value > 0 {
+            sum += value;
+            flows += 1;
+            if worst.is_none_or(|(most, _)| value > most) {
+                worst = Some((value, connection));
+            }
+        }
+    }
+    worst.map(|(_, worst)| (sum, flows, worst))
 }
 
 fn fatal_naks(connections: &[Connection<'_>]) -> Option<Trouble> {
     let (naks, flows, worst) = worst(connections, Connection::fatal_naks)?;
-    let back = &worst.back?.naks;
-    let reasons = [
-        (back.remote_access_error, "remote access error (bad R_Key, address or permission)"),
-        (back.invalid_request, "invalid request"),
-        (back.remote_operational_error, "remote operational error"),
-        (back.invalid_rd_request, "invalid RD request"),
-        (back.reserved, "reserved syndrome"),
-    ];
-    let reason = reasons.iter().find(|(count, _)| *count > 0).map_or("", |(_, reason)| reason);
+    let reasons = worst.fatal_nak_reasons();
+    let reason = reasons.iter().find(|(naks, _)| *naks > 0).map_or("", |(_, reason)| reason);
     Some(Trouble {
         meaning: Meaning::Bad,
         title: format!("refused: {} on {}: {reason}", counted(naks, "NAK"), flows_of(flows)),
@@ -80,45 +72,63 @@ fn fatal_naks(connections: &[Connection<'_>]) -> Option<Trouble> {
 }
 
 fn loss(connections: &[Connection<'_>]) -> Option<Trouble> {
+    // Packets before a receiver that was not ready are sent again, too: that is told apart.
+    let is_ready = |connection: &Connection<'_>| connection.rnr_naks() == 0;
     let missing_or_resent = |connection: &Connection<'_>| {
-        if connection.rnr_naks() > 0 { 0 } else { connection.resent().max(connection.gaps()) }
+        if is_ready(connection) { connection.resent().max(connection.missing()) } else { 0 }
     };
     let (_, flows, worst) = worst(connections, missing_or_resent)?;
-    let gaps = connections.iter().map(Connection::gaps).sum();
-    let resent = connections.iter().map(Connection::resent).sum();
-    let packets = connections.iter().map(|connection| connection.flow.frames).sum();
-    let (recoveries, recovery_ns) = worst.episodes("nak");
+    let ready = || connections.iter().filter(|connection| is_ready(connection));
+    let missing: u64 = ready().map(Connection::missing).sum();
+    let late: u64 = ready().map(Connection::late).sum();
+    let resent = match ready().map(Connection::resent).sum() {
+        0 => "none sent again".to_owned(),
+        resent => {
+            let packets = ready().map(|connection| connection.flow.frames).sum();
+            format!("{} sent again ({})", counted(resent, "packet"), share(resent, packets))
+        }
+    };
+    let flows = flows_of(flows);
+    let title = match (missing, late) {
+        (0, _) => format!("resends: {resent} on {flows}; none missing before the tap"),
+        (_, 0) => format!("loss: {} missing at first sight, {resent} on {flows}", count(missing)),
+        _ => format!(
+            "loss or reordering: {} missing at first sight, {resent} on {flows}",
+            count(missing)
+        ),
+    };
     Some(Trouble {
         meaning: Meaning::Bad,
-        title: format!(
-            "loss or reordering: {} missing at first sight, {} sent again ({}) on {}",
-            count(gaps),
-            count(resent),
-            share(resent, packets),
-            flows_of(flows)
-        ),
-        detail: format!(
-            "worst {}: {}, {} resends took {}",
-            name(worst),
-            counted(worst.sequence_naks(), "NAK"),
-            count(recoveries),
-            duration(recovery_ns)
-        ),
+        title,
+        detail: format!("worst {}{}", name(worst), recovery(worst)),
     })
+}
+
+/// `: 71 NAKs, 71 recoveries took 925 ms`, as far as there were any.
+fn recovery(connection: &Connection<'_>) -> String {
+    let mut parts = Vec::new();
+    if connection.sequence_naks() > 0 {
+        parts.push(counted(connection.sequence_naks(), "NAK"));
+    }
+    let (recoveries, recovery_ns) = connection.episodes(&["nak"]);
+    if recoveries > 0 {
+        parts.push(format!("{} took {}", counted(recoveries, "recovery"), duration(recovery_ns)));
+    }
+    if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) }
 }
 
 fn reordering(connections: &[Connection<'_>]) -> Option<Trouble> {
     let (late, flows, worst) = worst(connections, Connection::late)?;
     Some(Trouble {
         meaning: Meaning::Odd,
-        title: format!("reordering: {} packets overtaken on {}", count(late), flows_of(flows)),
-        detail: format!("worst {}: {} packets", name(worst), count(worst.late())),
+        title: format!("reordering: {} overtaken on {}", counted(late, "packet"), flows_of(flows)),
+        detail: format!("worst {}: {}", name(worst), counted(worst.late(), "packet")),
     })
 }
 
 fn not_ready(connections: &[Connection<'_>]) -> Option<Trouble> {
     let (naks, flows, worst) = worst(connections, Connection::rnr_naks)?;
-    let (recoveries, recovery_ns) = worst.episodes("rnr");
+    let (waits, wait_ns) = worst.episodes(&["rnr"]);
     Some(Trouble {
         meaning: Meaning::Bad,
         title: format!(
@@ -127,19 +137,18 @@ fn not_ready(connections: &[Connection<'_>]) -> Option<Trouble> {
             flows_of(flows)
         ),
         detail: format!(
-            "worst {}: {} sent again, {} waits took {}",
+            "worst {}: {} sent again, {} took {}",
             name(worst),
-            count(worst.resent()),
-            count(recoveries),
-            duration(recovery_ns)
+            counted(worst.resent(), "packet"),
+            counted(waits, "wait"),
+            duration(wait_ns)
         ),
     })
 }
 
 fn timeouts(connections: &[Connection<'_>]) -> Option<Trouble> {
-    let (timeouts, flows, worst) =
-        worst(connections, |connection| connection.episodes("timeout").0)?;
-    let (_, recovery_ns) = worst.episodes("timeout");
+    let (timeouts, flows, worst) = worst(connections, Connection::timeouts)?;
+    let (recoveries, recovery_ns) = worst.episodes(&["timeout"]);
     Some(Trouble {
         meaning: Meaning::Bad,
         title: format!(
@@ -147,7 +156,12 @@ fn timeouts(connections: &[Connection<'_>]) -> Option<Trouble> {
             counted(timeouts, "resend"),
             flows_of(flows)
         ),
-        detail: format!("worst {}: recoveries took {}", name(worst), duration(recovery_ns)),
+        detail: format!(
+            "worst {}: {} took {}",
+            name(worst),
+            counted(recoveries, "recovery"),
+            duration(recovery_ns)
+        ),
     })
 }
 
@@ -155,18 +169,15 @@ fn marks(connections: &[Connection<'_>]) -> Option<Trouble> {
     let (marks, flows, worst) = worst(connections, Connection::ce)?;
     let cnps: u64 = connections.iter().map(Connection::cnps).sum();
     let answer = if cnps == 0 { "; no CNP answers them" } else { "" };
+    let (marked, among) = worst.ce_among();
     Some(Trouble {
         meaning: Meaning::Odd,
         title: format!(
-            "congestion: {} packets CE-marked by switches on {}{answer}",
-            count(marks),
+            "congestion: {} CE-marked by switches on {}{answer}",
+            counted(marks, "packet"),
             flows_of(flows)
         ),
-        detail: format!(
-            "worst {}: {} of its packets",
-            name(worst),
-            share(worst.ce(), worst.flow.frames)
-        ),
+        detail: format!("worst {}: {} of its packets", name(worst), share(marked, among)),
     })
 }
 
@@ -197,8 +208,11 @@ fn notifications(connections: &[Connection<'_>]) -> Option<Trouble> {
 
 fn pause(report: &Report) -> Option<Trouble> {
     let worst = report.pfc.iter().max_by_key(|pause| (pause.paused_ns, pause.pause_frames))?;
-    let frames = report.pfc.iter().map(|pause| pause.pause_frames).sum();
+    let frames: u64 = report.pfc.iter().map(|pause| pause.pause_frames).sum();
     let storms: u64 = report.pfc.iter().filter_map(|pause| pause.storms).sum();
+    if frames == 0 {
+        return None;
+    }
     let (meaning, storm) = match storms {
         0 => (Meaning::Odd, String::new()),
         storms => (Meaning::Bad, format!(", {}", counted(storms, "storm"))),
@@ -213,9 +227,10 @@ fn pause(report: &Report) -> Option<Trouble> {
             )
         },
     );
+    let ask = if frames == 1 { "asks" } else { "ask" };
     Some(Trouble {
         meaning,
-        title: format!("pause: {} frames ask to stop{storm}", count(frames)),
+        title: format!("pause: {} {ask} to stop{storm}", counted(frames, "frame")),
         detail: format!("worst {}: {length}", worst.station),
     })
 }
@@ -225,7 +240,7 @@ fn bad_icrc(report: &Report) -> Option<Trouble> {
     let checked: u64 = report.flows.iter().map(|flow| flow.icrc.checked).sum();
     (bad > 0).then(|| Trouble {
         meaning: Meaning::Odd,
-        title: format!("ICRC wrong on {} of {} whole frames", count(bad), count(checked)),
+        title: format!("ICRC wrong on {} of {}", count(bad), counted(checked, "whole frame")),
         detail: "frames captured where they are sent may not have their ICRC yet".to_owned(),
     })
 }

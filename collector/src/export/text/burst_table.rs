@@ -1,0 +1,126 @@
+//! The ports of known line rate, the burstiest first, each direction as its busiest tap has it.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use super::TextOptions;
+use super::label;
+use super::quantity::{bit_rate, count, counted, duration, share};
+use super::style::{Meaning, paint};
+use super::table::{Column, render};
+use crate::report::Report;
+use crate::report::bursts::{BurstDirection, BurstPort, BurstReport};
+use crate::report::places::{Plane, PortReport};
+
+/// One direction of a port.
+struct Row<'a> {
+    port: &'a PortReport,
+    burst: &'a BurstPort,
+}
+
+impl Row<'_> {
+    /// What it is sorted by: bursts, then the peak.
+    fn weight(&self) -> (u64, u64, u64) {
+        (self.burst.time_above_ns, self.burst.bursts, self.burst.peak_bps)
+    }
+
+    /// The cell of what only bursts have.
+    fn in_bursts(&self, cell: impl Fn(&BurstPort) -> String) -> String {
+        if self.burst.bursts == 0 { String::new() } else { cell(self.burst) }
+    }
+}
+
+/// Writes the table of ports that carry RoCE.
+pub(super) fn write(
+    report: &Report,
+    bursts: &BurstReport,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut rows = busiest_views(report, bursts);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    rows.sort_by_key(|row| Reverse(row.weight()));
+    let all = rows.len();
+    let any_burst = rows.iter().any(|row| row.burst.bursts > 0);
+    rows.truncate(options.top);
+    let column = |cell: &dyn Fn(&Row<'_>) -> String| rows.iter().map(cell).collect();
+    let columns = vec![
+        Column::words("PORT", column(&|row| row.port.address.clone())),
+        Column::words("", column(&|row| direction(row).to_owned())),
+        Column::words(
+            "HOST",
+            column(&|row| row.port.host.as_deref().map(label::name).unwrap_or_default()),
+        )
+        .spare(1),
+        Column::numbers("PEAK 100 us", column(&|row| bit_rate(row.burst.peak_bps as f64))),
+        Column::numbers("OF LINE RATE", column(&of_line_rate)),
+        Column::numbers("BURSTS", column(&|row| row.in_bursts(|burst| count(burst.bursts)))),
+        Column::numbers(
+            "LONGEST",
+            column(&|row| row.in_bursts(|burst| duration(burst.longest_ns))),
+        ),
+        Column::numbers(
+            "IN BURSTS",
+            column(&|row| row.in_bursts(|burst| duration(burst.time_above_ns))),
+        ),
+        Column::numbers("INCAST", column(&incast)),
+        Column::numbers(
+            "CE IN BURSTS",
+            column(&|row| match row.burst.ce_total {
+                0 => String::new(),
+                total => share(row.burst.ce_in_bursts, total),
+            }),
+        ),
+    ];
+    writeln!(out, "\n{}", render(columns))?;
+    options.write_more(all, out)?;
+    let threshold = bursts.threshold_of_line_rate * 100.0;
+    let meaning = if any_burst {
+        format!("a burst is above {threshold:.0} % of the line rate in 100 us or more")
+    } else {
+        format!("no bursts: never above {threshold:.0} % of the line rate for 100 us")
+    };
+    writeln!(out, "{}", paint(Meaning::Aside, meaning))
+}
+
+/// A port may be seen by several taps: one row for each direction.
+fn busiest_views<'a>(report: &'a Report, bursts: &'a BurstReport) -> Vec<Row<'a>> {
+    let ports: BTreeMap<&str, &PortReport> = report
+        .ports
+        .iter()
+        .filter(|port| port.plane == Plane::Backend)
+        .map(|port| (port.address.as_str(), port))
+        .collect();
+    let mut views: BTreeMap<_, Row<'a>> = BTreeMap::new();
+    for burst in &bursts.ports {
+        let Some(port) = ports.get(burst.address.as_str()).copied() else { continue };
+        let row = Row { port, burst };
+        let view = (burst.address.as_str(), burst.direction == BurstDirection::Rx);
+        if views.get(&view).is_none_or(|known| known.weight() < row.weight()) {
+            views.insert(view, row);
+        }
+    }
+    views.into_values().collect()
+}
+
+fn direction(row: &Row<'_>) -> &'static str {
+    match row.burst.direction {
+        BurstDirection::Tx => "sends",
+        BurstDirection::Rx => "receives",
+    }
+}
+
+fn of_line_rate(row: &Row<'_>) -> String {
+    row.port.line_rate_bps.map(|rate| share(row.burst.peak_bps, rate)).unwrap_or_default()
+}
+
+/// The incast degree; of a sending port it would be no incast.
+fn incast(row: &Row<'_>) -> String {
+    match row.burst.direction {
+        BurstDirection::Rx => counted(u64::from(row.burst.max_incast_flows), "flow"),
+        BurstDirection::Tx => String::new(),
+    }
+}

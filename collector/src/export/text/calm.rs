@@ -1,0 +1,39 @@
+//! What to say when nothing stands out: why that may be so, before it is called good.
+
+use std::io::{self, Write};
+
+use super::connection::Connection;
+use super::sentence;
+use super::style::Meaning;
+use crate::report::Report;
+
+/// Says why there is nothing to report.
+pub(super) fn write(
+    report: &Report,
+    connections: &[Connection<'_>],
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let capture = &report.capture;
+    let missed = |counter: &str| report.health.contains_key(counter);
+    let (meaning, text, aside) = if capture.frames == 0 && missed("capture.skipped_frames") {
+        let aside = "Times count from the first frame of the input, or are dates: --since 1.5s.";
+        (Meaning::Odd, "No frame is inside --since and --until.", aside)
+    } else if capture.frames == 0 {
+        (Meaning::Odd, "No frame in this capture.", "")
+    } else if capture.roce_frames == 0 {
+        let aside = "RDMA by a NIC bypasses the kernel: tcpdump on its netdev sees none of it. \
+                     Capture on a mirror port, or with tcpdump on the RDMA device (mlx5_0).";
+        (Meaning::Odd, "No RoCEv2 in this capture.", aside)
+    } else if connections.is_empty() {
+        let aside = "Without --host, --qpn and --opcode every flow is shown.";
+        (Meaning::Odd, "No flow is like that.", aside)
+    } else if missed("flow.evicted_flows") {
+        let aside = "Many were dropped to make room: raise --max-flows.";
+        (Meaning::Odd, "Nothing stands out in the flows that were kept.", aside)
+    } else {
+        let text = "Nothing stands out: no loss, resend, reordering, NAK, CE mark, CNP or pause.";
+        (Meaning::Good, text, "")
+    };
+    writeln!(out, "{}", sentence::bullet(meaning, text))?;
+    if aside.is_empty() { Ok(()) } else { writeln!(out, "{}", sentence::aside(aside)) }
+}

@@ -1,0 +1,71 @@
+//! The first lines: what was read, what it holds, what is shown of it.
+
+use std::io::{self, Write};
+
+use super::connection::Connection;
+use super::label;
+use super::quantity::{bytes, count, counted, duration};
+use super::style::{Meaning, paint};
+use crate::report::Report;
+use crate::report::places::Plane;
+
+/// A path longer than this would push the numbers off the line.
+const FILE_WIDTH: usize = 52;
+
+/// Options that hide a part of the input, as the command line spells them.
+const HIDING: &[&str] = &["since", "until", "host", "qpn", "opcode"];
+
+/// Writes what was read and what it holds.
+pub(super) fn write(
+    report: &Report,
+    connections: &[Connection<'_>],
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let capture = &report.capture;
+    let title = match report.taps.as_slice() {
+        [tap] => label::file(&tap.file, FILE_WIDTH),
+        taps => counted(taps.len() as u64, "tap"),
+    };
+    writeln!(
+        out,
+        "{}  {}, {} in {}",
+        paint(Meaning::Heading, title),
+        counted(capture.frames, "frame"),
+        bytes(capture.wire_bytes),
+        duration(capture.duration_ns),
+    )?;
+    if capture.frames > 0 {
+        writeln!(out, "{}", content(report, connections))?;
+    }
+    let hiding = HIDING.iter().filter_map(|name| {
+        let value = report.tool.options.get(*name)?;
+        Some(format!("--{name} {value}"))
+    });
+    let hiding: Vec<String> = hiding.collect();
+    if !hiding.is_empty() {
+        writeln!(out, "{}", paint(Meaning::Odd, format!("only {}", hiding.join(" "))))?;
+    }
+    Ok(())
+}
+
+/// `12,578 RoCEv2, 4 TCP; 2 RDMA ports, 1 flow with data`.
+fn content(report: &Report, connections: &[Connection<'_>]) -> String {
+    let capture = &report.capture;
+    let kinds = [
+        (capture.roce_frames, "RoCEv2"),
+        (capture.tcp_frames, "TCP"),
+        (capture.pfc_frames, "pause"),
+        (capture.other_frames, "other"),
+    ];
+    let kinds = kinds.iter().filter(|(frames, _)| *frames > 0);
+    let kinds: Vec<String> =
+        kinds.map(|(frames, name)| format!("{} {name}", count(*frames))).collect();
+    let mut line = kinds.join(", ");
+    if capture.roce_frames > 0 {
+        let ports = report.ports.iter().filter(|port| port.plane == Plane::Backend).count();
+        let flows = connections.iter().filter(|connection| connection.carries_data()).count();
+        let ports = counted(ports as u64, "RDMA port");
+        line.push_str(&format!("; {ports}, {} with data", counted(flows as u64, "flow")));
+    }
+    line
+}

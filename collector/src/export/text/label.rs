@@ -1,0 +1,57 @@
+//! Names from outside, safe for a terminal and short enough for a line.
+
+/// Names of interfaces and hosts are cut to this.
+const NAME_WIDTH: usize = 24;
+
+/// The path of a capture, its end kept when it is too long; `-` is standard input.
+pub(super) fn file(path: &str, width: usize) -> String {
+    if path == "-" {
+        return "standard input".to_owned();
+    }
+    let path = printable(path);
+    let excess = path.chars().count().saturating_sub(width);
+    if excess == 0 {
+        return path;
+    }
+    let kept: String = path.chars().skip(excess + 1).collect();
+    // Rather whole folders.
+    let start = kept.find('/').filter(|start| start + 1 < kept.len()).unwrap_or(0);
+    format!("…{}", &kept[start..])
+}
+
+/// The name of an interface or host, its start kept when it is too long.
+pub(super) fn name(name: &str) -> String {
+    let name = printable(name);
+    if name.chars().count() <= NAME_WIDTH {
+        return name;
+    }
+    let kept: String = name.chars().take(NAME_WIDTH - 1).collect();
+    format!("{kept}…")
+}
+
+/// A capture may hold any bytes: none may steer the terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_keep_what_tells_them_apart() {
+        assert_eq!(file("captures/host1.pcap", 30), "captures/host1.pcap");
+        assert_eq!(file("/a/very/long/way/to/host1.pcap", 20), "…/way/to/host1.pcap");
+        assert_eq!(
+            file("a_very_long_name_of_one_file.pcap", 20),
+            "…name_of_one_file.pcap"[..].to_owned()
+        );
+        assert_eq!(name("host"), "host");
+        assert_eq!(name("a-very-long-name-of-a-host.example"), "a-very-long-name-of-a-h…");
+    }
+
+    #[test]
+    fn nothing_steers_the_terminal() {
+        assert_eq!(name("ho\u{1b}[31mst"), "ho\u{fffd}[31mst");
+    }
+}

@@ -1,0 +1,54 @@
+//! Sentences, broken between words where a line would be too long.
+
+use super::style::{Meaning, paint};
+use super::table::LINE_WIDTH;
+
+/// Columns in front of every line.
+const INDENT: usize = 2;
+
+/// `text` after a bullet in the colour of `meaning`.
+pub(super) fn bullet(meaning: Meaning, text: &str) -> String {
+    format!("{} {}", paint(meaning, "●"), lines(text).join("\n  "))
+}
+
+/// `text`, indented and toned down.
+pub(super) fn aside(text: &str) -> String {
+    let lines = lines(text).into_iter();
+    lines.map(|line| format!("  {}", paint(Meaning::Aside, line))).collect::<Vec<_>>().join("\n")
+}
+
+/// `text`, indented; what does not fit the line is indented once more.
+pub(super) fn note(text: &str) -> String {
+    format!("  {}", lines(text).join("\n    "))
+}
+
+fn lines(text: &str) -> Vec<String> {
+    // Notes indent their second line twice.
+    let width = LINE_WIDTH - 2 * INDENT;
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words() {
+        let text = vec!["word"; 30].join(" ");
+        let shown = note(&text);
+        assert!(shown.lines().all(|line| line.chars().count() <= LINE_WIDTH), "{shown}");
+        assert_eq!(shown.split_whitespace().count(), 30);
+        assert_eq!(note("short"), "  short");
+    }
+}

@@ -1,0 +1,50 @@
+//! Where the frames were captured: files, interfaces, and the hosts next to them.
+
+use std::io::{self, Write};
+
+use super::TextOptions;
+use super::label;
+use super::quantity::count;
+use super::table::{Column, render};
+use crate::report::Report;
+use crate::report::taps::TapReport;
+
+/// Paths are cut to this.
+const FILE_WIDTH: usize = 48;
+
+/// Writes the table of taps, if there are several.
+pub(super) fn write(
+    report: &Report,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    if report.taps.len() < 2 {
+        return Ok(());
+    }
+    let shown = &report.taps[..report.taps.len().min(options.top)];
+    let column = |cell: &dyn Fn(&TapReport) -> String| shown.iter().map(cell).collect();
+    let some = |value: u64| if value == 0 { String::new() } else { count(value) };
+    let columns = vec![
+        Column::numbers("TAP", column(&|tap| tap.id.to_string())),
+        Column::words("FILE", column(&|tap| label::file(&tap.file, FILE_WIDTH))),
+        Column::words(
+            "INTERFACE",
+            column(&|tap| tap.interface.as_deref().map(label::name).unwrap_or_default()),
+        )
+        .spare(1),
+        Column::numbers("FRAMES", column(&|tap| count(tap.frames))),
+        Column::numbers("LOST", column(&|tap| some(tap.lost_frames))),
+        Column::words("NEXT TO", column(&next_to)),
+    ];
+    writeln!(out, "\n{}", render(columns))?;
+    options.write_more(report.taps.len(), out)
+}
+
+/// The host whose own link the tap observes.
+fn next_to(tap: &TapReport) -> String {
+    match tap.hosts_near.as_slice() {
+        [] => String::new(),
+        [host] => host.address.clone(),
+        [host, others @ ..] => format!("{} +{}", host.address, others.len()),
+    }
+}
