@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
 use super::filter::FilterArgs;
-use super::input::{self, CaptureSink, InputArgs};
+use super::input::{CaptureSink, Input, InputArgs};
 use super::line_rate;
+use super::progress::InputProgress;
 use crate::export::text::TextOptions;
 use crate::export::{json, text};
 use crate::flow::tracker::FlowConfig;
@@ -21,6 +22,9 @@ use crate::pipeline::Pipeline;
 use crate::report::messages::MessageReport;
 use crate::report::{Detail, Report, ReportContext};
 
+/// Where messages go unless told.
+const MESSAGE_FILE: &str = "railscope.messages.jsonl";
+
 /// Options of `railscope analyze`, as typed.
 #[derive(Args)]
 #[command(after_help = "\
@@ -30,22 +34,19 @@ Examples:
   railscope analyze --format json a.pcap | jq '.flows[].psn'
   tcpdump -i mlx5_0 -s 128 -w - | railscope analyze -")]
 pub(super) struct AnalyzeArgs {
-    #[command(flatten)]
-    input: InputArgs,
-    #[command(flatten)]
-    filter: FilterArgs,
     /// How to show the report
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// Rows of each table in text
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    top: usize,
+    #[arg(long, value_name = "N", default_value_t = 10,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    top: u32,
     /// How much JSON lists: `full` has every recovery episode, and every message in a second file
     #[arg(long, value_enum, default_value_t = DetailArg::Summary)]
     detail: DetailArg,
-    /// Where `--detail full` writes messages, as JSON lines
-    #[arg(long, value_name = "FILE", default_value = "railscope.messages.jsonl")]
-    detail_file: PathBuf,
+    /// Where `--detail full` writes messages, as JSON lines [default: railscope.messages.jsonl]
+    #[arg(long, value_name = "FILE")]
+    detail_file: Option<PathBuf>,
     /// Line rate of every port (400G, 25Gb/s): bursts and pause times need it, and it is taken from
     /// pcapng where that says it
     #[arg(long, value_name = "RATE", value_parser = line_rate::parse)]
@@ -54,6 +55,11 @@ pub(super) struct AnalyzeArgs {
     #[arg(long, value_name = "N", default_value_t = 262_144,
           value_parser = clap::value_parser!(u32).range(1..))]
     max_flows: u32,
+    // Last: their headings hold for all options that follow.
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    filter: FilterArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -80,38 +86,49 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         line_rate_bps: args.line_rate,
         keeps_details: detail == Detail::Full,
     });
-    let messages = match detail {
-        Detail::Summary => None,
-        Detail::Full => Some(create(&args.detail_file)?),
+    // Captures first: nothing is overwritten for want of one.
+    let input = Input::open(&args.input)?;
+    let messages = match (detail, &args.detail_file) {
+        (Detail::Summary, Some(_)) => bail!("--detail-file needs --detail full"),
+        (Detail::Summary, None) => None,
+        (Detail::Full, path) => Some(args.create_messages(path.as_deref())?),
     };
     let mut analysis = Analysis { pipeline, messages };
-    input::read(&args.input, &mut analysis)?;
-    if let Some(mut messages) = analysis.messages.take() {
-        messages.flush().with_context(|| format!("write {}", args.detail_file.display()))?;
+    let origin = input.read(InputProgress::new(), &mut analysis)?;
+    if let Some(messages) = &mut analysis.messages {
+        messages.flush()?;
     }
-    let context = ReportContext { options: args.options(), host_names: Vec::new(), detail };
+    let context = ReportContext { options: args.options(), origin, detail, ..Default::default() };
     let mut report = analysis.pipeline.finish(context);
-    args.show(&mut report)
+    args.show(&mut report).context("write to standard output")
 }
 
 impl AnalyzeArgs {
-    fn show(&self, report: &mut Report) -> anyhow::Result<()> {
+    fn show(&self, report: &mut Report) -> io::Result<()> {
         match self.format {
             Format::Json => {
                 report.flows.retain(|flow| self.filter.shows_flow(flow));
                 let mut out = BufWriter::new(io::stdout().lock());
                 json::write(report, &mut out)?;
-                out.flush()?;
+                out.flush()
             }
             Format::Text => {
-                let options = TextOptions { top: self.top.max(1) };
+                let options = TextOptions { top: self.top as usize };
                 let shows = |flow: &_| self.filter.shows_flow(flow);
                 let mut out = BufWriter::new(anstream::stdout().lock());
                 text::write(report, shows, &options, &mut out)?;
-                out.flush()?;
+                out.flush()
             }
         }
-        Ok(())
+    }
+
+    fn create_messages(&self, path: Option<&Path>) -> anyhow::Result<MessageFile> {
+        let path = path.unwrap_or(Path::new(MESSAGE_FILE));
+        if self.input.names(path) {
+            bail!("{} is a capture to read: name another --detail-file", path.display());
+        }
+        let file = File::create(path).with_context(|| format!("create {}", path.display()))?;
+        Ok(MessageFile { path: path.to_owned(), out: BufWriter::new(file) })
     }
 
     /// The options that shape the report, for the report.
@@ -132,7 +149,7 @@ impl AnalyzeArgs {
 /// Captures on their way into a pipeline.
 struct Analysis {
     pipeline: Pipeline,
-    messages: Option<BufWriter<File>>,
+    messages: Option<MessageFile>,
 }
 
 impl CaptureSink for Analysis {
@@ -143,10 +160,9 @@ impl CaptureSink for Analysis {
     #[inline]
     fn frame(&mut self, frame: &Frame<'_>, origin: Timestamp) -> anyhow::Result<()> {
         self.pipeline.handle_frame(frame);
-        if let Some(out) = &mut self.messages {
+        if let Some(messages) = &mut self.messages {
             for message in self.pipeline.drain_messages() {
-                let message = MessageReport::new(&message, origin);
-                json::write_line(&message, &mut *out).context("write messages")?;
+                messages.write(&MessageReport::new(&message, origin))?;
             }
         }
         Ok(())
@@ -165,7 +181,22 @@ impl CaptureSink for Analysis {
     }
 }
 
-fn create(path: &PathBuf) -> anyhow::Result<BufWriter<File>> {
-    let file = File::create(path).with_context(|| format!("create {}", path.display()))?;
-    Ok(BufWriter::new(file))
+/// The second file of `--detail full`.
+struct MessageFile {
+    path: PathBuf,
+    out: BufWriter<File>,
+}
+
+impl MessageFile {
+    fn write(&mut self, message: &MessageReport) -> anyhow::Result<()> {
+        json::write_line(message, &mut self.out).with_context(|| self.task())
+    }
+
+    fn flush(&mut self) -> anyhow::Result<()> {
+        self.out.flush().with_context(|| self.task())
+    }
+
+    fn task(&self) -> String {
+        format!("write {}", self.path.display())
+    }
 }

@@ -1,13 +1,15 @@
 //! Capture files read to their end: frames to a sink, problems to standard error.
 
+use std::fmt;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::progress::InputProgress;
-use super::time_range::{TimeRange, TimeRangeArgs};
+use super::time_range::{self, TimeRange, TimeRangeArgs};
 use crate::ingest::file::CaptureSet;
+use crate::ingest::file::error::IngestError;
 use crate::ingest::file::event::{FileSummary, SourceEvent};
 use crate::model::frame::Frame;
 use crate::model::tap::{HostName, Tap, TapId};
@@ -38,44 +40,84 @@ pub(super) trait CaptureSink {
     fn missed(&mut self, counter: &'static str, count: u64);
 }
 
-/// Reads every file to its end.
-///
-/// # Errors
-///
-/// When a file cannot be opened as a capture, or the sink fails.
-pub(super) fn read(args: &InputArgs, sink: &mut impl CaptureSink) -> anyhow::Result<()> {
-    let mut captures = CaptureSet::open(&args.files)?;
-    let mut progress = InputProgress::new();
-    let mut range: Option<(Timestamp, TimeRange)> = None;
-    let mut skipped = 0;
-    while let Some(event) = captures.next_event() {
-        match event {
-            SourceEvent::Frame(frame) => {
-                let (origin, range) =
-                    range.get_or_insert_with(|| (frame.time, args.time.resolve(frame.time)));
-                if range.contains(frame.time) {
-                    sink.frame(&frame, *origin)?;
-                } else {
-                    skipped += 1;
-                }
-                progress.tick(|| captures.progress());
-            }
-            SourceEvent::Tap(_, tap) => sink.tap(tap),
-            SourceEvent::HostName(name) => sink.host_name(name),
-            SourceEvent::Lost { tap, frames } => sink.lost_frames(tap, frames),
-            SourceEvent::Problem(problem) => {
-                sink.missed("capture.file_problems", 1);
-                progress.suspend(|| {
-                    // Nothing is left to tell a failing standard error to.
-                    let _ = writeln!(anstream::stderr(), "warning: {problem}");
-                });
-            }
-            SourceEvent::FileEnd(summary) => add_summary(&summary, sink),
-        }
+impl InputArgs {
+    /// Whether `path` is one of the captures.
+    pub(super) fn names(&self, path: &Path) -> bool {
+        let Ok(path) = path.canonicalize() else { return false };
+        self.files.iter().any(|file| file.canonicalize().is_ok_and(|file| file == path))
     }
-    sink.missed("capture.skipped_frames", skipped);
-    progress.finish();
-    Ok(())
+}
+
+/// Captures that could be opened.
+pub(super) struct Input<'a> {
+    args: &'a InputArgs,
+    captures: CaptureSet,
+}
+
+impl<'a> Input<'a> {
+    /// Opens every file.
+    ///
+    /// # Errors
+    ///
+    /// When one cannot be opened as a capture.
+    pub(super) fn open(args: &'a InputArgs) -> Result<Self, IngestError> {
+        Ok(Self { args, captures: CaptureSet::open(&args.files)? })
+    }
+
+    /// Reads every file to its end; the time of the first frame of all, which times are relative
+    /// to.
+    ///
+    /// # Errors
+    ///
+    /// When the sink fails.
+    pub(super) fn read(
+        self,
+        mut progress: InputProgress,
+        sink: &mut impl CaptureSink,
+    ) -> anyhow::Result<Option<Timestamp>> {
+        let Self { args, mut captures } = self;
+        let mut range: Option<(Timestamp, TimeRange)> = None;
+        let (mut given, mut skipped) = (0_u64, 0);
+        let mut last = Timestamp::EPOCH;
+        while let Some(event) = captures.next_event() {
+            match event {
+                SourceEvent::Frame(frame) => {
+                    let (origin, range) =
+                        range.get_or_insert_with(|| (frame.time, args.time.resolve(frame.time)));
+                    if range.contains(frame.time) {
+                        given += 1;
+                        sink.frame(&frame, *origin)?;
+                    } else {
+                        skipped += 1;
+                        last = last.max(frame.time);
+                    }
+                    progress.tick(|| captures.progress());
+                }
+                SourceEvent::Tap(_, tap) => sink.tap(tap),
+                SourceEvent::HostName(name) => sink.host_name(name),
+                SourceEvent::Lost { tap, frames } => sink.lost_frames(tap, frames),
+                SourceEvent::Problem(problem) => {
+                    sink.missed("capture.file_problems", 1);
+                    warn(&progress, &problem);
+                }
+                SourceEvent::FileEnd(summary) => add_summary(&summary, sink),
+            }
+        }
+        sink.missed("capture.skipped_frames", skipped);
+        let origin = range.map(|(origin, _)| origin);
+        if let Some(first) = origin.filter(|_| given == 0) {
+            warn(&progress, &time_range::outside(first, last));
+        }
+        progress.finish();
+        Ok(origin)
+    }
+}
+
+fn warn(progress: &InputProgress, problem: &impl fmt::Display) {
+    progress.suspend(|| {
+        // Nothing is left to tell a failing standard error to.
+        let _ = writeln!(anstream::stderr(), "warning: {problem}");
+    });
 }
 
 fn add_summary(summary: &FileSummary, sink: &mut impl CaptureSink) {

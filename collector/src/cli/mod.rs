@@ -1,6 +1,7 @@
 //! The command line: what was typed, made into calls of the library.
 
 mod analyze;
+mod completions;
 mod filter;
 mod input;
 mod line_rate;
@@ -11,6 +12,7 @@ mod time_range;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{ColorChoice, Parser, Subcommand};
 
 /// Exit code for wrong usage and unreadable input.
@@ -19,9 +21,15 @@ const EXIT_UNUSABLE: u8 = 2;
 /// Which queue pair suffers, on which path, and why: RoCEv2 traffic of AI training clusters.
 #[derive(Parser)]
 #[command(name = "railscope", version, max_term_width = 100, propagate_version = true)]
-#[command(after_help = "Exit codes: 0 done; 2 wrong usage or unreadable input.")]
+#[command(after_help = "\
+Examples:
+  railscope analyze host3.pcapng                     what is wrong, on one screen
+  railscope analyze --line-rate 400G host*.pcap.gz   several taps of one fabric; bursts
+  railscope packets --qpn 0x14 host3.pcapng          the packets of one queue pair
+
+Exit codes: 0 done; 2 wrong usage, unreadable input or output that could not be written.")]
 struct Cli {
-    /// Colours in text output.
+    /// Colours in text output; without it NO_COLOR counts, too
     #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
     color: ColorChoice,
     #[command(subcommand)]
@@ -36,7 +44,13 @@ enum Command {
     /// Print one line a packet: a tcpdump that knows RoCE
     Packets(packets::PacketsArgs),
     /// Print the JSON Schema of `analyze --format json`
+    #[command(after_help = "\
+Examples:
+  railscope schema > railscope.report-1.schema.json
+  railscope schema | jq '.\"$defs\".PsnReport.properties'")]
     Schema,
+    /// Print a script that completes commands and options in a shell
+    Completions(completions::CompletionsArgs),
 }
 
 /// Runs the command line of this process.
@@ -53,6 +67,7 @@ pub fn main() -> ExitCode {
         Command::Analyze(args) => analyze::run(&args),
         Command::Packets(args) => packets::run(&args),
         Command::Schema => schema(),
+        Command::Completions(args) => completions::run::<Cli>(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -67,10 +82,8 @@ pub fn main() -> ExitCode {
 }
 
 fn schema() -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, &crate::report::Report::json_schema())?;
-    writeln!(out)?;
-    Ok(())
+    let schema = serde_json::to_string_pretty(&crate::report::Report::json_schema())?;
+    writeln!(io::stdout(), "{schema}").context("write to standard output")
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

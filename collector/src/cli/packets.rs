@@ -1,11 +1,13 @@
 //! `railscope packets`: one line a packet.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 
 use super::filter::FilterArgs;
-use super::input::{self, CaptureSink, InputArgs};
+use super::input::{CaptureSink, Input, InputArgs};
+use super::progress::InputProgress;
 use crate::decode::packet;
 use crate::export::{json, packet_line};
 use crate::model::frame::Frame;
@@ -23,13 +25,14 @@ Examples:
   railscope packets --qpn 0x14 --since 1.2s --until 1.3s host3.pcapng
   railscope packets --format json host3.pcapng | jq -c 'select(.ecn == \"ce\")'")]
 pub(super) struct PacketsArgs {
+    /// How to show packets
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    // Last: their headings hold for all options that follow.
     #[command(flatten)]
     input: InputArgs,
     #[command(flatten)]
     filter: FilterArgs,
-    /// How to show packets
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -41,11 +44,14 @@ enum Format {
 }
 
 pub(super) fn run(args: &PacketsArgs) -> anyhow::Result<()> {
-    let out = BufWriter::new(io::stdout().lock());
-    let mut lines = Lines { args, out };
-    input::read(&args.input, &mut lines)?;
-    lines.out.flush()?;
-    Ok(())
+    let input = Input::open(&args.input)?;
+    let stdout = io::stdout();
+    // Lines on a terminal are progress enough.
+    let progress =
+        if stdout.is_terminal() { InputProgress::hidden() } else { InputProgress::new() };
+    let mut lines = Lines { args, out: BufWriter::new(stdout.lock()) };
+    input.read(progress, &mut lines)?;
+    lines.out.flush().context("write to standard output")
 }
 
 /// Packets on their way to standard output.
@@ -59,10 +65,11 @@ impl<W: Write> CaptureSink for Lines<'_, W> {
         let packet = packet::decode(frame);
         if self.args.filter.shows_packet(&packet) {
             let packet = PacketReport::new(frame, &packet, origin);
-            match self.args.format {
-                Format::Text => packet_line::write(&packet, &mut self.out)?,
-                Format::Json => json::write_line(&packet, &mut self.out)?,
-            }
+            let written = match self.args.format {
+                Format::Text => packet_line::write(&packet, &mut self.out),
+                Format::Json => json::write_line(&packet, &mut self.out),
+            };
+            written.context("write to standard output")?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::ingest::file::event::Progress;
 
 /// Frames between two looks at the progress.
-const STRIDE: u32 = 1 << 16;
+const STRIDE: u32 = 1 << 14;
 
 /// A bar with bytes, rate and time left; nothing where standard error is no terminal.
 pub(super) struct InputProgress {
@@ -18,14 +18,18 @@ pub(super) struct InputProgress {
 
 impl InputProgress {
     pub(super) fn new() -> Self {
-        let bar = if std::io::stderr().is_terminal() {
-            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8))
-        } else {
-            ProgressBar::hidden()
-        };
+        if !std::io::stderr().is_terminal() {
+            return Self::hidden();
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
         bar.set_style(unknown_total());
         bar.enable_steady_tick(Duration::from_millis(250));
         Self { bar, until_update: STRIDE }
+    }
+
+    /// No bar.
+    pub(super) fn hidden() -> Self {
+        Self { bar: ProgressBar::hidden(), until_update: STRIDE }
     }
 
     /// Another frame was handled.

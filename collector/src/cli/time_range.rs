@@ -29,8 +29,11 @@ enum Moment {
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::AfterStart(nanos) => write!(f, "{nanos}ns"),
-            Self::At(time) => write!(f, "{time}"),
+            Self::AfterStart(nanos) => write!(f, "{}s", *nanos as f64 / 1e9),
+            Self::At(time) => match jiff::Timestamp::from_nanosecond(time.as_nanos().into()) {
+                Ok(date) => write!(f, "{date}"),
+                Err(_) => write!(f, "{time}"),
+            },
         }
     }
 }
@@ -67,6 +70,16 @@ impl TimeRange {
     pub(super) fn contains(&self, time: Timestamp) -> bool {
         (self.since..=self.until).contains(&time)
     }
+}
+
+/// What to say when no frame of an input from `first` to `last` is in the range.
+pub(super) fn outside(first: Timestamp, last: Timestamp) -> String {
+    let seconds = last.nanos_since(first) as f64 / 1e9;
+    let (first, last) = (Moment::At(first), Moment::At(last));
+    format!(
+        "no frame is inside --since and --until: the input goes from {first} to {last} \
+         ({seconds} s)"
+    )
 }
 
 fn parse(text: &str) -> Result<Moment, String> {

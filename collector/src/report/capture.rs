@@ -11,10 +11,10 @@ use crate::flow::tap::TapState;
 /// Sums over all taps.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Capture {
-    /// Nanoseconds since the Unix epoch of the first frame, as a decimal string: every other time
-    /// is relative to it.
+    /// Nanoseconds since the Unix epoch of the input's first frame, as a decimal string: every
+    /// other time is relative to it.
     pub origin_ns: String,
-    /// From the first frame to the last.
+    /// From the first frame that was handled to the last.
     pub duration_ns: u64,
     /// Frames in the input.
     pub frames: u64,
@@ -39,7 +39,9 @@ pub struct Capture {
 pub(super) fn section(sources: &Sources<'_>) -> Capture {
     let taps = sources.tracker.taps();
     let sum = |of: fn(&TapState) -> u64| taps.iter().map(of).sum::<u64>();
-    let last = taps.iter().filter_map(|tap| tap.span).map(|span| span.last).max();
+    let spans = || taps.iter().filter_map(|tap| tap.span);
+    let first = spans().map(|span| span.first).min();
+    let last = spans().map(|span| span.last).max();
     let mut refused = BTreeMap::new();
     for tap in taps {
         for (layer, limit, count) in tap.refused() {
@@ -52,7 +54,7 @@ pub(super) fn section(sources: &Sources<'_>) -> Capture {
     let [roce_frames, tcp_frames, pfc_frames] = known;
     Capture {
         origin_ns: sources.origin.as_nanos().to_string(),
-        duration_ns: last.map_or(0, |last| last.nanos_since(sources.origin)),
+        duration_ns: first.zip(last).map_or(0, |(first, last)| last.nanos_since(first)),
         frames,
         wire_bytes: sum(|tap| tap.wire_bytes),
         captured_bytes: sum(|tap| tap.captured_bytes),

@@ -92,6 +92,9 @@ pub struct ReportContext {
     pub options: BTreeMap<String, String>,
     /// Names that captures give to addresses.
     pub host_names: Vec<HostName>,
+    /// What times are relative to: the first frame of the input, which may lie before the first
+    /// that was handled. `None`: the earliest that was handled.
+    pub origin: Option<Timestamp>,
     /// How much to list.
     pub detail: Detail,
 }
@@ -116,8 +119,9 @@ impl Report {
     #[must_use]
     pub fn new(tracker: &mut FlowTracker, context: &ReportContext, mut health: Health) -> Self {
         tracker.finish();
-        let origin = tracker.taps().iter().filter_map(|tap| tap.span).map(|span| span.first).min();
-        let origin = origin.unwrap_or(Timestamp::EPOCH);
+        let spans = tracker.taps().iter().filter_map(|tap| tap.span);
+        let earliest = spans.map(|span| span.first).min();
+        let origin = context.origin.or(earliest).unwrap_or(Timestamp::EPOCH);
         let pfc = pfc::section(tracker);
         let positions =
             (0..tracker.taps().len()).map(|tap| position::of_tap(tracker, TapId(tap as u32)));

@@ -1,0 +1,25 @@
+//! `railscope completions`: what a shell needs to complete our options.
+
+use std::io::{self, Write};
+
+use anyhow::Context;
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+/// Options of `railscope completions`, as typed.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  source <(railscope completions bash)
+  railscope completions fish > ~/.config/fish/completions/railscope.fish
+  railscope completions zsh > \"${fpath[1]}/_railscope\"")]
+pub(super) struct CompletionsArgs {
+    /// The shell to complete in
+    shell: Shell,
+}
+
+pub(super) fn run<C: CommandFactory>(args: &CompletionsArgs) -> anyhow::Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut C::command(), "railscope", &mut script);
+    io::stdout().write_all(&script).context("write to standard output")
+}
