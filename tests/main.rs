@@ -8,10 +8,14 @@
 )]
 #![expect(unreachable_pub, reason = "`pub` is what the modules of the suite share")]
 
+// The program as a user runs it.
+mod cli;
 // Short conversations give the report that their definitions give.
 mod conversations;
 // Built frames against what is decoded of them.
 mod decode;
+// What people see of the fixtures.
+mod golden;
 // ICRC counts equal an independent script's.
 mod icrc;
 // Capture files in, events out.
@@ -20,6 +24,8 @@ mod ingest;
 mod known_captures;
 // The captures under tests/fixtures are the ones that were described.
 mod manifest;
+// The JSON contract.
+mod schema;
 // Builders and oracles.
 mod support;
 // Every field that tshark also knows equals tshark's.

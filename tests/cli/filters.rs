@@ -1,0 +1,130 @@
+//! Filters of what is shown, and ranges of time.
+
+use super::{analyze, railscope};
+
+const PINGPONG: &str = "rc_pingpong.pcap.gz";
+const RING: &str = "ring4_allreduce_pA.pcap.gz";
+
+/// `<src> <dst> <dest_qpn>` of each flow that JSON lists.
+fn flows(arguments: &[&str]) -> Vec<String> {
+    let report = analyze(arguments);
+    let name = |flow: &serde_json::Value| {
+        let word = |key: &str| flow[key].as_str().unwrap().to_owned();
+        format!("{} {} {:#x}", word("src"), word("dst"), flow["dest_qpn"].as_u64().unwrap())
+    };
+    report["flows"].as_array().unwrap().iter().map(name).collect()
+}
+
+/// Rows of the table of flows that start with an address.
+fn rows(arguments: &[&str]) -> Vec<String> {
+    let text = railscope(["analyze"].iter().chain(arguments)).succeeds();
+    let rows = text.lines().filter(|line| line.starts_with("10.") && line.contains('→'));
+    rows.map(|row| row.split("  ").take(2).collect::<Vec<_>>().join(" ")).collect()
+}
+
+#[test]
+fn by_host() {
+    let all = flows(&[RING]);
+    let shown = flows(&["--host", "10.0.0.4", RING]);
+    assert!(!shown.is_empty() && shown.len() < all.len());
+    assert!(shown.iter().all(|flow| flow.contains("10.0.0.4")), "{shown:?}");
+    assert_eq!(flows(&["--host", "10.0.0.4", "--host", "10.0.0.2", RING]), all);
+    for row in rows(&["--host", "10.0.0.4", RING]) {
+        assert!(row.contains("10.0.0.4"), "{row}");
+    }
+    let lines = railscope(["packets", "--host", "10.0.0.4", RING]).succeeds();
+    assert!(lines.lines().count() > 1000);
+    assert!(lines.lines().all(|line| line.contains("10.0.0.4")));
+}
+
+#[test]
+fn by_queue_pair() {
+    let shown = flows(&["--qpn", "0x1c", "rdmacm_rping.pcap.gz"]);
+    assert_eq!(shown, ["10.0.0.1 10.0.0.2 0x1c", "10.0.0.2 10.0.0.1 0x1c"]);
+    assert_eq!(flows(&["--qpn", "28", "rdmacm_rping.pcap.gz"]), shown);
+    assert_eq!(rows(&["--qpn", "0x1c", "rdmacm_rping.pcap.gz"]).len(), 2);
+    let lines = railscope(["packets", "--qpn", "1", "rdmacm_rping.pcap.gz"]).succeeds();
+    assert!(lines.lines().all(|line| line.contains(" qp 0x1 ")), "{lines}");
+    assert_eq!(lines.lines().count(), 5);
+}
+
+#[test]
+fn by_opcode() {
+    let reads = ["--opcode", "rdma_read_request", "rdmacm_rping.pcap.gz"];
+    assert_eq!(flows(&reads), ["10.0.0.2 10.0.0.1 0x1c"]);
+    let read_lines = railscope(["packets"].iter().chain(&reads)).succeeds();
+    assert!(read_lines.lines().all(|line| line.contains(" RDMA_READ_REQUEST ")));
+    // A number stands for its name.
+    let by_number = ["packets", "--opcode", "0x0c", "rdmacm_rping.pcap.gz"];
+    assert_eq!(railscope(by_number).succeeds(), read_lines);
+}
+
+#[test]
+fn filters_go_together_and_hide_without_changing_what_is_counted() {
+    let none = railscope(["analyze", "--host", "10.0.0.1", "--qpn", "99", PINGPONG]).succeeds();
+    assert!(none.contains("\nonly --host 10.0.0.1 --qpn 99\n"), "{none}");
+    assert!(none.contains("No flow is like that."), "{none}");
+    assert!(!none.contains("Nothing stands out"), "{none}");
+    let report = analyze(&["--qpn", "99", PINGPONG]);
+    assert_eq!(report["flows"].as_array().unwrap().len(), 0);
+    assert_eq!(report["capture"]["frames"], 2000);
+    assert_eq!(report["tool"]["options"]["qpn"], "99");
+}
+
+#[test]
+fn times_after_the_start_and_dates_mean_the_same() {
+    let whole = railscope(["packets", PINGPONG]).succeeds();
+    let part = railscope(["packets", "--since", "0.5s", "--until", "1s", PINGPONG]).succeeds();
+    assert!(!part.is_empty() && whole.contains(&part), "a part, with the same times and numbers");
+    let seconds = |line: &str| line.split_whitespace().nth(2).unwrap().parse::<f64>().unwrap();
+    assert!(part.lines().map(seconds).all(|time| (0.5..=1.0).contains(&time)));
+
+    let report = analyze(&[PINGPONG]);
+    let origin: i128 = report["capture"]["origin_ns"].as_str().unwrap().parse().unwrap();
+    let date = |after_ns: i128| jiff::Timestamp::from_nanosecond(origin + after_ns).unwrap();
+    let (since, until) = (date(500_000_000).to_string(), date(1_000_000_000).to_string());
+    let dated = railscope(["packets", "--since", &since, "--until", &until, PINGPONG]).succeeds();
+    assert_eq!(dated, part);
+
+    let report = analyze(&["--since", "500ms", "--until", "1s", PINGPONG]);
+    assert_eq!(report["capture"]["frames"], part.lines().count());
+    assert_eq!(report["capture"]["origin_ns"], origin.to_string(), "times stay comparable");
+    assert!(report["capture"]["duration_ns"].as_u64().unwrap() <= 500_000_000);
+    assert!(report["flows"][0]["first_ns"].as_u64().unwrap() >= 500_000_000);
+    assert_eq!(report["health"]["capture.skipped_frames"], 2000 - part.lines().count());
+    assert_eq!(report["tool"]["options"]["since"], "0.5s");
+}
+
+#[test]
+fn a_range_outside_the_capture_is_said() {
+    for range in [
+        ["--since", "100s"],
+        ["--until", "2001-01-01T00:00:00Z"],
+        ["--since", "2100-01-01T00:00:00+02:00"],
+    ] {
+        let run = railscope(["analyze"].iter().chain(&range).chain([&PINGPONG]));
+        let start = "warning: no frame is inside --since and --until: the input goes from 20";
+        assert!(run.stderr.starts_with(start), "{}", run.stderr);
+        let text = run.warns();
+        assert!(text.starts_with(&format!("{PINGPONG}  0 frames, 0 B in 0 ns\n")), "{text}");
+        assert!(text.contains("No frame is inside --since and --until."), "{text}");
+        assert!(text.contains("2,000 frames left out by --since and --until"), "{text}");
+        assert!(!text.contains("No RoCEv2"), "{text}");
+    }
+    let report = analyze(&["--since", "100s", PINGPONG]);
+    assert_eq!(report["capture"]["frames"], 0);
+    assert_eq!(report["flows"].as_array().unwrap().len(), 0);
+    assert_eq!(railscope(["packets", "--since", "100s", PINGPONG]).warns(), "");
+}
+
+#[test]
+fn rows_of_each_table() {
+    let top = |rows: &str| railscope(["analyze", "--top", rows, RING]).succeeds();
+    let one = top("1");
+    assert_eq!(
+        one.lines().filter(|line| line.contains(" → ") && line.contains("WRITE")).count(),
+        1
+    );
+    assert!(one.contains("and 1 more: --top 2"), "{one}");
+    assert!(!top("99").contains(" more: --top"));
+}

@@ -1,0 +1,38 @@
+//! What does not fit is dropped, counted, and said.
+
+use super::{analyze, railscope};
+
+const RING: [&str; 4] = [
+    "ring4_allreduce_pA.pcap.gz",
+    "ring4_allreduce_pB.pcap.gz",
+    "ring4_allreduce_pC.pcap.gz",
+    "ring4_allreduce_pD.pcap.gz",
+];
+
+#[test]
+fn flows_beyond_the_limit_are_dropped_and_counted() {
+    let arguments = [["--max-flows", "2"].as_slice(), &RING].concat();
+    let report = analyze(&arguments);
+    assert_eq!(report["flows"].as_array().unwrap().len(), 2);
+    assert_eq!(report["tool"]["options"]["max_flows"], "2");
+    let evicted = report["health"]["flow.evicted_flows"].as_u64().unwrap();
+    let evicted_frames = report["health"]["flow.evicted_frames"].as_u64().unwrap();
+    assert!(evicted > 14, "16 flows share 2 places: {evicted}");
+    let kept: u64 = report["flows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|flow| flow["frames"].as_u64().unwrap())
+        .sum();
+    assert_eq!(kept + evicted_frames, 48_980, "every frame is accounted for");
+
+    let text = railscope(["analyze"].iter().chain(&arguments)).succeeds();
+    assert!(text.contains(" flows dropped to make room: raise --max-flows"), "{text}");
+    assert!(!text.contains("Nothing stands out:"), "what was dropped is not known: {text}");
+}
+
+#[test]
+fn the_limit_is_not_met_by_default() {
+    let report = analyze(&RING);
+    assert_eq!(report["health"]["flow.evicted_flows"], serde_json::Value::Null);
+}

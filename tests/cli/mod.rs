@@ -1,0 +1,123 @@
+//! The program as a user runs it: what it prints, where, and its exit code.
+
+// One capture cut, foreign, missing, or one bad among several.
+mod files;
+// Display filters and time ranges.
+mod filters;
+// What every command says of itself.
+mod help;
+// Counters of what was missed, in JSON and in words.
+mod limits;
+// The second file of `--detail full`.
+mod messages;
+// Values of options that make no sense.
+mod options;
+// Pipes, full disks, colours.
+mod output;
+// What pcapng says of its interfaces and hosts.
+mod pcapng;
+// Sentences and tables that only built captures show.
+mod report;
+// Progress on a terminal.
+mod terminal;
+
+use std::ffi::OsStr;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::support::fixture;
+
+/// A finished run.
+pub(crate) struct Run {
+    command: String,
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Run {
+    fn of(command: &Command, output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self {
+            command: format!("{command:?}"),
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    /// Standard output of a run that went well and complained of nothing.
+    pub(crate) fn succeeds(self) -> String {
+        assert_eq!(self.stderr, "", "{}", self.command);
+        self.warns()
+    }
+
+    /// Standard output of a run that went well, whatever it complained of.
+    pub(crate) fn warns(self) -> String {
+        assert_eq!(self.code, Some(0), "{}: {}", self.command, self.stderr);
+        self.stdout
+    }
+
+    /// The message of a run that failed and printed nothing else.
+    pub(crate) fn fails(self) -> String {
+        assert_eq!(self.code, Some(2), "{}: {}{}", self.command, self.stdout, self.stderr);
+        assert_eq!(self.stdout, "", "{}", self.command);
+        self.stderr
+    }
+}
+
+/// The program in the folder of the fixtures.
+fn command<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_railscope"));
+    command.args(arguments).current_dir(fixture::folder()).env_remove("NO_COLOR");
+    command
+}
+
+/// Runs the program in the folder of the fixtures.
+pub(crate) fn railscope<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Run {
+    let mut command = command(arguments);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    Run::of(&command, output)
+}
+
+/// Runs the program with `input` piped in.
+fn railscope_with_input(arguments: &[&str], input: &[u8]) -> Run {
+    let mut command = command(arguments);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    Run::of(&command, output)
+}
+
+/// The JSON report of a run that went well.
+fn analyze(arguments: &[&str]) -> Value {
+    let arguments = ["analyze", "--format", "json"].iter().chain(arguments);
+    serde_json::from_str(&railscope(arguments).warns()).unwrap()
+}
+
+/// A file in `directory` with the bytes given.
+fn write(directory: &tempfile::TempDir, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = directory.path().join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// A fixture, unpacked.
+fn unpacked(file: &str) -> Vec<u8> {
+    use std::io::Read as _;
+    let packed = std::fs::read(fixture::path(file)).unwrap();
+    let mut bytes = Vec::new();
+    flate2::read::MultiGzDecoder::new(packed.as_slice()).read_to_end(&mut bytes).unwrap();
+    bytes
+}

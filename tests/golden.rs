@@ -1,0 +1,61 @@
+//! Goldens: what people see of the fixtures, character by character.
+
+use crate::cli::railscope;
+
+/// Lines of `packets` that are kept.
+const PACKET_LINES: usize = 40;
+
+/// Longest line of a report: two windows fit side by side.
+const LINE_WIDTH: usize = 100;
+
+fn check(name: &str, text: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("golden");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
+fn check_report(name: &str, files: &[&str]) {
+    let text = railscope(["analyze"].iter().chain(files)).succeeds();
+    for line in text.lines() {
+        let width = line.chars().count();
+        assert!(width <= LINE_WIDTH, "{name}: {width} columns: {line}");
+    }
+    check(&format!("{name}.text"), &text);
+}
+
+fn check_packets(name: &str) {
+    let text = railscope(["packets", &format!("{name}.pcap.gz")]).succeeds();
+    let lines: Vec<&str> = text.lines().take(PACKET_LINES).collect();
+    check(&format!("{name}.packets"), &lines.join("\n"));
+}
+
+#[test]
+fn reports() {
+    for name in [
+        "ecn_netem_write_bw_post",
+        "ipv6_write_bw",
+        "loss1_send_bw_post",
+        "rdmacm_rping",
+        "reorder_write_bw_post",
+        "rnr_send_bw",
+    ] {
+        check_report(name, &[&format!("{name}.pcap.gz")]);
+    }
+}
+
+#[test]
+fn four_taps_of_one_fabric() {
+    let files = ["A", "B", "C", "D"].map(|port| format!("ring4_allreduce_p{port}.pcap.gz"));
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    check_report("ring4_allreduce", &files);
+    let bursts = [["--line-rate", "800M"].as_slice(), &files].concat();
+    check_report("ring4_allreduce_800M", &bursts);
+}
+
+#[test]
+fn packets() {
+    check_packets("rdmacm_rping");
+    check_packets("reorder_write_bw_post");
+}

@@ -1,0 +1,100 @@
+//! The JSON contract: the committed schema is the one that the types make, and every report keeps
+//! it.
+
+use serde_json::Value;
+
+use crate::cli::railscope;
+use crate::support::fixture;
+
+/// The command that accepts a changed schema.
+const BLESS: &str =
+    "cargo run -p railscope -- schema > collector/schema/railscope.report-1.schema.json";
+
+/// The sections of `railscope.report/1`, whether or not anything fills them yet.
+const SECTIONS: [&str; 16] = [
+    "bursts",
+    "capture",
+    "collectives",
+    "communicators",
+    "findings",
+    "flows",
+    "health",
+    "hosts",
+    "iterations",
+    "pfc",
+    "phases",
+    "ports",
+    "schema",
+    "taps",
+    "tcp_streams",
+    "tool",
+];
+
+fn committed() -> String {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(folder.join("schema/railscope.report-1.schema.json")).unwrap()
+}
+
+#[test]
+fn the_committed_schema_is_the_printed_one() {
+    let printed = railscope(["schema"]).succeeds();
+    assert!(printed == committed(), "the contract changed; if that is meant:\n  {BLESS}");
+}
+
+/// Analyzes the fixture twice with the options; its report, which keeps the contract.
+fn check(validator: &jsonschema::Validator, file: &str, options: &[&str]) -> Value {
+    let arguments = ["analyze", "--format", "json"].iter().chain(options).chain([&file]);
+    let run = || railscope(arguments.clone()).succeeds();
+    let text = run();
+    assert!(text == run(), "{file} {options:?}: two runs differ");
+    let report: Value = serde_json::from_str(&text).unwrap();
+    let broken: Vec<String> = validator
+        .iter_errors(&report)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(broken.is_empty(), "{file} {options:?}:\n{}", broken.join("\n"));
+    report
+}
+
+#[test]
+fn every_report_keeps_the_contract() {
+    let schema: Value = serde_json::from_str(&committed()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let messages = directory.path().join("messages.jsonl");
+    let messages = messages.to_str().unwrap();
+    for fixture in fixture::all() {
+        let report = check(&validator, &fixture.file, &["--line-rate", "10G"]);
+        let sections: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(sections, SECTIONS);
+        check(&validator, &fixture.file, &["--detail", "full", "--detail-file", messages]);
+    }
+}
+
+#[test]
+fn what_nothing_fills_yet_is_present_and_empty() {
+    let text = railscope(["analyze", "--format", "json", "rc_pingpong.pcap.gz"]).succeeds();
+    let report: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(report["schema"], "railscope.report/1");
+    for section in
+        ["tcp_streams", "communicators", "phases", "collectives", "iterations", "findings", "pfc"]
+    {
+        assert_eq!(report[section], Value::Array(Vec::new()), "{section}");
+    }
+    assert_eq!(report["bursts"], Value::Null, "no line rate is known");
+    assert!(report["flows"].as_array().unwrap().iter().all(|flow| flow["owner"].is_null()));
+}
+
+#[test]
+fn a_wrong_report_is_noticed() {
+    let schema: Value = serde_json::from_str(&committed()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let text = railscope(["analyze", "--format", "json", "rdmacm_rping.pcap.gz"]).succeeds();
+    let report: Value = serde_json::from_str(&text).unwrap();
+    assert!(validator.is_valid(&report));
+    for path in ["/flows/0/frames", "/capture/origin_ns", "/taps/0/position", "/flows/0/owner"] {
+        let mut broken = report.clone();
+        *broken.pointer_mut(path).unwrap() = Value::Array(Vec::new());
+        assert!(!validator.is_valid(&broken), "{path}");
+    }
+}
