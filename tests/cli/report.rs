@@ -71,6 +71,27 @@ fn what_a_read_brings_back_belongs_to_the_read() {
 }
 
 #[test]
+fn resends_alone_say_how_many() {
+    let write =
+        |psn| packet([10, 0, 0, 1], [10, 0, 0, 2], &Roce { psn, ..Roce::new(WRITE_ONLY, 64) });
+    let again = Ipv4 {
+        source: [10, 0, 0, 1],
+        destination: [10, 0, 0, 2],
+        identification: 0x1300,
+        ..Ipv4::default()
+    };
+    let resent = FrameBuilder::ethernet()
+        .ipv4(&again)
+        .udp(49_152, 4791)
+        .roce(&Roce { psn: 1, ..Roce::new(WRITE_ONLY, 64) })
+        .finish();
+    let text = shown(&[write(0), write(1), write(2), resent]);
+    let title = "resends: 1 packet sent again (25.0 %) on 1 flow; no hole was seen";
+    assert!(text.contains(title), "{text}");
+    assert!(text.contains(": 1 packet\n"), "{text}");
+}
+
+#[test]
 fn long_addresses_fit_the_line() {
     let ip = Ipv6 { source: [0xfd; 16], destination: [0xfe; 16], ..Ipv6::default() };
     let frames: Vec<Built> = [0, 1, 2, 9]

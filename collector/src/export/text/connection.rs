@@ -125,6 +125,11 @@ impl<'a> Connection<'a> {
         self.views.iter().map(View::ce).max().unwrap_or_default()
     }
 
+    /// Whether it was seen next to its sender only, before any switch could mark.
+    pub(super) fn hides_ce(&self) -> bool {
+        self.carries_data() && self.views.iter().all(|view| view.flow.ecn.ce.is_none())
+    }
+
     /// CNPs that came back; where the way back only answers, also those against its responses.
     pub(super) fn cnps(&self) -> u64 {
         self.most(|view| {

@@ -63,5 +63,5 @@ pub fn write(
         _ => port_table::write(report, options, &mut out)?,
     }
     pause_table::write(report, options, &mut out)?;
-    notes::write(report, &mut out)
+    notes::write(report, &connections, &mut out)
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::connection::Connection;
 use super::quantity::{count, counted};
 use super::sentence;
 use super::style::{Meaning, paint};
@@ -21,11 +22,6 @@ const MEANINGS: &[(&str, &str, &str)] = &[
     ("flow.unexpected_acks", "ACK", "of PSNs that were never seen to be sent"),
     ("flow.evicted_flows", "flow", "dropped to make room: raise --max-flows"),
     ("flow.holes_evicted", "hole", "forgotten to make room: resends of them may count as late"),
-    (
-        "ecn.ce_not_visible_next_to_sender_flows",
-        "flow",
-        "seen next to the sender, before any switch: CE unknown",
-    ),
     ("connection.evicted", "connection", "set up by the CM, forgotten to make room"),
     ("port.unmetered_frames", "frame", "of too many ports to meter"),
     ("pause.refused", "pause frame", "of too many stations to follow"),
@@ -39,12 +35,17 @@ const MEANINGS: &[(&str, &str, &str)] = &[
 const REFUSED_SHOWN: usize = 4;
 
 /// Writes what was missed; nothing when nothing was.
-pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write(
+    report: &Report,
+    connections: &[Connection<'_>],
+    out: &mut impl Write,
+) -> io::Result<()> {
     let counters = MEANINGS.iter().filter_map(|(name, noun, meaning)| {
         let value = *report.health.get(*name)?;
         Some(format!("{} {meaning}", counted(value, noun)))
     });
     let mut lines: Vec<String> = unseen(report).into_iter().flatten().chain(counters).collect();
+    lines.extend(unmarked(connections));
     lines.extend(refused(report));
     if lines.is_empty() {
         return Ok(());
@@ -68,6 +69,13 @@ fn unseen(report: &Report) -> [Option<String>; 2] {
     .map(|(packets, meaning)| {
         (packets > 0).then(|| format!("{} {meaning}", counted(packets, "packet")))
     })
+}
+
+/// Flows of which no tap could have seen marks.
+fn unmarked(connections: &[Connection<'_>]) -> Option<String> {
+    let flows = connections.iter().filter(|connection| connection.hides_ce()).count();
+    let meaning = "seen only next to the sender, before any switch: CE unknown";
+    (flows > 0).then(|| format!("{} {meaning}", counted(flows as u64, "flow")))
 }
 
 /// The commonest reasons why headers were not read.

@@ -90,7 +90,7 @@ fn loss(connections: &[Connection<'_>]) -> Option<Trouble> {
     };
     let flows = flows_of(flows);
     let title = match (missing, late) {
-        (0, _) => format!("resends: {resent} on {flows}; none missing before the tap"),
+        (0, _) => format!("resends: {resent} on {flows}; no hole was seen"),
         (_, 0) => format!("loss: {} missing at first sight, {resent} on {flows}", count(missing)),
         _ => format!(
             "loss or reordering: {} missing at first sight, {resent} on {flows}",
@@ -104,7 +104,7 @@ fn loss(connections: &[Connection<'_>]) -> Option<Trouble> {
     })
 }
 
-/// `: 71 NAKs, 71 recoveries took 925 ms`, as far as there were any.
+/// `: 71 NAKs, 71 recoveries took 925 ms`, as far as there were any; else the packets.
 fn recovery(connection: &Connection<'_>) -> String {
     let mut parts = Vec::new();
     if connection.sequence_naks() > 0 {
@@ -113,6 +113,9 @@ fn recovery(connection: &Connection<'_>) -> String {
     let (recoveries, recovery_ns) = connection.episodes(&["nak"]);
     if recoveries > 0 {
         parts.push(format!("{} took {}", counted(recoveries, "recovery"), duration(recovery_ns)));
+    }
+    if parts.is_empty() && connection.resent() > 0 {
+        parts.push(counted(connection.resent(), "packet"));
     }
     if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) }
 }
