@@ -44,10 +44,12 @@ fn an_interrupt_leaves_the_terminal_as_it_was() {
         return;
     }
     let railscope = env!("CARGO_BIN_EXE_railscope");
-    // It waits for standard input until it is interrupted.
+    // Its input stays open, so that the bar is up when it is interrupted.
     let shown = on_a_terminal(&format!(
-        "stty -g; (sleep 5 | timeout --foreground -s INT 0.6 {railscope} analyze -); stty -g"
+        "stty -g; (cat {FILE}; sleep 1.5) | timeout --foreground -s INT 1 {railscope} analyze -; \
+         echo; stty -g"
     ));
+    assert!(shown.contains(CLEAR_LINE) && !shown.contains("RDMA ports"), "{shown}");
     let modes: Vec<&str> = shown.lines().filter(|line| line.matches(':').count() > 8).collect();
     assert_eq!(modes.len(), 2, "{shown}");
     assert_eq!(modes[0], modes[1]);
