@@ -202,6 +202,12 @@ impl RequestSpace {
         self.started && psn <= self.high_unwrapped + i64::from(self.read_allowance)
     }
 
+    /// Whether a packet between these two (unwrapped) was not seen yet.
+    #[must_use]
+    pub fn misses_any(&self, start: i64, end: i64) -> bool {
+        self.holes.iter().any(|hole| hole.start < end && hole.end > start)
+    }
+
     /// Takes a cumulative acknowledgement of everything up to `acknowledged` (unwrapped). Holes
     /// below it that no resend explains were lost by the capture.
     pub fn acknowledge(&mut self, acknowledged: i64) {
