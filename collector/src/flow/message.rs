@@ -78,6 +78,8 @@ pub struct Messages {
     /// Two starts: reordering can let a FIRST overtake the LAST before it, and a LAST that was lost
     /// comes again behind whole messages.
     starts: [Option<Start>; 2],
+    /// PSN of the latest start that found no place: no message reaches across it.
+    forgotten: Option<i64>,
     /// Payload of packets that are not the last of their message, in bytes.
     path_mtu: Option<u32>,
 }
@@ -142,7 +144,8 @@ impl Messages {
     fn keep(&mut self, start: Start) {
         let oldest = self.starts.iter_mut().min_by_key(|kept| kept.map(|kept| kept.psn));
         if let Some(place) = oldest {
-            *place = Some(start);
+            let forgotten = place.replace(start).map(|start| start.psn);
+            self.forgotten = self.forgotten.max(forgotten);
         }
     }
 
@@ -153,8 +156,11 @@ impl Messages {
         psn: i64,
         requests: &RequestSpace,
     ) -> Option<Start> {
+        let crosses = |start: &Start| {
+            self.forgotten.is_some_and(|forgotten| start.psn < forgotten && forgotten < psn)
+        };
         let fits = |start: &&mut Option<Start>| {
-            start.is_some_and(|start| belongs(&start, psn, last, requests))
+            start.is_some_and(|start| !crosses(&start) && belongs(&start, psn, last, requests))
         };
         let latest = self.starts.iter_mut().filter(fits).max_by_key(|start| start.map(|s| s.psn));
         latest.and_then(Option::take)

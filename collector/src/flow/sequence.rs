@@ -234,6 +234,9 @@ impl RequestSpace {
             self.high = self.high.plus(further);
             self.high_unwrapped += i64::from(further);
             self.read_allowance = 0;
+        } else if span > 1 && psn.distance_from(self.high) < 0 {
+            // It was sent again, and its other numbers are still missing.
+            self.fill_rest_of_read(self.unwrap(psn) + 1, span - 1);
         }
     }
 
@@ -325,7 +328,7 @@ impl RequestSpace {
 
     /// A packet at or behind `high`.
     fn observe_behind(&mut self, psn: i64, arrival: &RequestArrival) -> RequestObservation {
-        let filled = self.fill(psn, arrival.span.max(arrival.span_limit));
+        let filled = self.fill(psn, arrival.span);
         let is_sent_now = self.is_sent_now(arrival.identification);
         let continues_run = self.run_next == Some(psn);
         let jump = Jump {
@@ -433,6 +436,14 @@ impl RequestSpace {
             }
         }
         Some(whole.opened)
+    }
+
+    /// Takes the numbers of a READ behind its first one out of the hole that begins with them.
+    fn fill_rest_of_read(&mut self, psn: i64, span: u32) {
+        if self.holes.iter().any(|hole| hole.start == psn) && self.fill(psn, span).is_some() {
+            // The packet itself was taken out before.
+            self.counts.gap_packets -= 1;
+        }
     }
 
     /// Gives up the oldest hole when there are too many.
