@@ -14,8 +14,12 @@ mod cli;
 mod conversations;
 // Built frames against what is decoded of them.
 mod decode;
+// Loss, order, pairs and messages against simulated wires.
+mod flow;
 // What people see of the fixtures.
 mod golden;
+// Whatever comes in: no panic, bounded memory, everything counted.
+mod hostile;
 // ICRC counts equal an independent script's.
 mod icrc;
 // Capture files in, events out.

@@ -19,15 +19,11 @@ struct Fingerprint {
 }
 
 /// Recent packets of one tap.
+#[derive(Default)]
 pub struct Duplicates {
-    recent: Box<[Fingerprint; CAPACITY]>,
+    /// Empty until the first packet: a file may describe many interfaces that saw none.
+    recent: Vec<Fingerprint>,
     count: u64,
-}
-
-impl Default for Duplicates {
-    fn default() -> Self {
-        Self { recent: Box::new([Fingerprint::default(); CAPACITY]), count: 0 }
-    }
 }
 
 impl Duplicates {
@@ -49,7 +45,11 @@ impl Duplicates {
         let digest = digest(packet, roce.after_ip);
         // Packets that follow each other on a flow lie side by side.
         let place = flow.wrapping_mul(0x9e37_79b1).wrapping_add(roce.bth.psn.value());
-        let slot = &mut self.recent[place as usize % CAPACITY];
+        let Some(slot) = self.recent.get_mut(place as usize % CAPACITY) else {
+            self.recent = vec![Fingerprint::default(); CAPACITY];
+            self.recent[place as usize % CAPACITY] = Fingerprint { digest, time };
+            return false;
+        };
         if slot.digest == digest && time.nanos_since(slot.time) < limit_ns {
             self.count += 1;
             return true;

@@ -1,5 +1,6 @@
 //! Messages of one flow: RDMA operations put together from FIRST .. LAST or ONLY.
 
+use super::sequence::RequestSpace;
 use crate::decode::roce::packet::RocePacket;
 use crate::model::opcode::{Operation, Traits};
 use crate::model::time::Timestamp;
@@ -83,24 +84,33 @@ struct RemoteMemory {
 #[derive(Clone, Debug, Default)]
 pub struct Messages {
     counts: MessageCounts,
-    /// The two latest starts: reordering can let a FIRST overtake the LAST before it.
+    /// Two starts: reordering can let a FIRST overtake the LAST before it, and a LAST that was lost
+    /// comes again behind whole messages.
     starts: [Option<Start>; 2],
+    /// PSN of the latest start that found no place: no message reaches across it.
+    forgotten: Option<i64>,
     /// Payload of packets that are not the last of their message, in bytes.
     path_mtu: Option<u32>,
 }
 
 impl Messages {
-    /// Takes a request packet whose PSN (unwrapped: `psn`) is seen for the first time. Returns the
-    /// message that it completes.
+    /// Takes a request packet whose PSN (unwrapped: `psn`) is seen for the first time; `requests`
+    /// knows which numbers are missing before it. Returns the message that it completes.
     #[inline]
-    pub fn observe(&mut self, roce: &RocePacket<'_>, psn: i64, time: Timestamp) -> Option<Message> {
+    pub fn observe(
+        &mut self,
+        roce: &RocePacket<'_>,
+        psn: i64,
+        time: Timestamp,
+        requests: &RequestSpace,
+    ) -> Option<Message> {
         let traits = roce.bth.opcode.traits();
         if !traits.has_any(Traits::STARTS.with(Traits::ENDS)) {
             return None;
         }
         if !traits.has(Traits::ENDS) {
             self.path_mtu = Some(roce.payload_len);
-            self.starts = [Some(start_of(roce, psn, time)), self.starts[0]];
+            self.keep(start_of(roce, psn, time));
             return None;
         }
         let kind = kind_of(roce.bth.opcode.operation()?)?;
@@ -108,7 +118,7 @@ impl Messages {
         let start = if traits.has(Traits::STARTS) {
             Some(start_of(roce, psn, time))
         } else {
-            self.take_start(psn)
+            self.take_start(roce, psn, requests)
         };
         let memory = start.and_then(|start| start.memory);
         Some(Message {
@@ -140,10 +150,45 @@ impl Messages {
         self.path_mtu = Some(payload_len);
     }
 
-    /// The latest start at or before `psn`.
-    fn take_start(&mut self, psn: i64) -> Option<Start> {
-        let fits = |start: &Option<Start>| start.is_some_and(|start| start.psn < psn);
-        self.starts.iter_mut().find(|start| fits(start)).and_then(Option::take)
+    /// Keeps a start in place of the one that waits longest by its number.
+    fn keep(&mut self, start: Start) {
+        let oldest = self.starts.iter_mut().min_by_key(|kept| kept.map(|kept| kept.psn));
+        if let Some(place) = oldest {
+            let forgotten = place.replace(start).map(|start| start.psn);
+            self.forgotten = self.forgotten.max(forgotten);
+        }
+    }
+
+    /// The start of the message that ends with `last`.
+    fn take_start(
+        &mut self,
+        last: &RocePacket<'_>,
+        psn: i64,
+        requests: &RequestSpace,
+    ) -> Option<Start> {
+        let crosses = |start: &Start| {
+            self.forgotten.is_some_and(|forgotten| start.psn < forgotten && forgotten < psn)
+        };
+        let fits = |start: &&mut Option<Start>| {
+            start.is_some_and(|start| !crosses(&start) && belongs(&start, psn, last, requests))
+        };
+        let latest = self.starts.iter_mut().filter(fits).max_by_key(|start| start.map(|s| s.psn));
+        latest.and_then(Option::take)
+    }
+}
+
+/// Whether the message from `start` ends with `last`: with a LAST and a FIRST lost between them,
+/// the packets of two messages look like one.
+fn belongs(start: &Start, last_psn: i64, last: &RocePacket<'_>, requests: &RequestSpace) -> bool {
+    let between = last_psn - start.psn;
+    let is_write = last.bth.opcode.operation().and_then(kind_of) != Some(MessageKind::Send);
+    match &start.memory {
+        _ if between <= 0 || start.payload_len == 0 => false,
+        Some(memory) => {
+            is_write && between == i64::from(memory.bytes.div_ceil(start.payload_len)) - 1
+        }
+        // A SEND does not say how long it is.
+        None => !is_write && !requests.misses_any(start.psn, last_psn),
     }
 }
 

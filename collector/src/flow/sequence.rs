@@ -210,6 +210,13 @@ impl RequestSpace {
         self.started && psn <= self.high_unwrapped + i64::from(self.read_allowance)
     }
 
+    /// Whether a packet between these two (unwrapped) was not seen yet.
+    #[must_use]
+    pub fn misses_any(&self, start: i64, end: i64) -> bool {
+        let holes = self.disorder.as_ref().map_or(&[][..], |disorder| &disorder.holes);
+        holes.iter().any(|hole| hole.start < end && hole.end > start)
+    }
+
     /// Takes a cumulative acknowledgement of everything up to `acknowledged` (unwrapped). Holes
     /// below it that no resend explains were lost by the capture.
     pub fn acknowledge(&mut self, acknowledged: i64) {
@@ -225,6 +232,12 @@ impl RequestSpace {
             self.high = self.high.plus(further);
             self.high_unwrapped += i64::from(further);
             self.read_allowance = 0;
+        } else if span > 1 && psn.distance_from(self.high) < 0 {
+            // It was sent again, and its other numbers are still missing.
+            let rest = self.unwrap(psn) + 1;
+            if let Some(disorder) = &mut self.disorder {
+                disorder.fill_rest_of_read(rest, span - 1);
+            }
         }
     }
 
@@ -315,7 +328,7 @@ impl RequestSpace {
 
     /// A packet at or behind `high`.
     fn observe_behind(&mut self, psn: i64, arrival: &RequestArrival) -> RequestObservation {
-        let filled = self.disorder().fill(psn, arrival.span.max(arrival.span_limit));
+        let filled = self.disorder().fill(psn, arrival.span);
         let is_sent_now = self.is_sent_now(arrival.identification);
         let continues_run = self.run_next == Some(psn);
         let jump = Jump {
@@ -436,6 +449,14 @@ impl Disorder {
             }
         }
         Some(whole.opened)
+    }
+
+    /// Takes the numbers of a READ behind its first one out of the hole that begins with them.
+    fn fill_rest_of_read(&mut self, psn: i64, span: u32) {
+        if self.holes.iter().any(|hole| hole.start == psn) && self.fill(psn, span).is_some() {
+            // The packet itself was taken out before.
+            self.counts.gap_packets -= 1;
+        }
     }
 
     /// Closes what lies in holes up to `acknowledged`.

@@ -304,7 +304,7 @@ impl FlowTracker {
             }
             _ => {}
         }
-        let message = flow.messages.observe(roce, psn, time);
+        let message = flow.messages.observe(roce, psn, time, &flow.requests);
         if let Some(message) = message.filter(|_| self.config.keeps_details) {
             self.messages.push(MessageEvent { key: flow.key, epoch: flow.epoch, message });
         }
@@ -427,11 +427,17 @@ impl FlowTracker {
         let comes_round = (1..=EPOCH_GAP).contains(&ahead);
         let is_unacknowledged = flow.acknowledged.is_none_or(|acknowledged| acknowledged < psn);
         let is_same = identity.is_some() && identity == flow.zero_identity;
-        let is_resend = ahead <= 0 && psn >= 0 && (is_same || is_unacknowledged);
+        // Another request than the one that the epoch began with.
+        let differs = psn == 0 && !is_same && identity.is_some() && flow.zero_identity.is_some();
+        // The circle came round a moment ago: a copy, or late.
+        let has_come_round = psn > 0 && ahead > -EPOCH_GAP;
+        let is_resend =
+            ahead <= 0 && psn >= 0 && !differs && (is_same || is_unacknowledged || has_come_round);
         if comes_round {
             flow.zero_identity = identity;
+            return at;
         }
-        if comes_round || is_resend {
+        if is_resend {
             return at;
         }
         let (key, epoch) = (flow.key, flow.epoch);
@@ -473,12 +479,15 @@ impl FlowTracker {
         at
     }
 
-    /// The epoch of `at` is over. A reverse that only answers has no PSN 0 of its own to end by.
+    /// The epoch of `at` is over. A reverse that only answers has no PSN 0 of its own to end by, and
+    /// ends with it; one that asks itself goes on.
     fn close_reverse(&mut self, at: u32) {
         let Some(reverse) = self.flows.at(at).reverse else { return };
-        self.flows.unlink(at);
         let answers = self.flows.at_mut(reverse.flow);
         answers.is_closed |= answers.requests.first().is_none();
+        if !answers.is_closed && !answers.is_superseded {
+            self.flows.unlink(at);
+        }
     }
 
     fn pair_new(&mut self, at: u32, verdict: PortVerdict) {

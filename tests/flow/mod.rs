@@ -1,0 +1,65 @@
+//! The flow layer against simulated wires whose truth is known exactly.
+
+mod pairs;
+mod wire;
+
+use railscope::flow::message::Message;
+use railscope::flow::tracker::FlowConfig;
+use railscope::model::frame::Frame;
+use railscope::model::tap::{FileFormat, LinkType, Tap, TapId};
+use railscope::model::time::Timestamp;
+use railscope::pipeline::Pipeline;
+use railscope::report::flows::FlowReport;
+use railscope::report::{Detail, Report, ReportContext};
+
+use crate::support::pcap::FIRST_NS;
+
+/// What railscope says of frames at one tap.
+struct Seen {
+    report: Report,
+    /// The queue pair that each message went to, and the message.
+    messages: Vec<(u32, Message)>,
+}
+
+/// Runs the pipeline over frames with times from 0 on.
+fn see(frames: &[(u64, Vec<u8>)]) -> Seen {
+    let mut pipeline = Pipeline::new(FlowConfig {
+        flow_capacity: 1_000,
+        line_rate_bps: None,
+        keeps_details: true,
+    });
+    pipeline.add_tap(Tap {
+        file: "wire".to_owned(),
+        format: FileFormat::Pcap,
+        interface: None,
+        link_type: LinkType::Ethernet,
+        snap_len: None,
+        line_rate_bps: None,
+    });
+    let mut messages = Vec::new();
+    for (number, (time_ns, bytes)) in (1..).zip(frames) {
+        pipeline.handle_frame(&Frame {
+            tap: TapId(0),
+            number,
+            time: Timestamp::from_nanos(FIRST_NS + time_ns),
+            wire_len: bytes.len() as u32,
+            bytes,
+            link_type: LinkType::Ethernet,
+            direction: None,
+        });
+        let ended = pipeline.drain_messages();
+        messages.extend(ended.map(|event| (event.key.dest_qpn.value(), event.message)));
+    }
+    let context = ReportContext { detail: Detail::Full, ..Default::default() };
+    Seen { report: pipeline.finish(context), messages }
+}
+
+impl Seen {
+    /// The one flow to a queue pair.
+    fn flow_to(&self, qpn: u32) -> &FlowReport {
+        let mut flows = self.report.flows.iter().filter(|flow| flow.dest_qpn == qpn);
+        let flow = flows.next().unwrap();
+        assert!(flows.next().is_none(), "one epoch");
+        flow
+    }
+}

@@ -1,0 +1,11 @@
+//! What the fuzz targets check, one file a target: any bytes in, no panic, and what must hold of
+//! the result. The suite replays every corpus through the same functions.
+
+pub mod connection_manager;
+pub mod exchange;
+pub mod frame;
+pub mod pipeline;
+pub mod roce;
+
+pub mod invariants;
+pub mod script;
