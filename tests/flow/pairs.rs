@@ -44,7 +44,7 @@ impl Fabric {
         for round in 0..self.rounds {
             for index in 0..self.pairs {
                 let [requester, responder] = self.qpns(index);
-                let psn = self.first_psn(index) + round & 0xff_ffff;
+                let psn = (self.first_psn(index) + round) & 0xff_ffff;
                 let port = 49_152 + (index as u16 % self.ports);
                 let back_port = port + if self.has_port_per_direction { self.ports } else { 0 };
                 let time = u64::from(round) * 200_000 + random.below(150_000);

@@ -260,7 +260,7 @@ impl<'a> Wire<'a> {
                 _ => 0x0e,
             };
             let bytes = mtu.min(roce.dma_len - index * mtu);
-            self.reply(opcode, roce.psn + index & 0xff_ffff, ACK_SYNDROME, bytes);
+            self.reply(opcode, (roce.psn + index) & 0xff_ffff, ACK_SYNDROME, bytes);
         }
     }
 
@@ -349,7 +349,7 @@ impl<'a> Wire<'a> {
 
 impl Request {
     fn last_psn(&self) -> u32 {
-        self.roce.psn + self.span - 1 & 0xff_ffff
+        (self.roce.psn + self.span - 1) & 0xff_ffff
     }
 }
 
@@ -383,7 +383,7 @@ fn requests(scenario: &Scenario) -> Vec<Request> {
                 ..Roce::new(opcode, payload as usize)
             };
             let span = if is_read { packets } else { 1 };
-            psn = psn + span & 0xff_ffff;
+            psn = (psn + span) & 0xff_ffff;
             requests.push(Request { roce, span });
         }
     }
