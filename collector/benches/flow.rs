@@ -81,7 +81,7 @@ fn update(bencher: Bencher<'_, '_>, flows: u32) {
     let mut tracker = FlowTracker::new(FlowConfig {
         flow_capacity: 262_144,
         line_rate_bps: None,
-        keeps_messages: false,
+        keeps_details: false,
     });
     tracker.add_tap(Tap {
         file: "memory".to_owned(),

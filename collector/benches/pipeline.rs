@@ -38,7 +38,7 @@ fn capture(name: &str) -> &'static [u8] {
 
 fn pipeline() -> Pipeline {
     let flow_capacity = 262_144;
-    Pipeline::new(FlowConfig { flow_capacity, line_rate_bps: None, keeps_messages: false })
+    Pipeline::new(FlowConfig { flow_capacity, line_rate_bps: None, keeps_details: false })
 }
 
 /// A frame that owns its bytes.
