@@ -165,3 +165,58 @@ impl Pairing {
         self.digests.hash_one((tap, from, to, psn))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PORT: u16 = 50_000;
+
+    fn key(is_forward: bool, dest_qpn: u32) -> FlowKey {
+        let [one, other] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(|address| {
+            HostAddress::from(std::net::IpAddr::from(std::net::Ipv4Addr::from(address)))
+        });
+        let (source, destination) = if is_forward { (one, other) } else { (other, one) };
+        FlowKey { tap: TapId(0), source, destination, dest_qpn: Qpn::new(dest_qpn) }
+    }
+
+    fn at(time_ns: u64) -> Timestamp {
+        Timestamp::from_nanos(time_ns)
+    }
+
+    #[test]
+    fn a_port_that_was_shared_pairs_nobody_once_one_is_left() {
+        let mut pairing = Pairing::default();
+        assert_eq!(pairing.add_port(&key(true, 1), PORT, 0), PortVerdict::Nothing);
+        assert_eq!(pairing.add_port(&key(true, 2), PORT, 1), PortVerdict::SharedWith(0));
+        // Place 0 is another flow's from here on.
+        pairing.remove_port(&key(true, 1), PORT, 0);
+        assert_eq!(pairing.add_port(&key(false, 3), PORT, 2), PortVerdict::Nothing);
+        pairing.remove_port(&key(true, 2), PORT, 1);
+        assert_eq!(pairing.add_port(&key(true, 4), PORT, 3), PortVerdict::Unique(2));
+    }
+
+    #[test]
+    fn two_acks_in_time_make_a_pair_and_however_many_follow() {
+        let mut pairing = Pairing::default();
+        let psn = Psn::new(7);
+        pairing.asked(&key(true, 1), psn, 0, at(0));
+        assert_eq!(pairing.vote(&key(false, 2), psn, 1, at(PATIENCE_NS)), None);
+        assert_eq!(pairing.vote(&key(false, 2), psn, 1, at(5)), None);
+        for _ in 0..1000 {
+            let found = pairing.vote(&key(false, 2), psn, 1, at(5));
+            assert_eq!(found, Some((0, Qpn::new(1))));
+        }
+    }
+
+    #[test]
+    fn a_number_that_two_flows_ask_for_proves_nothing() {
+        let mut pairing = Pairing::default();
+        let psn = Psn::new(7);
+        pairing.asked(&key(true, 1), psn, 0, at(0));
+        pairing.asked(&key(true, 3), psn, 2, at(1_000));
+        for _ in 0..3 {
+            assert_eq!(pairing.vote(&key(false, 2), psn, 1, at(2_000)), None);
+        }
+    }
+}

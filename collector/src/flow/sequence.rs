@@ -497,3 +497,55 @@ const fn is_newer_identification(id: u16, reference: u16) -> bool {
     let ahead = id.wrapping_sub(reference);
     ahead != 0 && ahead < 0x8000
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrive(space: &mut RequestSpace, psn: u32, span: u32) -> RequestObservation {
+        space.observe(&RequestArrival {
+            psn: Psn::new(psn),
+            span,
+            span_limit: span,
+            time: Timestamp::EPOCH,
+            identification: None,
+        })
+    }
+
+    #[test]
+    fn a_lost_read_is_one_packet_and_its_resend_fills_all_its_numbers() {
+        let mut space = RequestSpace::default();
+        for (psn, span) in [(100, 1), (109, 1), (101, 8), (109, 1), (110, 1)] {
+            arrive(&mut space, psn, span);
+        }
+        space.acknowledge(10);
+        let counts = space.counts();
+        assert_eq!((counts.gap_packets, counts.retransmitted_packets), (1, 2));
+        assert_eq!((counts.uncaptured_packets, counts.unresolved_packets), (0, 0));
+    }
+
+    #[test]
+    fn a_read_whose_length_is_learned_later_fills_them_then() {
+        let mut space = RequestSpace::default();
+        for psn in [100, 109, 101] {
+            arrive(&mut space, psn, 1);
+        }
+        space.extend_read(Psn::new(101), 8);
+        let counts = space.counts();
+        assert_eq!((counts.gap_packets, counts.unresolved_packets), (1, 0));
+    }
+
+    #[test]
+    fn a_hole_does_not_split_without_end() {
+        let mut space = RequestSpace::default();
+        arrive(&mut space, 0, 1);
+        arrive(&mut space, 8_000, 1);
+        for psn in (2..8_000).step_by(2) {
+            arrive(&mut space, psn, 1);
+        }
+        assert!(space.holes.len() <= HOLE_CAPACITY);
+        let counts = space.counts();
+        assert_eq!((counts.gap_packets, counts.unresolved_packets), (7_999, 4_000));
+        assert_eq!(counts.holes_evicted, 4_000 - HOLE_CAPACITY as u64);
+    }
+}

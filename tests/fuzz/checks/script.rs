@@ -70,7 +70,7 @@ pub struct ScriptedPacket {
     pub is_backward: bool,
     /// ECN codepoint.
     pub ecn: u8,
-    /// BTH's AckReq.
+    /// The BTH asks for an ACK.
     pub ack_request: bool,
     /// The IPv4 identification rises; else it is 0.
     pub has_identification: bool,
