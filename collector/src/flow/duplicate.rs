@@ -8,8 +8,8 @@ use crate::decode::roce::packet::RocePacket;
 use crate::model::opcode::Opcode;
 use crate::model::time::Timestamp;
 
-/// Recent packets remembered per tap, a power of two: copies come within a few packets.
-const CAPACITY: usize = 2048;
+/// Recent packets remembered over all taps, a power of two: copies come within a few packets.
+const CAPACITY: usize = 8192;
 
 /// What a packet is known again by.
 #[derive(Clone, Copy, Default)]
@@ -18,12 +18,15 @@ struct Fingerprint {
     time: Timestamp,
 }
 
-/// Recent packets of one tap.
-#[derive(Default)]
+/// Recent packets of all taps: a flow belongs to one tap, so no other tap's packet looks alike.
 pub struct Duplicates {
-    /// Empty until the first packet: a file may describe many interfaces that saw none.
-    recent: Vec<Fingerprint>,
-    count: u64,
+    recent: Box<[Fingerprint]>,
+}
+
+impl Default for Duplicates {
+    fn default() -> Self {
+        Self { recent: vec![Fingerprint::default(); CAPACITY].into_boxed_slice() }
+    }
 }
 
 impl Duplicates {
@@ -45,23 +48,12 @@ impl Duplicates {
         let digest = digest(packet, roce.after_ip);
         // Packets that follow each other on a flow lie side by side.
         let place = flow.wrapping_mul(0x9e37_79b1).wrapping_add(roce.bth.psn.value());
-        let Some(slot) = self.recent.get_mut(place as usize % CAPACITY) else {
-            self.recent = vec![Fingerprint::default(); CAPACITY];
-            self.recent[place as usize % CAPACITY] = Fingerprint { digest, time };
-            return false;
-        };
+        let slot = &mut self.recent[place as usize % CAPACITY];
         if slot.digest == digest && time.nanos_since(slot.time) < limit_ns {
-            self.count += 1;
             return true;
         }
         *slot = Fingerprint { digest, time };
         false
-    }
-
-    /// Copies found.
-    #[must_use]
-    pub const fn count(&self) -> u64 {
-        self.count
     }
 }
 

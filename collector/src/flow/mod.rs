@@ -7,6 +7,7 @@ pub mod answer;
 mod arrival;
 pub mod burst;
 pub mod connection;
+pub mod disorder;
 pub mod duplicate;
 pub mod episode;
 pub mod histogram;

@@ -12,11 +12,9 @@
 //!
 //! A NAK decides nothing here: go-back-N receivers NAK reordering too.
 
+use super::disorder::{Disorder, SequenceCounts};
 use crate::model::psn::Psn;
 use crate::model::time::Timestamp;
-
-/// Ranges of missing PSNs that a flow remembers; the oldest is given up first (`unresolved`).
-const HOLE_CAPACITY: usize = 256;
 
 /// Forward moves with a rising identification before identifications are taken as proof: 8 chance
 /// hits in half of the circle are 1 in 256, and one fall ends the trust for good.
@@ -61,37 +59,6 @@ pub struct Jump {
     pub previous_request: Timestamp,
 }
 
-/// Missing PSNs, consecutive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Hole {
-    /// First missing PSN, unwrapped.
-    start: i64,
-    /// One past the last missing PSN, unwrapped.
-    end: i64,
-    opened: Timestamp,
-    /// The sender jumped back since: a hole that stays is not the capture's fault alone.
-    jumped_since: bool,
-}
-
-/// Sums of what request packets turned out to be (REPORT `flows[].psn`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SequenceCounts {
-    /// PSNs skipped at first sight; a READ whose request was missing counts once it is resent.
-    pub gap_packets: u64,
-    /// First sightings that came after a later PSN although they were sent before it.
-    pub out_of_order_packets: u64,
-    /// Sent again.
-    pub retransmitted_packets: u64,
-    /// Behind `high` with nothing to tell why.
-    pub ambiguous_packets: u64,
-    /// Never seen here, yet acknowledged without a resend: the capture lost them.
-    pub uncaptured_packets: u64,
-    /// Never seen here, and the capture does not say what became of them.
-    pub unresolved_packets: u64,
-    /// Holes given up because there were too many.
-    pub holes_evicted: u64,
-}
-
 /// State of one flow's request space.
 #[derive(Clone, Debug)]
 pub struct RequestSpace {
@@ -115,15 +82,6 @@ pub struct RequestSpace {
     last_request: Timestamp,
     /// Made with the first packet out of line; most flows have none.
     disorder: Option<Box<Disorder>>,
-}
-
-/// What happened on a flow besides packets in line.
-#[derive(Clone, Debug, Default)]
-struct Disorder {
-    counts: SequenceCounts,
-    holes: Vec<Hole>,
-    /// A hole was filled and the next packet has to say whether it stands alone.
-    undecided_fill: Option<Jump>,
 }
 
 impl Default for RequestSpace {
@@ -213,8 +171,7 @@ impl RequestSpace {
     /// Whether a packet between these two (unwrapped) was not seen yet.
     #[must_use]
     pub fn misses_any(&self, start: i64, end: i64) -> bool {
-        let holes = self.disorder.as_ref().map_or(&[][..], |disorder| &disorder.holes);
-        holes.iter().any(|hole| hole.start < end && hole.end > start)
+        self.disorder.as_ref().is_some_and(|disorder| disorder.misses_any(start, end))
     }
 
     /// Takes a cumulative acknowledgement of everything up to `acknowledged` (unwrapped). Holes
@@ -245,10 +202,7 @@ impl RequestSpace {
     #[must_use]
     pub fn counts(&self) -> SequenceCounts {
         let Some(disorder) = &self.disorder else { return SequenceCounts::default() };
-        let mut counts = disorder.counts;
-        counts.out_of_order_packets += u64::from(disorder.undecided_fill.is_some());
-        counts.unresolved_packets += disorder.holes.iter().map(Hole::packets).sum::<u64>();
-        counts
+        disorder.counts_so_far()
     }
 
     fn disorder(&mut self) -> &mut Disorder {
@@ -320,8 +274,7 @@ impl RequestSpace {
         if skipped > self.read_allowance {
             let start = self.high_unwrapped + 1;
             let end = start + i64::from(skipped);
-            let opened = arrival.time;
-            self.disorder().open(Hole { start, end, opened, jumped_since: false });
+            self.disorder().open(start, end, arrival.time);
         }
         self.advance(ahead, arrival);
     }
@@ -413,85 +366,6 @@ impl RequestSpace {
     }
 }
 
-impl Disorder {
-    /// PSNs are missing at first sight.
-    fn open(&mut self, hole: Hole) {
-        self.counts.gap_packets += hole.packets();
-        self.holes.push(hole);
-        self.evict();
-    }
-
-    fn evict(&mut self) {
-        if self.holes.len() > HOLE_CAPACITY {
-            let oldest = self.holes.remove(0);
-            self.counts.unresolved_packets += oldest.packets();
-            self.counts.holes_evicted += 1;
-        }
-    }
-
-    /// Takes `psn`, and what a READ takes with it, out of the hole it lies in; returns when that
-    /// hole was opened.
-    fn fill(&mut self, psn: i64, span: u32) -> Option<Timestamp> {
-        let at = self.holes.partition_point(|hole| hole.end <= psn);
-        let hole = self.holes.get_mut(at).filter(|hole| hole.start <= psn)?;
-        let whole = *hole;
-        let end = whole.end.min(psn + i64::from(span.max(1)));
-        // The numbers that a READ takes for its response are one packet that was missing.
-        self.counts.gap_packets -= (end - psn - 1) as u64;
-        match (whole.start == psn, whole.end == end) {
-            (true, true) => drop(self.holes.remove(at)),
-            (true, false) => hole.start = end,
-            (false, true) => hole.end = psn,
-            (false, false) => {
-                hole.end = psn;
-                self.holes.insert(at + 1, Hole { start: end, ..whole });
-                self.evict();
-            }
-        }
-        Some(whole.opened)
-    }
-
-    /// Takes the numbers of a READ behind its first one out of the hole that begins with them.
-    fn fill_rest_of_read(&mut self, psn: i64, span: u32) {
-        if self.holes.iter().any(|hole| hole.start == psn) && self.fill(psn, span).is_some() {
-            // The packet itself was taken out before.
-            self.counts.gap_packets -= 1;
-        }
-    }
-
-    /// Closes what lies in holes up to `acknowledged`.
-    fn acknowledge(&mut self, acknowledged: i64) {
-        let counts = &mut self.counts;
-        self.holes.retain_mut(|hole| {
-            if hole.start > acknowledged {
-                return true;
-            }
-            let passed = hole.end.min(acknowledged + 1) - hole.start;
-            let explained = if hole.jumped_since {
-                &mut counts.unresolved_packets
-            } else {
-                &mut counts.uncaptured_packets
-            };
-            *explained += passed as u64;
-            hole.start += passed;
-            hole.start < hole.end
-        });
-    }
-
-    /// The sender jumped back: from here on, a hole that stays is not the capture's fault alone.
-    fn mark_jumped(&mut self) {
-        for hole in &mut self.holes {
-            hole.jumped_since = true;
-        }
-    }
-}
-
-impl Hole {
-    const fn packets(&self) -> u64 {
-        (self.end - self.start) as u64
-    }
-}
-
 /// Whether identification `id` was given out after `reference`, on the 16-bit circle.
 const fn is_newer_identification(id: u16, reference: u16) -> bool {
     let ahead = id.wrapping_sub(reference);
@@ -533,19 +407,5 @@ mod tests {
         space.extend_read(Psn::new(101), 8);
         let counts = space.counts();
         assert_eq!((counts.gap_packets, counts.unresolved_packets), (1, 0));
-    }
-
-    #[test]
-    fn a_hole_does_not_split_without_end() {
-        let mut space = RequestSpace::default();
-        arrive(&mut space, 0, 1);
-        arrive(&mut space, 8_000, 1);
-        for psn in (2..8_000).step_by(2) {
-            arrive(&mut space, psn, 1);
-        }
-        assert!(space.holes.len() <= HOLE_CAPACITY);
-        let counts = space.counts();
-        assert_eq!((counts.gap_packets, counts.unresolved_packets), (7_999, 4_000));
-        assert_eq!(counts.holes_evicted, 4_000 - HOLE_CAPACITY as u64);
     }
 }

@@ -1,6 +1,5 @@
 //! What one tap saw, in sums.
 
-use super::duplicate::Duplicates;
 use crate::decode::error::{DecodeError, Layer, Limit};
 use crate::decode::packet::{Body, Packet};
 use crate::model::frame::Frame;
@@ -34,7 +33,7 @@ pub struct TapState {
     /// Frames whose time is before that of the frame ahead of them.
     pub backward_frames: u64,
     /// Packets that the tap saw twice.
-    pub duplicates: Duplicates,
+    pub duplicates: u64,
     newest: Timestamp,
     /// A few of the combinations that there are.
     refused: Vec<((Layer, Limit), u64)>,
@@ -57,7 +56,7 @@ impl TapState {
             truncated_frames: 0,
             lost_frames: 0,
             backward_frames: 0,
-            duplicates: Duplicates::default(),
+            duplicates: 0,
             newest: Timestamp::EPOCH,
             refused: Vec::new(),
         }

@@ -3,6 +3,7 @@
 use super::arrival::Arrival;
 use super::burst;
 use super::connection::{AnnouncedPair, Connections};
+use super::duplicate::Duplicates;
 use super::episode::Episodes;
 use super::key::FlowKey;
 use super::message::Message;
@@ -27,6 +28,9 @@ use crate::model::time::Timestamp;
 
 /// PSN 0 at most this far ahead is a gap across the end of the circle, not a new use of the QP.
 const EPOCH_GAP: i32 = 4096;
+
+/// PSN 0 this closely behind the first packets that were seen is late, not a new use of the QP.
+const OVERTAKEN: i32 = 64;
 
 /// Limits and options of the flow layer.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +62,7 @@ pub struct FlowTracker {
     ports: PortTable,
     pairing: Pairing,
     connections: Connections,
+    duplicates: Duplicates,
     pauses: PauseTable,
     mirrors: MirrorSessions,
     messages: Vec<MessageEvent>,
@@ -75,6 +80,7 @@ impl FlowTracker {
             ports: PortTable::default(),
             pairing: Pairing::default(),
             connections: Connections::default(),
+            duplicates: Duplicates::default(),
             pauses: PauseTable::default(),
             mirrors: MirrorSessions::default(),
             messages: Vec::new(),
@@ -221,8 +227,8 @@ impl FlowTracker {
             None => self.begin_flow(key, 0, arrival),
         };
         let limit = self.flows.at(at).copy_limit_ns;
-        let duplicates = &mut self.taps[tap.0 as usize].duplicates;
-        if duplicates.is_copy(at, ip.identification, roce, time, limit) {
+        if self.duplicates.is_copy(at, ip.identification, roce, time, limit) {
+            self.taps[tap.0 as usize].duplicates += 1;
             return;
         }
         let traits = roce.bth.opcode.traits();
@@ -431,13 +437,15 @@ impl FlowTracker {
         let differs = psn == 0 && !is_same && identity.is_some() && flow.zero_identity.is_some();
         // The circle came round a moment ago: a copy, or late.
         let has_come_round = psn > 0 && ahead > -EPOCH_GAP;
+        // The first packets of the flow overtook it.
+        let is_overtaken = psn < 0 && is_unacknowledged && ahead > -OVERTAKEN;
         let is_resend =
             ahead <= 0 && psn >= 0 && !differs && (is_same || is_unacknowledged || has_come_round);
         if comes_round {
             flow.zero_identity = identity;
             return at;
         }
-        if is_resend {
+        if is_resend || is_overtaken {
             return at;
         }
         let (key, epoch) = (flow.key, flow.epoch);

@@ -174,7 +174,7 @@ fn add_health(sources: &Sources<'_>, health: &mut Health) {
     health.add("capture.backward_time_frames", sum(|tap| tap.backward_frames));
     health.add("capture.lost_frames", sum(|tap| tap.lost_frames));
     health.add("capture.truncated_frames", sum(|tap| tap.truncated_frames));
-    health.add("flow.tap_duplicates", sum(|tap| tap.duplicates.count()));
+    health.add("flow.tap_duplicates", sum(|tap| tap.duplicates));
     let flows = tracker.flows();
     health.add("flow.evicted_flows", flows.evicted_flows());
     health.add("flow.evicted_frames", flows.evicted_frames());

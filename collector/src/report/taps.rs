@@ -154,7 +154,7 @@ fn tap_report(sources: &Sources<'_>, number: usize) -> TapReport {
         } else {
             Completeness::Lossless
         },
-        tap_duplicates: state.duplicates.count(),
+        tap_duplicates: state.duplicates,
         lost_frames,
     }
 }

@@ -1,0 +1,159 @@
+//! What happened on a flow besides packets in line: which numbers are missing, what was late, what
+//! was sent again. PSNs are unwrapped here: 0 is the first one seen.
+
+use super::sequence::Jump;
+use crate::model::time::Timestamp;
+
+/// Ranges of missing PSNs that a flow remembers; the oldest is given up first (`unresolved`).
+const HOLE_CAPACITY: usize = 256;
+
+/// Missing PSNs, consecutive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hole {
+    /// First missing PSN, unwrapped.
+    start: i64,
+    /// One past the last missing PSN, unwrapped.
+    end: i64,
+    opened: Timestamp,
+    /// The sender jumped back since: a hole that stays is not the capture's fault alone.
+    jumped_since: bool,
+}
+
+/// Sums of what request packets turned out to be (REPORT `flows[].psn`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SequenceCounts {
+    /// PSNs skipped at first sight; a READ whose request was missing counts once it is resent.
+    pub gap_packets: u64,
+    /// First sightings that came after a later PSN although they were sent before it.
+    pub out_of_order_packets: u64,
+    /// Sent again.
+    pub retransmitted_packets: u64,
+    /// Behind `high` with nothing to tell why.
+    pub ambiguous_packets: u64,
+    /// Never seen here, yet acknowledged without a resend: the capture lost them.
+    pub uncaptured_packets: u64,
+    /// Never seen here, and the capture does not say what became of them.
+    pub unresolved_packets: u64,
+    /// Holes given up because there were too many.
+    pub holes_evicted: u64,
+}
+
+/// What happened on a flow besides packets in line.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Disorder {
+    pub(super) counts: SequenceCounts,
+    holes: Vec<Hole>,
+    /// A hole was filled and the next packet has to say whether it stands alone.
+    pub(super) undecided_fill: Option<Jump>,
+}
+
+impl Disorder {
+    /// PSNs from `start` up to `end` are missing at first sight.
+    pub(super) fn open(&mut self, start: i64, end: i64, opened: Timestamp) {
+        let hole = Hole { start, end, opened, jumped_since: false };
+        self.counts.gap_packets += hole.packets();
+        self.holes.push(hole);
+        self.evict();
+    }
+
+    /// Whether a packet between these two was not seen yet.
+    pub(super) fn misses_any(&self, start: i64, end: i64) -> bool {
+        self.holes.iter().any(|hole| hole.start < end && hole.end > start)
+    }
+
+    /// The sums, with everything that is still open decided as it stands.
+    pub(super) fn counts_so_far(&self) -> SequenceCounts {
+        let mut counts = self.counts;
+        counts.out_of_order_packets += u64::from(self.undecided_fill.is_some());
+        counts.unresolved_packets += self.holes.iter().map(Hole::packets).sum::<u64>();
+        counts
+    }
+
+    fn evict(&mut self) {
+        if self.holes.len() > HOLE_CAPACITY {
+            let oldest = self.holes.remove(0);
+            self.counts.unresolved_packets += oldest.packets();
+            self.counts.holes_evicted += 1;
+        }
+    }
+
+    /// Takes `psn`, and what a READ takes with it, out of the hole it lies in; returns when that
+    /// hole was opened.
+    pub(super) fn fill(&mut self, psn: i64, span: u32) -> Option<Timestamp> {
+        let at = self.holes.partition_point(|hole| hole.end <= psn);
+        let hole = self.holes.get_mut(at).filter(|hole| hole.start <= psn)?;
+        let whole = *hole;
+        let end = whole.end.min(psn + i64::from(span.max(1)));
+        // The numbers that a READ takes for its response are one packet that was missing.
+        self.counts.gap_packets -= (end - psn - 1) as u64;
+        match (whole.start == psn, whole.end == end) {
+            (true, true) => drop(self.holes.remove(at)),
+            (true, false) => hole.start = end,
+            (false, true) => hole.end = psn,
+            (false, false) => {
+                hole.end = psn;
+                self.holes.insert(at + 1, Hole { start: end, ..whole });
+                self.evict();
+            }
+        }
+        Some(whole.opened)
+    }
+
+    /// Takes the numbers of a READ behind its first one out of the hole that begins with them.
+    pub(super) fn fill_rest_of_read(&mut self, psn: i64, span: u32) {
+        if self.holes.iter().any(|hole| hole.start == psn) && self.fill(psn, span).is_some() {
+            // The packet itself was taken out before.
+            self.counts.gap_packets -= 1;
+        }
+    }
+
+    /// Closes what lies in holes up to `acknowledged`.
+    pub(super) fn acknowledge(&mut self, acknowledged: i64) {
+        let counts = &mut self.counts;
+        self.holes.retain_mut(|hole| {
+            if hole.start > acknowledged {
+                return true;
+            }
+            let passed = hole.end.min(acknowledged + 1) - hole.start;
+            let explained = if hole.jumped_since {
+                &mut counts.unresolved_packets
+            } else {
+                &mut counts.uncaptured_packets
+            };
+            *explained += passed as u64;
+            hole.start += passed;
+            hole.start < hole.end
+        });
+    }
+
+    /// The sender jumped back: from here on, a hole that stays is not the capture's fault alone.
+    pub(super) fn mark_jumped(&mut self) {
+        for hole in &mut self.holes {
+            hole.jumped_since = true;
+        }
+    }
+}
+
+impl Hole {
+    const fn packets(&self) -> u64 {
+        (self.end - self.start) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hole_does_not_split_without_end() {
+        let mut disorder = Disorder::default();
+        disorder.open(1, 8_000, Timestamp::EPOCH);
+        for psn in (2..8_000).step_by(2) {
+            assert!(disorder.fill(psn, 1).is_some() || disorder.counts.holes_evicted > 0);
+        }
+        assert!(disorder.holes.len() <= HOLE_CAPACITY);
+        let counts = disorder.counts_so_far();
+        assert_eq!((counts.gap_packets, counts.unresolved_packets), (7_999, 4_000));
+        assert_eq!(counts.holes_evicted, 4_000 - HOLE_CAPACITY as u64);
+    }
+}
