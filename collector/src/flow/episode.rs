@@ -36,7 +36,8 @@ impl Trigger {
 pub struct Episode {
     /// What made the sender go back.
     pub trigger: Trigger,
-    /// When the hole opened, else the NAK, else the first sending of the PSN, else the resend.
+    /// When the hole opened, else the NAK, else the first sending of the PSN, else the sender's
+    /// last packet before the silence.
     pub start: Timestamp,
     /// From `start` to the first ACK at or above the PSN, else to the resend.
     pub recovery_ns: u64,
@@ -125,7 +126,7 @@ impl Episodes {
             Trigger::Rnr => way_back.rnr,
             Trigger::Timeout | Trigger::Unknown => None,
         };
-        let start = jump.hole_opened.or(nak).or(first_sending).unwrap_or(jump.time);
+        let start = jump.hole_opened.or(nak).or(first_sending).unwrap_or(jump.previous_request);
         if self.open.len() >= OPEN {
             let oldest = self.open.remove(0);
             self.close(&oldest, None);

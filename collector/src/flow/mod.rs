@@ -11,6 +11,7 @@ pub mod disorder;
 pub mod duplicate;
 pub mod episode;
 pub mod histogram;
+pub mod identification;
 pub mod key;
 pub mod message;
 pub mod mirror;

@@ -91,9 +91,14 @@ impl PauseTable {
         }
     }
 
-    /// The states by tap, station and priority, with open pauses ended at their time.
-    pub fn finish(&mut self) -> impl Iterator<Item = (&PauseKey, &PauseState)> {
-        for state in self.states.values_mut() {
+    /// The states by tap, station and priority. Open pauses end at their time, or at that of the
+    /// tap's last frame: what was asked for beyond it was not observed.
+    pub fn finish(
+        &mut self,
+        last_frame: impl Fn(TapId) -> Timestamp,
+    ) -> impl Iterator<Item = (&PauseKey, &PauseState)> {
+        for (key, state) in &mut self.states {
+            state.cut(last_frame(key.tap));
             state.end_current();
         }
         self.states.iter()
@@ -150,6 +155,13 @@ impl PauseState {
         }
         if duration_ns == 0 {
             self.end_current();
+        }
+    }
+
+    /// Nothing was seen after `time`.
+    fn cut(&mut self, time: Timestamp) {
+        if let Some((start, until)) = &mut self.current {
+            *until = (*until).min(time.max(*start));
         }
     }
 
@@ -227,7 +239,8 @@ mod tests {
             let pause = Pause::Pfc { enabled: 0b1000, quanta: [0, 0, 0, quanta, 0, 0, 0, 0] };
             table.observe(TapId(0), STATION, &pause, Timestamp::from_nanos(time), Some(RATE));
         }
-        let states: Vec<_> = table.finish().map(|(key, state)| (*key, state.clone())).collect();
+        let states: Vec<_> =
+            table.finish(|_| Timestamp::MAX).map(|(key, state)| (*key, state.clone())).collect();
         assert_eq!(states.len(), 1);
         assert_eq!(states[0].0.priority, Some(3));
         states[0].1.clone()
@@ -270,7 +283,7 @@ mod tests {
         let mut table = PauseTable::default();
         let pause = Pause::Link { quanta: 7 };
         table.observe(TapId(0), STATION, &pause, Timestamp::EPOCH, None);
-        let (key, state) = table.finish().next().unwrap();
+        let (key, state) = table.finish(|_| Timestamp::MAX).next().unwrap();
         assert_eq!((key.priority, state.paused_ns, state.pause_frames), (None, None, 1));
     }
 }

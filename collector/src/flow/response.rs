@@ -1,6 +1,31 @@
-//! What a flow answers: ACKs, NAKs and RNR NAKs that it carries for the other direction.
+//! The response space of one flow: ACKs, NAKs, READ responses and atomic ACKs that it carries for
+//! the other direction, and what is missing among READ responses.
 
+use super::identification::Identifications;
 use crate::decode::roce::aeth::{NakCode, Syndrome};
+use crate::model::opcode::Operation;
+use crate::model::psn::Psn;
+
+/// A READ response this far ahead of the one before belongs to something else.
+const RESPONSE_GAP: i32 = 1 << 16;
+
+/// State of one flow's response space.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ResponseSpace {
+    counts: ResponseCounts,
+    psns: Option<ResponsePsns>,
+    identifications: Identifications,
+    /// PSN of the READ response that has to follow; `None` between messages.
+    next_of_read: Option<Psn>,
+    gap_packets: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ResponsePsns {
+    first: Psn,
+    last: Psn,
+    high: Psn,
+}
 
 /// Acknowledgements carried by one flow (REPORT `flows[].acks`, `naks`, `rnr_naks`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,9 +48,83 @@ pub struct ResponseCounts {
     pub rnr_naks: u64,
 }
 
+impl ResponseSpace {
+    /// Takes the next response packet of the flow.
+    pub fn observe(
+        &mut self,
+        operation: Option<Operation>,
+        psn: Psn,
+        syndrome: Option<Syndrome>,
+        identification: Option<u16>,
+    ) {
+        match &mut self.psns {
+            Some(psns) => {
+                psns.last = psn;
+                if psn.is_after(psns.high) {
+                    psns.high = psn;
+                    self.identifications.advance(identification);
+                }
+            }
+            None => {
+                self.psns = Some(ResponsePsns { first: psn, last: psn, high: psn });
+                self.identifications.start(identification);
+            }
+        }
+        if let Some(syndrome) = syndrome {
+            self.counts.add(syndrome);
+        }
+        self.observe_read(operation, psn);
+    }
+
+    /// READ responses of one message have consecutive PSNs.
+    fn observe_read(&mut self, operation: Option<Operation>, psn: Psn) {
+        use Operation as O;
+        let ahead = self.next_of_read.map_or(0, |next| psn.distance_from(next));
+        let is_ahead = (1..RESPONSE_GAP).contains(&ahead);
+        match operation {
+            Some(O::RdmaReadResponseFirst | O::RdmaReadResponseOnly) => {
+                // The last packet of the message before is missing, at least.
+                self.gap_packets += u64::from(is_ahead);
+            }
+            Some(O::RdmaReadResponseMiddle | O::RdmaReadResponseLast) if is_ahead => {
+                self.gap_packets += ahead as u64;
+            }
+            Some(O::RdmaReadResponseMiddle | O::RdmaReadResponseLast) => {}
+            _ => return,
+        }
+        let goes_on =
+            matches!(operation, Some(O::RdmaReadResponseFirst | O::RdmaReadResponseMiddle));
+        self.next_of_read = goes_on.then(|| psn.plus(1));
+    }
+
+    /// What was answered.
+    #[must_use]
+    pub const fn counts(&self) -> &ResponseCounts {
+        &self.counts
+    }
+
+    /// PSN of the first and of the last response packet; `None` when there was none.
+    #[must_use]
+    pub fn psns(&self) -> Option<(Psn, Psn)> {
+        self.psns.map(|psns| (psns.first, psns.last))
+    }
+
+    /// READ response packets skipped at first sight: a lower bound of their loss before the tap.
+    #[must_use]
+    pub const fn gap_packets(&self) -> u64 {
+        self.gap_packets
+    }
+
+    /// Whether IPv4 identifications are proven to rise with the sending order.
+    #[must_use]
+    pub fn identifications_rise(&self) -> bool {
+        self.identifications.is_proven()
+    }
+}
+
 impl ResponseCounts {
     /// Counts an AETH's syndrome.
-    pub fn add(&mut self, syndrome: Syndrome) {
+    fn add(&mut self, syndrome: Syndrome) {
         let counter = match syndrome {
             Syndrome::Ack { .. } => &mut self.acks,
             Syndrome::RnrNak { .. } => &mut self.rnr_naks,

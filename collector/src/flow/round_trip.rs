@@ -61,10 +61,14 @@ impl RoundTrips {
         }
     }
 
-    /// When `psn` was first sent: the time of the first remembered packet at or after it.
+    /// When `psn` was first sent, as far as that is remembered: when the message it belongs to
+    /// began. `None` when it was acknowledged before, or when not every sending is remembered.
     #[must_use]
     pub fn first_sending(&self, psn: i64) -> Option<Timestamp> {
-        self.outstanding.iter().find(|sending| sending.psn >= psn).map(|sending| sending.time)
+        let at = self.outstanding.iter().rposition(|sending| sending.psn <= psn)?;
+        let is_last = at + 1 == self.outstanding.len();
+        let may_be_later = is_last && self.outstanding.len() >= FIRST_CAPACITY;
+        self.outstanding.get(at).filter(|_| !may_be_later).map(|sending| sending.time)
     }
 
     /// The durations measured.

@@ -13,12 +13,9 @@
 //! A NAK decides nothing here: go-back-N receivers NAK reordering too.
 
 use super::disorder::{Disorder, SequenceCounts};
+use super::identification::{self, Identifications};
 use crate::model::psn::Psn;
 use crate::model::time::Timestamp;
-
-/// Forward moves with a rising identification before identifications are taken as proof: 8 chance
-/// hits in half of the circle are 1 in 256, and one fall ends the trust for good.
-const IDENTIFICATION_PROOF: u16 = 8;
 
 /// A request packet as the request space sees it.
 #[derive(Clone, Copy, Debug)]
@@ -70,11 +67,9 @@ pub struct RequestSpace {
     high_unwrapped: i64,
     /// PSNs above `high` that a READ of unknown packet count may have taken.
     read_allowance: u32,
-    /// Identification of the packet that first carried `high`, and the newest one seen at all.
-    high_identification: u16,
+    identifications: Identifications,
+    /// The newest identification seen at all.
     newest_identification: u16,
-    /// Forward moves in which the identification rose; `None` once it did not.
-    rises: Option<u16>,
     /// PSN after the last packet that was behind `high`, while nothing else came between.
     run_next: Option<i64>,
     /// [`Disorder::undecided_fill`] is there.
@@ -93,9 +88,8 @@ impl Default for RequestSpace {
             high: Psn::default(),
             high_unwrapped: 0,
             read_allowance: 0,
-            high_identification: 0,
+            identifications: Identifications::default(),
             newest_identification: 0,
-            rises: Some(0),
             run_next: None,
             is_undecided: false,
             last_request: Timestamp::EPOCH,
@@ -210,8 +204,9 @@ impl RequestSpace {
     }
 
     /// Whether IPv4 identifications are proven to rise with the sending order.
-    fn identifications_rise(&self) -> bool {
-        self.rises.is_some_and(|rises| rises >= IDENTIFICATION_PROOF)
+    #[must_use]
+    pub fn identifications_rise(&self) -> bool {
+        self.identifications.is_proven()
     }
 
     /// Moves `high` forward by `ahead`.
@@ -222,19 +217,8 @@ impl RequestSpace {
         self.high_unwrapped += i64::from(ahead) + i64::from(further);
         self.read_allowance = arrival.span_limit.saturating_sub(arrival.span);
         self.run_next = None;
-        if let Some(rises) = self.rises {
-            let newer = arrival
-                .identification
-                .filter(|id| is_newer_identification(*id, self.high_identification));
-            match newer {
-                Some(id) => {
-                    self.rises = Some(rises.saturating_add(1));
-                    self.high_identification = id;
-                    self.newest_identification = id;
-                }
-                None => self.rises = None,
-            }
-        }
+        self.identifications.advance(arrival.identification);
+        self.newest_identification = self.identifications.reference();
     }
 
     #[cold]
@@ -259,13 +243,8 @@ impl RequestSpace {
         self.high = arrival.psn.plus(arrival.span.saturating_sub(1));
         self.high_unwrapped = i64::from(arrival.span.saturating_sub(1));
         self.read_allowance = arrival.span_limit.saturating_sub(arrival.span);
-        match arrival.identification {
-            Some(id) => {
-                self.high_identification = id;
-                self.newest_identification = id;
-            }
-            None => self.rises = None,
-        }
+        self.identifications.start(arrival.identification);
+        self.newest_identification = self.identifications.reference();
     }
 
     /// A packet ahead of `high`: opens a hole if it skips numbers.
@@ -294,9 +273,7 @@ impl RequestSpace {
         let is_retransmitted = if seen_before {
             Some(true)
         } else if self.identifications_rise() {
-            let late = arrival
-                .identification
-                .is_some_and(|id| !is_newer_identification(id, self.high_identification));
+            let late = arrival.identification.is_some_and(|id| !self.identifications.is_newer(id));
             Some(!late)
         } else if filled.is_some() && self.run_next.is_some() {
             Some(true)
@@ -355,7 +332,7 @@ impl RequestSpace {
     fn is_sent_now(&mut self, identification: Option<u16>) -> bool {
         match identification {
             Some(id) if self.identifications_rise() => {
-                let newer = is_newer_identification(id, self.newest_identification);
+                let newer = identification::is_newer(id, self.newest_identification);
                 if newer {
                     self.newest_identification = id;
                 }
@@ -364,12 +341,6 @@ impl RequestSpace {
             _ => true,
         }
     }
-}
-
-/// Whether identification `id` was given out after `reference`, on the 16-bit circle.
-const fn is_newer_identification(id: u16, reference: u16) -> bool {
-    let ahead = id.wrapping_sub(reference);
-    ahead != 0 && ahead < 0x8000
 }
 
 #[cfg(test)]

@@ -8,19 +8,22 @@ use super::message::Messages;
 use super::opcodes::OpcodeCounts;
 use super::port::PortIndex;
 use super::rate::RateMeter;
-use super::response::ResponseCounts;
+use super::response::ResponseSpace;
 use super::round_trip::RoundTrips;
 use super::sequence::RequestSpace;
 use super::tally::Tally;
 use crate::model::direction::Direction;
 use crate::model::ecn::{Dscp, Ecn};
-use crate::model::opcode::{Opcode, Transport};
+use crate::model::opcode::{Opcode, Traits, Transport};
 use crate::model::psn::Psn;
 use crate::model::qpn::Qpn;
 use crate::model::time::{Span, Timestamp};
 
 /// A packet that comes this soon after an equal one is a copy, as long as no round trip is known.
 pub const COPY_LIMIT_NS: u64 = 100_000;
+
+/// The same where identifications rise: a resend has a new one, whenever it comes.
+const PROVEN_COPY_LIMIT_NS: u64 = 100_000_000;
 
 /// Why two flows are taken to be each other's reverse, the weakest reason first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -114,9 +117,7 @@ pub struct Flow {
     pub headers: HeaderTallies,
     pub opcodes: OpcodeCounts,
     pub requests: RequestSpace,
-    /// First and last PSN of the response space.
-    pub response_psns: Option<(Psn, Psn)>,
-    pub responses: ResponseCounts,
+    pub responses: ResponseSpace,
     pub messages: Messages,
     /// Made with the first READ request or atomic.
     pub answers: Option<Box<Answers>>,
@@ -171,8 +172,7 @@ impl Flow {
             headers: HeaderTallies::default(),
             opcodes: OpcodeCounts::new(opcode),
             requests: RequestSpace::default(),
-            response_psns: None,
-            responses: ResponseCounts::default(),
+            responses: ResponseSpace::default(),
             messages: Messages::default(),
             answers: None,
             round_trips: RoundTrips::default(),
@@ -190,6 +190,17 @@ impl Flow {
             acknowledged: None,
             copy_limit_ns: COPY_LIMIT_NS,
         }
+    }
+
+    /// How soon an equal packet has to follow to be a copy of it.
+    #[must_use]
+    pub(super) fn copy_limit_ns(&self, traits: Traits) -> u64 {
+        let rises = if traits.has(Traits::REQUEST) {
+            self.requests.identifications_rise()
+        } else {
+            self.responses.identifications_rise()
+        };
+        if rises { PROVEN_COPY_LIMIT_NS } else { self.copy_limit_ns }
     }
 
     /// The QP that sends this flow: from DETH, or the QP that its reverse goes to.

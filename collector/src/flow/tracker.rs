@@ -16,7 +16,7 @@ use super::state::{Flow, PairEvidence};
 use super::table::FlowTable;
 use super::tap::TapState;
 use crate::decode::packet::{Body, Ip, Packet, Tunnel};
-use crate::decode::roce::aeth::{Aeth, Syndrome};
+use crate::decode::roce::aeth::Syndrome;
 use crate::decode::roce::packet::RocePacket;
 use crate::model::ecn::Ecn;
 use crate::model::frame::Frame;
@@ -28,6 +28,9 @@ use crate::model::time::Timestamp;
 
 /// PSN 0 at most this far ahead is a gap across the end of the circle, not a new use of the QP.
 const EPOCH_GAP: i32 = 4096;
+
+/// An acknowledged PSN 0 this closely behind the highest one may be sent again, its ACK lost.
+const EPOCH_RESEND: i32 = 256;
 
 /// PSN 0 this closely behind the first packets that were seen is late, not a new use of the QP.
 const OVERTAKEN: i32 = 64;
@@ -226,12 +229,12 @@ impl FlowTracker {
             Some(at) => self.begin_flow(key, self.flows.at(at).epoch + 1, arrival),
             None => self.begin_flow(key, 0, arrival),
         };
-        let limit = self.flows.at(at).copy_limit_ns;
+        let traits = roce.bth.opcode.traits();
+        let limit = self.flows.at(at).copy_limit_ns(traits);
         if self.duplicates.is_copy(at, ip.identification, roce, time, limit) {
             self.taps[tap.0 as usize].duplicates += 1;
             return;
         }
-        let traits = roce.bth.opcode.traits();
         let at = if roce.bth.psn == Psn::new(0) && traits.has(Traits::REQUEST) {
             self.epoch_at_zero(at, arrival)
         } else {
@@ -328,20 +331,17 @@ impl FlowTracker {
     fn observe_response(&mut self, at: u32, arrival: &Arrival<'_>, traits: Traits) {
         let Arrival { time, roce, .. } = *arrival;
         let psn = roce.bth.psn;
+        let operation = roce.bth.opcode.operation();
+        let syndrome = roce.aeth.map(|aeth| aeth.syndrome);
         let flow = self.flows.at_mut(at);
-        let first = flow.response_psns.map_or(psn, |(first, _)| first);
-        flow.response_psns = Some((first, psn));
-        let is_ack = roce.bth.opcode.operation() == Some(Operation::Acknowledge);
-        if let Some(aeth) = roce.aeth {
-            flow.responses.add(aeth.syndrome);
-        }
+        flow.responses.observe(operation, psn, syndrome, arrival.ip.identification);
+        let is_ack = operation == Some(Operation::Acknowledge);
         // A NAK names a packet that the tap may not have seen: another flow may have asked for it.
-        let acknowledges = matches!(roce.aeth, Some(Aeth { syndrome: Syndrome::Ack { .. }, .. }));
+        let acknowledges = matches!(syndrome, Some(Syndrome::Ack { .. }));
         if is_ack && acknowledges && !flow.has_proven_reverse() {
             self.vote(at, psn, time);
         }
         let Some(requester) = self.flows.at(at).reverse.map(|reverse| reverse.flow) else { return };
-        let syndrome = roce.aeth.map(|aeth| aeth.syndrome);
         self.flows.at_mut(requester).acknowledge(psn, time, syndrome, is_ack);
         self.observe_answer(requester, roce, traits);
         let limit = self.flows.at(requester).copy_limit_ns;
@@ -435,6 +435,8 @@ impl FlowTracker {
         let is_same = identity.is_some() && identity == flow.zero_identity;
         // Another request than the one that the epoch began with.
         let differs = psn == 0 && !is_same && identity.is_some() && flow.zero_identity.is_some();
+        // A sender whose packets were acknowledged far beyond does not go back to the first one.
+        let is_same = is_same && ahead > -EPOCH_RESEND;
         // The circle came round a moment ago: a copy, or late.
         let has_come_round = psn > 0 && ahead > -EPOCH_GAP;
         // The first packets of the flow overtook it.

@@ -133,8 +133,11 @@ pub struct PsnReport {
     pub ambiguous_packets: Option<u64>,
     /// Never seen, yet acknowledged without a resend: the capture lost them.
     pub uncaptured_packets: Option<u64>,
-    /// Never seen, and the capture does not say what became of them; on UC: lost.
+    /// Never seen, and the capture does not say what became of them; none on UC, where what is
+    /// missing was lost.
     pub unresolved_packets: Option<u64>,
+    /// READ response packets skipped at first sight: a lower bound of their loss before the tap.
+    pub response_gap_packets: Option<u64>,
 }
 
 /// Recovery episodes of one trigger, or one of them.
@@ -239,6 +242,7 @@ pub(super) fn section(sources: &Sources<'_>, health: &mut Health) -> Vec<FlowRep
 fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow, ids: &[u32]) -> FlowReport {
     let position = position(sources, flow);
     let messages = flow.messages.counts();
+    let answers = flow.responses.counts();
     let reactions = flow.rate.reactions();
     let window_ns = crate::flow::rate::WINDOW_NS;
     let mean_bps = |bytes: u64| {
@@ -282,16 +286,16 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow, ids: &[u32]) -> Flow
             .map(|_| flow.answers.as_ref().map_or(0, |answers| answers.count())),
         psn: psn(flow),
         episodes: flow.episodes.as_ref().map_or_else(Vec::new, |all| episodes(sources, all)),
-        acks: flow.responses.acks,
+        acks: answers.acks,
         naks: NaksReport {
-            psn_sequence_error: flow.responses.psn_sequence_error,
-            invalid_request: flow.responses.invalid_request,
-            remote_access_error: flow.responses.remote_access_error,
-            remote_operational_error: flow.responses.remote_operational_error,
-            invalid_rd_request: flow.responses.invalid_rd_request,
-            reserved: flow.responses.reserved,
+            psn_sequence_error: answers.psn_sequence_error,
+            invalid_request: answers.invalid_request,
+            remote_access_error: answers.remote_access_error,
+            remote_operational_error: answers.remote_operational_error,
+            invalid_rd_request: answers.invalid_rd_request,
+            reserved: answers.reserved,
         },
-        rnr_naks: flow.responses.rnr_naks,
+        rnr_naks: answers.rnr_naks,
         cnps: flow.cnps,
         cnp_reaction: (reactions.samples > 0).then(|| CnpReaction {
             samples: reactions.samples,
@@ -322,7 +326,7 @@ fn opcodes(flow: &Flow) -> Counts {
 
 fn psn(flow: &Flow) -> PsnReport {
     let requests = flow.requests.first().zip(flow.requests.last());
-    let (space, psns) = match (requests, flow.response_psns) {
+    let (space, psns) = match (requests, flow.responses.psns()) {
         (Some(psns), _) => (Some("request"), Some(psns)),
         (None, Some(psns)) => (Some("response"), Some(psns)),
         (None, None) => (None, None),
@@ -338,7 +342,11 @@ fn psn(flow: &Flow) -> PsnReport {
         retransmitted_packets: known(counts.retransmitted_packets),
         ambiguous_packets: known(counts.ambiguous_packets),
         uncaptured_packets: known(counts.uncaptured_packets),
-        unresolved_packets: known(counts.unresolved_packets),
+        unresolved_packets: known(match flow.transport {
+            Transport::Uc => 0,
+            _ => counts.unresolved_packets,
+        }),
+        response_gap_packets: known(flow.responses.gap_packets()),
     }
 }
 

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::flow::tracker::FlowTracker;
+use crate::model::tap::TapId;
+use crate::model::time::Timestamp;
 
 /// What one station asked the other end of its link to stop.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -29,9 +31,15 @@ pub struct PfcReport {
 }
 
 pub(super) fn section(tracker: &mut FlowTracker) -> Vec<PfcReport> {
+    let last: Vec<Timestamp> = tracker
+        .taps()
+        .iter()
+        .map(|tap| tap.span.map_or(Timestamp::MAX, |span| span.last))
+        .collect();
+    let last_frame = |tap: TapId| last.get(tap.0 as usize).copied().unwrap_or(Timestamp::MAX);
     tracker
         .pauses_mut()
-        .finish()
+        .finish(last_frame)
         .map(|(key, state)| PfcReport {
             tap: key.tap.0,
             station: key.station.to_string(),
