@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::flow::state::Flow;
+use crate::flow::tap::TapState;
 use crate::flow::tracker::FlowTracker;
 use crate::model::address::HostAddress;
 use crate::model::direction::Direction;
-use crate::model::tap::TapId;
 
 /// Round trips one way must be this many times those the other way to tell the near side.
 const NEAR_RATIO: u64 = 4;
@@ -62,17 +62,24 @@ impl TapPosition {
     }
 }
 
-/// The position of `tap`, from the flows that it saw.
+/// The position of every tap, from the flows that it saw.
 #[must_use]
-pub fn of_tap(tracker: &FlowTracker, tap: TapId) -> TapPosition {
-    let flows: Vec<&Flow> =
-        tracker.flows().flows().iter().filter(|flow| flow.key.tap == tap).collect();
-    if tracker.mirrors().iter().any(|(key, _)| key.tap == tap) {
+pub fn of_taps(tracker: &FlowTracker) -> Vec<TapPosition> {
+    let taps = tracker.taps();
+    let mut flows = vec![Vec::new(); taps.len()];
+    for flow in tracker.flows().flows() {
+        flows[flow.key.tap.0 as usize].push(flow);
+    }
+    taps.iter().zip(&flows).map(|(tap, flows)| of_tap(tap, flows)).collect()
+}
+
+fn of_tap(tap: &TapState, flows: &[&Flow]) -> TapPosition {
+    if tap.mirrored_frames > tap.frames / 2 {
         return TapPosition { near: BTreeMap::new(), is_mirror: true };
     }
-    let near = by_direction(&flows)
-        .or_else(|| by_common_host(&flows))
-        .or_else(|| by_round_trip(&flows))
+    let near = by_direction(flows)
+        .or_else(|| by_common_host(flows))
+        .or_else(|| by_round_trip(flows))
         .unwrap_or_default();
     TapPosition { near, is_mirror: false }
 }

@@ -134,7 +134,11 @@ fn linux_cooked_v2<'a>(
 
 fn cooked(packet_type: u16, address_len: u16, source: MacAddress, packet: &mut Packet<'_>) {
     // Wire: 0 to us, 1 broadcast, 2 multicast, 3 to another host, 4 sent by us.
-    packet.direction = Some(if packet_type == 4 { Direction::Sent } else { Direction::Received });
+    packet.direction = match packet_type {
+        0..=2 => Some(Direction::Received),
+        4 => Some(Direction::Sent),
+        _ => None,
+    };
     if address_len == 6 {
         packet.ethernet = Some(Ethernet { source, destination: None });
     }

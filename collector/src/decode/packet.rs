@@ -33,6 +33,9 @@ pub struct Packet<'a> {
     pub direction: Option<Direction>,
     /// Tunnels that were unwrapped, outermost first.
     pub tunnels: [Option<Tunnel>; DEPTH_LIMIT],
+    /// The switch whose mirror session brought the frame: source address around the outermost mirror
+    /// header. `None` for a frame that no mirror wrapped.
+    pub mirrored_by: Option<IpAddr>,
     /// The outermost IP header where it is not `ip` and belongs to the fabric (VXLAN, GRE), not to
     /// a mirror session (ERSPAN, or Ethernet in GRE without any flag, as Spectrum switches mirror).
     pub outer_ip: Option<Ip>,
@@ -162,6 +165,7 @@ pub fn decode_with<'a, R>(frame: &Frame<'a>, visit: impl FnOnce(&Packet<'a>) -> 
         vlans: [None; 2],
         direction: frame.direction,
         tunnels: [None; DEPTH_LIMIT],
+        mirrored_by: None,
         outer_ip: None,
         ip: None,
         body: Body::Unread,

@@ -117,6 +117,7 @@ fn enter<'a>(
     let start = if is_mirror { cursor.offset() } else { start };
     if is_mirror {
         packet.wire_len = saturate(cursor.len());
+        packet.mirrored_by = packet.mirrored_by.or(around.map(|ip| ip.source));
         packet.outer_ip = None;
         packet.direction = match tunnel {
             Tunnel::ErspanIII { egress: true, .. } => Some(Direction::Sent),

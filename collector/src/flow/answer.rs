@@ -8,27 +8,30 @@ const CAPACITY: usize = 256;
 /// Requests of one flow that another packet answers with data.
 #[derive(Clone, Debug, Default)]
 pub struct Answers {
-    /// Unwrapped first PSN and packets of each, oldest first.
+    /// Unwrapped first PSN and packets of each (0: not known), oldest first.
     waiting: VecDeque<(i64, u32)>,
     answered: u64,
     forgotten: u64,
 }
 
 impl Answers {
-    /// A READ request or atomic was sent that takes `span` PSNs from `psn` (unwrapped) on.
+    /// A READ request or atomic was sent that takes `span` PSNs (0: not known) from `psn`
+    /// (unwrapped) on.
     pub fn asked(&mut self, psn: i64, span: u32) {
         if self.waiting.len() >= CAPACITY {
             self.waiting.pop_front();
             self.forgotten += 1;
         }
-        self.waiting.push_back((psn, span.max(1)));
+        self.waiting.push_back((psn, span));
     }
 
-    /// The last packet of an answer, with the unwrapped PSN `psn`, was seen. An answer whose
-    /// request was given an unknown packet count is matched by the nearest request before it.
+    /// The last packet of an answer, with the unwrapped PSN `psn`, was seen.
     pub fn answered(&mut self, psn: i64) {
         let after = self.waiting.partition_point(|(first, _)| *first <= psn);
-        if after > 0 && self.waiting.remove(after - 1).is_some() {
+        let Some(at) = after.checked_sub(1) else { return };
+        let covers = |(first, span): (i64, u32)| span == 0 || psn < first + i64::from(span);
+        if self.waiting.get(at).copied().is_some_and(covers) {
+            self.waiting.remove(at);
             self.answered += 1;
         }
     }
@@ -39,9 +42,9 @@ impl Answers {
         self.answered
     }
 
-    /// Requests whose answer was not seen.
+    /// Requests that were forgotten to make room.
     #[must_use]
-    pub fn unanswered(&self) -> u64 {
-        self.waiting.len() as u64 + self.forgotten
+    pub const fn forgotten(&self) -> u64 {
+        self.forgotten
     }
 }

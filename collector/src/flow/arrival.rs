@@ -5,7 +5,7 @@ use crate::decode::packet::{Ip, Packet};
 use crate::decode::roce::aeth::{NakCode, Syndrome};
 use crate::decode::roce::packet::RocePacket;
 use crate::model::frame::Frame;
-use crate::model::opcode::{Opcode, Transport};
+use crate::model::opcode::{Traits, Transport};
 use crate::model::psn::Psn;
 use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
@@ -13,6 +13,9 @@ use crate::model::time::Timestamp;
 
 /// The smallest path MTU there is (IBTA volume 1, section 5.2): bounds a READ's packets.
 const MIN_PATH_MTU: u32 = 256;
+
+/// Copies are told from resends at least this far apart, however coarse the clock.
+const SHORTEST_COPY_LIMIT_NS: u64 = 1_000;
 
 /// A RoCE packet with what surrounds it.
 #[derive(Clone, Copy)]
@@ -33,8 +36,7 @@ impl Flow {
         self.span.last = self.span.last.max(time);
         self.frames += 1;
         self.wire_bytes += u64::from(packet.wire_len);
-        // The reserved bytes of a CNP are nobody's payload.
-        if roce.bth.opcode != Opcode::CNP {
+        if roce.bth.opcode.traits().has(Traits::PAYLOAD) {
             self.payload_bytes += u64::from(roce.payload_len);
         }
         self.ecn.add(ip.ecn());
@@ -105,7 +107,15 @@ impl Flow {
         syndrome: Option<Syndrome>,
         is_ack: bool,
     ) {
+        // An ACK that was cut before its AETH may be a NAK.
+        let is_known = matches!(
+            syndrome,
+            Some(Syndrome::Ack { .. } | Syndrome::Nak(_) | Syndrome::RnrNak { .. })
+        );
         self.way_back.visible = true;
+        if is_ack && !is_known {
+            return;
+        }
         let is_nak = matches!(syndrome, Some(Syndrome::Nak(_) | Syndrome::RnrNak { .. }));
         // A NAK acknowledges what comes before the PSN that it names.
         let upto = self.requests.unwrap(psn) - i64::from(is_nak);
@@ -115,7 +125,7 @@ impl Flow {
         }
         self.round_trips.acknowledged(upto, time, is_ack && !is_nak);
         if let Some(min) = self.round_trips.durations().min_ns() {
-            self.copy_limit_ns = min / 2;
+            self.copy_limit_ns = (min / 2).max(SHORTEST_COPY_LIMIT_NS);
         }
         self.requests.acknowledge(upto);
         if let Some(episodes) = &mut self.episodes {

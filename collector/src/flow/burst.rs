@@ -62,8 +62,15 @@ pub struct BurstMeter {
 }
 
 /// Numbers of the buckets in which a flow was last counted.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct BucketMarks([u64; 2]);
+
+impl Default for BucketMarks {
+    /// Not counted yet: no bucket has this number.
+    fn default() -> Self {
+        Self([u64::MAX; 2])
+    }
+}
 
 impl BurstMeter {
     /// A meter for a port of `line_rate_bps` bits per second.

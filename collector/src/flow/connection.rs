@@ -25,10 +25,17 @@ pub struct AnnouncedPair {
     pub backward: FlowKey,
 }
 
+/// The other direction, and the communication ids of the passive and the active side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Announced {
+    reverse: FlowKey,
+    ids: (u32, u32),
+}
+
 /// What the connection manager's messages announced.
 pub struct Connections {
     requests: RecentMap<Side, Qpn>,
-    reverses: RecentMap<FlowKey, FlowKey>,
+    reverses: RecentMap<FlowKey, Announced>,
     messages: u64,
 }
 
@@ -65,11 +72,13 @@ impl Connections {
                     dest_qpn: reply.local_qpn,
                 };
                 let backward = forward.reversed(active_qpn);
-                if self.reverse_of(&forward) == Some(backward) {
+                let ids = (reply.ids.local, reply.ids.remote);
+                let announced = Announced { reverse: backward, ids };
+                if self.reverses.get(&forward) == Some(&announced) {
                     return None;
                 }
-                self.reverses.insert(forward, backward);
-                self.reverses.insert(backward, forward);
+                self.reverses.insert(forward, announced);
+                self.reverses.insert(backward, Announced { reverse: forward, ids });
                 Some(AnnouncedPair { forward, backward })
             }
             _ => None,
@@ -79,7 +88,7 @@ impl Connections {
     /// The other direction of `key`, if it was announced.
     #[must_use]
     pub fn reverse_of(&self, key: &FlowKey) -> Option<FlowKey> {
-        self.reverses.get(key).copied()
+        self.reverses.get(key).map(|announced| announced.reverse)
     }
 
     /// Messages of the connection manager that were read.

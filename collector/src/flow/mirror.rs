@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::address::HostAddress;
 use crate::model::tap::TapId;
 
 /// Sessions told apart; frames of further ones are not checked, and counted.
@@ -15,6 +16,8 @@ const RESTART: u32 = 1 << 20;
 pub struct SessionKey {
     /// The observation point.
     pub tap: TapId,
+    /// The switch: source address around the outermost mirror header. Numbers repeat on switches.
+    pub switch: Option<HostAddress>,
     /// The ERSPAN session number, 10 bits.
     pub session: u16,
 }
@@ -22,12 +25,8 @@ pub struct SessionKey {
 /// What is known of one session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Session {
-    /// Frames seen.
-    pub frames: u64,
     /// Sequence numbers that never came.
     pub lost_frames: u64,
-    /// Frames that the switch cut.
-    pub truncated_frames: u64,
     next: Option<u32>,
 }
 
@@ -40,14 +39,12 @@ pub struct MirrorSessions {
 
 impl MirrorSessions {
     /// Takes the ERSPAN header of a frame.
-    pub fn observe(&mut self, key: SessionKey, sequence: Option<u32>, truncated: bool) {
+    pub fn observe(&mut self, key: SessionKey, sequence: Option<u32>) {
         if self.sessions.len() >= CAPACITY && !self.sessions.contains_key(&key) {
             self.unchecked += 1;
             return;
         }
         let session = self.sessions.entry(key).or_default();
-        session.frames += 1;
-        session.truncated_frames += u64::from(truncated);
         let Some(sequence) = sequence else { return };
         let skipped = session.next.map_or(0, |next| sequence.wrapping_sub(next));
         if skipped < RESTART {
@@ -78,10 +75,10 @@ mod tests {
     use super::*;
 
     fn lost(sequence: &[u32]) -> u64 {
-        let key = SessionKey { tap: TapId(0), session: 1 };
+        let key = SessionKey { tap: TapId(0), switch: None, session: 1 };
         let mut sessions = MirrorSessions::default();
         for number in sequence {
-            sessions.observe(key, Some(*number), false);
+            sessions.observe(key, Some(*number));
         }
         sessions.iter().next().unwrap().1.lost_frames
     }

@@ -63,14 +63,14 @@ impl RateMeter {
     /// A CNP for this flow's sender passed at `time`.
     pub fn notified(&mut self, time: Timestamp) {
         let elapsed = time.as_nanos().saturating_sub(self.bucket_start);
-        let bytes_before = if elapsed < WINDOW_NS {
-            // The part of the earlier bucket that the window still covers.
-            let earlier = u128::from(self.previous_bytes) * u128::from(WINDOW_NS - elapsed)
-                / u128::from(WINDOW_NS);
-            self.bucket_bytes + earlier as u64
-        } else {
-            0
+        // The part of a bucket that the window before the CNP still covers.
+        let covered = |bytes: u64, since_its_end: u64| {
+            let part = u128::from(WINDOW_NS.saturating_sub(since_its_end));
+            (u128::from(bytes) * part / u128::from(WINDOW_NS)) as u64
         };
+        let since_bucket = elapsed.saturating_sub(WINDOW_NS);
+        let bytes_before =
+            covered(self.previous_bytes, elapsed) + covered(self.bucket_bytes, since_bucket);
         let total_at_cnp = self.total_bytes;
         let notified = self.notified.get_or_insert_default();
         notified.pending.get_or_insert(PendingReaction { time, bytes_before, total_at_cnp });

@@ -54,6 +54,13 @@ impl RoundTrips {
         }
     }
 
+    /// ACKs up to `psn` may have been missed: only what is sent from there on is measured.
+    pub fn distrust_before(&mut self, psn: i64) {
+        for sending in &mut self.outstanding {
+            sending.measures &= sending.psn >= psn;
+        }
+    }
+
     /// The sender went back to `psn`: round trips from there on would be of copies.
     pub fn resent_from(&mut self, psn: i64) {
         for sending in &mut self.outstanding {

@@ -70,7 +70,8 @@ pub struct RequestSpace {
     identifications: Identifications,
     /// The newest identification seen at all.
     newest_identification: u16,
-    /// PSN after the last packet that was behind `high`, while nothing else came between.
+    /// PSN after the last packet that was behind `high`, while nothing else came between: the
+    /// sender goes on from there, perhaps with a loss before the tap.
     run_next: Option<i64>,
     /// [`Disorder::undecided_fill`] is there.
     is_undecided: bool,
@@ -262,7 +263,7 @@ impl RequestSpace {
     fn observe_behind(&mut self, psn: i64, arrival: &RequestArrival) -> RequestObservation {
         let filled = self.disorder().fill(psn, arrival.span);
         let is_sent_now = self.is_sent_now(arrival.identification);
-        let continues_run = self.run_next == Some(psn);
+        let continues_run = self.run_next.is_some_and(|next| next <= psn);
         let jump = Jump {
             target: psn,
             time: arrival.time,
@@ -280,7 +281,7 @@ impl RequestSpace {
         } else {
             None
         };
-        self.run_next = Some(psn + 1);
+        self.run_next = Some(psn + i64::from(arrival.span.max(1)));
         match is_retransmitted {
             Some(true) => {
                 self.disorder().counts.retransmitted_packets += 1;

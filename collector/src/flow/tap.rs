@@ -26,6 +26,8 @@ pub struct TapState {
     pub tcp_frames: u64,
     /// PFC and 802.3x pause frames.
     pub pause_frames: u64,
+    /// Frames that came out of a switch's mirror session.
+    pub mirrored_frames: u64,
     /// Frames of which bytes are missing.
     pub truncated_frames: u64,
     /// Frames that the source says it lost.
@@ -53,6 +55,7 @@ impl TapState {
             roce_frames: 0,
             tcp_frames: 0,
             pause_frames: 0,
+            mirrored_frames: 0,
             truncated_frames: 0,
             lost_frames: 0,
             backward_frames: 0,
@@ -85,6 +88,7 @@ impl TapState {
             Body::Pause(_) => self.pause_frames += 1,
             Body::Unread | Body::Udp(_) | Body::OtherIp | Body::Other(_) => {}
         }
+        self.mirrored_frames += u64::from(packet.mirrored_by.is_some());
         if let Some(error) = &packet.stop {
             self.add_refusal(error);
         }

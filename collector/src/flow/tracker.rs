@@ -18,6 +18,7 @@ use super::tap::TapState;
 use crate::decode::packet::{Body, Ip, Packet, Tunnel};
 use crate::decode::roce::aeth::Syndrome;
 use crate::decode::roce::packet::RocePacket;
+use crate::model::address::HostAddress;
 use crate::model::ecn::Ecn;
 use crate::model::frame::Frame;
 use crate::model::opcode::{Opcode, Operation, Traits, Transport};
@@ -190,13 +191,14 @@ impl FlowTracker {
     }
 
     fn observe_mirrors(&mut self, tap: TapId, packet: &Packet<'_>) {
+        let switch = packet.mirrored_by.map(HostAddress::from);
         for tunnel in packet.tunnels.iter().flatten() {
             match *tunnel {
-                Tunnel::ErspanII { session, sequence, truncated } => {
-                    self.mirrors.observe(SessionKey { tap, session }, Some(sequence), truncated);
+                Tunnel::ErspanII { session, sequence, .. } => {
+                    self.mirrors.observe(SessionKey { tap, switch, session }, Some(sequence));
                 }
-                Tunnel::ErspanIII { session, sequence, truncated, .. } => {
-                    self.mirrors.observe(SessionKey { tap, session }, sequence, truncated);
+                Tunnel::ErspanIII { session, sequence, .. } => {
+                    self.mirrors.observe(SessionKey { tap, switch, session }, sequence);
                 }
                 Tunnel::Vxlan { .. } | Tunnel::Gre { .. } | Tunnel::ErspanI => {}
             }
@@ -261,7 +263,7 @@ impl FlowTracker {
         flow.rate.sent(time, bytes);
         if !flow.has_sequence() {
             flow.requests.observe_unordered(roce.bth.psn);
-            self.observe_boundary(at, arrival, 1);
+            self.observe_boundary(at, arrival, 1, false);
             return;
         }
         let (span, span_limit) =
@@ -283,7 +285,8 @@ impl FlowTracker {
             flow.round_trips.resent_from(jump.target);
             flow.way_back.nak = None;
             flow.way_back.rnr = None;
-            if jump.time < time {
+            // The jump was the packet before, which had to wait for this one to tell.
+            if jump.target != flow.requests.unwrap(roce.bth.psn) {
                 episodes.resent();
             }
         }
@@ -294,19 +297,21 @@ impl FlowTracker {
         }
         let is_boundary = traits.has_any(Traits::STARTS.with(Traits::ENDS));
         if observation.is_new && (is_boundary || roce.bth.ack_request) {
-            self.observe_boundary(at, arrival, span);
+            let measures = roce.bth.ack_request && !observation.is_resent;
+            self.observe_boundary(at, arrival, span, measures);
         }
     }
 
     /// A request packet, seen for the first time, that starts or ends a message or asks for an
-    /// ACK.
-    fn observe_boundary(&mut self, at: u32, arrival: &Arrival<'_>, span: u32) {
+    /// ACK; `measures` says whether the ACK is one of this sending.
+    fn observe_boundary(&mut self, at: u32, arrival: &Arrival<'_>, span: u32, measures: bool) {
         let Arrival { time, roce, .. } = *arrival;
         let flow = self.flows.at_mut(at);
         let psn = flow.requests.unwrap(roce.bth.psn);
         match roce.bth.opcode.operation() {
             Some(Operation::RdmaReadRequest) => {
-                flow.answers.get_or_insert_default().asked(psn, span);
+                let known = if flow.open_read.is_none() { span } else { 0 };
+                flow.answers.get_or_insert_default().asked(psn, known);
             }
             Some(Operation::CompareSwap | Operation::FetchAdd) => {
                 flow.answers.get_or_insert_default().asked(psn, 1);
@@ -318,7 +323,7 @@ impl FlowTracker {
             self.messages.push(MessageEvent { key: flow.key, epoch: flow.epoch, message });
         }
         if matches!(flow.transport, Transport::Rc | Transport::Xrc) {
-            flow.round_trips.sent(psn, time, roce.bth.ack_request, flow.way_back.visible);
+            flow.round_trips.sent(psn, time, measures, flow.way_back.visible);
             if roce.bth.ack_request && !flow.has_proven_reverse() {
                 self.pairing.asked(&flow.key, roce.bth.psn, at, time);
             }
@@ -356,6 +361,8 @@ impl FlowTracker {
         let flow = self.flows.at(candidate);
         if flow.key == key.reversed(dest_qpn) && !flow.is_superseded {
             self.flows.link(at, candidate, PairEvidence::PsnAck);
+            let flow = self.flows.at_mut(candidate);
+            flow.round_trips.distrust_before(flow.requests.unwrap(psn));
         }
         self.pairing.settle(at);
     }

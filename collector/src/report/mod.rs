@@ -23,7 +23,7 @@ use serde::Serialize;
 use crate::analysis::position::{self, TapPosition};
 use crate::flow::tracker::FlowTracker;
 use crate::model::health::Health;
-use crate::model::tap::{HostName, TapId};
+use crate::model::tap::HostName;
 use crate::model::time::Timestamp;
 
 /// Name and version of the contract.
@@ -123,9 +123,7 @@ impl Report {
         let earliest = spans.map(|span| span.first).min();
         let origin = context.origin.or(earliest).unwrap_or(Timestamp::EPOCH);
         let pfc = pfc::section(tracker);
-        let positions =
-            (0..tracker.taps().len()).map(|tap| position::of_tap(tracker, TapId(tap as u32)));
-        let positions = positions.collect();
+        let positions = position::of_taps(tracker);
         let sources = Sources { tracker, context, origin, positions };
         let flows = flows::section(&sources, &mut health);
         add_health(&sources, &mut health);

@@ -130,7 +130,7 @@ impl Peaks {
             (&mut self.rx_100us_bps, rx_narrow, WIDTHS_NS[0]),
             (&mut self.rx_1ms_bps, rx_wide, WIDTHS_NS[1]),
         ] {
-            *peak = (*peak).max(bytes * 8 * (1_000_000_000 / bucket_ns));
+            *peak = (*peak).max(bytes.saturating_mul(8 * (1_000_000_000 / bucket_ns)));
         }
     }
 }

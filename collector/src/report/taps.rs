@@ -1,10 +1,13 @@
 //! The observation points.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Sources;
 use crate::analysis::position::{NearEvidence, Position};
+use crate::flow::state::Flow;
 use crate::model::address::HostAddress;
 use crate::model::tap::{FileFormat, LinkType, TapId};
 
@@ -107,17 +110,29 @@ impl From<Position> for PositionReport {
 }
 
 pub(super) fn section(sources: &Sources<'_>) -> Vec<TapReport> {
-    (0..sources.tracker.taps().len()).map(|tap| tap_report(sources, tap)).collect()
+    let tracker = sources.tracker;
+    let mut near = vec![BTreeMap::new(); tracker.taps().len()];
+    for flow in tracker.flows().flows() {
+        add_near_traffic(&mut near[flow.key.tap.0 as usize], sources, flow);
+    }
+    let mut mirror_losses = vec![0; tracker.taps().len()];
+    for (key, session) in tracker.mirrors().iter() {
+        mirror_losses[key.tap.0 as usize] += session.lost_frames;
+    }
+    let taps = (0..).zip(near.iter().zip(mirror_losses));
+    taps.map(|(tap, (near, lost))| tap_report(sources, TapId(tap), near, lost)).collect()
 }
 
-fn tap_report(sources: &Sources<'_>, number: usize) -> TapReport {
-    let id = TapId(number as u32);
-    let state = &sources.tracker.taps()[number];
-    let position = &sources.positions[number];
-    let mirrored = sources.tracker.mirrors().iter().filter(|(key, _)| key.tap == id);
-    let lost_frames =
-        state.lost_frames + mirrored.map(|(_, session)| session.lost_frames).sum::<u64>();
-    let payload = payload_by_position(sources, id, None);
+fn tap_report(
+    sources: &Sources<'_>,
+    id: TapId,
+    near: &BTreeMap<HostAddress, NearTraffic>,
+    mirror_loss: u64,
+) -> TapReport {
+    let state = &sources.tracker.taps()[id.0 as usize];
+    let position = &sources.positions[id.0 as usize];
+    let lost_frames = state.lost_frames + mirror_loss;
+    let payload = near.values().fold(NearTraffic::default(), NearTraffic::plus);
     TapReport {
         id: id.0,
         file: state.tap.file.clone(),
@@ -138,7 +153,7 @@ fn tap_report(sources: &Sources<'_>, number: usize) -> TapReport {
             .iter()
             .map(|(host, evidence)| NearHost {
                 address: host.to_string(),
-                position: payload_by_position(sources, id, Some(*host)).mostly(),
+                position: near.get(host).copied().unwrap_or_default().mostly(),
                 evidence: evidence_name(*evidence).to_owned(),
             })
             .collect(),
@@ -159,14 +174,19 @@ fn tap_report(sources: &Sources<'_>, number: usize) -> TapReport {
     }
 }
 
-/// Payload and frames that near hosts sent and received.
-#[derive(Default)]
+/// Payload and frames that a near host sent and received.
+#[derive(Clone, Copy, Default)]
 struct NearTraffic {
     payload: [u64; 2],
     frames: [u64; 2],
 }
 
 impl NearTraffic {
+    fn plus(self, other: &Self) -> Self {
+        let sum = |one: [u64; 2], other: [u64; 2]| [one[0] + other[0], one[1] + other[1]];
+        Self { payload: sum(self.payload, other.payload), frames: sum(self.frames, other.frames) }
+    }
+
     fn mostly(&self) -> PositionReport {
         match self.payload {
             [0, 0] => PositionReport::Unknown,
@@ -176,20 +196,22 @@ impl NearTraffic {
     }
 }
 
-fn payload_by_position(sources: &Sources<'_>, tap: TapId, of: Option<HostAddress>) -> NearTraffic {
-    let mut traffic = NearTraffic::default();
-    let position = &sources.positions[tap.0 as usize];
-    for flow in sources.tracker.flows().flows().iter().filter(|flow| flow.key.tap == tap) {
-        let (source, destination) = (flow.key.source, flow.key.destination);
-        let side = match position.of(source, destination) {
-            Position::Sender if of.is_none_or(|host| host == source) => 0,
-            Position::Receiver if of.is_none_or(|host| host == destination) => 1,
-            _ => continue,
-        };
-        traffic.payload[side] += flow.payload_bytes;
-        traffic.frames[side] += flow.frames;
-    }
-    traffic
+/// Adds a flow to what the near host at its end sent or received.
+fn add_near_traffic(
+    near: &mut BTreeMap<HostAddress, NearTraffic>,
+    sources: &Sources<'_>,
+    flow: &Flow,
+) {
+    let (source, destination) = (flow.key.source, flow.key.destination);
+    let position = &sources.positions[flow.key.tap.0 as usize];
+    let (host, side) = match position.of(source, destination) {
+        Position::Sender => (source, 0),
+        Position::Receiver => (destination, 1),
+        Position::Fabric | Position::Unknown => return,
+    };
+    let traffic = near.entry(host).or_default();
+    traffic.payload[side] += flow.payload_bytes;
+    traffic.frames[side] += flow.frames;
 }
 
 const fn evidence_name(evidence: NearEvidence) -> &'static str {

@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 use super::event::SourceEvent;
 use crate::model::tap::{Tap, TapId};
 
+/// Taps of all files together: each new section of a pcapng file describes its interfaces anew.
+pub(super) const TAPS_LIMIT: usize = 65_536;
+
 /// Events that are no frames, and the numbering of taps over all files.
 #[derive(Debug, Default)]
 pub(super) struct Notices {
@@ -17,12 +20,15 @@ impl Notices {
         self.queue.push_back(event);
     }
 
-    /// Announces a tap and numbers it.
-    pub(super) fn push_tap(&mut self, tap: Tap) -> TapId {
+    /// Announces a tap and numbers it; `None` when there are too many.
+    pub(super) fn push_tap(&mut self, tap: Tap) -> Option<TapId> {
         let id = TapId(self.taps);
-        self.taps = self.taps.saturating_add(1);
+        if self.taps as usize >= TAPS_LIMIT {
+            return None;
+        }
+        self.taps += 1;
         self.push(SourceEvent::Tap(id, tap));
-        id
+        Some(id)
     }
 
     #[inline]

@@ -15,7 +15,7 @@ use pcap_parser::{
 
 use super::buffer::{BLOCK_LIMIT, Buffer};
 use super::byte_order::ByteOrder;
-use super::notices::Notices;
+use super::notices::{Notices, TAPS_LIMIT};
 use super::problem::ProblemKind;
 use super::record::{Found, Record, lengths_without_fcs};
 use crate::model::tap::{FileFormat, LinkType, Tap, TapId};
@@ -95,7 +95,8 @@ impl PcapReader {
         notices: &mut Notices,
     ) -> Result<Found, ProblemKind> {
         let Some(tap) = self.tap_id else {
-            self.tap_id = Some(notices.push_tap(self.tap.clone()));
+            let tap = notices.push_tap(self.tap.clone());
+            self.tap_id = Some(tap.ok_or(ProblemKind::Taps(TAPS_LIMIT))?);
             return Ok(Found::Other);
         };
         let parsed = match self.byte_order {

@@ -74,6 +74,8 @@ pub enum ProblemKind {
     StatisticsInterface(u32),
     /// A section describes more interfaces than the limit.
     Interfaces(usize),
+    /// The files describe more interfaces in all than the limit.
+    Taps(usize),
     /// A time before 1970 or after 2554.
     TimeRange,
 }
@@ -104,9 +106,10 @@ impl ProblemKind {
             | Self::BlockEnd { .. }
             | Self::ByteOrder => Consequence::FileEnds,
             Self::FrameLength | Self::Interface(_) | Self::TimeRange => Consequence::FrameDropped,
-            Self::Block { .. } | Self::StatisticsInterface(_) | Self::Interfaces(_) => {
-                Consequence::BlockSkipped
-            }
+            Self::Block { .. }
+            | Self::StatisticsInterface(_)
+            | Self::Interfaces(_)
+            | Self::Taps(_) => Consequence::BlockSkipped,
         }
     }
 }
@@ -161,6 +164,7 @@ impl fmt::Display for ProblemKind {
                 write!(f, "statistics of interface {id}, which is not described")
             }
             Self::Interfaces(limit) => write!(f, "more than {limit} interfaces in a section"),
+            Self::Taps(limit) => write!(f, "more than {limit} interfaces in all"),
             Self::TimeRange => write!(f, "a frame's time is before 1970 or after 2554"),
         }
     }

@@ -4,7 +4,7 @@ use pcap_parser::pcapng::{InterfaceDescriptionBlock, InterfaceStatisticsBlock};
 
 use super::super::clock::Clock;
 use super::super::event::SourceEvent;
-use super::super::notices::Notices;
+use super::super::notices::{Notices, TAPS_LIMIT};
 use super::super::problem::ProblemKind;
 use super::option::{
     self, IF_FCSLEN, IF_NAME, IF_RXSPEED, IF_SPEED, IF_TSOFFSET, IF_TSRESOL, IF_TXSPEED,
@@ -15,6 +15,9 @@ use crate::model::tap::{FileFormat, LinkType, Tap, TapId};
 
 /// `if_tsresol` of an interface that does not say: microseconds.
 const DEFAULT_TSRESOL: u8 = 6;
+
+/// Bytes kept of a name: interfaces and hosts have shorter ones.
+const NAME_LIMIT: usize = 255;
 
 /// What is needed of an interface to read its frames.
 #[derive(Debug)]
@@ -37,23 +40,28 @@ impl PcapNgReader {
     ) -> Result<(), ProblemKind> {
         let find = |code| option::find(&description.options, code);
         let number = |code| option::u64_of(self.byte_order, find(code)?);
+        // Some writers say 0 where they do not know.
+        let rate = |code| number(code).filter(|rate| *rate > 0);
         let byte = |code| find(code)?.first().copied();
 
         let tap = Tap {
             file: self.name.clone(),
             format: FileFormat::PcapNg,
-            interface: find(IF_NAME).map(|name| String::from_utf8_lossy(name).into_owned()),
+            interface: find(IF_NAME).map(name),
             link_type: LinkType::from_number(description.linktype.0.cast_unsigned()),
             snap_len: (description.snaplen != 0).then_some(description.snaplen),
             // Rates of the two directions are given instead of one where they differ.
-            line_rate_bps: number(IF_SPEED).or(number(IF_TXSPEED).max(number(IF_RXSPEED))),
+            line_rate_bps: rate(IF_SPEED).or(rate(IF_TXSPEED).max(rate(IF_RXSPEED))),
         };
         let (link_type, snap_len) = (tap.link_type, tap.snap_len);
         let tsoffset_s = number(IF_TSOFFSET).unwrap_or(0).cast_signed();
         let clock = Clock::new(byte(IF_TSRESOL).unwrap_or(DEFAULT_TSRESOL), tsoffset_s);
         let fcs_bytes = u32::from(byte(IF_FCSLEN).unwrap_or(0)) / 8;
         self.check_interfaces_limit()?;
-        let tap = notices.push_tap(tap);
+        let Some(tap) = notices.push_tap(tap) else {
+            self.interfaces.push(None);
+            return Err(ProblemKind::Taps(TAPS_LIMIT));
+        };
         let interface = Interface { tap, link_type, clock, fcs_bytes, snap_len, lost_frames: 0 };
         self.interfaces.push(Some(interface));
         Ok(())
@@ -95,4 +103,9 @@ impl PcapNgReader {
         }
         Ok(())
     }
+}
+
+/// A name from the file, as text; a longer one than any interface has is cut.
+pub(super) fn name(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes.get(..NAME_LIMIT).unwrap_or(bytes)).into_owned()
 }

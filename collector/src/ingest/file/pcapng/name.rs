@@ -11,6 +11,7 @@ use pcap_parser::pcapng::{NameRecord, NameRecordType, NameResolutionBlock};
 
 use super::super::event::SourceEvent;
 use super::super::notices::Notices;
+use super::interface;
 use crate::model::tap::HostName;
 
 /// Tells every name of a block.
@@ -18,7 +19,7 @@ pub(super) fn tell_names(block: &NameResolutionBlock<'_>, notices: &mut Notices)
     for (address, names) in block.nr.iter().filter_map(split) {
         // Padding looks like empty names.
         for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-            let name = String::from_utf8_lossy(name).into_owned();
+            let name = interface::name(name);
             notices.push(SourceEvent::HostName(HostName { address, name }));
         }
     }
