@@ -262,3 +262,50 @@ fn a_snap_length_behind_the_headers_loses_the_icrc_and_nothing_else() {
     );
     assert_eq!(report["capture"]["refused"], json!({}));
 }
+
+#[test]
+fn a_read_response_that_is_missing_is_counted() {
+    let mut conversation = Conversation::default();
+    let bytes = 4 * PAYLOAD_BYTES as u32;
+    for psn in [100, 104] {
+        let read =
+            Roce { dest_qpn: RESPONDER_QPN, psn, dma_len: bytes, ..Roce::new(READ_REQUEST, 0) };
+        conversation.ask_packet(&read);
+        conversation.answer(READ_RESPONSE_FIRST, psn, 0x1f);
+        if psn == 100 {
+            conversation.answer(READ_RESPONSE_MIDDLE, psn + 1, 0x1f);
+        }
+        conversation.answer(READ_RESPONSE_MIDDLE, psn + 2, 0x1f);
+        conversation.answer(READ_RESPONSE_LAST, psn + 3, 0x1f);
+    }
+    let report = conversation.report();
+    assert_eq!(classes(requests(&report)), []);
+    assert_eq!(flows_to(&report, REQUESTER_QPN)[0]["psn"]["response_gap_packets"], 1);
+}
+
+#[test]
+fn an_ack_that_was_cut_before_its_syndrome_acknowledges_nothing() {
+    let mut conversation = asked((100..110).chain(111..120));
+    conversation.answer(ACK, 110, NAK_PSN_SEQUENCE);
+    // Ethernet, IPv4, UDP and BTH: the AETH is missing.
+    let report = conversation.report_cut(14 + 20 + 8 + 12);
+    assert_eq!(classes(requests(&report)), [("gap", 1), ("unresolved", 1)]);
+    assert_eq!(requests(&report)["ack_rtt_ns"], Value::Null);
+}
+
+#[test]
+fn the_same_request_with_number_0_is_a_new_use_once_everything_was_acknowledged() {
+    let write = |psn| Roce { dest_qpn: RESPONDER_QPN, psn, ..Roce::new(0x0a, PAYLOAD_BYTES) };
+    let mut conversation = Conversation::default();
+    for _ in 0..2 {
+        for psn in 0..400 {
+            conversation.ask_packet(&write(psn));
+        }
+        conversation.acknowledge(399);
+    }
+    let report = conversation.report();
+    let epochs: Vec<_> =
+        flows_to(&report, RESPONDER_QPN).iter().map(|flow| flow["epoch"].as_u64()).collect();
+    assert_eq!(epochs, [Some(0), Some(1)]);
+    assert_eq!(classes(flows_to(&report, RESPONDER_QPN)[0]), []);
+}

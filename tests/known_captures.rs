@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{fixture, railscope};
+use crate::support::{fixture, railscope, tool};
 
 /// The sum of a class of packets over the flows of a report.
 fn sum(report: &Value, class: &str) -> u64 {
@@ -69,4 +69,51 @@ fn assert_clean(report: &Value, name: &str) {
     ] {
         assert_eq!(sum(report, class), 0, "{name}: {class}");
     }
+}
+
+/// Recoveries that a NAK set off, and their packets.
+fn nak_recoveries(report: &Value) -> (u64, u64) {
+    let flows = report["flows"].as_array().unwrap();
+    let episodes = flows.iter().flat_map(|flow| flow["episodes"].as_array().unwrap());
+    let of_naks = episodes.filter(|episode| episode["trigger"] == "nak");
+    of_naks.fold((0, 0), |(count, packets), episode| {
+        let number = |key: &str| episode[key].as_u64().unwrap();
+        (count + number("count"), packets + number("resent_packets"))
+    })
+}
+
+#[test]
+fn taps_before_and_behind_the_loss_see_the_same_recoveries() {
+    let (before, _) = nak_recoveries(&analyze(&["loss1_send_bw_pre"]));
+    let (behind, _) = nak_recoveries(&analyze(&["loss1_send_bw_post"]));
+    assert_eq!((before, behind), (71, 71));
+    let (before, _) = nak_recoveries(&analyze(&["reorder_write_bw_pre"]));
+    let (behind, _) = nak_recoveries(&analyze(&["reorder_write_bw_post"]));
+    assert!(before.abs_diff(behind) <= 1, "{before} before, {behind} behind");
+}
+
+#[test]
+fn two_taps_in_one_interface_see_copies_and_no_resend() {
+    let folder = tempfile::tempdir().unwrap();
+    let merged = folder.path().join("merged.pcap");
+    let files = ["ring4_allreduce_pA", "ring4_allreduce_pB"]
+        .map(|name| fixture::path(&format!("{name}.pcap.gz")));
+    let [one, other] = files.each_ref().map(|file| file.to_str().unwrap());
+    let test = "two_taps_in_one_interface_see_copies_and_no_resend";
+    let arguments = ["-F", "nsecpcap", "-w", merged.to_str().unwrap(), one, other];
+    if tool::output_of(test, "mergecap", &arguments).is_none() {
+        return;
+    }
+    let report = railscope::analyze(&[merged]);
+    assert_clean(&report, "merged");
+    // What ranks 0 and 1 say to each other passes both ports: half of either's traffic.
+    let copies = report["taps"][0]["tap_duplicates"].as_u64().unwrap();
+    let apart = analyze(&["ring4_allreduce_pA", "ring4_allreduce_pB"]);
+    let both_ways = |flow: &&Value| {
+        let ends = [flow["src"].as_str().unwrap(), flow["dst"].as_str().unwrap()];
+        flow["tap"] == 0 && ends.contains(&"10.0.0.1") && ends.contains(&"10.0.0.2")
+    };
+    let flows = apart["flows"].as_array().unwrap();
+    let shared = flows.iter().filter(both_ways).map(|flow| flow["frames"].as_u64().unwrap());
+    assert_eq!(copies, shared.sum::<u64>());
 }

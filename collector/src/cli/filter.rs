@@ -15,7 +15,8 @@ pub(super) struct FilterArgs {
     /// From or to this address; may be given several times
     #[arg(long, value_name = "ADDRESS")]
     host: Vec<IpAddr>,
-    /// To or from this queue pair number (23, 0x17); may be given several times
+    /// To this queue pair number (23, 0x17), in `analyze` also from it: packets name only the one
+    /// they go to; may be given several times
     #[arg(long, value_name = "QPN", value_parser = parse_qpn)]
     qpn: Vec<u32>,
     /// With this opcode (RDMA_WRITE_FIRST, ACKNOWLEDGE, CNP, 0x81); may be given several times

@@ -9,7 +9,6 @@ use clap::Args;
 use super::progress::InputProgress;
 use super::time_range::{self, TimeRange, TimeRangeArgs};
 use crate::ingest::file::CaptureSet;
-use crate::ingest::file::error::IngestError;
 use crate::ingest::file::event::{FileSummary, SourceEvent};
 use crate::model::frame::Frame;
 use crate::model::tap::{HostName, Tap, TapId};
@@ -59,9 +58,15 @@ impl<'a> Input<'a> {
     ///
     /// # Errors
     ///
-    /// When one cannot be opened as a capture.
-    pub(super) fn open(args: &'a InputArgs) -> Result<Self, IngestError> {
-        Ok(Self { args, captures: CaptureSet::open(&args.files)? })
+    /// When one cannot be opened as a capture or is named twice, or when the range is empty.
+    pub(super) fn open(args: &'a InputArgs) -> anyhow::Result<Self> {
+        args.time.check()?;
+        let captures = CaptureSet::open(&args.files)?;
+        for (at, file) in args.files.iter().enumerate() {
+            let is_named_before = args.files[..at].contains(file);
+            anyhow::ensure!(!is_named_before, "{} is named twice", file.display());
+        }
+        Ok(Self { args, captures })
     }
 
     /// Reads every file to its end; the time of the first frame of all, which times are relative

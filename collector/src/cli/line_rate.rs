@@ -6,6 +6,9 @@ pub(super) fn parse(text: &str) -> Result<u64, String> {
     let number_len =
         trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(number_len);
+    if unit.contains("B/") {
+        return Err(format!("`{text}` is in bytes; line rates are in bits: 400G, 25Gb/s"));
+    }
     let factor = match unit.trim().to_ascii_lowercase().as_str() {
         "" | "b/s" | "bps" => 1.0,
         "m" | "mb/s" | "mbps" | "mbit" => 1e6,
@@ -19,7 +22,9 @@ pub(super) fn parse(text: &str) -> Result<u64, String> {
     if (1e6..=1e14).contains(&rate) {
         Ok(rate as u64)
     } else {
-        Err(format!("`{text}` is no line rate between 1 Mb/s and 100 Tb/s"))
+        Err(format!(
+            "`{text}` is no line rate between 1 Mb/s and 100 Tb/s; write 400G for 400 Gb/s"
+        ))
     }
 }
 
@@ -32,7 +37,7 @@ mod tests {
         assert_eq!(parse("400G"), Ok(400_000_000_000));
         assert_eq!(parse("2.5Gb/s"), Ok(2_500_000_000));
         assert_eq!(parse("100000000000"), Ok(100_000_000_000));
-        for wrong in ["", "fast", "100", "100X", "-1G", "1e400G"] {
+        for wrong in ["", "fast", "100", "100X", "-1G", "1e400G", "400GB/s"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

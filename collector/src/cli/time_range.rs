@@ -52,6 +52,17 @@ impl TimeRangeArgs {
         given.into_iter().filter_map(|(name, moment)| Some((name.to_owned(), moment?.to_string())))
     }
 
+    /// Refuses a range that nothing can lie in, where that can be told before the input is read.
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        let is_empty = match (self.since, self.until) {
+            (Some(Moment::AfterStart(since)), Some(Moment::AfterStart(until))) => since > until,
+            (Some(Moment::At(since)), Some(Moment::At(until))) => since > until,
+            _ => false,
+        };
+        anyhow::ensure!(!is_empty, "--since is after --until: nothing lies between them");
+        Ok(())
+    }
+
     /// The range in an input that starts at `first`.
     pub(super) fn resolve(&self, first: Timestamp) -> TimeRange {
         let resolve = |moment| match moment {

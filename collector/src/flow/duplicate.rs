@@ -4,6 +4,7 @@
 //! sooner than any retransmission could: within half the smallest ACK round trip. CNPs are all
 //! alike and may follow each other closely: they need an identification that tells them apart.
 
+use super::key::FlowKey;
 use crate::decode::roce::packet::RocePacket;
 use crate::model::opcode::Opcode;
 use crate::model::time::Timestamp;
@@ -35,6 +36,7 @@ impl Duplicates {
     pub fn is_copy(
         &mut self,
         flow: u32,
+        key: &FlowKey,
         identification: Option<u16>,
         roce: &RocePacket<'_>,
         time: Timestamp,
@@ -44,7 +46,9 @@ impl Duplicates {
         if identification == 0 && roce.bth.opcode == Opcode::CNP {
             return false;
         }
-        let packet = u64::from(flow) << 32 | u64::from(identification);
+        // A place in the flow table may have had another owner a moment ago.
+        let owner = u64::from(key.source.low_bits()) << 16 ^ u64::from(key.destination.low_bits());
+        let packet = (u64::from(flow) << 32 | u64::from(identification)) ^ owner << 8;
         let digest = digest(packet, roce.after_ip);
         // Packets that follow each other on a flow lie side by side.
         let place = flow.wrapping_mul(0x9e37_79b1).wrapping_add(roce.bth.psn.value());

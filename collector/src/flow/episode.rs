@@ -177,10 +177,11 @@ impl Episodes {
         self.totals[trigger as usize]
     }
 
-    /// Episodes of all triggers.
+    /// Episodes that are only in the sums although they should be listed.
     #[must_use]
-    pub fn count(&self) -> u64 {
-        self.totals.iter().map(|totals| totals.count).sum()
+    pub fn unlisted(&self) -> u64 {
+        let all: u64 = self.totals.iter().map(|totals| totals.count).sum();
+        if self.is_listing { all - self.listed.len() as u64 } else { 0 }
     }
 
     fn close(&mut self, open: &OpenEpisode, acknowledged: Option<Timestamp>) {

@@ -49,6 +49,12 @@ impl Identifications {
         self.rises.is_some_and(|rises| rises >= PROOF)
     }
 
+    /// Whether nothing speaks against it so far.
+    #[must_use]
+    pub const fn may_rise(&self) -> bool {
+        self.rises.is_some()
+    }
+
     /// Whether a packet was sent after the one that moved the flow forward last.
     #[must_use]
     pub const fn is_newer(&self, id: u16) -> bool {

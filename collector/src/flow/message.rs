@@ -54,12 +54,6 @@ impl MessageCounts {
     pub const fn of(&self, kind: MessageKind) -> u64 {
         self.0[kind as usize]
     }
-
-    /// Messages of all kinds.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.0.iter().sum()
-    }
 }
 
 /// The first packet of a message that has not ended yet.

@@ -90,4 +90,18 @@ mod tests {
         assert_eq!(lost(&[u32::MAX, 1]), 1);
         assert_eq!(lost(&[5_000_000, 3, 4]), 0, "a session that starts again lost nothing");
     }
+
+    #[test]
+    fn the_same_session_number_of_two_switches_is_two_sessions() {
+        let mut sessions = MirrorSessions::default();
+        for number in 0..10 {
+            for (switch, start) in [("192.0.2.1", 500_000), ("192.0.2.2", 1_000)] {
+                let switch = switch.parse::<std::net::IpAddr>().ok().map(HostAddress::from);
+                let key = SessionKey { tap: TapId(0), switch, session: 1 };
+                sessions.observe(key, Some(start + number));
+            }
+        }
+        let lost: Vec<_> = sessions.iter().map(|(_, session)| session.lost_frames).collect();
+        assert_eq!(lost, [0, 0]);
+    }
 }

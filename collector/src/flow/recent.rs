@@ -41,11 +41,6 @@ impl<K: Copy + Eq + Hash, V> RecentMap<K, V> {
         self.map.get(key)
     }
 
-    /// The value under `key`, to change.
-    pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
-        self.map.get_mut(key)
-    }
-
     /// Entries evicted.
     #[must_use]
     pub const fn evicted(&self) -> u64 {

@@ -115,10 +115,10 @@ impl ResponseSpace {
         self.gap_packets
     }
 
-    /// Whether IPv4 identifications are proven to rise with the sending order.
+    /// What is known of its IPv4 identifications.
     #[must_use]
-    pub fn identifications_rise(&self) -> bool {
-        self.identifications.is_proven()
+    pub const fn identifications(&self) -> &Identifications {
+        &self.identifications
     }
 }
 
@@ -136,16 +136,5 @@ impl ResponseCounts {
             Syndrome::Nak(NakCode::Reserved(_)) | Syndrome::Reserved(_) => &mut self.reserved,
         };
         *counter += 1;
-    }
-
-    /// NAKs of all codes, without RNR NAKs.
-    #[must_use]
-    pub const fn naks(&self) -> u64 {
-        self.psn_sequence_error
-            + self.invalid_request
-            + self.remote_access_error
-            + self.remote_operational_error
-            + self.invalid_rd_request
-            + self.reserved
     }
 }

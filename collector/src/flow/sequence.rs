@@ -145,12 +145,6 @@ impl RequestSpace {
         self.started.then_some(self.high)
     }
 
-    /// When the last request packet passed.
-    #[must_use]
-    pub const fn last_request(&self) -> Timestamp {
-        self.last_request
-    }
-
     /// The unwrapped number of `psn`, taken as the nearest to `high`: 0 is the first PSN seen.
     #[must_use]
     pub fn unwrap(&self, psn: Psn) -> i64 {
@@ -204,10 +198,10 @@ impl RequestSpace {
         self.disorder.get_or_insert_default()
     }
 
-    /// Whether IPv4 identifications are proven to rise with the sending order.
+    /// What is known of its IPv4 identifications.
     #[must_use]
-    pub fn identifications_rise(&self) -> bool {
-        self.identifications.is_proven()
+    pub const fn identifications(&self) -> &Identifications {
+        &self.identifications
     }
 
     /// Moves `high` forward by `ahead`.
@@ -273,7 +267,7 @@ impl RequestSpace {
         let seen_before = filled.is_none() && psn >= 0;
         let is_retransmitted = if seen_before {
             Some(true)
-        } else if self.identifications_rise() {
+        } else if self.identifications.is_proven() {
             let late = arrival.identification.is_some_and(|id| !self.identifications.is_newer(id));
             Some(!late)
         } else if filled.is_some() && self.run_next.is_some() {
@@ -332,7 +326,7 @@ impl RequestSpace {
     /// Whether this packet was sent after every packet seen so far, as far as can be told.
     fn is_sent_now(&mut self, identification: Option<u16>) -> bool {
         match identification {
-            Some(id) if self.identifications_rise() => {
+            Some(id) if self.identifications.is_proven() => {
                 let newer = identification::is_newer(id, self.newest_identification);
                 if newer {
                     self.newest_identification = id;

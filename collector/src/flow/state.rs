@@ -22,8 +22,8 @@ use crate::model::time::{Span, Timestamp};
 /// A packet that comes this soon after an equal one is a copy, as long as no round trip is known.
 pub const COPY_LIMIT_NS: u64 = 100_000;
 
-/// The same where identifications rise: a resend has a new one, whenever it comes.
-const PROVEN_COPY_LIMIT_NS: u64 = 100_000_000;
+/// The same where each packet has an identification of its own: a resend has a new one.
+const OWN_IDENTIFICATION_LIMIT_NS: u64 = 100_000_000;
 
 /// Why two flows are taken to be each other's reverse, the weakest reason first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -194,13 +194,14 @@ impl Flow {
 
     /// How soon an equal packet has to follow to be a copy of it.
     #[must_use]
-    pub(super) fn copy_limit_ns(&self, traits: Traits) -> u64 {
-        let rises = if traits.has(Traits::REQUEST) {
-            self.requests.identifications_rise()
+    pub(super) fn copy_limit_ns(&self, traits: Traits, identification: Option<u16>) -> u64 {
+        let identifications = if traits.has(Traits::REQUEST) {
+            self.requests.identifications()
         } else {
-            self.responses.identifications_rise()
+            self.responses.identifications()
         };
-        if rises { PROVEN_COPY_LIMIT_NS } else { self.copy_limit_ns }
+        let is_own = identification.is_some_and(|id| id != 0) && identifications.may_rise();
+        if is_own { OWN_IDENTIFICATION_LIMIT_NS } else { self.copy_limit_ns }
     }
 
     /// The QP that sends this flow: from DETH, or the QP that its reverse goes to.
@@ -244,6 +245,15 @@ impl HeaderTallies {
             self.end_run(fields);
         }
         self.run_length += 1;
+    }
+
+    /// Packets whose fields found no room.
+    #[must_use]
+    pub fn overflow(&self) -> u64 {
+        self.ended.as_ref().map_or(0, |ended| {
+            let keys = ended.partition_keys.overflow().max(ended.udp_source_ports.overflow());
+            keys.max(ended.dscp.overflow())
+        })
     }
 
     /// Packets by DSCP, ascending.

@@ -6,6 +6,9 @@ use crate::model::frame::Frame;
 use crate::model::tap::Tap;
 use crate::model::time::{Span, Timestamp};
 
+/// EtherType of RoCE version 1.
+const ROCE_VERSION_1: u16 = 0x8915;
+
 /// Sums of one tap.
 pub struct TapState {
     /// The tap itself.
@@ -26,6 +29,8 @@ pub struct TapState {
     pub tcp_frames: u64,
     /// PFC and 802.3x pause frames.
     pub pause_frames: u64,
+    /// RoCE version 1 frames (EtherType 0x8915), which are not followed.
+    pub roce_version_1_frames: u64,
     /// Frames that came out of a switch's mirror session.
     pub mirrored_frames: u64,
     /// Frames of which bytes are missing.
@@ -55,6 +60,7 @@ impl TapState {
             roce_frames: 0,
             tcp_frames: 0,
             pause_frames: 0,
+            roce_version_1_frames: 0,
             mirrored_frames: 0,
             truncated_frames: 0,
             lost_frames: 0,
@@ -86,6 +92,7 @@ impl TapState {
             Body::Roce(_) => self.roce_frames += 1,
             Body::Tcp(_) => self.tcp_frames += 1,
             Body::Pause(_) => self.pause_frames += 1,
+            Body::Other(ROCE_VERSION_1) => self.roce_version_1_frames += 1,
             Body::Unread | Body::Udp(_) | Body::OtherIp | Body::Other(_) => {}
         }
         self.mirrored_frames += u64::from(packet.mirrored_by.is_some());

@@ -232,8 +232,8 @@ impl FlowTracker {
             None => self.begin_flow(key, 0, arrival),
         };
         let traits = roce.bth.opcode.traits();
-        let limit = self.flows.at(at).copy_limit_ns(traits);
-        if self.duplicates.is_copy(at, ip.identification, roce, time, limit) {
+        let limit = self.flows.at(at).copy_limit_ns(traits, ip.identification);
+        if self.duplicates.is_copy(at, &key, ip.identification, roce, time, limit) {
             self.taps[tap.0 as usize].duplicates += 1;
             return;
         }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Counters of losses and refusals. Names are from fixed lists: `<layer>.<reason>` for refused
-/// frames, the table's name for evictions.
+/// Counters of losses and of what is not certain; names are from a fixed list, `<area>.<what>`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
     counters: BTreeMap<&'static str, u64>,

@@ -23,6 +23,8 @@ use serde::Serialize;
 use crate::analysis::position::{self, TapPosition};
 use crate::flow::tracker::FlowTracker;
 use crate::model::health::Health;
+use crate::model::opcode::Transport;
+use crate::model::qpn::Qpn;
 use crate::model::tap::HostName;
 use crate::model::time::Timestamp;
 
@@ -171,6 +173,7 @@ fn add_health(sources: &Sources<'_>, health: &mut Health) {
     let sum = |of: fn(&crate::flow::tap::TapState) -> u64| taps.iter().map(of).sum::<u64>();
     health.add("capture.backward_time_frames", sum(|tap| tap.backward_frames));
     health.add("capture.lost_frames", sum(|tap| tap.lost_frames));
+    health.add("capture.roce_version_1_frames", sum(|tap| tap.roce_version_1_frames));
     health.add("capture.truncated_frames", sum(|tap| tap.truncated_frames));
     health.add("flow.tap_duplicates", sum(|tap| tap.duplicates));
     let flows = tracker.flows();
@@ -183,6 +186,13 @@ fn add_health(sources: &Sources<'_>, health: &mut Health) {
         health.add("flow.holes_evicted", counts.holes_evicted);
         health.add("flow.unexpected_acks", flow.unexpected_acks);
         health.add("flow.unmeasured_round_trips", flow.round_trips.unmeasured());
+        let answers = flow.answers.as_ref().map_or(0, |answers| answers.forgotten());
+        health.add("flow.answers_forgotten", answers);
+        let episodes = flow.episodes.as_ref().map_or(0, |episodes| episodes.unlisted());
+        health.add("flow.episodes_unlisted", episodes);
+        health.add("flow.tally_overflow", flow.headers.overflow());
+        let is_datagram = flow.transport == Transport::Ud && flow.key.dest_qpn != Qpn::GSI;
+        health.add("flow.datagram_flows", u64::from(is_datagram));
         health.add("flow.several_datagram_sources", u64::from(flow.has_several_sources));
     }
     health.add(

@@ -7,6 +7,15 @@ use super::sentence;
 use super::style::Meaning;
 use crate::report::Report;
 
+/// Headers before that of RoCE, cut by the capture.
+const CUT: &[&str] =
+    &["ethernet.snap", "vlan.snap", "ipv4.snap", "ipv6.snap", "udp.snap", "bth.snap"];
+
+/// Whether one of these reasons kept headers from being read.
+fn refused(report: &Report, reasons: &[&str]) -> bool {
+    reasons.iter().any(|reason| report.capture.refused.contains_key(*reason))
+}
+
 /// Says why there is nothing to report.
 pub(super) fn write(
     report: &Report,
@@ -20,6 +29,16 @@ pub(super) fn write(
         (Meaning::Odd, "No frame is inside --since and --until.", aside)
     } else if capture.frames == 0 {
         (Meaning::Odd, "No frame in this capture.", "")
+    } else if capture.roce_frames == 0 && refused(report, &["link.header_field"]) {
+        let aside = "railscope reads Ethernet, Linux cooked, raw IP and loopback captures; \
+                     InfiniBand and radio headers it does not know.";
+        (Meaning::Odd, "No frame of a link type that is known.", aside)
+    } else if capture.roce_frames == 0 && refused(report, CUT) {
+        let aside = "Keep at least 128 bytes of each: tcpdump -s 128.";
+        (Meaning::Odd, "No RoCEv2 header: the frames were cut before it.", aside)
+    } else if capture.roce_frames == 0 && missed("capture.roce_version_1_frames") {
+        let aside = "RoCE version 1 (EtherType 0x8915) is counted, not followed.";
+        (Meaning::Odd, "RoCE in this capture is version 1, on Ethernet without IP.", aside)
     } else if capture.roce_frames == 0 {
         let aside = "RDMA by a NIC bypasses the kernel: tcpdump on its netdev sees none of it. \
                      Capture on a mirror port, or with tcpdump on the RDMA device (mlx5_0).";

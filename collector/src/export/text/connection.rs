@@ -41,7 +41,11 @@ impl<'a> View<'a> {
 
     /// CE-marked packets of requests and responses, and the packets they are among.
     fn ce(&self) -> (u64, u64) {
-        let marked = |flow: &FlowReport| (flow.ecn.ce.unwrap_or(0), flow.frames);
+        // In a tunnel the fabric marks the outer header.
+        let marked = |flow: &FlowReport| {
+            let outer = flow.outer_ecn.as_ref().and_then(|outer| outer.ce).unwrap_or(0);
+            (flow.ecn.ce.unwrap_or(0).max(outer), flow.frames)
+        };
         let (requests, responses) = (marked(self.flow), self.responses().map_or((0, 0), marked));
         let both = [requests, responses].into_iter().filter(|(ce, _)| *ce > 0);
         both.fold((0, 0), |(ce, frames), (more, among)| (ce + more, frames + among))
@@ -69,13 +73,19 @@ impl<'a> Connection<'a> {
         self.most(|view| view.flow.psn.retransmitted_packets.unwrap_or(0))
     }
 
-    /// Missing at first sight, less what only the capture lost.
+    /// Missing at first sight, less what only the capture lost; READ responses, too.
     pub(super) fn missing(&self) -> u64 {
         self.most(|view| {
             let psn = &view.flow.psn;
             let uncaptured = psn.uncaptured_packets.unwrap_or(0);
-            psn.gap_packets.unwrap_or(0).saturating_sub(uncaptured)
+            let requests = psn.gap_packets.unwrap_or(0).saturating_sub(uncaptured);
+            requests + view.answers().and_then(|back| back.psn.response_gap_packets).unwrap_or(0)
         })
+    }
+
+    /// Missing at first sight, and not merely late.
+    pub(super) fn lost(&self) -> u64 {
+        self.missing().saturating_sub(self.late())
     }
 
     /// Came after a later one.

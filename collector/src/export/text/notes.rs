@@ -17,6 +17,18 @@ const MEANINGS: &[(&str, &str, &str)] = &[
     ("mirror.unchecked_frames", "mirrored frame", "of too many sessions to check for loss"),
     ("flow.tap_duplicates", "packet", "seen twice by the same tap, counted once"),
     ("flow.unpaired", "flow", "without a known way back: no round trips, causes unknown"),
+    (
+        "flow.datagram_flows",
+        "datagram flow",
+        "not judged: its numbers count packets to others, too",
+    ),
+    (
+        "flow.answers_forgotten",
+        "READ or atomic",
+        "forgotten to make room: not matched to its answer",
+    ),
+    ("flow.episodes_unlisted", "recovery", "beyond the 1,024 listed of a flow; sums have it"),
+    ("flow.tally_overflow", "packet", "with DSCPs, keys or ports beyond the 64 told apart"),
     ("flow.restarted_epochs", "queue pair number", "used again by a new connection: marked #2"),
     ("flow.ambiguous_packets", "packet", "behind the highest PSN with nothing to tell why"),
     ("flow.unexpected_acks", "ACK", "of PSNs that were never seen to be sent"),
@@ -64,7 +76,7 @@ fn unseen(report: &Report) -> [Option<String>; 2] {
             sum(|psn| psn.uncaptured_packets),
             "acknowledged yet never seen: lost by the capture, not by the network",
         ),
-        (sum(|psn| psn.unresolved_packets), "never seen, and nothing tells what became of them"),
+        (sum(|psn| psn.unresolved_packets), "never seen, and nothing tells why"),
     ]
     .map(|(packets, meaning)| {
         (packets > 0).then(|| format!("{} {meaning}", counted(packets, "packet")))

@@ -72,19 +72,22 @@ fn fatal_naks(connections: &[Connection<'_>]) -> Option<Trouble> {
 }
 
 fn loss(connections: &[Connection<'_>]) -> Option<Trouble> {
-    // Packets before a receiver that was not ready are sent again, too: that is told apart.
-    let is_ready = |connection: &Connection<'_>| connection.rnr_naks() == 0;
+    // What comes of a receiver that was not ready, or of packets that were merely late, is told
+    // apart.
+    let is_of_loss = |connection: &Connection<'_>| {
+        connection.lost() > 0 || (connection.rnr_naks() == 0 && connection.late() == 0)
+    };
     let missing_or_resent = |connection: &Connection<'_>| {
-        if is_ready(connection) { connection.resent().max(connection.missing()) } else { 0 }
+        if is_of_loss(connection) { connection.resent().max(connection.missing()) } else { 0 }
     };
     let (_, flows, worst) = worst(connections, missing_or_resent)?;
-    let ready = || connections.iter().filter(|connection| is_ready(connection));
-    let missing: u64 = ready().map(Connection::missing).sum();
-    let late: u64 = ready().map(Connection::late).sum();
-    let resent = match ready().map(Connection::resent).sum() {
+    let of_loss = || connections.iter().filter(|connection| is_of_loss(connection));
+    let missing: u64 = of_loss().map(Connection::missing).sum();
+    let late: u64 = of_loss().map(Connection::late).sum();
+    let resent = match of_loss().map(Connection::resent).sum() {
         0 => "none sent again".to_owned(),
         resent => {
-            let packets = ready().map(|connection| connection.flow.frames).sum();
+            let packets = of_loss().map(|connection| connection.flow.frames).sum();
             format!("{} sent again ({})", counted(resent, "packet"), share(resent, packets))
         }
     };
@@ -125,7 +128,12 @@ fn reordering(connections: &[Connection<'_>]) -> Option<Trouble> {
     Some(Trouble {
         meaning: Meaning::Odd,
         title: format!("reordering: {} overtaken on {}", counted(late, "packet"), flows_of(flows)),
-        detail: format!("worst {}: {}", name(worst), counted(worst.late(), "packet")),
+        detail: format!(
+            "worst {}: {}, {} sent again",
+            name(worst),
+            counted(worst.late(), "packet"),
+            count(worst.resent())
+        ),
     })
 }
 
