@@ -1,18 +1,18 @@
-//! railscope reads what the packets, the NICs and NCCL each know of a training cluster's fabric and
-//! puts it on one timeline.
+//! railscope reads RoCEv2 traffic of AI training clusters, follows every queue pair packet by
+//! packet, and reports what is wrong with it.
 //!
 //! Layers, in the order data flows; a layer names only layers before it:
-//! [`model`] -> [`decode`] -> [`flow`] -> [`report`], composed by [`pipeline`]. The edges are
-//! [`ingest`] (bytes in), [`export`] (reports out) and [`cli`]. The core reads no clock, file,
-//! socket or environment: the same input gives the same report, byte for byte.
+//! [`model`] -> [`decode`] -> [`flow`] -> [`analysis`] -> [`report`], composed by [`pipeline`]. The
+//! edges are [`ingest`] (bytes in), [`export`] (reports out) and [`cli`]. The core reads no clock,
+//! file, socket or environment: the same input gives the same report, byte for byte.
 
-pub mod analysis;
+pub mod model;
 pub mod decode;
 pub mod flow;
-pub mod model;
-pub mod pipeline;
+pub mod analysis;
 pub mod report;
+pub mod pipeline;
 
-pub mod cli;
-pub mod export;
 pub mod ingest;
+pub mod export;
+pub mod cli;

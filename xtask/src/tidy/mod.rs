@@ -24,7 +24,7 @@ use anyhow::{Context, Result};
 
 use crate::repository;
 
-/// Every check, in the order of the table in CONTRIBUTING.md.
+/// Every check.
 const CHECKS: &[fn(&Tree) -> Vec<Problem>] = &[
     layers::check,
     unsafety::check,
