@@ -29,15 +29,15 @@ pub(super) fn write(
     };
     let mut columns = Vec::new();
     if report.taps.len() > 1 {
-        columns.push(Column::words("TAPS", column(&taps)).spare(1));
+        columns.push(Column::words("TAPS", column(&taps)).spare(3));
     }
     columns.extend([
         Column::words("FLOW", column(&name)),
         Column::numbers("QP", column(&queue_pair)),
         Column::words("MESSAGES", column(&messages)),
         Column::numbers("PAYLOAD", column(&|row| bytes(row.payload_bytes()))).spare(2),
-        Column::numbers("RATE", column(&rate)).spare(3),
-        Column::numbers("RTT p50", column(&round_trip)).spare(4),
+        Column::numbers("RATE", column(&rate)).spare(4),
+        Column::numbers("RTT p50", column(&round_trip)).spare(1),
         Column::numbers("RESENT", some(&|row| row.resent())),
         Column::numbers("MISSING", some(&|row| row.missing())),
         Column::numbers("LATE", some(&|row| row.late())),
