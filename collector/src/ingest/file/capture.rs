@@ -82,7 +82,7 @@ impl CaptureFile {
     }
 
     /// Reads to the next frame, or to something else that is worth telling.
-    #[inline]
+    #[inline(always)]
     pub(super) fn poll(&mut self, notices: &mut Notices) -> Polled {
         let found = match &mut self.format {
             Format::Pcap(reader) => reader.poll(&mut self.buffer, notices),

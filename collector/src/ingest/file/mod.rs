@@ -107,7 +107,8 @@ impl CaptureSet {
 
     /// The next event; `None` when every file was read to its end. A frame's bytes are lent until
     /// the next call.
-    #[inline]
+    // Cost: in one piece with the loop around it, and the readers in it, 5 % of a whole `analyze`.
+    #[inline(always)]
     pub fn next_event(&mut self) -> Option<SourceEvent<'_>> {
         let record = loop {
             if let Some(event) = self.notices.take() {

@@ -88,7 +88,7 @@ impl PcapReader {
 
     /// Reads one record. A record that cannot be believed ends the file: nothing says where the
     /// next one starts.
-    #[inline]
+    #[inline(always)]
     pub(super) fn poll(
         &mut self,
         buffer: &mut Buffer,
