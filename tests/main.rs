@@ -28,6 +28,8 @@ mod ingest;
 mod known_captures;
 // The captures under tests/fixtures are the ones that were described.
 mod manifest;
+// What the README shows is what the program prints.
+mod readme;
 // The JSON contract.
 mod schema;
 // Builders and oracles.
