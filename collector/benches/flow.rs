@@ -70,7 +70,7 @@ impl<'a> Traffic<'a> {
         }
         self.frame.time = Timestamp::from_nanos(u64::from(self.sent) * PACE_NS);
         self.sent = self.sent.wrapping_add(1);
-        tracker.observe(black_box(&self.frame), black_box(&self.packet));
+        tracker.observe(black_box(&self.frame), black_box(&self.packet), &mut ());
     }
 }
 

@@ -2,13 +2,14 @@
 //! packet, and reports what is wrong with it.
 //!
 //! Layers, in the order data flows; a layer names only layers before it:
-//! [`model`] -> [`decode`] -> [`flow`] -> [`analysis`] -> [`report`], composed by [`pipeline`]. The
+//! [`model`] -> [`decode`] -> [`flow`] -> [`link`] -> [`analysis`] -> [`report`], composed by [`pipeline`]. The
 //! edges are [`ingest`] (bytes in), [`export`] (reports out) and [`cli`]. The core reads no clock,
 //! file, socket or environment: the same input gives the same report, byte for byte.
 
 pub mod model;
 pub mod decode;
 pub mod flow;
+pub mod link;
 pub mod analysis;
 pub mod report;
 pub mod pipeline;

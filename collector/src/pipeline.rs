@@ -60,7 +60,7 @@ impl Pipeline {
     /// Takes the next frame.
     #[inline]
     pub fn handle_frame(&mut self, frame: &Frame<'_>) {
-        packet::decode_with(frame, |packet| self.tracker.observe(frame, packet));
+        packet::decode_with(frame, |packet| self.tracker.observe(frame, packet, &mut ()));
     }
 
     /// Hands out the messages that were completed since the last call, oldest first; none unless

@@ -123,7 +123,10 @@ fn other_traffic_is_named() {
     let mut built = ethernet_v4(&Ipv4::default()).bytes(&tcp).finish();
     built.bytes[23] = 6;
     let packet = decode_whole(&built);
-    assert!(matches!(packet.body, Body::Tcp(seen) if seen == ports(40_000, 80)), "{packet:?}");
+    assert!(
+        matches!(packet.body, Body::Tcp(seen) if seen.ports == ports(40_000, 80)),
+        "{packet:?}"
+    );
     built.bytes[23] = 1;
     assert!(matches!(decode_whole(&built).body, Body::OtherIp));
     let mut arp = FrameBuilder::ethernet().bytes(&[0; 46]).finish();

@@ -8,6 +8,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 pub mod error;
+pub mod nccl;
 pub mod packet;
 pub mod pause;
 pub mod roce;

@@ -129,13 +129,51 @@ pub enum Body<'a> {
     /// A PFC or 802.3x pause frame.
     Pause(Pause),
     /// TCP.
-    Tcp(Ports),
+    Tcp(TcpSegment<'a>),
     /// UDP other than RoCEv2 and tunnels.
     Udp(Ports),
     /// Another IP protocol; its number is in [`Ip::protocol`].
     OtherIp,
     /// Not IP: the `EtherType`.
     Other(u16),
+}
+
+/// A TCP header, and the bytes that it carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpSegment<'a> {
+    /// Source and destination port.
+    pub ports: Ports,
+    /// Sequence number of the first payload byte; of the SYN where there is one.
+    pub sequence: u32,
+    /// The next sequence number that the sender expects; means something with [`TcpFlags::ACK`].
+    pub acknowledgment: u32,
+    /// Control bits.
+    pub flags: TcpFlags,
+    /// The payload bytes that were kept.
+    pub payload: &'a [u8],
+    /// Payload bytes on the wire.
+    pub payload_len: u32,
+}
+
+/// Control bits of a TCP header (RFC 9293, section 3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpFlags(pub u8);
+
+impl TcpFlags {
+    /// No more data from the sender.
+    pub const FIN: Self = Self(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: Self = Self(0x02);
+    /// Reset the connection.
+    pub const RST: Self = Self(0x04);
+    /// The acknowledgment field is significant.
+    pub const ACK: Self = Self(0x10);
+
+    /// Whether all bits of `other` are set.
+    #[must_use]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
 }
 
 /// Source and destination port.

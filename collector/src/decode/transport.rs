@@ -2,9 +2,9 @@
 
 use etherparse::{TcpHeaderSlice, err};
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, saturate};
 use super::error::{DecodeError, Layer, Limit};
-use super::packet::Ports;
+use super::packet::{Ports, TcpFlags, TcpSegment};
 
 /// A UDP header, and the datagram that it starts.
 #[derive(Clone, Copy, Debug)]
@@ -44,13 +44,16 @@ pub(super) fn udp<'a>(cursor: &mut Cursor<'a>) -> Result<Udp<'a>, DecodeError> {
 }
 
 /// Reads a TCP header.
-pub(super) fn tcp(cursor: &mut Cursor<'_>) -> Result<Ports, DecodeError> {
+pub(super) fn tcp<'a>(cursor: &mut Cursor<'a>) -> Result<TcpSegment<'a>, DecodeError> {
     use err::tcp::HeaderSliceError::{Content, Len};
     let header = TcpHeaderSlice::from_slice(cursor.bytes()).map_err(|error| match error {
         Len(error) => cursor.too_short(Layer::Tcp, error.required_len),
         Content(_) => cursor.refuse(Layer::Tcp),
     })?;
     let ports = Ports { source: header.source_port(), destination: header.destination_port() };
+    let (sequence, acknowledgment) = (header.sequence_number(), header.acknowledgment_number());
+    let flags = TcpFlags(header.slice().get(13).copied().unwrap_or_default());
     cursor.take_len(header.slice().len(), Layer::Tcp)?;
-    Ok(ports)
+    let (payload, payload_len) = (cursor.bytes(), saturate(cursor.len()));
+    Ok(TcpSegment { ports, sequence, acknowledgment, flags, payload, payload_len })
 }

@@ -1,5 +1,9 @@
 //! Messages of one flow: RDMA operations put together from FIRST .. LAST or ONLY.
 
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+
 use super::sequence::RequestSpace;
 use crate::decode::roce::packet::RocePacket;
 use crate::model::opcode::{Operation, Traits};
@@ -39,7 +43,14 @@ pub struct Message {
     pub remote_key: Option<u32>,
     /// Immediate data.
     pub immediate: Option<u32>,
+    /// Digest of its first [`HEAD_BYTES`] bytes (of all, when it has fewer): equal bytes have equal
+    /// digests. `None` when they were not kept or its first packet was not seen.
+    pub head: Option<u64>,
 }
+
+/// Bytes of a message that [`Message::head`] digests: what a snap length of 128 leaves behind the
+/// headers of an IPv6 WRITE.
+pub const HEAD_BYTES: usize = 32;
 
 /// What an atomic operation reads and writes.
 const ATOMIC_BYTES: u32 = 8;
@@ -64,6 +75,7 @@ struct Start {
     /// Payload of the first packet: the path MTU, since more follow.
     payload_len: u32,
     memory: Option<RemoteMemory>,
+    head: Option<u64>,
 }
 
 /// Where in the responder's memory a message goes to or comes from.
@@ -124,6 +136,7 @@ impl Messages {
             virtual_address: memory.map(|memory| memory.virtual_address),
             remote_key: memory.map(|memory| memory.remote_key),
             immediate: roce.immediate.map(|immediate| immediate.0),
+            head: start.and_then(|start| start.head),
         })
     }
 
@@ -197,7 +210,14 @@ fn start_of(roce: &RocePacket<'_>, psn: i64, time: Timestamp) -> Start {
         remote_key: atomic.remote_key,
         bytes: ATOMIC_BYTES,
     }));
-    Start { psn, time, payload_len: roce.payload_len, memory }
+    Start { psn, time, payload_len: roce.payload_len, memory, head: head_of(roce) }
+}
+
+/// The digest of a message's first bytes, from its first packet.
+fn head_of(roce: &RocePacket<'_>) -> Option<u64> {
+    let len = HEAD_BYTES.min(roce.payload_len as usize);
+    let head = roce.payload.get(..len).filter(|head| !head.is_empty())?;
+    Some(FixedState::default().hash_one(head))
 }
 
 /// Bytes of the message from `start` to its last packet `last`: what its first packet announces,

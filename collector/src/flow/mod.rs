@@ -28,4 +28,6 @@ pub mod pause;
 pub mod mirror;
 pub mod tap;
 mod arrival;
+pub mod observer;
+pub mod tcp_stream;
 pub mod tracker;

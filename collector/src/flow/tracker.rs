@@ -8,6 +8,7 @@ use super::episode::Episodes;
 use super::key::FlowKey;
 use super::message::Message;
 use super::mirror::{MirrorSessions, SessionKey};
+use super::observer::{FlowObserver, Signal};
 use super::pairing::{Pairing, PortVerdict};
 use super::pause::PauseTable;
 use super::port::{PortTable, PortTraffic};
@@ -105,9 +106,15 @@ impl FlowTracker {
         }
     }
 
-    /// Takes a frame and what was decoded of it. Frames of a tap that was not added are ignored.
+    /// Takes a frame and what was decoded of it, and tells `observer` what its flow did. Frames of a
+    /// tap that was not added are ignored.
     #[inline]
-    pub fn observe(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) {
+    pub fn observe(
+        &mut self,
+        frame: &Frame<'_>,
+        packet: &Packet<'_>,
+        observer: &mut impl FlowObserver,
+    ) {
         let Some(tap) = self.taps.get_mut(frame.tap.0 as usize) else { return };
         tap.add(frame, packet);
         if packet.tunnels[0].is_some() {
@@ -116,7 +123,7 @@ impl FlowTracker {
         match (&packet.body, &packet.ip) {
             (Body::Roce(roce), Some(ip)) => {
                 let arrival = Arrival { tap: frame.tap, time: frame.time, frame, packet, ip, roce };
-                self.observe_roce(&arrival);
+                self.observe_roce(&arrival, observer);
             }
             (Body::Pause(pause), _) => {
                 if let Some(ethernet) = &packet.ethernet {
@@ -218,7 +225,7 @@ impl FlowTracker {
         self.ports.observe(source, destination, &traffic, None);
     }
 
-    fn observe_roce(&mut self, arrival: &Arrival<'_>) {
+    fn observe_roce(&mut self, arrival: &Arrival<'_>, observer: &mut impl FlowObserver) {
         let Arrival { tap, time, packet, ip, roce, .. } = *arrival;
         let key = FlowKey {
             tap,
@@ -249,21 +256,29 @@ impl FlowTracker {
         let [source, destination] = flow.ports;
         self.ports.observe(source, destination, &traffic, Some(&mut flow.bucket_marks));
         if traits.has(Traits::REQUEST) {
-            self.observe_request(at, arrival, traits, bytes);
+            self.observe_request(at, arrival, traits, bytes, observer);
         } else if traits.has(Traits::RESPONSE) {
-            self.observe_response(at, arrival, traits);
+            self.observe_response(at, arrival, traits, observer);
         } else if roce.bth.opcode == Opcode::CNP {
             self.observe_cnp(at, time);
+            observer.signal(at, self.flows.at(at), Signal::Cnp, arrival.frame);
         }
     }
 
-    fn observe_request(&mut self, at: u32, arrival: &Arrival<'_>, traits: Traits, bytes: u64) {
+    fn observe_request(
+        &mut self,
+        at: u32,
+        arrival: &Arrival<'_>,
+        traits: Traits,
+        bytes: u64,
+        observer: &mut impl FlowObserver,
+    ) {
         let Arrival { time, ip, roce, .. } = *arrival;
         let flow = self.flows.at_mut(at);
         flow.rate.sent(time, bytes);
         if !flow.has_sequence() {
             flow.requests.observe_unordered(roce.bth.psn);
-            self.observe_boundary(at, arrival, 1, false);
+            self.observe_boundary(at, arrival, 1, false, observer);
             return;
         }
         let (span, span_limit) =
@@ -298,13 +313,20 @@ impl FlowTracker {
         let is_boundary = traits.has_any(Traits::STARTS.with(Traits::ENDS));
         if observation.is_new && (is_boundary || roce.bth.ack_request) {
             let measures = roce.bth.ack_request && !observation.is_resent;
-            self.observe_boundary(at, arrival, span, measures);
+            self.observe_boundary(at, arrival, span, measures, observer);
         }
     }
 
     /// A request packet, seen for the first time, that starts or ends a message or asks for an
     /// ACK; `measures` says whether the ACK is one of this sending.
-    fn observe_boundary(&mut self, at: u32, arrival: &Arrival<'_>, span: u32, measures: bool) {
+    fn observe_boundary(
+        &mut self,
+        at: u32,
+        arrival: &Arrival<'_>,
+        span: u32,
+        measures: bool,
+        observer: &mut impl FlowObserver,
+    ) {
         let Arrival { time, roce, .. } = *arrival;
         let flow = self.flows.at_mut(at);
         let psn = flow.requests.unwrap(roce.bth.psn);
@@ -319,8 +341,11 @@ impl FlowTracker {
             _ => {}
         }
         let message = flow.messages.observe(roce, psn, time, &flow.requests);
-        if let Some(message) = message.filter(|_| self.config.keeps_details) {
-            self.messages.push(MessageEvent { key: flow.key, epoch: flow.epoch, message });
+        if let Some(message) = message {
+            observer.message(at, flow, &message, roce, arrival.frame);
+            if self.config.keeps_details {
+                self.messages.push(MessageEvent { key: flow.key, epoch: flow.epoch, message });
+            }
         }
         if matches!(flow.transport, Transport::Rc | Transport::Xrc) {
             flow.round_trips.sent(psn, time, measures, flow.way_back.visible);
@@ -333,7 +358,13 @@ impl FlowTracker {
         }
     }
 
-    fn observe_response(&mut self, at: u32, arrival: &Arrival<'_>, traits: Traits) {
+    fn observe_response(
+        &mut self,
+        at: u32,
+        arrival: &Arrival<'_>,
+        traits: Traits,
+        observer: &mut impl FlowObserver,
+    ) {
         let Arrival { time, roce, .. } = *arrival;
         let psn = roce.bth.psn;
         let operation = roce.bth.opcode.operation();
@@ -345,6 +376,9 @@ impl FlowTracker {
         let acknowledges = matches!(syndrome, Some(Syndrome::Ack { .. }));
         if is_ack && acknowledges && !flow.has_proven_reverse() {
             self.vote(at, psn, time);
+        }
+        if let Some(syndrome @ (Syndrome::Nak(_) | Syndrome::RnrNak { .. })) = syndrome {
+            observer.signal(at, self.flows.at(at), Signal::Nak(syndrome), arrival.frame);
         }
         let Some(requester) = self.flows.at(at).reverse.map(|reverse| reverse.flow) else { return };
         self.flows.at_mut(requester).acknowledge(psn, time, syndrome, is_ack);

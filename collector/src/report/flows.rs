@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::counts::Counts;
-use super::{Detail, Sources, unfilled};
+use super::owner::OwnerReport;
+use super::{Detail, Sources};
 use crate::analysis::position::Position;
 use crate::flow::episode::{Episodes, Trigger};
 use crate::flow::message::MessageKind;
@@ -88,7 +89,7 @@ pub struct FlowReport {
     /// From a packet that asks for an ACK to the first ACK that covers it; `null` without any.
     pub ack_rtt_ns: Option<RoundTripReport>,
     /// The rank that it belongs to.
-    pub owner: Option<unfilled::Unfilled>,
+    pub owner: Option<OwnerReport>,
 }
 
 /// The other direction of a flow.

@@ -6,13 +6,20 @@
 
 pub mod bursts;
 pub mod capture;
+pub mod collectives;
+pub mod communicators;
 pub mod counts;
+pub mod evidence;
 pub mod flows;
 pub mod messages;
+pub mod owner;
 pub mod packets;
 pub mod pfc;
+pub mod phases;
 pub mod places;
 pub mod taps;
+pub mod tcp_streams;
+pub mod transfers;
 pub mod unfilled;
 
 use std::collections::BTreeMap;
@@ -49,17 +56,21 @@ pub struct Report {
     /// Flows: one direction between two hosts towards one queue pair, per tap and epoch.
     pub flows: Vec<flows::FlowReport>,
     /// TCP streams of the control plane.
-    pub tcp_streams: Vec<unfilled::Unfilled>,
+    pub tcp_streams: Vec<tcp_streams::TcpStreamReport>,
     /// Pause per station and priority.
     pub pfc: Vec<pfc::PfcReport>,
     /// Bursts per port and direction; `null` when the line rate is unknown.
     pub bursts: Option<Vec<bursts::BurstReport>>,
     /// NCCL communicators.
-    pub communicators: Vec<unfilled::Unfilled>,
+    pub communicators: Vec<communicators::CommunicatorReport>,
     /// Phases of the job.
-    pub phases: Vec<unfilled::Unfilled>,
+    pub phases: Vec<phases::PhaseReport>,
     /// NCCL collectives.
-    pub collectives: Vec<unfilled::Unfilled>,
+    pub collectives: Vec<collectives::CollectiveReport>,
+    /// Messages of collectives, one by one; `null` unless full detail is asked for.
+    pub transfers: Option<Vec<transfers::TransferReport>>,
+    /// CNPs and NAKs, one by one; `null` unless full detail is asked for.
+    pub signals: Option<Vec<transfers::SignalReport>>,
     /// Training steps.
     pub iterations: Vec<unfilled::Unfilled>,
     /// What is wrong, and what to do about it.
@@ -146,6 +157,8 @@ impl Report {
             communicators: Vec::new(),
             phases: Vec::new(),
             collectives: Vec::new(),
+            transfers: None,
+            signals: None,
             iterations: Vec::new(),
             findings: Vec::new(),
             health: health.iter().map(|(name, count)| (name.to_owned(), count)).collect(),

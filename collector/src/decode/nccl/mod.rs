@@ -1,0 +1,3 @@
+//! NCCL's own formats: bytes to values, stateless.
+
+pub mod layout;

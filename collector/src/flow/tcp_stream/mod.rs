@@ -1,0 +1,3 @@
+//! TCP streams: segments in, bytes in order out, gaps marked.
+
+pub mod sink;

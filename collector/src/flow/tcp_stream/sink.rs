@@ -1,0 +1,83 @@
+//! What the streams deliver, and to whom.
+
+use std::net::SocketAddr;
+
+use crate::model::tap::TapId;
+use crate::model::time::Timestamp;
+
+/// Number of a TCP connection in one run, in the order in which connections were met. Numbers are
+/// not used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub u32);
+
+/// Which end of a TCP connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// The end that connects: that sent the SYN; where none was seen, that was heard first.
+    Client,
+    /// The end that accepts.
+    Server,
+}
+
+/// A TCP connection as one tap sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpConnection {
+    /// The tap that sees it.
+    pub tap: TapId,
+    /// The end that connects.
+    pub client: SocketAddr,
+    /// The end that accepts.
+    pub server: SocketAddr,
+    /// A SYN was seen, so that the ends are certain and bytes are counted from the first one.
+    pub is_from_start: bool,
+}
+
+/// Bytes that follow the bytes before them in their direction.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk<'a> {
+    /// The bytes.
+    pub bytes: &'a [u8],
+    /// When the frame that brought them passed the tap.
+    pub time: Timestamp,
+    /// Number of that frame in its file, from 1.
+    pub number: u64,
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Both directions ended with a FIN.
+    Finished,
+    /// An end reset it.
+    Reset,
+    /// A new connection between the same ports began.
+    Replaced,
+    /// It made room for others.
+    Evicted,
+    /// The capture ended.
+    CaptureEnd,
+}
+
+/// Whether the listener wants to hear more of a direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// Go on.
+    More,
+    /// No more bytes of this direction: they are counted, neither kept nor delivered.
+    Enough,
+}
+
+/// Takes what the streams deliver.
+pub trait StreamSink {
+    /// A connection was met.
+    fn opened(&mut self, id: ConnectionId, connection: &TcpConnection);
+
+    /// The next bytes that `from` sends, in order, each byte once.
+    fn bytes(&mut self, id: ConnectionId, from: Side, chunk: Chunk<'_>) -> Interest;
+
+    /// `bytes` bytes that `from` sent were not captured; what comes next follows them.
+    fn gap(&mut self, id: ConnectionId, from: Side, bytes: u64) -> Interest;
+
+    /// Nothing comes any more.
+    fn closed(&mut self, id: ConnectionId, ending: Ending, time: Timestamp);
+}

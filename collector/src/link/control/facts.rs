@@ -1,0 +1,318 @@
+//! What the control plane says, fact by fact, each with the frame that completed it. The same fact
+//! seen at two taps is there twice.
+
+use std::net::{IpAddr, SocketAddr};
+
+use crate::decode::nccl::layout::ReleaseRange;
+use crate::flow::tcp_stream::sink::ConnectionId;
+use crate::model::nccl::{Graph, Release, UniqueId};
+use crate::model::qpn::Qpn;
+use crate::model::time::Span;
+use crate::model::witness::Witness;
+
+/// Everything that was read from TCP streams.
+#[derive(Clone, Debug, Default)]
+pub struct ControlFacts {
+    /// Unique ids in TCPStores.
+    pub stored_ids: Vec<StoredId>,
+    /// Ranks that told the root where they listen.
+    pub check_ins: Vec<CheckIn>,
+    /// The root's replies: where the next rank listens.
+    pub root_replies: Vec<RootReply>,
+    /// Bootstrap ring connections and what was gathered over them.
+    pub rings: Vec<Ring>,
+    /// Transport set-up messages: which rank reaches which through which listener.
+    pub setups: Vec<Setup>,
+    /// NET/IB's exchanges of queue pairs.
+    pub exchanges: Vec<Exchange>,
+    /// NET/Socket data connections.
+    pub sockets: Vec<SocketConnection>,
+    /// RAS greetings, which name the release.
+    pub ras_peers: Vec<RasPeer>,
+    /// Every TCP connection that was met, in the order of its number.
+    pub streams: Vec<StreamFacts>,
+}
+
+/// A unique id that a TCPStore was given or gave.
+#[derive(Clone, Debug)]
+pub struct StoredId {
+    /// The store.
+    pub store: SocketAddr,
+    /// The client that set or got it.
+    pub client: SocketAddr,
+    /// The key it lies under.
+    pub key: String,
+    /// The client set it: it is the creator of the communicator.
+    pub is_set: bool,
+    /// The id.
+    pub id: UniqueId,
+    /// The frame that completed it.
+    pub witness: Witness,
+}
+
+/// A rank's message to the root (`extInfo`, NCCL `src/bootstrap.cc`).
+#[derive(Clone, Debug)]
+pub struct CheckIn {
+    /// Magic of the unique id; `None` up to NCCL 2.15, which has none.
+    pub magic: Option<u64>,
+    /// Where the root listens: with the magic, the unique id.
+    pub root: SocketAddr,
+    /// The rank's address.
+    pub address: IpAddr,
+    /// The rank.
+    pub rank: u32,
+    /// Ranks of the communicator.
+    pub nranks: u32,
+    /// Which root of several; 0 where there is one.
+    pub root_index: u32,
+    /// Roots; 1 up to NCCL 2.22.
+    pub root_count: u32,
+    /// Where the rank expects the root's reply.
+    pub root_listener: SocketAddr,
+    /// Where the rank expects its predecessor in the ring.
+    pub ring_listener: Option<SocketAddr>,
+    /// Releases whose message looks like this.
+    pub releases: ReleaseRange,
+    /// The frame that completed it.
+    pub witness: Witness,
+}
+
+/// The root's reply to a rank.
+#[derive(Clone, Debug)]
+pub struct RootReply {
+    /// Magic of the unique id.
+    pub magic: Option<u64>,
+    /// The root's address.
+    pub root: IpAddr,
+    /// The rank's listener: [`CheckIn::root_listener`].
+    pub root_listener: SocketAddr,
+    /// Where the next rank expects its predecessor: its [`CheckIn::ring_listener`].
+    pub next_ring_listener: Option<SocketAddr>,
+    /// The frame that completed it.
+    pub witness: Witness,
+}
+
+/// One connection of a bootstrap ring, from a rank to the next, and what was gathered over it. One
+/// connection carries the elements of all ranks but one or two.
+#[derive(Clone, Debug)]
+pub struct Ring {
+    /// Magic of the communicator; of a split child, its commHash (NCCL 2.23 and later).
+    pub magic: Option<u64>,
+    /// The rank that connected.
+    pub connector: SocketAddr,
+    /// The next rank's listener.
+    pub listener: SocketAddr,
+    /// Rank of the connector, where the gathers tell.
+    pub connector_rank: Option<u32>,
+    /// Ranks of the communicator, where the gathers tell.
+    pub nranks: Option<u32>,
+    /// What each rank gathered, by rank, ascending.
+    pub members: Vec<RingMember>,
+    /// Splits of this communicator: colour and key by rank.
+    pub splits: Vec<Split>,
+    /// Releases whose gathers look like this.
+    pub releases: ReleaseRange,
+    /// From the connection's first frame to the last frame of its gathers.
+    pub span: Span,
+    /// The frame that brought its first gather.
+    pub witness: Witness,
+}
+
+/// What one rank told all others.
+#[derive(Clone, Debug, Default)]
+pub struct RingMember {
+    /// The rank.
+    pub rank: u32,
+    /// Its listener for messages between two ranks; its address is the rank's.
+    pub peer_listener: Option<SocketAddr>,
+    /// Its RAS listener (2.24 and later).
+    pub ras_listener: Option<SocketAddr>,
+    /// Process id in the rank's own PID namespace (2.24 and later).
+    pub pid: Option<u32>,
+    /// CUDA device.
+    pub cuda_device: Option<u32>,
+    /// NVML device.
+    pub nvml_device: Option<u32>,
+    /// Hash of host name and boot id, plus commHash: equal within a communicator on the same host.
+    pub host_hash: Option<u64>,
+    /// Hash of PID and PID namespace, plus commHash.
+    pub pid_hash: Option<u64>,
+    /// Packed PCI id of the GPU: domain, bus, device, function.
+    pub bus_id: Option<u64>,
+    /// Exact release (2.23 and later).
+    pub release: Option<Release>,
+    /// Its part of the communicator's topology.
+    pub topology: Option<RankTopology>,
+}
+
+/// One rank's graph information (AllGather3, NCCL `src/init.cc`, `src/graph/connect.cc`).
+#[derive(Clone, Debug, Default)]
+pub struct RankTopology {
+    /// Channels of the ring graph, before NCCL doubles them.
+    pub ring_channels: u32,
+    /// Channels of the tree graph, before NCCL doubles them.
+    pub tree_channels: u32,
+    /// Per channel, what is known of it on this rank's node.
+    pub channels: Vec<ChannelTopology>,
+}
+
+/// One channel as one rank's node sees it; ranks of the communicator, `None` where unset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChannelTopology {
+    /// Where the ring enters the node.
+    pub ring_receive: Option<u32>,
+    /// Where the ring leaves the node.
+    pub ring_send: Option<u32>,
+    /// The rank before this one inside the node.
+    pub ring_previous: Option<u32>,
+    /// The rank after this one inside the node.
+    pub ring_next: Option<u32>,
+    /// Where the tree's edge to the parent node starts.
+    pub tree_to_parent: Option<u32>,
+    /// Where the tree's edge to the first child node starts.
+    pub tree_to_child0: Option<u32>,
+    /// Where the tree's edge to the second child node starts.
+    pub tree_to_child1: Option<u32>,
+}
+
+/// One split of a communicator: what every rank asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// Colour and key by rank, as far as they were seen.
+    pub requests: Vec<SplitRequest>,
+    /// The frame that completed it.
+    pub witness: Witness,
+}
+
+/// What a rank asks for in a split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SplitRequest {
+    /// Rank in the parent.
+    pub rank: u32,
+    /// Ranks of one colour make one child; negative ones (`NCCL_SPLIT_NOCOLOR`) make none.
+    pub color: i32,
+    /// Orders the ranks of a child; `None` where only the colours were seen.
+    pub key: Option<i32>,
+}
+
+/// A transport set-up message: what one rank tells another about its ends of their connections.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Magic of the communicator.
+    pub magic: Option<u64>,
+    /// The listener it was sent to: a [`RingMember::peer_listener`].
+    pub to: SocketAddr,
+    /// Rank that sent it.
+    pub from_rank: u32,
+    /// Ranks from the one to the other: the receiver of the data is this far behind the sender.
+    pub distance: u32,
+    /// What the connections are for.
+    pub graph: Graph,
+    /// In the order of channels: where a NET connection's receiver listens; `None` for the entries
+    /// of other transports and of senders.
+    pub listeners: Vec<Option<SocketAddr>>,
+    /// The frame that completed it.
+    pub witness: Witness,
+}
+
+/// NET/IB's exchange of queue pairs for one connection: the connector sends the data.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// The sender's end of the TCP connection.
+    pub connector: SocketAddr,
+    /// The receiver's end: one of [`Setup::listeners`].
+    pub listener: SocketAddr,
+    /// What the sender of data said; `None` if it was not captured.
+    pub sender: Option<Endpoint>,
+    /// What the receiver of data said; `None` if it was not captured.
+    pub receiver: Option<Endpoint>,
+    /// Releases whose exchange looks like this.
+    pub releases: ReleaseRange,
+    /// The frame that completed it.
+    pub witness: Witness,
+}
+
+/// One end of a NET/IB connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Its queue pairs in order: the i-th of one end is connected to the i-th of the other.
+    pub queue_pairs: Vec<EndpointQueuePair>,
+    /// Name of its (merged) device.
+    pub device_name: String,
+    /// Where the other end writes to: of a sender, the CTS FIFO; of a receiver, sizes.
+    pub fifo_address: u64,
+    /// R_Keys of that memory, by device.
+    pub fifo_keys: Vec<u32>,
+    /// Path MTU in bytes.
+    pub mtu: Option<u32>,
+    /// Traffic class that it asks for (2.26 and later).
+    pub traffic_class: Option<i32>,
+}
+
+/// One queue pair of an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndpointQueuePair {
+    /// Its number.
+    pub qpn: Qpn,
+    /// GID of its port: of RoCEv2, the IP address (IPv4-mapped for IPv4); `None` for InfiniBand.
+    pub address: Option<IpAddr>,
+}
+
+/// One TCP connection of NET/Socket.
+#[derive(Clone, Debug)]
+pub struct SocketConnection {
+    /// The sender's end.
+    pub connector: SocketAddr,
+    /// The receiver's end: one of [`Setup::listeners`].
+    pub listener: SocketAddr,
+    /// Which of the connection's sockets; the last one carries sizes.
+    pub index: u8,
+    /// Bytes that the sender sent.
+    pub bytes: u64,
+    /// First and last frame.
+    pub span: Span,
+    /// The frame that completed the greeting.
+    pub witness: Witness,
+}
+
+/// A RAS greeting.
+#[derive(Clone, Debug)]
+pub struct RasPeer {
+    /// The process's RAS listener: a [`RingMember::ras_listener`].
+    pub address: SocketAddr,
+    /// Its NCCL release.
+    pub release: Release,
+    /// The frame that completed it.
+    pub witness: Witness,
+}
+
+/// What a TCP connection is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StreamKind {
+    /// PyTorch's TCPStore.
+    TcpStore,
+    /// NCCL's bootstrap: root, ring, and messages between two ranks.
+    Bootstrap,
+    /// NET/IB's exchange of queue pairs.
+    IbOob,
+    /// NET/Socket data.
+    Socket,
+    /// NCCL's RAS.
+    Ras,
+    /// NCCL's proxy service.
+    Proxy,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+/// One TCP connection.
+#[derive(Clone, Debug)]
+pub struct StreamFacts {
+    /// Its number.
+    pub id: ConnectionId,
+    /// What it is for.
+    pub kind: StreamKind,
+    /// The magic it greeted with.
+    pub magic: Option<u64>,
+}

@@ -1,0 +1,3 @@
+//! The control plane: what TCP streams say about communicators before data flows.
+
+pub mod facts;

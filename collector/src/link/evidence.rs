@@ -1,0 +1,74 @@
+//! Why railscope believes something.
+
+use crate::model::grade::Grade;
+use crate::model::witness::Witness;
+
+/// What kind of observation a link rests on, the weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EvidenceKind {
+    /// The queue pairs between hosts form a ring.
+    RingShape,
+    /// The same UDP source port both ways, unique between the two hosts.
+    UdpPort,
+    /// ACKs carry PSNs for which the other direction asked for an ACK.
+    PsnAck,
+    /// The rank in the CTS messages that ask for the data.
+    CtsTag,
+    /// Data goes to the address and R_Key that a CTS offered.
+    CtsMatch,
+    /// The connection manager's REQ and REP.
+    ConnectionManager,
+    /// A line of a NCCL log.
+    Log,
+    /// A unique id in a TCPStore.
+    UniqueId,
+    /// A rank's check-in at the root, or the root's reply.
+    CheckIn,
+    /// The bootstrap ring's AllGathers.
+    RingGather,
+    /// A transport set-up message between two ranks.
+    TransportSetup,
+    /// NET/IB's out-of-band exchange of queue pairs.
+    OobExchange,
+}
+
+/// One reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Evidence {
+    /// What it is.
+    pub kind: EvidenceKind,
+    /// The frame or line that shows it best; `None` where it rests on many.
+    pub witness: Option<Witness>,
+    /// Observations that agree.
+    pub count: u64,
+}
+
+impl EvidenceKind {
+    /// The name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RingShape => "ring_shape",
+            Self::UdpPort => "udp_port",
+            Self::PsnAck => "psn_ack",
+            Self::CtsTag => "cts_tag",
+            Self::CtsMatch => "cts_match",
+            Self::ConnectionManager => "connection_manager",
+            Self::Log => "log",
+            Self::UniqueId => "unique_id",
+            Self::CheckIn => "check_in",
+            Self::RingGather => "ring_gather",
+            Self::TransportSetup => "transport_setup",
+            Self::OobExchange => "oob_exchange",
+        }
+    }
+
+    /// How sure a link is that rests on this alone.
+    #[must_use]
+    pub const fn grade(self) -> Grade {
+        match self {
+            Self::RingShape | Self::UdpPort | Self::PsnAck => Grade::Inferred,
+            _ => Grade::Proven,
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Which communicator, rank, channel and peer traffic belongs to, and what says so.
+//!
+//! `control/` reads the control plane from TCP streams into facts; `job.rs` has what the facts, the
+//! data plane and the logs amount to.
+
+pub mod evidence;
+pub mod control;
+pub mod job;

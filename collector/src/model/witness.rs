@@ -1,0 +1,29 @@
+//! Where something was seen: the frame of a capture or the line of a log.
+
+use super::tap::TapId;
+use super::time::Timestamp;
+
+/// Number of a log file in one run, in the order in which log files were named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LogId(pub u32);
+
+/// One frame or one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Witness {
+    /// A frame.
+    Frame {
+        /// The tap that saw it.
+        tap: TapId,
+        /// Its number in its file, from 1, as Wireshark counts.
+        number: u64,
+        /// When the tap saw it.
+        time: Timestamp,
+    },
+    /// A line of a log.
+    Line {
+        /// The log.
+        log: LogId,
+        /// Its number, from 1.
+        number: u64,
+    },
+}
