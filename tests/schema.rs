@@ -11,7 +11,7 @@ const BLESS: &str =
     "cargo run -p railscope -- schema > collector/schema/railscope.report-1.schema.json";
 
 /// The sections of `railscope.report/1`, whether or not anything fills them yet.
-const SECTIONS: [&str; 16] = [
+const SECTIONS: [&str; 18] = [
     "bursts",
     "capture",
     "collectives",
@@ -25,9 +25,11 @@ const SECTIONS: [&str; 16] = [
     "phases",
     "ports",
     "schema",
+    "signals",
     "taps",
     "tcp_streams",
     "tool",
+    "transfers",
 ];
 
 fn committed() -> String {
