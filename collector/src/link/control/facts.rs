@@ -29,7 +29,7 @@ pub struct ControlFacts {
     pub sockets: Vec<SocketConnection>,
     /// RAS greetings, which name the release.
     pub ras_peers: Vec<RasPeer>,
-    /// Every TCP connection that was met, in the order of its number.
+    /// The TCP connections that speak a known dialect, in the order of their numbers.
     pub streams: Vec<StreamFacts>,
 }
 
@@ -98,6 +98,9 @@ pub struct RootReply {
 pub struct Ring {
     /// Magic of the communicator; of a split child, its commHash (NCCL 2.23 and later).
     pub magic: Option<u64>,
+    /// NCCL's commHash, where it follows from what was gathered (2.26 and later, split children
+    /// excepted).
+    pub comm_hash: Option<u64>,
     /// The rank that connected.
     pub connector: SocketAddr,
     /// The next rank's listener.
@@ -301,7 +304,7 @@ pub enum StreamKind {
     Ras,
     /// NCCL's proxy service.
     Proxy,
-    /// Anything else.
+    /// Anything else, or not clear yet.
     #[default]
     Other,
 }
