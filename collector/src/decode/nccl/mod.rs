@@ -1,3 +1,4 @@
 //! NCCL's own formats: bytes to values, stateless.
 
+pub mod cts;
 pub mod layout;
