@@ -8,3 +8,4 @@ pub mod evidence;
 pub mod traffic;
 pub mod control;
 pub mod job;
+pub mod rings;

@@ -290,10 +290,10 @@ impl Merged {
                 posted: None,
                 arrived: None,
                 capacity: record.capacity,
-                requests: Some(record.requests),
+                requests: record.requests,
                 address: record.address,
                 remote_key: record.remote_keys[0],
-                tag: Some(record.tag),
+                tag: record.tag,
             });
             match piece.position {
                 Position::Receiver => cts.posted = Some(record.time),
