@@ -83,7 +83,7 @@ impl Topology {
         let rings = |way: &dyn Fn(usize, usize) -> usize| -> Option<Vec<Vec<u32>>> {
             (0..count).map(|channel| self.ring(&nodes, |node| way(node, channel))).collect()
         };
-        let crosses = self.ranks.values().all(|rank| rank.crosses_nics) && count % 2 == 0;
+        let crosses = self.ranks.values().all(|rank| rank.crosses_nics) && count.is_multiple_of(2);
         let found = if crosses { rings(&crossed)? } else { rings(&plain)? };
         (!found.is_empty()).then_some(found)
     }

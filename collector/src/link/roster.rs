@@ -9,15 +9,16 @@ use std::net::{IpAddr, SocketAddr};
 use foldhash::fast::FixedState;
 
 use super::control::facts::{ControlFacts, Ring, RingMember, Setup, Split};
-use super::evidence::{Evidence, EvidenceKind};
-use super::job::{Communicator, CommunicatorId, Identity, Rank};
+use super::evidence::{Evidence, EvidenceKind, add_evidence};
+use super::job::{Communicator, Identity, Rank, Transport};
 use super::rings::Topology;
 use super::split;
 use crate::decode::nccl::comm_hash;
+use crate::decode::nccl::hash::{CharSign, HashFunction};
 use crate::decode::nccl::layout::ReleaseRange;
 use crate::decode::nccl::unique_id;
 use crate::model::grade::Grade;
-use crate::model::nccl::{Graph, Release, UniqueId};
+use crate::model::nccl::{Graph, Release};
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
@@ -123,10 +124,10 @@ impl Roster {
 
     fn add_ids(&mut self, facts: &ControlFacts) {
         for stored in &facts.stored_ids {
-            let Some(id) = unique_id::UniqueIdFields::read(&stored.id) else { continue };
+            let Some(id) = unique_id::parse(&stored.id) else { continue };
             let Some(entry) = id.magic.and_then(|magic| self.entry(magic)) else { continue };
             entry.communicator.root.get_or_insert(id.root);
-            add_evidence(&mut entry.communicator.evidence, EvidenceKind::UniqueId, stored.witness);
+            observed(&mut entry.communicator.evidence, EvidenceKind::UniqueId, stored.witness);
         }
     }
 
@@ -136,10 +137,10 @@ impl Roster {
             let communicator = &mut entry.communicator;
             communicator.root.get_or_insert(check_in.root);
             communicator.nranks.get_or_insert(check_in.nranks);
-            add_evidence(&mut communicator.evidence, EvidenceKind::CheckIn, check_in.witness);
+            observed(&mut communicator.evidence, EvidenceKind::CheckIn, check_in.witness);
             let rank = rank_of(&mut entry.ranks, check_in.rank);
             rank.address.get_or_insert(check_in.address);
-            add_evidence(&mut rank.evidence, EvidenceKind::CheckIn, check_in.witness);
+            observed(&mut rank.evidence, EvidenceKind::CheckIn, check_in.witness);
             entry.narrow(check_in.releases);
             if let Witness::Frame { time, .. } = check_in.witness {
                 entry.last_check_in = entry.last_check_in.max(Some((time, check_in.rank)));
@@ -154,7 +155,7 @@ impl Roster {
         entry.extend(ring.span);
         let communicator = &mut entry.communicator;
         communicator.nranks = communicator.nranks.or(ring.nranks);
-        add_evidence(&mut communicator.evidence, EvidenceKind::RingGather, ring.witness);
+        observed(&mut communicator.evidence, EvidenceKind::RingGather, ring.witness);
         for member in &ring.members {
             entry.add_member(member, ring.witness);
         }
@@ -173,9 +174,10 @@ impl Roster {
             entry.topology.nranks = entry.communicator.nranks.unwrap_or(0);
             let release = entry.release();
             let root = entry.communicator.root;
-            let id = root.map(|root| unique_id::compose(entry.magic, root));
+            let id = root.map(|root| unique_id::from_magic(entry.magic, root));
             if let Some((release, id)) = release.zip(id) {
-                entry.communicator.identity = Identity::CommHash(comm_hash::of(&id, release));
+                let hash = comm_hash::of_id(&id, HashFunction::of(release, CharSign::Signed));
+                entry.communicator.identity = Identity::CommHash(hash);
             }
         }
     }
@@ -222,6 +224,8 @@ impl Entry {
                 parent: None,
                 ranks: Vec::new(),
                 channels: Vec::new(),
+                transport: Transport::Unknown,
+                bootstrap: None,
                 evidence: Vec::new(),
                 grade: Grade::Unknown,
             },
@@ -267,7 +271,7 @@ impl Entry {
         rank.bus_id = rank.bus_id.or(member.bus_id);
         rank.listener = rank.listener.or(listener);
         rank.pid_hash = rank.pid_hash.or(member.pid_hash);
-        add_evidence(&mut rank.evidence, EvidenceKind::RingGather, witness);
+        observed(&mut rank.evidence, EvidenceKind::RingGather, witness);
         if let Some(hash) = member.host_hash {
             self.topology.nodes.insert(member.rank, hash);
         }
@@ -287,13 +291,6 @@ fn rank_of(ranks: &mut BTreeMap<u32, Rank>, number: u32) -> &mut Rank {
     ranks.entry(number).or_insert_with(|| Rank::new(number))
 }
 
-/// Counts an observation; of each kind, the first is the one that is shown.
-pub(super) fn add_evidence(evidence: &mut Vec<Evidence>, kind: EvidenceKind, witness: Witness) {
-    match evidence.iter_mut().find(|known| known.kind == kind) {
-        Some(known) => {
-            known.count += 1;
-            known.witness = known.witness.min(Some(witness));
-        }
-        None => evidence.push(Evidence { kind, witness: Some(witness), count: 1 }),
-    }
+fn observed(evidence: &mut Vec<Evidence>, kind: EvidenceKind, witness: Witness) {
+    add_evidence(evidence, Evidence { kind, witness: Some(witness), count: 1 });
 }

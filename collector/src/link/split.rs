@@ -6,7 +6,8 @@
 use super::control::facts::{Split, SplitRequest};
 use super::job::{CommunicatorId, Identity};
 use super::roster::Entry;
-use crate::decode::nccl::comm_hash::{self, Child};
+use crate::decode::nccl::comm_hash;
+use crate::decode::nccl::hash::{CharSign, HashFunction};
 use crate::model::nccl::Release;
 
 /// Adds to `known` what another connection shows of the same split.
@@ -58,13 +59,25 @@ fn made_by(parent: &Entry, child: &Entry) -> Option<Made> {
     let Identity::CommHash(parent_hash) = parent.communicator.identity else { return None };
     let release = parent.release()?;
     let calls = (1_i32..).zip(&parent.splits);
-    calls.flat_map(|(call, split)| colors(split).map(move |color| (call, split, color))).find_map(
-        |(call, split, color)| {
-            let made = Child { parent: parent_hash, call, color };
-            (made.magic(release) == child.magic)
-                .then(|| Made { comm_hash: made.comm_hash(release), ranks: members(split, color) })
-        },
-    )
+    let mut candidates =
+        calls.flat_map(|(call, split)| colors(split).map(move |color| (call, split, color)));
+    candidates.find_map(|(call, split, color)| {
+        let comm_hash = comm_hash::of_split(parent_hash, call, color, HashFunction::of(release, CharSign::Signed));
+        let magic = magic_of(comm_hash, parent_hash, release);
+        (magic == child.magic).then(|| Made { comm_hash, ranks: members(split, color) })
+    })
+}
+
+/// What a child greets with: its commHash, since 2.23; before, the first bytes of its unique id,
+/// which is a text that begins with the parent's commHash.
+fn magic_of(child_hash: u64, parent_hash: u64, release: Release) -> u64 {
+    if release >= Release::new(2, 23, 0) {
+        return child_hash;
+    }
+    let digits = (0..8).map(|digit| (parent_hash >> (60 - 4 * digit)) as u8 & 0xf);
+    let letters = digits.map(|digit| if digit < 10 { b'0' + digit } else { b'a' + digit - 10 });
+    let letters: Vec<u8> = letters.collect();
+    letters.iter().rev().fold(0, |magic, letter| magic << 8 | u64::from(*letter))
 }
 
 /// The colours that make a child.
