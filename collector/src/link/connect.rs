@@ -155,9 +155,7 @@ impl<'a> Finder<'a> {
         let pairs = |end: &Option<Endpoint>| {
             end.as_ref().map_or_else(Vec::new, |end| end.queue_pairs.clone())
         };
-        for (at, (sender, receiver)) in
-            (0_u8..).zip(pairs(&sender).iter().zip(&pairs(&receiver)))
-        {
+        for (at, (sender, receiver)) in (0_u8..).zip(pairs(&sender).iter().zip(&pairs(&receiver))) {
             let Some((from, to)) = sender.address.zip(receiver.address) else { continue };
             self.drafts[draft].queue_pairs.push(QueuePair {
                 sender: from,

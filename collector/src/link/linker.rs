@@ -201,7 +201,10 @@ impl ChannelNames {
                     let next = ring.iter().cycle().skip(1);
                     ring.iter().zip(next).any(|(a, b)| (*a, *b) == (edge.sender, edge.receiver))
                 };
-                channels.filter(|known| has(&known.ring)).filter_map(|known| known.channel).collect()
+                channels
+                    .filter(|known| has(&known.ring))
+                    .filter_map(|known| known.channel)
+                    .collect()
             };
             for ((graph, edge), count) in edges {
                 let ring = on_ring(edge);
@@ -211,7 +214,8 @@ impl ChannelNames {
                         // What the ring has connected is not connected again.
                         let is_reused = edges.contains_key(&(Graph::Ring, *edge));
                         let tree = on_tree(communicator, edge);
-                        let left = tree.iter().filter(|channel| !is_reused || !ring.contains(channel));
+                        let left =
+                            tree.iter().filter(|channel| !is_reused || !ring.contains(channel));
                         left.copied().collect()
                     }
                     _ => (0..communicator.channels.len() as u32).collect(),
@@ -263,8 +267,7 @@ fn sort_connections(job: &mut Job) {
     }
     let mut connections: Vec<Option<NetConnection>> =
         std::mem::take(&mut job.connections).into_iter().map(Some).collect();
-    job.connections =
-        order.iter().filter_map(|at| connections[*at as usize].take()).collect();
+    job.connections = order.iter().filter_map(|at| connections[*at as usize].take()).collect();
     for owner in &mut job.owners {
         if let Ownership::Connection { connection, .. } = owner {
             connection.0 = numbers[connection.0 as usize];

@@ -34,12 +34,15 @@ pub(super) fn find_parents(entries: &mut [Entry]) {
         let top_ranks: Vec<Option<u32>> = made
             .ranks
             .iter()
-            .map(|rank| entries[parent].ranks.get(rank).map(|rank| rank.top_rank.unwrap_or(rank.rank)))
+            .map(|rank| {
+                entries[parent].ranks.get(rank).map(|rank| rank.top_rank.unwrap_or(rank.rank))
+            })
             .collect();
         let entry = &mut entries[child];
         entry.communicator.parent = Some(CommunicatorId(parent as u32));
         entry.communicator.identity = Identity::CommHash(made.comm_hash);
-        let is_whole = entry.communicator.nranks.is_none_or(|nranks| nranks as usize == top_ranks.len());
+        let is_whole =
+            entry.communicator.nranks.is_none_or(|nranks| nranks as usize == top_ranks.len());
         for (rank, top_rank) in (0_u32..).zip(top_ranks) {
             if let Some(rank) = entry.ranks.get_mut(&rank).filter(|_| is_whole) {
                 rank.top_rank = top_rank;
@@ -62,7 +65,12 @@ fn made_by(parent: &Entry, child: &Entry) -> Option<Made> {
     let mut candidates =
         calls.flat_map(|(call, split)| colors(split).map(move |color| (call, split, color)));
     candidates.find_map(|(call, split, color)| {
-        let comm_hash = comm_hash::of_split(parent_hash, call, color, HashFunction::of(release, CharSign::Signed));
+        let comm_hash = comm_hash::of_split(
+            parent_hash,
+            call,
+            color,
+            HashFunction::of(release, CharSign::Signed),
+        );
         let magic = magic_of(comm_hash, parent_hash, release);
         (magic == child.magic).then(|| Made { comm_hash, ranks: members(split, color) })
     })

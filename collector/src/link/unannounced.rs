@@ -45,7 +45,8 @@ fn place_by_ports(job: &mut Job, at: usize) -> bool {
     let connection = &job.connections[at];
     let Some(pair) = connection.queue_pairs.first().copied() else { return false };
     let Some((tag, evidence)) = tag_of(connection) else { return false };
-    let has_port = |rank: &&Rank, address: IpAddr| rank.nics.iter().any(|nic| nic.address == address);
+    let has_port =
+        |rank: &&Rank, address: IpAddr| rank.nics.iter().any(|nic| nic.address == address);
     let candidates = job.communicators.iter().enumerate().filter_map(|(place, communicator)| {
         let mut senders = communicator.ranks.iter().filter(|rank| has_port(rank, pair.sender));
         let sender = senders.find(|rank| rank.top_rank.unwrap_or(rank.rank) == tag)?;
@@ -124,7 +125,8 @@ fn add_inferred(job: &mut Job, number: u32, group: &[usize]) {
         for at in group {
             let connection = &mut job.connections[*at];
             let Some(pair) = connection.queue_pairs.first() else { continue };
-            connection.receiver = tags_of.get(&pair.receiver).and_then(|tags| tags.first().copied());
+            connection.receiver =
+                tags_of.get(&pair.receiver).and_then(|tags| tags.first().copied());
             if let Some((sender, receiver)) = connection.sender.zip(connection.receiver) {
                 next.entry(sender).or_default().insert(receiver);
             }
@@ -141,10 +143,14 @@ fn add_inferred(job: &mut Job, number: u32, group: &[usize]) {
         identity: Identity::Inferred(number),
         nranks: is_one_each.then_some(nranks),
         release: None,
+        releases: None,
         root: None,
         parent: None,
         ranks: ranks.into_values().collect(),
-        channels: ring.map(|ring| Channel { channel: None, ring, tree: None }).into_iter().collect(),
+        channels: ring
+            .map(|ring| Channel { channel: None, ring, tree: None })
+            .into_iter()
+            .collect(),
         transport: Transport::Ib,
         bootstrap: None,
         evidence,
