@@ -81,10 +81,34 @@ pub struct Rank {
     pub bus_id: Option<u64>,
     /// Where its data leaves and arrives.
     pub nics: Vec<Nic>,
+    /// Where other ranks of the communicator reach it during set-up.
+    pub listener: Option<SocketAddr>,
+    /// Hash of PID and PID namespace, plus commHash: which releases before 2.24 send for the PID.
+    pub pid_hash: Option<u64>,
     /// Reasons.
     pub evidence: Vec<Evidence>,
     /// How sure all this is.
     pub grade: Grade,
+}
+
+impl Rank {
+    /// A rank of which nothing else is known.
+    #[must_use]
+    pub const fn new(rank: u32) -> Self {
+        Self {
+            rank,
+            top_rank: None,
+            host: None,
+            address: None,
+            pid: None,
+            bus_id: None,
+            nics: Vec::new(),
+            listener: None,
+            pid_hash: None,
+            evidence: Vec::new(),
+            grade: Grade::Unknown,
+        }
+    }
 }
 
 /// A port that a rank's data uses.

@@ -3,6 +3,9 @@
 //! `control/` reads the control plane from TCP streams into facts; `job.rs` has what the facts, the
 //! data plane and the logs amount to.
 
+pub mod position;
 pub mod evidence;
+pub mod traffic;
 pub mod control;
 pub mod job;
+pub mod rings;
