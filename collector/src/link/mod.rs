@@ -4,5 +4,13 @@
 //! data plane and the logs amount to.
 
 pub mod evidence;
+pub mod position;
 pub mod control;
 pub mod job;
+pub mod rings;
+pub mod split;
+pub mod roster;
+pub mod traffic;
+pub mod connect;
+mod unannounced;
+pub mod linker;

@@ -4,6 +4,9 @@
 
 use super::structure::Structure;
 
+/// `R_Key`s that are read: merged NICs have at most four devices before 2.30.
+pub const KEY_LIMIT: usize = 4;
+
 /// Most receives that one CTS stands for (`NCCL_NET_IB_MAX_RECVS`).
 const REQUEST_LIMIT: u32 = 8;
 
@@ -45,8 +48,8 @@ pub struct Cts {
     pub address: u64,
     /// Bytes that fit.
     pub capacity: u64,
-    /// `R_Key` of that memory on the first device.
-    pub remote_key: u32,
+    /// `R_Key`s of that memory by device, as many as fit; 0 where there is none.
+    pub remote_keys: [u32; KEY_LIMIT],
     /// Receives that it stands for: 1 for collectives.
     pub requests: Option<u32>,
     /// The sender's rank in the topmost communicator (2.12 and later).
@@ -79,10 +82,20 @@ impl Cts {
             structure.count(8).map(u64::from)?
         };
         let is_tagged = layout.requests.is_some();
+        let mut remote_keys = [structure.u32(layout.remote_key)?, 0, 0, 0];
+        let mut at = layout.remote_key;
+        for key in remote_keys.iter_mut().skip(1) {
+            at = at.checked_add(4)?;
+            // The keys end where the number of receives follows.
+            if layout.requests.is_none_or(|requests| at >= requests) {
+                break;
+            }
+            *key = structure.u32(at)?;
+        }
         Some(Self {
             address: structure.u64(0)?,
             capacity,
-            remote_key: structure.u32(layout.remote_key)?,
+            remote_keys,
             requests: layout.requests.and_then(|at| structure.u32(at)),
             tag: layout.requests.and_then(|at| structure.u32(at.checked_add(4)?)),
             number: if is_tagged {

@@ -3,6 +3,10 @@
 //! that says which.
 
 pub mod layout;
+pub mod hash;
+pub mod unique_id;
+pub mod comm_hash;
+pub mod pid_hash;
 pub mod greeting;
 pub mod check_in;
 pub mod root_reply;
