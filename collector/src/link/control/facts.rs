@@ -4,7 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::decode::nccl::layout::ReleaseRange;
-use crate::flow::tcp_stream::sink::ConnectionId;
+use crate::flow::tcp_stream::sink::{ConnectionId, StreamTotals, TcpConnection};
 use crate::model::nccl::{Graph, Release, UniqueId};
 use crate::model::qpn::Qpn;
 use crate::model::time::Span;
@@ -320,4 +320,8 @@ pub struct StreamFacts {
     pub kind: StreamKind,
     /// The magic it greeted with.
     pub magic: Option<u64>,
+    /// Its ends.
+    pub connection: TcpConnection,
+    /// What passed on it; `None` where it has not ended.
+    pub totals: Option<StreamTotals>,
 }

@@ -6,7 +6,7 @@
 use super::bootstrap::Bootstrap;
 use super::ends::{Ends, Progress};
 use super::exchange::Exchange;
-use super::facts::{ControlFacts, StreamKind};
+use super::facts::{ControlFacts, StreamFacts, StreamKind};
 use super::ras::Ras;
 use super::socket::Socket;
 use crate::decode::nccl::check_in::{CHECK_IN_64, CheckIn};
@@ -14,7 +14,7 @@ use crate::decode::nccl::greeting::{Greeting, SocketType};
 use crate::decode::nccl::layout::{LAYOUTS, Layout};
 use crate::decode::nccl::proxy;
 use crate::decode::nccl::root_reply::{REPLY_28, REPLY_128};
-use crate::flow::tcp_stream::sink::{Chunk, Side, StreamTotals, TcpConnection};
+use crate::flow::tcp_stream::sink::{Chunk, ConnectionId, Side, StreamTotals, TcpConnection};
 use crate::model::time::{Span, Timestamp};
 
 /// More bytes than either end says before the dialect is clear.
@@ -50,6 +50,7 @@ struct Conversation {
     dialect: Dialect,
     /// Nothing more is read.
     is_over: bool,
+    totals: Option<StreamTotals>,
 }
 
 /// Who reads a connection.
@@ -120,6 +121,7 @@ impl Stream {
             magic: greeting.magic,
             dialect: Dialect::of(greeting, span),
             is_over: false,
+            totals: None,
         };
         let said = opening.connector.get(Greeting::LEN..).unwrap_or(&[]);
         let mut outcome = Outcome::More;
@@ -150,29 +152,28 @@ impl Stream {
     }
 
     pub(super) fn totals(&mut self, totals: &StreamTotals) {
-        if let State::Known(conversation) = &mut self.state
-            && let Dialect::Socket(socket) = &mut conversation.dialect
-        {
-            socket.totals(totals);
+        if let State::Known(conversation) = &mut self.state {
+            conversation.totals = Some(*totals);
         }
     }
 
-    /// What the connection is for, and the magic it greeted with; `None` where that is not clear.
-    pub(super) fn kind(&self) -> Option<(StreamKind, u64)> {
-        let State::Known(conversation) = &self.state else { return None };
-        Some((conversation.dialect.kind(), conversation.magic))
-    }
-
-    pub(super) fn push_fact(&self, facts: &mut ControlFacts) {
+    pub(super) fn push_facts(&self, id: ConnectionId, facts: &mut ControlFacts) {
         let State::Known(conversation) = &self.state else { return };
-        let ends = &conversation.ends;
-        match &conversation.dialect {
+        let Conversation { ends, magic, dialect, totals, .. } = &**conversation;
+        match dialect {
             Dialect::Bootstrap(bootstrap) => bootstrap.push_fact(ends, facts),
             Dialect::Exchange(exchange) => exchange.push_fact(ends, facts),
-            Dialect::Socket(socket) => socket.push_fact(ends, facts),
+            Dialect::Socket(socket) => socket.push_fact(ends, totals.as_ref(), facts),
             Dialect::Ras(ras) => facts.ras_peers.extend(ras.peer().cloned()),
             Dialect::Proxy => {}
         }
+        facts.streams.push(StreamFacts {
+            id,
+            kind: dialect.kind(),
+            magic: Some(*magic),
+            connection: self.connection,
+            totals: *totals,
+        });
     }
 
     /// Bytes of memory, beyond that of the connection itself.
