@@ -4,7 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::decode::nccl::layout::ReleaseRange;
-use crate::flow::tcp_stream::sink::ConnectionId;
+use crate::flow::tcp_stream::sink::{ConnectionId, StreamTotals, TcpConnection};
 use crate::model::nccl::{Graph, Release, UniqueId};
 use crate::model::qpn::Qpn;
 use crate::model::time::Span;
@@ -155,8 +155,6 @@ pub struct RankTopology {
     pub ring_channels: u32,
     /// Channels of the tree graph, before NCCL doubles them.
     pub tree_channels: u32,
-    /// Rings leave a node by another NIC than they enter it, on alternate nodes (`crossNic` 2).
-    pub crosses_nics: bool,
     /// Per channel, what is known of it on this rank's node.
     pub channels: Vec<ChannelTopology>,
 }
@@ -320,4 +318,8 @@ pub struct StreamFacts {
     pub kind: StreamKind,
     /// The magic it greeted with.
     pub magic: Option<u64>,
+    /// Its ends.
+    pub connection: TcpConnection,
+    /// What passed on it; `None` where it has not ended.
+    pub totals: Option<StreamTotals>,
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::facts::{ControlFacts, StreamFacts};
+use super::facts::ControlFacts;
 use super::stream::{Outcome, Stream};
 use crate::flow::tcp_stream::sink::{
     Chunk, ConnectionId, Ending, Interest, Side, StreamSink, StreamTotals, TcpConnection,
@@ -65,9 +65,7 @@ impl ControlPlane {
         let mut facts = ControlFacts::default();
         for (id, stream) in &self.streams {
             stream.push_fact(&mut facts);
-            if let Some((kind, magic)) = stream.kind() {
-                facts.streams.push(StreamFacts { id: *id, kind, magic: Some(magic) });
-            }
+            facts.streams.extend(stream.describe(*id));
         }
         facts
     }

@@ -6,7 +6,7 @@
 use super::bootstrap::Bootstrap;
 use super::ends::{Ends, Progress};
 use super::exchange::Exchange;
-use super::facts::{ControlFacts, StreamKind};
+use super::facts::{ControlFacts, StreamFacts, StreamKind};
 use super::ras::Ras;
 use super::socket::Socket;
 use crate::decode::nccl::check_in::{CHECK_IN_64, CheckIn};
@@ -14,7 +14,7 @@ use crate::decode::nccl::greeting::{Greeting, SocketType};
 use crate::decode::nccl::layout::{LAYOUTS, Layout};
 use crate::decode::nccl::proxy;
 use crate::decode::nccl::root_reply::{REPLY_28, REPLY_128};
-use crate::flow::tcp_stream::sink::{Chunk, Side, StreamTotals, TcpConnection};
+use crate::flow::tcp_stream::sink::{Chunk, ConnectionId, Side, StreamTotals, TcpConnection};
 use crate::model::time::{Span, Timestamp};
 
 /// More bytes than either end says before the dialect is clear.
@@ -24,6 +24,8 @@ const OPENING_LIMIT: usize = 4096;
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
     connection: TcpConnection,
+    /// What passed on it; `None` until it has ended.
+    passed: Option<StreamTotals>,
     state: State,
 }
 
@@ -91,7 +93,7 @@ enum Recognition {
 
 impl Stream {
     pub(super) fn new(connection: TcpConnection) -> Self {
-        Self { connection, state: State::Opening(Opening::default()) }
+        Self { connection, passed: None, state: State::Opening(Opening::default()) }
     }
 
     pub(super) fn bytes(&mut self, from: Side, chunk: &Chunk<'_>) -> Outcome {
@@ -149,18 +151,26 @@ impl Stream {
         }
     }
 
+    /// What the connection is for, its ends and what passed; `None` where that is not clear.
+    pub(super) fn describe(&self, id: ConnectionId) -> Option<StreamFacts> {
+        let State::Known(conversation) = &self.state else { return None };
+        Some(StreamFacts {
+            id,
+            kind: conversation.dialect.kind(),
+            magic: Some(conversation.magic),
+            connection: self.connection,
+            totals: self.passed,
+        })
+    }
+
+    /// What passed on it, now that it ends.
     pub(super) fn totals(&mut self, totals: &StreamTotals) {
+        self.passed = Some(*totals);
         if let State::Known(conversation) = &mut self.state
             && let Dialect::Socket(socket) = &mut conversation.dialect
         {
             socket.totals(totals);
         }
-    }
-
-    /// What the connection is for, and the magic it greeted with; `None` where that is not clear.
-    pub(super) fn kind(&self) -> Option<(StreamKind, u64)> {
-        let State::Known(conversation) = &self.state else { return None };
-        Some((conversation.dialect.kind(), conversation.magic))
     }
 
     pub(super) fn push_fact(&self, facts: &mut ControlFacts) {
