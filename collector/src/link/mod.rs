@@ -3,8 +3,14 @@
 //! `control/` reads the control plane from TCP streams into facts; `job.rs` has what the facts, the
 //! data plane and the logs amount to.
 
-pub mod position;
 pub mod evidence;
-pub mod traffic;
+pub mod position;
 pub mod control;
 pub mod job;
+pub mod rings;
+pub mod split;
+pub mod roster;
+pub mod traffic;
+pub mod connect;
+mod unannounced;
+pub mod linker;

@@ -1,135 +1,132 @@
-//! Clear-to-send: what a receiver writes into the sender's FIFO to ask for the next message (NCCL
-//! `src/transport/net_ib.cc`, `src/transport/net_ib/p2p.cc`: `struct ncclIbSendFifo`).
+//! Clear-to-send: the element that the receiver of a NET/IB connection writes into the sender's
+//! FIFO, once for each message (`struct ncclIbSendFifo`, NCCL `src/transport/net_ib*`). It goes as
+//! the payload of an RDMA WRITE, so the tail may be cut by the snap length.
 
-/// One element of a CTS message. A group of receives (send/recv) has several elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CtsElement {
-    /// Where the data shall go.
-    pub address: u64,
-    /// Bytes that fit there.
-    pub capacity: u64,
-    /// R_Keys of that memory, by the receiver's device; 0 where there is none.
-    pub remote_keys: [u32; 8],
-    /// Receives in the group: elements of the message.
-    pub requests: u32,
-    /// The sender's rank in the topmost communicator.
-    pub tag: u32,
-    /// Number of the message on its connection, from 1; `None` where the snap length cut it off.
-    pub index: Option<u64>,
-}
+use super::structure::Structure;
 
-/// Where the fields of an element lie.
-struct Layout {
-    /// Bytes of an element.
-    size: usize,
-    /// Bytes of `capacity`, which starts at 8: 4 or 8.
-    capacity_size: usize,
-    /// Start of the R_Keys.
-    keys: usize,
-    /// How many.
-    key_count: usize,
-    /// Start of `requests`; `tag` follows.
-    requests: usize,
-    /// Start of `index`.
-    index: usize,
-}
+/// `R_Key`s that are read: merged NICs have at most four devices before 2.30.
+pub const KEY_LIMIT: usize = 4;
 
-/// NCCL 2.12 to 2.19; 2.20 to 2.23; 2.24 to 2.29; 2.30 and later. Content tells layouts of one size
-/// apart: R_Keys are never 0, unused ones always are.
-const LAYOUTS: [Layout; 4] = [
-    Layout { size: 32, capacity_size: 4, keys: 12, key_count: 1, requests: 16, index: 24 },
-    Layout { size: 64, capacity_size: 4, keys: 12, key_count: 2, requests: 20, index: 32 },
-    Layout { size: 64, capacity_size: 8, keys: 16, key_count: 4, requests: 32, index: 40 },
-    Layout { size: 64, capacity_size: 8, keys: 16, key_count: 8, requests: 48, index: 56 },
-];
-
-/// Receives that one CTS can stand for (`NCCL_NET_IB_MAX_RECVS`).
+/// Most receives that one CTS stands for (`NCCL_NET_IB_MAX_RECVS`).
 const REQUEST_LIMIT: u32 = 8;
 
-/// The largest message that NCCL announces: registered buffers go in pieces of at most 1 GiB.
-const CAPACITY_LIMIT: u64 = 1 << 30;
+/// Where the fields are, in bytes. The address of the memory is at 0, its size at 8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CtsLayout {
+    /// Size of an element.
+    pub len: usize,
+    /// The size has 8 bytes, else 4.
+    pub has_wide_size: bool,
+    /// First `R_Key`.
+    pub remote_key: usize,
+    /// `nreqs`, with `tag` behind it; `None` in 2.10 and 2.11.
+    pub requests: Option<usize>,
+    /// `idx`.
+    pub number: usize,
+}
 
-impl CtsElement {
-    /// Reads the first element of a CTS message: the payload of an RDMA WRITE of `message_len`
-    /// bytes, of which `payload` was kept. `None` if it is no CTS.
+/// 2.10 and 2.11, whose number has 4 bytes.
+pub const CTS_32_UNTAGGED: CtsLayout =
+    CtsLayout { len: 32, has_wide_size: false, remote_key: 16, requests: None, number: 12 };
+/// 2.12 to 2.19.
+pub const CTS_32: CtsLayout =
+    CtsLayout { len: 32, has_wide_size: false, remote_key: 12, requests: Some(16), number: 24 };
+/// 2.20 to 2.23: keys of 2 devices.
+pub const CTS_64_TWO_KEYS: CtsLayout =
+    CtsLayout { len: 64, has_wide_size: false, remote_key: 12, requests: Some(20), number: 32 };
+/// 2.24 to 2.29: keys of 4 devices.
+pub const CTS_64_FOUR_KEYS: CtsLayout =
+    CtsLayout { len: 64, has_wide_size: true, remote_key: 16, requests: Some(32), number: 40 };
+/// 2.30 and later: keys of 8 devices.
+pub const CTS_64_EIGHT_KEYS: CtsLayout =
+    CtsLayout { len: 64, has_wide_size: true, remote_key: 16, requests: Some(48), number: 56 };
+
+/// An element; what was cut off is `None`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cts {
+    /// Where the data shall go.
+    pub address: u64,
+    /// Bytes that fit.
+    pub capacity: u64,
+    /// `R_Key`s of that memory by device, as many as fit; 0 where there is none.
+    pub remote_keys: [u32; KEY_LIMIT],
+    /// Receives that it stands for: 1 for collectives.
+    pub requests: Option<u32>,
+    /// The sender's rank in the topmost communicator (2.12 and later).
+    pub tag: Option<u32>,
+    /// Number of the message on the connection, from 1.
+    pub number: Option<u64>,
+}
+
+impl Cts {
+    /// Reads the first element of a WRITE of `write_len` bytes, of which `payload` was captured.
+    /// `None` where it cannot be a CTS, or where too little was captured to tell.
     #[must_use]
-    pub fn read(payload: &[u8], message_len: u32) -> Option<Self> {
-        LAYOUTS.iter().find_map(|layout| layout.read(payload, message_len))
+    pub fn recognise(payload: &[u8], write_len: u32) -> Option<(Self, &'static CtsLayout)> {
+        let layout = layout_of(payload, write_len)?;
+        let cts = Self::decode(payload, layout)?;
+        let requests = cts.requests.unwrap_or(1);
+        let fills = (requests as usize).checked_mul(layout.len)? == write_len as usize;
+        let is_plausible = cts.address != 0 && cts.number.is_none_or(|number| number != 0);
+        let is_known = cts.requests.is_some() || layout.requests.is_none();
+        (is_plausible && (fills || !is_known)).then_some((cts, layout))
     }
-}
 
-impl Layout {
-    fn read(&self, payload: &[u8], message_len: u32) -> Option<CtsElement> {
-        let requests = u32_at(payload, self.requests)?;
-        let len = u32::try_from(self.size).ok()?.checked_mul(requests)?;
-        if !(1..=REQUEST_LIMIT).contains(&requests) || len != message_len {
-            return None;
-        }
-        let capacity = match self.capacity_size {
-            4 => u64::from(u32_at(payload, 8)?),
-            _ => u64_at(payload, 8)?,
+    /// Reads an element whose layout is known; `None` where not even the `R_Key` was captured.
+    #[must_use]
+    pub fn decode(payload: &[u8], layout: &CtsLayout) -> Option<Self> {
+        let structure = Structure(payload);
+        let capacity = if layout.has_wide_size {
+            structure.u64(8)?
+        } else {
+            structure.count(8).map(u64::from)?
         };
-        let address = u64_at(payload, 0)?;
-        let tag = u32_at(payload, self.requests.checked_add(4)?)?;
-        let index = u64_at(payload, self.index);
-        let mut remote_keys = [0; 8];
-        for (at, key) in remote_keys.iter_mut().take(self.key_count).enumerate() {
-            *key = u32_at(payload, self.keys.checked_add(at.checked_mul(4)?)?)?;
+        let is_tagged = layout.requests.is_some();
+        let mut remote_keys = [structure.u32(layout.remote_key)?, 0, 0, 0];
+        let mut at = layout.remote_key;
+        for key in remote_keys.iter_mut().skip(1) {
+            at = at.checked_add(4)?;
+            // The keys end where the number of receives follows.
+            if layout.requests.is_none_or(|requests| at >= requests) {
+                break;
+            }
+            *key = structure.u32(at)?;
         }
-        let is_plausible = capacity <= CAPACITY_LIMIT
-            && address != 0
-            && remote_keys.first() != Some(&0)
-            && tag <= i32::MAX as u32
-            && index.is_none_or(|index| (1..1 << 48).contains(&index));
-        is_plausible.then_some(CtsElement { address, capacity, remote_keys, requests, tag, index })
+        Some(Self {
+            address: structure.u64(0)?,
+            capacity,
+            remote_keys,
+            requests: layout.requests.and_then(|at| structure.u32(at)),
+            tag: layout.requests.and_then(|at| structure.u32(at.checked_add(4)?)),
+            number: if is_tagged {
+                structure.u64(layout.number)
+            } else {
+                structure.u32(layout.number).map(u64::from)
+            },
+        })
     }
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    let bytes = bytes.get(at..at.checked_add(4)?)?;
-    Some(u32::from_le_bytes(bytes.try_into().ok()?))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    let bytes = bytes.get(at..at.checked_add(8)?)?;
-    Some(u64::from_le_bytes(bytes.try_into().ok()?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// An element with its fields at `keys`, `requests` and `index`.
-    fn element(size: usize, keys: usize, requests: usize, index: usize) -> Vec<u8> {
-        let mut bytes = vec![0; size];
-        bytes[..8].copy_from_slice(&0x7f00_1000_u64.to_le_bytes());
-        bytes[8..12].copy_from_slice(&1_048_576_u32.to_le_bytes());
-        bytes[keys..keys + 4].copy_from_slice(&0xabcd_u32.to_le_bytes());
-        bytes[requests..requests + 4].copy_from_slice(&1_u32.to_le_bytes());
-        bytes[requests + 4..requests + 8].copy_from_slice(&3_u32.to_le_bytes());
-        bytes[index..index + 8].copy_from_slice(&77_u64.to_le_bytes());
-        bytes
-    }
-
-    #[test]
-    fn every_layout_is_told_by_its_content() {
-        for (size, keys, requests, index) in
-            [(32, 12, 16, 24), (64, 12, 20, 32), (64, 16, 32, 40), (64, 16, 48, 56)]
-        {
-            let bytes = element(size, keys, requests, index);
-            let cts = CtsElement::read(&bytes, size as u32).unwrap();
-            assert_eq!((cts.address, cts.capacity, cts.tag), (0x7f00_1000, 1_048_576, 3));
-            assert_eq!((cts.remote_keys[0], cts.requests, cts.index), (0xabcd, 1, Some(77)));
-            let cut = CtsElement::read(&bytes[..index], size as u32).unwrap();
-            assert_eq!((cut.tag, cut.index), (3, None));
-            assert_eq!(CtsElement::read(&bytes[..requests], size as u32), None);
-        }
-    }
-
-    #[test]
-    fn other_writes_are_none() {
-        assert_eq!(CtsElement::read(&[0; 64], 64), None);
-        assert_eq!(CtsElement::read(&[0xff; 64], 64), None);
-        assert_eq!(CtsElement::read(&[1; 32], 32), None);
-    }
+/// The layout of a CTS, by the size of the WRITE and by where the number of receives is; `None`
+/// for other WRITEs and for those that were cut before it.
+fn layout_of(payload: &[u8], write_len: u32) -> Option<&'static CtsLayout> {
+    let structure = Structure(payload);
+    let is_count = |at| structure.u32(at).is_some_and(|n| (1..=REQUEST_LIMIT).contains(&n));
+    let is_zero = |at| structure.u32(at) == Some(0);
+    // Eight requests of 32 bytes have the size of four of 64: the count tells them apart.
+    let fits = |layout: &CtsLayout| {
+        let requests = layout.requests.and_then(|at| structure.u32(at)).unwrap_or(1);
+        (requests as usize).checked_mul(layout.len) == Some(write_len as usize)
+    };
+    let candidates = [
+        // The size's upper half, which is an `R_Key` in the older layout, is zero.
+        (&CTS_64_FOUR_KEYS, is_zero(12) && is_count(32)),
+        (&CTS_64_EIGHT_KEYS, is_zero(12) && is_count(48)),
+        (&CTS_64_TWO_KEYS, !is_zero(12) && is_count(20)),
+        (&CTS_32, !is_zero(12) && is_count(16)),
+        // A flag that says it is ready.
+        (&CTS_32_UNTAGGED, structure.u32(20) == Some(1) && !is_zero(12)),
+    ];
+    let mut fitting = candidates.into_iter().filter(|(layout, is_alike)| *is_alike && fits(layout));
+    fitting.next().map(|(layout, _)| layout)
 }

@@ -1,13 +1,10 @@
 //! What is kept of a message: as little as linking and collectives need, since captures have
 //! millions.
 
-use crate::decode::nccl::cts::CtsElement;
+use crate::decode::nccl::cts::{Cts, KEY_LIMIT};
 use crate::flow::key::FlowKey;
 use crate::flow::observer::Signal;
 use crate::model::time::Timestamp;
-
-/// R_Keys kept of a CTS: one a device, and merged NICs have at most four devices before NCCL 2.30.
-pub const KEY_LIMIT: usize = 4;
 
 /// NCCL messages of one flow in one epoch, as one tap saw them, oldest first.
 #[derive(Clone, Debug)]
@@ -69,9 +66,9 @@ pub struct CtsRecord {
     /// R_Keys of that memory, by device.
     pub remote_keys: [u32; KEY_LIMIT],
     /// Receives in the group.
-    pub requests: u32,
+    pub requests: Option<u32>,
     /// The sender's rank in the topmost communicator.
-    pub tag: u32,
+    pub tag: Option<u32>,
     /// Number of the message on its connection, from 1.
     pub index: Option<u64>,
 }
@@ -99,27 +96,26 @@ impl CtsRecord {
         (offset == 0 || offset < self.capacity) && self.remote_keys.contains(&key)
     }
 
-    /// The record of a CTS that came at `time` in frame `number` with `psn` to `slot`.
+    /// The record of `cts`, that came at `time` in frame `number` with `psn` to `slot`.
     #[must_use]
     pub(super) fn new(
-        element: &CtsElement,
+        cts: &Cts,
         psn: i64,
         (slot, fifo_key): (u64, u32),
         (time, number): (Timestamp, u64),
     ) -> Self {
-        let [a, b, c, d, ..] = element.remote_keys;
         Self {
             psn,
             time,
             number,
             slot,
             fifo_key,
-            address: element.address,
-            capacity: element.capacity,
-            remote_keys: [a, b, c, d],
-            requests: element.requests,
-            tag: element.tag,
-            index: element.index,
+            address: cts.address,
+            capacity: cts.capacity,
+            remote_keys: cts.remote_keys,
+            requests: cts.requests,
+            tag: cts.tag,
+            index: cts.number,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Keeps the messages that look like NCCL's, while packets pass.
 
 use super::record::{CtsRecord, DataRecord, FlowTraffic, SignalRecord};
-use crate::decode::nccl::cts::CtsElement;
+use crate::decode::nccl::cts::Cts;
 use crate::decode::roce::packet::RocePacket;
 use crate::flow::message::{Message, MessageKind};
 use crate::flow::observer::{FlowObserver, Signal};
@@ -105,10 +105,10 @@ impl TrafficRecorder {
 
     fn write(&mut self, at: u32, flow: &Flow, record: DataRecord, packet: &RocePacket<'_>) {
         let cts = || {
-            let element = CtsElement::read(packet.payload, record.bytes?)?;
+            let (cts, _) = Cts::recognise(packet.payload, record.bytes?)?;
             let memory = record.address.zip(record.remote_key)?;
             let seen = (record.last, record.number);
-            Some(CtsRecord::new(&element, record.last_psn, memory, seen))
+            Some(CtsRecord::new(&cts, record.last_psn, memory, seen))
         };
         let is_short = record.bytes.is_some_and(|bytes| u64::from(bytes) <= CTS_BYTES_LIMIT);
         match is_short.then(cts).flatten() {
