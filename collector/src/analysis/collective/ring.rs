@@ -131,7 +131,8 @@ impl Ring<'_> {
         let share = uniform.map(|bytes| bytes + before.len() as u64 * slicing.full);
         let has_byte = passes.iter().all(|pass| pass.elements.has_byte());
         let all_gather = self.reading(CollectiveKind::AllGather, passes.len(), share, slicing);
-        let reduce_scatter = self.reading(CollectiveKind::ReduceScatter, passes.len(), share, slicing);
+        let reduce_scatter =
+            self.reading(CollectiveKind::ReduceScatter, passes.len(), share, slicing);
         let with = |mut reading: Reading, expected: Forwarding, other: Forwarding| {
             let against = passes.iter().filter(|pass| pass.forwarding == other).count();
             reading.is_witnessed = passes.iter().any(|pass| pass.forwarding == expected);
@@ -195,7 +196,8 @@ impl Ring<'_> {
         let mut chunks: Vec<Option<u64>> = vec![None; self.nranks];
         for (lane, known) in self.positions.iter().enumerate() {
             let bytes_of = |send: usize| {
-                let (pass, send) = if send < sends { (first, send) } else { (second, send - sends) };
+                let (pass, send) =
+                    if send < sends { (first, send) } else { (second, send - sends) };
                 pass.chunks.get(lane * sends + send).copied().flatten()
             };
             let position = known.or_else(|| self.rotation(&bytes_of))?;
@@ -281,7 +283,8 @@ fn is_cut_evenly(
     let nranks = chunks.len() as u64;
     let Some(seen) = chunks.iter().copied().collect::<Option<Vec<u64>>>() else {
         let size = chunks.first().copied().flatten();
-        let is_fitting = chunks.iter().flatten().all(|bytes| size.is_none_or(|size| *bytes <= size));
+        let is_fitting =
+            chunks.iter().flatten().all(|bytes| size.is_none_or(|size| *bytes <= size));
         return is_fitting.then_some(None);
     };
     let size = *seen.first()?;
