@@ -1,13 +1,19 @@
 //! The layers composed: frames in, a report out. Reads no clock, file or environment, so that a
 //! replay, a live capture and a test give the same report for the same frames.
 
+use crate::analysis::collective;
 use crate::decode::packet::{self, Body};
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
+use crate::link::connect::Traffic;
+use crate::link::control::plane::{ControlConfig, ControlPlane};
+use crate::link::linker;
+use crate::link::position::{self, TapPosition};
+use crate::link::traffic::recorder::TrafficRecorder;
 use crate::model::frame::Frame;
 use crate::model::health::Health;
 use crate::model::tap::{HostName, Tap, TapId};
-use crate::report::{Report, ReportContext};
+use crate::report::{Linked, Report, ReportContext};
 
 /// Everything that is known so far.
 ///
@@ -16,9 +22,29 @@ use crate::report::{Report, ReportContext};
 /// and [`finish`](Self::finish) once.
 pub struct Pipeline {
     tracker: FlowTracker,
-    streams: TcpStreams,
+    /// `None` where nothing is to be linked.
+    linking: Option<Linking>,
     host_names: Vec<HostName>,
     health: Health,
+}
+
+/// NCCL messages kept unless told: at 72 bytes a message, about 75 MB.
+pub const MESSAGE_CAPACITY: u32 = 1 << 20;
+
+/// Limits and options of a pipeline.
+#[derive(Clone, Copy, Debug)]
+pub struct PipelineConfig {
+    /// Of the flow layer.
+    pub flow: FlowConfig,
+    /// NCCL messages kept to be linked; `None` to follow flows only.
+    pub message_capacity: Option<usize>,
+}
+
+/// What links flows to ranks.
+struct Linking {
+    streams: TcpStreams,
+    control: ControlPlane,
+    traffic: TrafficRecorder,
 }
 
 /// Names kept of those that captures give to addresses.
@@ -27,10 +53,15 @@ const HOST_NAME_CAPACITY: usize = 65_536;
 impl Pipeline {
     /// A pipeline that has seen nothing.
     #[must_use]
-    pub fn new(config: FlowConfig) -> Self {
-        Self {
-            tracker: FlowTracker::new(config),
+    pub fn new(config: PipelineConfig) -> Self {
+        let linking = config.message_capacity.map(|capacity| Linking {
             streams: TcpStreams::new(TcpConfig::default()),
+            control: ControlPlane::new(ControlConfig::default()),
+            traffic: TrafficRecorder::new(capacity),
+        });
+        Self {
+            tracker: FlowTracker::new(config.flow),
+            linking,
             host_names: Vec::new(),
             health: Health::default(),
         }
@@ -63,10 +94,14 @@ impl Pipeline {
     /// Takes the next frame.
     #[inline]
     pub fn handle_frame(&mut self, frame: &Frame<'_>) {
-        packet::decode_with(frame, |packet| {
-            self.tracker.observe(frame, packet, &mut ());
-            if let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) {
-                self.streams.observe(frame, ip.source, ip.destination, segment, &mut ());
+        packet::decode_with(frame, |packet| match &mut self.linking {
+            None => self.tracker.observe(frame, packet, &mut ()),
+            Some(linking) => {
+                self.tracker.observe(frame, packet, &mut linking.traffic);
+                if let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) {
+                    let Linking { streams, control, .. } = linking;
+                    streams.observe(frame, ip.source, ip.destination, segment, control);
+                }
             }
         });
     }
@@ -80,9 +115,33 @@ impl Pipeline {
     /// The report of everything that was handled.
     #[must_use]
     pub fn finish(mut self, mut context: ReportContext) -> Report {
-        self.streams.finish(&mut ());
-        self.streams.add_health(&mut self.health);
         context.host_names = self.host_names;
-        Report::new(&mut self.tracker, &context, self.health)
+        let positions = position::of_taps(&self.tracker);
+        let linked =
+            self.linking.map(|linking| linking.finish(&self.tracker, &positions, &mut self.health));
+        Report::new(&mut self.tracker, &positions, linked.as_ref(), &context, self.health)
+    }
+}
+
+impl Linking {
+    fn finish(
+        mut self,
+        tracker: &FlowTracker,
+        positions: &[TapPosition],
+        health: &mut Health,
+    ) -> Linked {
+        self.streams.finish(&mut self.control);
+        self.streams.add_health(health);
+        self.control.add_health(health);
+        health.add("link.messages_dropped", self.traffic.dropped_messages());
+        health.add("link.signals_dropped", self.traffic.dropped_signals());
+        let facts = self.control.facts();
+        let records = self.traffic.flows();
+        let job = linker::link(&facts, Traffic { table: tracker.flows(), records, positions });
+        health.add("link.conflicts", job.conflicts.len() as u64);
+        let signals = self.traffic.signals().to_vec();
+        let mut collectives = collective::find(&job);
+        collectives.sort_by_key(|one| (one.span.first, one.communicator, one.sequence));
+        Linked { job, collectives, streams: facts.streams, signals }
     }
 }
