@@ -1,3 +1,4 @@
 //! The control plane: what TCP streams say about communicators before data flows.
 
 pub mod facts;
+pub mod store;
