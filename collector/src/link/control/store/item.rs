@@ -24,14 +24,14 @@ pub(super) enum ReadItem {
 }
 
 /// Reads one item after the other.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ItemReader {
     number: [u8; LENGTH_BYTES],
     filled: usize,
     body: Option<Body>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Body {
     len: u64,
     left: u64,
@@ -40,6 +40,11 @@ struct Body {
 }
 
 impl ItemReader {
+    /// Bytes of memory, beyond that of the reader itself.
+    pub(super) fn kept(&self) -> usize {
+        self.body.as_ref().map_or(0, |body| body.kept.capacity())
+    }
+
     /// Reads on, and takes what it read from `bytes`; `None` where the item has not ended.
     pub(super) fn read(
         &mut self,

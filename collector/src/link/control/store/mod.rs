@@ -74,7 +74,7 @@ pub fn recognises(first_bytes: &[u8], from: Side) -> Recognition {
 }
 
 /// One client's connection to a TCPStore, read from its first byte.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StoreConversation {
     store: SocketAddr,
     client: SocketAddr,
@@ -94,6 +94,12 @@ impl StoreConversation {
     #[must_use]
     pub const fn stop(&self) -> Option<Stop> {
         self.stop
+    }
+
+    /// Bytes of memory, beyond that of the conversation itself.
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        self.requests.as_ref().map_or(0, RequestReader::kept) + self.replies.kept()
     }
 
     /// Takes the next bytes that `from` sends, of the frame `witness`, and puts the ids that are

@@ -15,7 +15,7 @@ const PENDING_KEY_BYTES: usize = 256 << 10;
 const LISTED_KEYS: u64 = 1 << 24;
 
 /// What a client asked for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Pending {
     query: Query,
     /// Keys whose values come, next one first.
@@ -34,7 +34,7 @@ pub(super) struct GotValue {
 }
 
 /// Reads replies out of what a server sends.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ReplyReader {
     pending: VecDeque<Pending>,
     key_bytes: usize,
@@ -43,6 +43,11 @@ pub(super) struct ReplyReader {
 }
 
 impl ReplyReader {
+    /// Bytes of memory, beyond that of the reader itself.
+    pub(super) fn kept(&self) -> usize {
+        self.pending.capacity() * size_of::<Pending>() + self.key_bytes + self.items.kept()
+    }
+
     /// Bytes of replies were not captured. The client waits for each reply, so that with its next
     /// request all that was pending is settled.
     pub(super) fn lose(&mut self) {

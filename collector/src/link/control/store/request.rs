@@ -47,14 +47,14 @@ pub struct Request {
 }
 
 /// Reads requests out of what a client sends.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RequestReader {
     numbering: Numbering,
     items: ItemReader,
     request: Option<Unfinished>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Unfinished {
     request: Request,
     /// The items that are repeated.
@@ -77,6 +77,12 @@ impl RequestReader {
     #[must_use]
     pub fn new(numbering: Numbering) -> Self {
         Self { numbering, items: ItemReader::default(), request: None }
+    }
+
+    /// Bytes of memory, beyond that of the reader itself.
+    pub(super) fn kept(&self) -> usize {
+        let room = self.request.as_ref().map_or(KEPT_BYTES, |unfinished| unfinished.room);
+        self.items.kept() + (KEPT_BYTES - room)
     }
 
     /// Reads on, and takes what it read from `bytes`; `None` where the request has not ended.
