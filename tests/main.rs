@@ -36,5 +36,7 @@ mod schema;
 mod support;
 // TCP streams against tshark and against an own segmenter.
 mod tcp;
+// PyTorch's TCPStore against what its clients did.
+mod tcp_store;
 // Every field that tshark also knows equals tshark's.
 mod tshark;

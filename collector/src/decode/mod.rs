@@ -12,6 +12,7 @@ pub mod nccl;
 pub mod packet;
 pub mod pause;
 pub mod roce;
+pub mod tcp_store;
 
 mod cursor;
 mod ip;
