@@ -1,7 +1,8 @@
 //! The layers composed: frames in, a report out. Reads no clock, file or environment, so that a
 //! replay, a live capture and a test give the same report for the same frames.
 
-use crate::decode::packet;
+use crate::decode::packet::{self, Body};
+use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
 use crate::model::frame::Frame;
 use crate::model::health::Health;
@@ -15,6 +16,7 @@ use crate::report::{Report, ReportContext};
 /// and [`finish`](Self::finish) once.
 pub struct Pipeline {
     tracker: FlowTracker,
+    streams: TcpStreams,
     host_names: Vec<HostName>,
     health: Health,
 }
@@ -28,6 +30,7 @@ impl Pipeline {
     pub fn new(config: FlowConfig) -> Self {
         Self {
             tracker: FlowTracker::new(config),
+            streams: TcpStreams::new(TcpConfig::default()),
             host_names: Vec::new(),
             health: Health::default(),
         }
@@ -60,7 +63,12 @@ impl Pipeline {
     /// Takes the next frame.
     #[inline]
     pub fn handle_frame(&mut self, frame: &Frame<'_>) {
-        packet::decode_with(frame, |packet| self.tracker.observe(frame, packet, &mut ()));
+        packet::decode_with(frame, |packet| {
+            self.tracker.observe(frame, packet, &mut ());
+            if let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) {
+                self.streams.observe(frame, ip.source, ip.destination, segment, &mut ());
+            }
+        });
     }
 
     /// Hands out the messages that were completed since the last call, oldest first; none unless
@@ -72,6 +80,8 @@ impl Pipeline {
     /// The report of everything that was handled.
     #[must_use]
     pub fn finish(mut self, mut context: ReportContext) -> Report {
+        self.streams.finish(&mut ());
+        self.streams.add_health(&mut self.health);
         context.host_names = self.host_names;
         Report::new(&mut self.tracker, &context, self.health)
     }

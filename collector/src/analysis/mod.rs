@@ -1,4 +1,3 @@
 //! What the state of flows and taps means.
 
-pub mod position;
 pub mod collective;

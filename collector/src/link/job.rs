@@ -26,6 +26,59 @@ pub struct Job {
     pub connections: Vec<NetConnection>,
     /// Collectives that logs announce, by communicator, rank and order of call.
     pub calls: Vec<LoggedCall>,
+    /// Whose the flows are, by place in the flow table.
+    pub owners: Vec<Ownership>,
+    /// Statements that contradict each other.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// Whose a flow is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ownership {
+    /// It belongs to a connection.
+    Connection {
+        /// Which.
+        connection: NetConnectionId,
+        /// Which way it goes.
+        role: Role,
+    },
+    /// It belongs to none.
+    Nobody(Reason),
+}
+
+/// Which way a flow of a connection goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// With the data.
+    Data,
+    /// Against the data: clear-to-sends and ACKs.
+    Control,
+}
+
+/// Why a flow belongs to nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// Datagrams, which NCCL does not use.
+    Datagrams,
+    /// Nothing in it is NCCL's, and no exchange named its queue pair.
+    NotNccl,
+    /// It carries WRITE_WITH_IMM as NCCL's data does, but no clear-to-send asked for any of it.
+    NoClearToSend,
+    /// It carries what looks like clear-to-sends, but no data answers them.
+    NoData,
+}
+
+/// Two statements about a connection of which only one can be true.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The connection.
+    pub connection: NetConnectionId,
+    /// The sender's rank in the topmost communicator, as the stronger evidence has it.
+    pub expected: u32,
+    /// The rank in the CTS tags.
+    pub tag: u32,
+    /// CTSs that say so.
+    pub count: u64,
 }
 
 /// What a communicator is known by, the best first.
@@ -58,10 +111,37 @@ pub struct Communicator {
     pub ranks: Vec<Rank>,
     /// Its channels.
     pub channels: Vec<Channel>,
+    /// What carries its data between hosts.
+    pub transport: Transport,
+    /// How its ranks found each other; `None` where that was not seen.
+    pub bootstrap: Option<Bootstrap>,
     /// Reasons.
     pub evidence: Vec<Evidence>,
     /// How sure its existence is.
     pub grade: Grade,
+}
+
+/// What carries data between hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// NET/IB: RDMA.
+    Ib,
+    /// NET/Socket: TCP.
+    Socket,
+    /// Both.
+    Mixed,
+    /// Nothing tells.
+    #[default]
+    Unknown,
+}
+
+/// How the ranks of a communicator found each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bootstrap {
+    /// From the first check-in or gather to the end of the last gather.
+    pub span: Span,
+    /// The rank that checked in last, of those that were seen.
+    pub last_rank: Option<u32>,
 }
 
 /// A rank.
@@ -81,10 +161,34 @@ pub struct Rank {
     pub bus_id: Option<u64>,
     /// Where its data leaves and arrives.
     pub nics: Vec<Nic>,
+    /// Where other ranks of the communicator reach it during set-up.
+    pub listener: Option<SocketAddr>,
+    /// Hash of PID and PID namespace, plus commHash: which releases before 2.24 send for the PID.
+    pub pid_hash: Option<u64>,
     /// Reasons.
     pub evidence: Vec<Evidence>,
     /// How sure all this is.
     pub grade: Grade,
+}
+
+impl Rank {
+    /// A rank of which nothing else is known.
+    #[must_use]
+    pub const fn new(rank: u32) -> Self {
+        Self {
+            rank,
+            top_rank: None,
+            host: None,
+            address: None,
+            pid: None,
+            bus_id: None,
+            nics: Vec::new(),
+            listener: None,
+            pid_hash: None,
+            evidence: Vec::new(),
+            grade: Grade::Unknown,
+        }
+    }
 }
 
 /// A port that a rank's data uses.
@@ -133,6 +237,10 @@ pub struct NetConnection {
     pub graph: Option<Graph>,
     /// Its queue pairs, the first of which carries the CTS.
     pub queue_pairs: Vec<QueuePair>,
+    /// Its messages that answer a CTS, of those where a CTS was looked for.
+    pub matched: u64,
+    /// Its messages that no CTS was found for, though some were seen.
+    pub unmatched: u64,
     /// Its messages in the order of their numbers.
     pub transfers: Vec<Transfer>,
     /// Reasons.

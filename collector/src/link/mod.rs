@@ -4,6 +4,14 @@
 //! `job.rs` has what the facts, the data plane and the logs amount to.
 
 pub mod evidence;
+pub mod position;
 pub mod control;
 pub mod job;
 pub mod log;
+pub mod rings;
+pub mod split;
+pub mod roster;
+pub mod traffic;
+pub mod connect;
+mod unannounced;
+pub mod linker;

@@ -27,8 +27,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::analysis::position::{self, TapPosition};
 use crate::flow::tracker::FlowTracker;
+use crate::link::position::{self, TapPosition};
 use crate::model::health::Health;
 use crate::model::opcode::Transport;
 use crate::model::qpn::Qpn;

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Sources;
-use crate::analysis::position::{NearEvidence, Position};
 use crate::flow::state::Flow;
+use crate::link::position::{NearEvidence, Position};
 use crate::model::address::HostAddress;
 use crate::model::tap::{FileFormat, LinkType, TapId};
 

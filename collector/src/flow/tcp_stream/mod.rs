@@ -1,3 +1,11 @@
 //! TCP streams: segments in, bytes in order out, gaps marked.
+//!
+//! [`streams::TcpStreams`] is the entry, [`sink::StreamSink`] who listens. State is per tap: the
+//! same connection at two taps is two connections.
 
 pub mod sink;
+mod position;
+mod held;
+mod half;
+mod connection;
+pub mod streams;

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::model::tap::TapId;
-use crate::model::time::Timestamp;
+use crate::model::time::{Span, Timestamp};
 
 /// Number of a TCP connection in one run, in the order in which connections were met. Numbers are
 /// not used again.
@@ -17,6 +17,17 @@ pub enum Side {
     Client,
     /// The end that accepts.
     Server,
+}
+
+impl Side {
+    /// The other end.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
 }
 
 /// A TCP connection as one tap sees it.
@@ -58,6 +69,28 @@ pub enum Ending {
     CaptureEnd,
 }
 
+/// What passed in one direction, whether or not anybody listened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DirectionTotals {
+    /// Bytes that were sent, each counted once.
+    pub bytes: u64,
+    /// Those of them that were not captured.
+    pub missing_bytes: u64,
+    /// Stretches of bytes that were not captured.
+    pub gaps: u64,
+}
+
+/// What passed on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamTotals {
+    /// What the client sent.
+    pub client: DirectionTotals,
+    /// What the server sent.
+    pub server: DirectionTotals,
+    /// First and last frame.
+    pub span: Span,
+}
+
 /// Whether the listener wants to hear more of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
@@ -78,6 +111,24 @@ pub trait StreamSink {
     /// `bytes` bytes that `from` sent were not captured; what comes next follows them.
     fn gap(&mut self, id: ConnectionId, from: Side, bytes: u64) -> Interest;
 
+    /// What passed on a connection, told right before it is closed.
+    fn totals(&mut self, _id: ConnectionId, _totals: &StreamTotals) {}
+
     /// Nothing comes any more.
     fn closed(&mut self, id: ConnectionId, ending: Ending, time: Timestamp);
+}
+
+/// Nobody listens.
+impl StreamSink for () {
+    fn opened(&mut self, _: ConnectionId, _: &TcpConnection) {}
+
+    fn bytes(&mut self, _: ConnectionId, _: Side, _: Chunk<'_>) -> Interest {
+        Interest::Enough
+    }
+
+    fn gap(&mut self, _: ConnectionId, _: Side, _: u64) -> Interest {
+        Interest::Enough
+    }
+
+    fn closed(&mut self, _: ConnectionId, _: Ending, _: Timestamp) {}
 }

@@ -152,6 +152,8 @@ pub struct RankTopology {
     pub ring_channels: u32,
     /// Channels of the tree graph, before NCCL doubles them.
     pub tree_channels: u32,
+    /// Rings leave a node by another NIC than they enter it, on alternate nodes (`crossNic` 2).
+    pub crosses_nics: bool,
     /// Per channel, what is known of it on this rank's node.
     pub channels: Vec<ChannelTopology>,
 }

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::membership::{EdgeFact, Membership};
 use super::process::Process;
-use super::split_hash;
 use super::tracker::LogFacts;
+use crate::decode::nccl::comm_hash;
+use crate::decode::nccl::hash::HashFunction;
 use crate::decode::nccl_log::communicator::Split;
 use crate::decode::nccl_log::graph::EdgeEnd;
 use crate::link::evidence::{Evidence, EvidenceKind};
 use crate::link::job::{
     Channel, Communicator, CommunicatorId, Identity, Job, LoggedCall, NetConnection, Nic, Rank,
-    TreeNode,
+    Transport, TreeNode,
 };
 use crate::model::grade::Grade;
 use crate::model::nccl::{Graph, Release};
@@ -173,6 +174,8 @@ impl Group<'_> {
             root: None,
             parent: parent_id,
             channels: self.channels(),
+            transport: transport(&self.networks()),
+            bootstrap: None,
             ranks,
             evidence: vec![Evidence { kind: EvidenceKind::Log, witness: first, count: lines }],
             grade: Grade::Proven,
@@ -191,7 +194,13 @@ impl Group<'_> {
             (Key::Hash(hash), _) if has_comm_hash => Identity::CommHash(hash),
             (Key::Hash(hash), _) => Identity::LogHash(hash),
             (Key::Child(_, number, color), Some(Identity::CommHash(parent))) => {
-                Identity::CommHash(split_hash::of_child(parent, number, color))
+                let counter = number.cast_signed();
+                Identity::CommHash(comm_hash::of_split(
+                    parent,
+                    counter,
+                    color,
+                    HashFunction::TwoLane,
+                ))
             }
             _ => {
                 let is_inferred =
@@ -300,6 +309,8 @@ fn connection(id: CommunicatorId, edge: &EdgeFact) -> NetConnection {
         channel: Some(edge.channel),
         graph: is_point_to_point.then_some(Graph::PointToPoint),
         queue_pairs: Vec::new(),
+        matched: 0,
+        unmatched: 0,
         transfers: Vec::new(),
         evidence: vec![Evidence { kind: EvidenceKind::Log, witness: Some(edge.witness), count: 0 }],
         grade: Grade::Proven,
@@ -315,7 +326,6 @@ fn rank(process: &Process, member: &Membership, parent: Option<&Communicator>) -
         None => member.split.is_none().then_some(member.rank),
     };
     Rank {
-        rank: member.rank,
         top_rank,
         host: Some(process.host.clone()),
         address: process.bootstrap.as_ref().and_then(|(_, address)| *address),
@@ -328,6 +338,24 @@ fn rank(process: &Process, member: &Membership, parent: Option<&Communicator>) -
             count: member.lines,
         }],
         grade: Grade::Proven,
+        ..Rank::new(member.rank)
+    }
+}
+
+/// The kind of these networks; `IBext` plugins are NET/IB with extensions. AWS Libfabric and the like
+/// are neither.
+fn transport(networks: &BTreeSet<String>) -> Transport {
+    let is_ib = |name: &String| name.starts_with("IB");
+    let has_ib = networks.iter().any(is_ib);
+    let has_socket = networks.contains("Socket");
+    if networks.iter().any(|name| !is_ib(name) && name != "Socket") {
+        return Transport::Unknown;
+    }
+    match (has_ib, has_socket) {
+        (true, true) => Transport::Mixed,
+        (true, false) => Transport::Ib,
+        (false, true) => Transport::Socket,
+        (false, false) => Transport::Unknown,
     }
 }
 

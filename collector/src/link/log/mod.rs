@@ -10,7 +10,6 @@ pub mod process;
 pub mod warning;
 
 mod communicators;
-mod split_hash;
 mod tracker;
 
 pub use communicators::LinkedLogs;

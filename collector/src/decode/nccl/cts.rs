@@ -1,0 +1,132 @@
+//! Clear-to-send: the element that the receiver of a NET/IB connection writes into the sender's
+//! FIFO, once for each message (`struct ncclIbSendFifo`, NCCL `src/transport/net_ib*`). It goes as
+//! the payload of an RDMA WRITE, so the tail may be cut by the snap length.
+
+use super::structure::Structure;
+
+/// `R_Key`s that are read: merged NICs have at most four devices before 2.30.
+pub const KEY_LIMIT: usize = 4;
+
+/// Most receives that one CTS stands for (`NCCL_NET_IB_MAX_RECVS`).
+const REQUEST_LIMIT: u32 = 8;
+
+/// Where the fields are, in bytes. The address of the memory is at 0, its size at 8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CtsLayout {
+    /// Size of an element.
+    pub len: usize,
+    /// The size has 8 bytes, else 4.
+    pub has_wide_size: bool,
+    /// First `R_Key`.
+    pub remote_key: usize,
+    /// `nreqs`, with `tag` behind it; `None` in 2.10 and 2.11.
+    pub requests: Option<usize>,
+    /// `idx`.
+    pub number: usize,
+}
+
+/// 2.10 and 2.11, whose number has 4 bytes.
+pub const CTS_32_UNTAGGED: CtsLayout =
+    CtsLayout { len: 32, has_wide_size: false, remote_key: 16, requests: None, number: 12 };
+/// 2.12 to 2.19.
+pub const CTS_32: CtsLayout =
+    CtsLayout { len: 32, has_wide_size: false, remote_key: 12, requests: Some(16), number: 24 };
+/// 2.20 to 2.23: keys of 2 devices.
+pub const CTS_64_TWO_KEYS: CtsLayout =
+    CtsLayout { len: 64, has_wide_size: false, remote_key: 12, requests: Some(20), number: 32 };
+/// 2.24 to 2.29: keys of 4 devices.
+pub const CTS_64_FOUR_KEYS: CtsLayout =
+    CtsLayout { len: 64, has_wide_size: true, remote_key: 16, requests: Some(32), number: 40 };
+/// 2.30 and later: keys of 8 devices.
+pub const CTS_64_EIGHT_KEYS: CtsLayout =
+    CtsLayout { len: 64, has_wide_size: true, remote_key: 16, requests: Some(48), number: 56 };
+
+/// An element; what was cut off is `None`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cts {
+    /// Where the data shall go.
+    pub address: u64,
+    /// Bytes that fit.
+    pub capacity: u64,
+    /// `R_Key`s of that memory by device, as many as fit; 0 where there is none.
+    pub remote_keys: [u32; KEY_LIMIT],
+    /// Receives that it stands for: 1 for collectives.
+    pub requests: Option<u32>,
+    /// The sender's rank in the topmost communicator (2.12 and later).
+    pub tag: Option<u32>,
+    /// Number of the message on the connection, from 1.
+    pub number: Option<u64>,
+}
+
+impl Cts {
+    /// Reads the first element of a WRITE of `write_len` bytes, of which `payload` was captured.
+    /// `None` where it cannot be a CTS, or where too little was captured to tell.
+    #[must_use]
+    pub fn recognise(payload: &[u8], write_len: u32) -> Option<(Self, &'static CtsLayout)> {
+        let layout = layout_of(payload, write_len)?;
+        let cts = Self::decode(payload, layout)?;
+        let requests = cts.requests.unwrap_or(1);
+        let fills = (requests as usize).checked_mul(layout.len)? == write_len as usize;
+        let is_plausible = cts.address != 0 && cts.number.is_none_or(|number| number != 0);
+        let is_known = cts.requests.is_some() || layout.requests.is_none();
+        (is_plausible && (fills || !is_known)).then_some((cts, layout))
+    }
+
+    /// Reads an element whose layout is known; `None` where not even the `R_Key` was captured.
+    #[must_use]
+    pub fn decode(payload: &[u8], layout: &CtsLayout) -> Option<Self> {
+        let structure = Structure(payload);
+        let capacity = if layout.has_wide_size {
+            structure.u64(8)?
+        } else {
+            structure.count(8).map(u64::from)?
+        };
+        let is_tagged = layout.requests.is_some();
+        let mut remote_keys = [structure.u32(layout.remote_key)?, 0, 0, 0];
+        let mut at = layout.remote_key;
+        for key in remote_keys.iter_mut().skip(1) {
+            at = at.checked_add(4)?;
+            // The keys end where the number of receives follows.
+            if layout.requests.is_none_or(|requests| at >= requests) {
+                break;
+            }
+            *key = structure.u32(at)?;
+        }
+        Some(Self {
+            address: structure.u64(0)?,
+            capacity,
+            remote_keys,
+            requests: layout.requests.and_then(|at| structure.u32(at)),
+            tag: layout.requests.and_then(|at| structure.u32(at.checked_add(4)?)),
+            number: if is_tagged {
+                structure.u64(layout.number)
+            } else {
+                structure.u32(layout.number).map(u64::from)
+            },
+        })
+    }
+}
+
+/// The layout of a CTS, by the size of the WRITE and by where the number of receives is; `None`
+/// for other WRITEs and for those that were cut before it.
+fn layout_of(payload: &[u8], write_len: u32) -> Option<&'static CtsLayout> {
+    let structure = Structure(payload);
+    let is_count = |at| structure.u32(at).is_some_and(|n| (1..=REQUEST_LIMIT).contains(&n));
+    let is_zero = |at| structure.u32(at) == Some(0);
+    // Eight requests of 32 bytes have the size of four of 64: the count tells them apart.
+    let fits = |layout: &CtsLayout| {
+        let requests = layout.requests.and_then(|at| structure.u32(at)).unwrap_or(1);
+        (requests as usize).checked_mul(layout.len) == Some(write_len as usize)
+    };
+    let candidates = [
+        // The size's upper half, which is an `R_Key` in the older layout, is zero.
+        (&CTS_64_FOUR_KEYS, is_zero(12) && is_count(32)),
+        (&CTS_64_EIGHT_KEYS, is_zero(12) && is_count(48)),
+        (&CTS_64_TWO_KEYS, !is_zero(12) && is_count(20)),
+        (&CTS_32, !is_zero(12) && is_count(16)),
+        // A flag that says it is ready.
+        (&CTS_32_UNTAGGED, structure.u32(20) == Some(1) && !is_zero(12)),
+    ];
+    let mut fitting = candidates.into_iter().filter(|(layout, is_alike)| *is_alike && fits(layout));
+    fitting.next().map(|(layout, _)| layout)
+}

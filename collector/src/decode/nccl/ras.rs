@@ -1,0 +1,36 @@
+//! The first message of a RAS connection (`RAS_MSG_CONNINIT`, NCCL `src/ras/`, 2.24 and later): it
+//! names the release.
+
+use std::net::SocketAddr;
+
+use super::structure::Structure;
+use crate::model::nccl::Release;
+
+const CONNECTION_INIT: u32 = 1;
+
+/// Who connects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RasGreeting {
+    /// Its release.
+    pub release: Release,
+    /// Its own RAS listener.
+    pub listener: SocketAddr,
+}
+
+impl RasGreeting {
+    /// Bytes of the message, its length left out.
+    pub const LEN: usize = 56;
+
+    /// Reads a whole message; `None` where it is another one.
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let structure = Structure(bytes);
+        if bytes.len() != Self::LEN || structure.u32(0)? != CONNECTION_INIT {
+            return None;
+        }
+        Some(Self {
+            release: Release::from_code(structure.u32(8)?)?,
+            listener: structure.socket_address(12)?,
+        })
+    }
+}

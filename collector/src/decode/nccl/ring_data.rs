@@ -1,0 +1,96 @@
+//! What ranks gather first over the bootstrap ring: where they listen (NCCL `src/bootstrap.cc`).
+//! Up to 2.22 the addresses are gathered one after the other, since then in one structure (`struct
+//! bootstrapRingData`, with `struct rasRankInit` of `src/include/ras.h` in it).
+
+use std::net::SocketAddr;
+
+use super::structure::{SOCKET_ADDRESS_BYTES, Structure};
+
+/// What is gathered before PeerInfo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressLayout {
+    /// Sizes of the gathers, in order. The first begins with the listener for other ranks.
+    pub gathers: &'static [usize],
+    /// Where RAS tells of itself, in the only gather.
+    pub ras: Option<RasLayout>,
+}
+
+/// `struct rasRankInit`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RasLayout {
+    /// Where it starts, in bytes.
+    pub at: usize,
+    /// The hashes of host and process are in it (2.26 and later).
+    pub has_hashes: bool,
+}
+
+/// 2.12 to 2.19: the listener for other ranks and that of the proxy.
+pub const ADDRESSES_28_28: AddressLayout =
+    AddressLayout { gathers: &[SOCKET_ADDRESS_BYTES, SOCKET_ADDRESS_BYTES], ras: None };
+/// 2.20 to 2.22: and the id of the proxy's Unix socket.
+pub const ADDRESSES_28_28_8: AddressLayout =
+    AddressLayout { gathers: &[SOCKET_ADDRESS_BYTES, SOCKET_ADDRESS_BYTES, 8], ras: None };
+/// 2.23: the same in one structure.
+pub const RING_DATA_64: AddressLayout = AddressLayout { gathers: &[64], ras: None };
+/// 2.24 and 2.25.
+pub const RING_DATA_104: AddressLayout =
+    AddressLayout { gathers: &[104], ras: Some(RasLayout { at: 64, has_hashes: false }) };
+/// 2.26 and later.
+pub const RING_DATA_120: AddressLayout =
+    AddressLayout { gathers: &[120], ras: Some(RasLayout { at: 64, has_hashes: true }) };
+
+/// Where a rank listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingData {
+    /// For messages between two ranks.
+    pub peer_listener: SocketAddr,
+    /// What RAS tells, from 2.24 on.
+    pub ras: Option<RasRank>,
+}
+
+/// What RAS knows of a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RasRank {
+    /// Its listener; `None` where RAS is switched off.
+    pub listener: Option<SocketAddr>,
+    /// Process id in the rank's own PID namespace; `None` where RAS is switched off.
+    pub pid: Option<u32>,
+    /// CUDA device.
+    pub cuda_device: Option<u32>,
+    /// NVML device.
+    pub nvml_device: Option<u32>,
+    /// Hash of host name and boot id.
+    pub host_hash: Option<u64>,
+    /// Hash of PID and PID namespace.
+    pub pid_hash: Option<u64>,
+}
+
+impl RingData {
+    /// Reads a rank's element of the first gather; `None` where it does not begin with an address.
+    #[must_use]
+    pub fn decode(bytes: &[u8], layout: &AddressLayout) -> Option<Self> {
+        let structure = Structure(bytes);
+        let ras = layout.ras.and_then(|ras| Some((ras, Structure(bytes.get(ras.at..)?))));
+        Some(Self {
+            peer_listener: structure.socket_address(0)?,
+            ras: ras.map(|(ras, structure)| RasRank::decode(structure, ras)),
+        })
+    }
+}
+
+impl RasRank {
+    fn decode(structure: Structure<'_>, layout: RasLayout) -> Self {
+        // Without RAS the structure is zero.
+        let listener = structure.socket_address(0);
+        let is_on = |number: &u32| listener.is_some() || *number != 0;
+        let hash = |at| structure.u64(at).filter(|hash| layout.has_hashes && *hash != 0);
+        Self {
+            listener,
+            pid: structure.count(28).filter(|pid| *pid != 0),
+            cuda_device: structure.count(32).filter(is_on),
+            nvml_device: structure.count(36).filter(is_on),
+            host_hash: hash(40),
+            pid_hash: hash(48),
+        }
+    }
+}

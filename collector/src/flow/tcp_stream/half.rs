@@ -1,0 +1,243 @@
+//! One direction of a TCP connection: segments in any order in, bytes in order out.
+
+use super::held::{HeldSegments, Segment};
+use super::position::Position;
+use super::sink::{Chunk, DirectionTotals, Interest};
+use crate::model::time::Timestamp;
+
+/// Largest window of TCP (RFC 7323, section 2.3: 65,535 scaled by 14 bits): further ahead nobody
+/// sends.
+const WINDOW: u64 = 1 << 30;
+
+/// After this many segments in a row outside the window, the stream goes on where they are.
+const STRAYS: u8 = 8;
+
+/// The payload of a frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Payload<'a> {
+    /// Sequence number of its first byte.
+    pub(super) sequence: u32,
+    /// The bytes that were kept.
+    pub(super) bytes: &'a [u8],
+    /// Bytes on the wire.
+    pub(super) len: u32,
+    /// When the frame passed the tap.
+    pub(super) time: Timestamp,
+    /// Number of the frame.
+    pub(super) number: u64,
+}
+
+/// The next thing in a direction.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Piece<'a> {
+    /// Bytes.
+    Bytes(Chunk<'a>),
+    /// This many bytes were not captured.
+    Gap(u64),
+}
+
+/// One direction.
+#[derive(Debug, Default)]
+pub(super) struct Half {
+    start: Option<Position>,
+    next: Option<Position>,
+    fin: Option<Position>,
+    held: HeldSegments,
+    is_enough: bool,
+    is_in_gap: bool,
+    strays: u8,
+    totals: DirectionTotals,
+}
+
+impl Half {
+    /// Whether the first byte has this sequence number; `None` where the first byte is not known.
+    pub(super) fn starts_at(&self, sequence: u32) -> Option<bool> {
+        self.start.map(|start| start == Position::first(sequence))
+    }
+
+    /// What passed so far.
+    pub(super) const fn totals(&self) -> DirectionTotals {
+        self.totals
+    }
+
+    /// What is held for bytes that are missing.
+    pub(super) const fn held(&self) -> usize {
+        self.held.cost()
+    }
+
+    /// Whether everything up to the FIN is there or given up.
+    pub(super) fn is_finished(&self) -> bool {
+        self.fin.zip(self.next).is_some_and(|(fin, next)| fin <= next)
+    }
+
+    /// The first byte has this sequence number, unless an earlier segment said otherwise.
+    pub(super) fn begin(&mut self, sequence: u32) {
+        if self.next.is_none() {
+            let position = Position::first(sequence);
+            (self.start, self.next) = (Some(position), Some(position));
+        }
+    }
+
+    /// Nothing comes at or behind this sequence number.
+    pub(super) fn end(&mut self, sequence: u32) {
+        self.begin(sequence);
+        if let Some(next) = self.next {
+            self.fin.get_or_insert(next.near(sequence));
+        }
+    }
+
+    /// Takes the payload of a segment, and holds at most `limit` for what is missing before it.
+    pub(super) fn receive(
+        &mut self,
+        payload: &Payload<'_>,
+        limit: usize,
+        out: &mut impl FnMut(Piece<'_>) -> Interest,
+    ) -> Reception {
+        self.begin(payload.sequence);
+        let Some(mut next) = self.next else { return Reception::Taken };
+        let mut start = next.near(payload.sequence);
+        if start.since(next) > WINDOW || next.since(start) > WINDOW {
+            self.strays += 1;
+            if self.strays < STRAYS {
+                return Reception::Stray;
+            }
+            start = next.following(payload.sequence);
+            self.skip_to(start, out);
+            next = self.next.unwrap_or(start);
+        }
+        self.strays = 0;
+        let end = start.plus(u64::from(payload.len));
+        let kept_end = start.plus(payload.bytes.len() as u64).min(end);
+        let Payload { bytes, time, number, .. } = *payload;
+        let segment = Segment { start, end, kept_end, bytes, time, number };
+        if start > next {
+            self.held.insert(&segment, !self.is_enough);
+        } else if end > next {
+            self.pass(&segment, out);
+            self.release(out);
+        }
+        let mut reception = Reception::Taken;
+        while self.held.cost() > limit
+            && let Some(start) = self.held.start()
+        {
+            self.skip_to(start, out);
+            reception = Reception::Overflow;
+        }
+        reception
+    }
+
+    /// The other end has everything before this sequence number: what was not seen never comes.
+    pub(super) fn acknowledge(
+        &mut self,
+        sequence: u32,
+        out: &mut impl FnMut(Piece<'_>) -> Interest,
+    ) {
+        self.begin(sequence);
+        let Some(next) = self.next else { return };
+        let mut received = next.near(sequence);
+        // The FIN is acknowledged like a byte.
+        if let Some(fin) = self.fin
+            && received == fin.plus(1)
+        {
+            received = fin;
+        }
+        if received.since(next) <= WINDOW {
+            self.skip_to(received, out);
+        }
+    }
+
+    /// Hands out everything that is held, with the gaps between.
+    pub(super) fn give_up_waiting(&mut self, out: &mut impl FnMut(Piece<'_>) -> Interest) {
+        while let Some(start) = self.held.start() {
+            self.skip_to(start, out);
+        }
+    }
+
+    /// Gives up what is missing before `position`.
+    fn skip_to(&mut self, position: Position, out: &mut impl FnMut(Piece<'_>) -> Interest) {
+        while let Some(next) = self.next
+            && next < position
+        {
+            let present = self.held.start().map_or(position, |start| start.min(position));
+            self.miss(present.since(next), out);
+            self.release(out);
+        }
+        self.release(out);
+    }
+
+    /// Hands out the part of a segment that comes next; bytes that are held came first and count.
+    fn pass(&mut self, segment: &Segment<'_>, out: &mut impl FnMut(Piece<'_>) -> Interest) {
+        while let Some(next) = self.next
+            && next < segment.end
+        {
+            let to = self.held.start().map_or(segment.end, |held| held.min(segment.end));
+            self.pass_part(segment, next, to, out);
+            self.release(out);
+        }
+    }
+
+    /// Hands out what is held and comes next.
+    fn release(&mut self, out: &mut impl FnMut(Piece<'_>) -> Interest) {
+        while let Some(next) = self.next
+            && self.held.start().is_some_and(|start| start <= next)
+            && let Some(held) = self.held.pop()
+        {
+            let segment = held.view();
+            self.pass_part(&segment, next, segment.end, out);
+        }
+    }
+
+    fn pass_part(
+        &mut self,
+        segment: &Segment<'_>,
+        from: Position,
+        to: Position,
+        out: &mut impl FnMut(Piece<'_>) -> Interest,
+    ) {
+        let kept_to = segment.kept_end.clamp(from, to.max(from));
+        let kept = kept_to.since(from);
+        if kept > 0 {
+            self.next = Some(kept_to);
+            self.totals.bytes += kept;
+            self.is_in_gap = false;
+            let bytes = segment.between(from, kept_to);
+            self.tell(
+                Piece::Bytes(Chunk { bytes, time: segment.time, number: segment.number }),
+                out,
+            );
+        }
+        self.miss(to.since(kept_to), out);
+    }
+
+    /// The next `bytes` bytes are missing.
+    fn miss(&mut self, bytes: u64, out: &mut impl FnMut(Piece<'_>) -> Interest) {
+        let Some(next) = self.next else { return };
+        if bytes == 0 {
+            return;
+        }
+        self.next = Some(next.plus(bytes));
+        self.totals.bytes += bytes;
+        self.totals.missing_bytes += bytes;
+        self.totals.gaps += u64::from(!self.is_in_gap);
+        self.is_in_gap = true;
+        self.tell(Piece::Gap(bytes), out);
+    }
+
+    fn tell(&mut self, piece: Piece<'_>, out: &mut impl FnMut(Piece<'_>) -> Interest) {
+        if !self.is_enough && out(piece) == Interest::Enough {
+            self.is_enough = true;
+            self.held.forget_bytes();
+        }
+    }
+}
+
+/// What became of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reception {
+    /// It was handed out or held, or was there already.
+    Taken,
+    /// It lies outside the window and was dropped.
+    Stray,
+    /// There was no room to hold it and wait: what is missing before it was given up.
+    Overflow,
+}

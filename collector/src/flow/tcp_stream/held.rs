@@ -1,0 +1,125 @@
+//! Segments that wait for bytes before them.
+
+use std::collections::VecDeque;
+
+use super::position::Position;
+use crate::model::time::Timestamp;
+
+/// What a segment costs beside its bytes: it is counted, so that tiny segments are bounded, too.
+const SEGMENT_COST: usize = 64;
+
+/// Payload of one segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment<'a> {
+    /// Place of its first byte.
+    pub(super) start: Position,
+    /// Place behind its last byte.
+    pub(super) end: Position,
+    /// Place behind the last byte that was kept: the snap length cut the rest.
+    pub(super) kept_end: Position,
+    /// The kept bytes; empty where nobody wants them.
+    pub(super) bytes: &'a [u8],
+    /// When its frame passed the tap.
+    pub(super) time: Timestamp,
+    /// Number of its frame.
+    pub(super) number: u64,
+}
+
+impl<'a> Segment<'a> {
+    /// The kept bytes from one place to another.
+    pub(super) fn between(&self, from: Position, to: Position) -> &'a [u8] {
+        let place = |position: Position| position.since(self.start) as usize;
+        self.bytes.get(place(from)..place(to)).unwrap_or_default()
+    }
+}
+
+/// A segment with bytes of its own.
+#[derive(Debug)]
+pub(super) struct HeldSegment {
+    start: Position,
+    end: Position,
+    kept_end: Position,
+    bytes: Box<[u8]>,
+    time: Timestamp,
+    number: u64,
+}
+
+impl HeldSegment {
+    /// The segment.
+    pub(super) fn view(&self) -> Segment<'_> {
+        let Self { start, end, kept_end, ref bytes, time, number } = *self;
+        Segment { start, end, kept_end, bytes, time, number }
+    }
+
+    fn cost(&self) -> usize {
+        self.bytes.len() + SEGMENT_COST
+    }
+}
+
+/// The segments of one direction that wait, in order, without overlaps: the first copy of a byte
+/// is the one that counts.
+#[derive(Debug, Default)]
+pub(super) struct HeldSegments {
+    segments: VecDeque<HeldSegment>,
+    cost: usize,
+}
+
+impl HeldSegments {
+    /// What is held: bytes, and a fixed cost a segment.
+    pub(super) const fn cost(&self) -> usize {
+        self.cost
+    }
+
+    /// Where the first segment starts.
+    pub(super) fn start(&self) -> Option<Position> {
+        self.segments.front().map(|segment| segment.start)
+    }
+
+    /// Puts in those parts of `segment` that are not there yet; without their bytes where nobody
+    /// `wants_bytes`.
+    pub(super) fn insert(&mut self, segment: &Segment<'_>, wants_bytes: bool) {
+        let mut at = self.segments.partition_point(|held| held.end <= segment.start);
+        let mut from = segment.start;
+        while from < segment.end {
+            let (free_to, taken_to) = match self.segments.get(at) {
+                Some(held) if held.start < segment.end => (held.start, held.end),
+                _ => (segment.end, segment.end),
+            };
+            if from < free_to {
+                let kept_end = segment.kept_end.clamp(from, free_to);
+                let bytes = if wants_bytes { segment.between(from, kept_end) } else { &[] };
+                let held = HeldSegment {
+                    start: from,
+                    end: free_to,
+                    kept_end,
+                    bytes: bytes.into(),
+                    time: segment.time,
+                    number: segment.number,
+                };
+                self.cost += held.cost();
+                self.segments.insert(at, held);
+                at += 1;
+            }
+            from = taken_to;
+            at += 1;
+        }
+    }
+
+    /// Takes the first segment.
+    pub(super) fn pop(&mut self) -> Option<HeldSegment> {
+        let segment = self.segments.pop_front()?;
+        self.cost -= segment.cost();
+        if self.segments.is_empty() {
+            self.segments = VecDeque::new();
+        }
+        Some(segment)
+    }
+
+    /// Forgets the bytes, and still knows where they were.
+    pub(super) fn forget_bytes(&mut self) {
+        for segment in &mut self.segments {
+            segment.bytes = Box::default();
+        }
+        self.cost = self.segments.len() * SEGMENT_COST;
+    }
+}

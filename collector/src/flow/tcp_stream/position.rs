@@ -1,0 +1,52 @@
+//! TCP sequence numbers that do not wrap.
+
+/// A sequence number counted on past its 32 bits (RFC 9293, section 3.4: they wrap after 4 GiB).
+/// The first one of a direction lies in the second turn, so that there is room below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Position(u64);
+
+impl Position {
+    /// Where a direction starts whose first sequence number is `sequence`.
+    pub(super) fn first(sequence: u32) -> Self {
+        Self(1 << 32 | u64::from(sequence))
+    }
+
+    /// The place of `sequence` that is nearest to this one.
+    pub(super) fn near(self, sequence: u32) -> Self {
+        let ahead = sequence.wrapping_sub(self.0 as u32).cast_signed();
+        Self(self.0.saturating_add_signed(i64::from(ahead)))
+    }
+
+    /// The place of `sequence` that comes next, less than 4 GiB ahead.
+    pub(super) fn following(self, sequence: u32) -> Self {
+        self.plus(u64::from(sequence.wrapping_sub(self.0 as u32)))
+    }
+
+    /// This many bytes further.
+    pub(super) fn plus(self, bytes: u64) -> Self {
+        Self(self.0.saturating_add(bytes))
+    }
+
+    /// Bytes from `earlier` to this one; 0 if it is not earlier.
+    pub(super) fn since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_place_of_a_number_may_lie_on_the_next_turn_or_on_the_one_before() {
+        let last = Position::first(u32::MAX);
+        assert_eq!(last.near(5).since(last), 6);
+        assert_eq!(last.since(last.near(u32::MAX - 5)), 5);
+        assert_eq!(Position::first(0).since(Position::first(0).near(u32::MAX)), 1);
+    }
+
+    #[test]
+    fn the_next_place_of_a_number_is_ahead() {
+        assert_eq!(Position::first(9).following(8).since(Position::first(9)), u64::from(u32::MAX));
+    }
+}

@@ -1,0 +1,260 @@
+//! The TCP connections of all taps: found by their ends, capped in number and in what they hold.
+//!
+//! When the table is full, an ended or else the longest silent one of eight connections at a moving
+//! hand makes room. When too much is held for missing bytes, connections at another hand stop
+//! waiting.
+
+use std::hash::BuildHasher;
+use std::net::IpAddr;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use super::connection::{Connection, ConnectionKey, End};
+use super::half::Reception;
+use super::sink::{ConnectionId, Ending, StreamSink, StreamTotals};
+use crate::decode::packet::TcpSegment;
+use crate::model::frame::Frame;
+use crate::model::health::Health;
+
+/// Connections looked at to find the one that makes room.
+const EVICTION_SAMPLE: usize = 8;
+
+/// Limits of the streams.
+#[derive(Clone, Copy, Debug)]
+pub struct TcpConfig {
+    /// Connections kept at a time.
+    pub connection_capacity: usize,
+    /// Bytes held of one direction while bytes before them are missing.
+    pub held_bytes_per_direction: usize,
+    /// Bytes held of all connections.
+    pub held_bytes: usize,
+}
+
+impl Default for TcpConfig {
+    fn default() -> Self {
+        Self {
+            connection_capacity: 65_536,
+            held_bytes_per_direction: 256 << 10,
+            held_bytes: 32 << 20,
+        }
+    }
+}
+
+/// What happened to connections and segments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpCounts {
+    /// Connections that were met.
+    pub connections: u64,
+    /// Connections that made room for others.
+    pub evicted_connections: u64,
+    /// Stretches of bytes that were not captured.
+    pub gaps: u64,
+    /// Bytes that were not captured.
+    pub missing_bytes: u64,
+    /// Times that bytes were given up as missing because too much waited for them.
+    pub hold_overflows: u64,
+    /// Segments outside of the window of their connection, which were dropped.
+    pub stray_segments: u64,
+    /// Segments with payload that came after the end of their connection and were dropped.
+    pub late_segments: u64,
+}
+
+impl TcpCounts {
+    fn add(&mut self, totals: &StreamTotals) {
+        for direction in [totals.client, totals.server] {
+            self.gaps += direction.gaps;
+            self.missing_bytes += direction.missing_bytes;
+        }
+    }
+}
+
+/// All TCP connections.
+pub struct TcpStreams {
+    config: TcpConfig,
+    connections: Vec<Connection>,
+    index: HashTable<u32>,
+    hasher: RandomState,
+    eviction_hand: usize,
+    release_hand: usize,
+    held: usize,
+    counts: TcpCounts,
+}
+
+impl TcpStreams {
+    /// No connection yet.
+    #[must_use]
+    pub fn new(config: TcpConfig) -> Self {
+        let capacity = config.connection_capacity.clamp(1, u32::MAX as usize);
+        Self {
+            config: TcpConfig { connection_capacity: capacity, ..config },
+            connections: Vec::new(),
+            index: HashTable::new(),
+            hasher: RandomState::default(),
+            eviction_hand: 0,
+            release_hand: 0,
+            held: 0,
+            counts: TcpCounts::default(),
+        }
+    }
+
+    /// Takes the TCP segment of a frame, sent from `source` to `destination`, and tells `sink` what
+    /// it brings.
+    pub fn observe(
+        &mut self,
+        frame: &Frame<'_>,
+        source: IpAddr,
+        destination: IpAddr,
+        segment: &TcpSegment<'_>,
+        sink: &mut impl StreamSink,
+    ) {
+        let source = End::new(source, segment.ports.source);
+        let destination = End::new(destination, segment.ports.destination);
+        let known = self.find(&ConnectionKey::new(frame.tap, source, destination));
+        let at = match known {
+            Some(at) if !self.connections[at].is_replaced_by(segment, source, frame.time) => at,
+            _ => {
+                let id = ConnectionId(self.counts.connections as u32);
+                let ends = [source, destination];
+                let Some(new) = Connection::opened_by(segment, ends, id, frame) else { return };
+                self.counts.connections += 1;
+                let described = new.describe();
+                let at = self.put(new, known, frame, sink);
+                sink.opened(id, &described);
+                at
+            }
+        };
+        let connection = &mut self.connections[at];
+        if connection.is_over() {
+            self.counts.late_segments += u64::from(segment.payload_len > 0);
+            return;
+        }
+        let held_before = connection.held();
+        let limit = self.config.held_bytes_per_direction;
+        let (reception, ending) = connection.receive(segment, source, frame, limit, sink);
+        self.held = self.held + connection.held() - held_before;
+        self.counts.stray_segments += u64::from(reception == Reception::Stray);
+        self.counts.hold_overflows += u64::from(reception == Reception::Overflow);
+        if let Some(ending) = ending {
+            self.close(at, ending, frame, sink);
+        }
+        while self.held > self.config.held_bytes {
+            self.release_one(sink);
+        }
+    }
+
+    /// Ends all connections, in the order in which they were met: nothing comes any more.
+    pub fn finish(&mut self, sink: &mut impl StreamSink) {
+        let mut connections = std::mem::take(&mut self.connections);
+        self.index.clear();
+        self.held = 0;
+        connections.sort_unstable_by_key(|connection| connection.id);
+        for connection in &mut connections {
+            if !connection.is_over() {
+                connection.close(Ending::CaptureEnd, connection.span.last, sink);
+                self.counts.add(&connection.totals());
+            }
+        }
+    }
+
+    /// What happened so far; gaps of connections that ended.
+    #[must_use]
+    pub const fn counts(&self) -> TcpCounts {
+        self.counts
+    }
+
+    /// Adds what was lost to `health`.
+    pub fn add_health(&self, health: &mut Health) {
+        let counts = &self.counts;
+        health.add("tcp.evicted_connections", counts.evicted_connections);
+        health.add("tcp.gaps", counts.gaps);
+        health.add("tcp.hold_overflows", counts.hold_overflows);
+        health.add("tcp.late_segments", counts.late_segments);
+        health.add("tcp.missing_bytes", counts.missing_bytes);
+        health.add("tcp.stray_segments", counts.stray_segments);
+    }
+
+    fn find(&self, key: &ConnectionKey) -> Option<usize> {
+        let at = self
+            .index
+            .find(self.hasher.hash_one(key), |at| self.connections[*at as usize].key == *key)?;
+        Some(*at as usize)
+    }
+
+    /// Puts a connection into the place of the one that it replaces, of one that makes room, or
+    /// into a new place.
+    fn put(
+        &mut self,
+        new: Connection,
+        replaced: Option<usize>,
+        frame: &Frame<'_>,
+        sink: &mut impl StreamSink,
+    ) -> usize {
+        if let Some(at) = replaced {
+            self.close(at, Ending::Replaced, frame, sink);
+            self.connections[at] = new;
+            return at;
+        }
+        let hash = self.hasher.hash_one(new.key);
+        let at = if self.connections.len() < self.config.connection_capacity {
+            self.connections.push(new);
+            self.connections.len() - 1
+        } else {
+            let at = self.longest_silent();
+            if !self.connections[at].is_over() {
+                self.counts.evicted_connections += 1;
+                self.close(at, Ending::Evicted, frame, sink);
+            }
+            let old_hash = self.hasher.hash_one(self.connections[at].key);
+            if let Ok(entry) = self.index.find_entry(old_hash, |place| *place as usize == at) {
+                entry.remove();
+            }
+            self.connections[at] = new;
+            at
+        };
+        let (connections, hasher) = (&self.connections, &self.hasher);
+        self.index
+            .insert_unique(hash, at as u32, |at| hasher.hash_one(connections[*at as usize].key));
+        at
+    }
+
+    fn close(&mut self, at: usize, ending: Ending, frame: &Frame<'_>, sink: &mut impl StreamSink) {
+        let connection = &mut self.connections[at];
+        if connection.is_over() {
+            return;
+        }
+        self.held -= connection.held();
+        connection.close(ending, frame.time, sink);
+        self.counts.add(&connection.totals());
+    }
+
+    fn longest_silent(&mut self) -> usize {
+        let count = self.connections.len();
+        let start = self.eviction_hand;
+        self.eviction_hand = (start + EVICTION_SAMPLE) % count;
+        (0..EVICTION_SAMPLE.min(count))
+            .map(|ahead| (start + ahead) % count)
+            .min_by_key(|at| {
+                let connection = &self.connections[*at];
+                (!connection.is_over(), connection.span.last)
+            })
+            .unwrap_or(start)
+    }
+
+    /// Lets the next connection that holds anything stop waiting.
+    fn release_one(&mut self, sink: &mut impl StreamSink) {
+        let count = self.connections.len();
+        for _ in 0..count {
+            let connection = &mut self.connections[self.release_hand];
+            self.release_hand = (self.release_hand + 1) % count;
+            let held = connection.held();
+            if held > 0 {
+                connection.give_up_waiting(sink);
+                self.held -= held;
+                self.counts.hold_overflows += 1;
+                return;
+            }
+        }
+        self.held = 0;
+    }
+}

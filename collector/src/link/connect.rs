@@ -1,0 +1,409 @@
+//! Connections: which flows make one NCCL connection, from the exchange of its queue pairs or, where
+//! that was not captured, from the traffic itself.
+//!
+//! A connection is one direction of one channel between two ranks: its queue pairs carry data one
+//! way, and clear-to-sends and ACKs the other.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::{IpAddr, SocketAddr};
+
+use foldhash::fast::FixedState;
+
+use super::control::facts::{ControlFacts, Endpoint, Exchange};
+use super::evidence::{Evidence, EvidenceKind, add_evidence};
+use super::job::{QueuePair, Role};
+use super::position::TapPosition;
+use super::traffic::record::FlowTraffic;
+use super::traffic::transfer::{self, ConnectionView, OVERLAPPING_OFFERS, Transfers};
+use crate::flow::key::FlowKey;
+use crate::flow::state::{Flow, PairEvidence};
+use crate::flow::table::FlowTable;
+use crate::model::address::HostAddress;
+use crate::model::qpn::Qpn;
+use crate::model::tap::TapId;
+use crate::model::time::Timestamp;
+use crate::model::witness::Witness;
+
+/// A connection, before it is known whose it is.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    /// Its queue pairs in NCCL's order, as far as both ends are known.
+    pub queue_pairs: Vec<QueuePair>,
+    /// Its flows at all taps.
+    pub flows: Vec<DraftFlow>,
+    /// The exchange, if it was captured: the sender's and the receiver's end of its TCP connection.
+    pub exchange: Option<(SocketAddr, SocketAddr)>,
+    /// Device names of the sender and of the receiver.
+    pub devices: [Option<String>; 2],
+    /// Where the sender's CTS FIFO starts.
+    pub fifo_address: Option<u64>,
+    /// Its messages.
+    pub traffic: Transfers,
+    /// Reasons for its queue pairs being a connection.
+    pub evidence: Vec<Evidence>,
+}
+
+/// A flow of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DraftFlow {
+    /// Its place in the flow table.
+    pub at: u32,
+    /// Place of its queue pair in the connection.
+    pub queue_pair: u8,
+    /// Which way it goes.
+    pub role: Role,
+}
+
+/// The flows of a capture, and what is known of them.
+#[derive(Clone, Copy)]
+pub struct Traffic<'a> {
+    /// All flows.
+    pub table: &'a FlowTable,
+    /// NCCL's messages by flow.
+    pub records: &'a [FlowTraffic],
+    /// Where the taps stand.
+    pub positions: &'a [TapPosition],
+}
+
+/// What tells a flow apart from others, wherever it was seen: source, destination, QPN.
+type Way = (HostAddress, HostAddress, Qpn);
+
+/// The connections of a capture.
+#[must_use]
+pub fn find(facts: &ControlFacts, traffic: Traffic<'_>) -> Vec<Draft> {
+    let mut finder = Finder::new(traffic);
+    finder.add_exchanges(facts);
+    finder.add_exchanged_flows();
+    finder.add_unannounced();
+    finder.finish()
+}
+
+struct Finder<'a> {
+    traffic: Traffic<'a>,
+    drafts: Vec<Draft>,
+    /// Announced ways: when, and what for.
+    announced: HashMap<Way, Vec<(Timestamp, DraftPlace)>, FixedState>,
+    /// Flows by place in the table that have a connection.
+    taken: BTreeSet<u32>,
+    /// Places of flows in the table by key and epoch.
+    places: HashMap<(FlowKey, u32), u32, FixedState>,
+    /// Places of flows in the order of their keys.
+    order: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct DraftPlace {
+    draft: usize,
+    queue_pair: u8,
+    role: Role,
+}
+
+impl<'a> Finder<'a> {
+    fn new(traffic: Traffic<'a>) -> Self {
+        let flows = traffic.table.flows();
+        let mut order: Vec<u32> = (0..flows.len() as u32).collect();
+        order.sort_unstable_by_key(|at| (flows[*at as usize].key, flows[*at as usize].epoch));
+        let places = (0..).zip(flows).map(|(at, flow)| ((flow.key, flow.epoch), at)).collect();
+        Self {
+            traffic,
+            drafts: Vec::new(),
+            announced: HashMap::default(),
+            taken: BTreeSet::new(),
+            places,
+            order,
+        }
+    }
+
+    fn flow(&self, at: u32) -> &'a Flow {
+        &self.traffic.table.flows()[at as usize]
+    }
+
+    /// One draft an exchange; the same exchange seen at two taps is one.
+    fn add_exchanges(&mut self, facts: &ControlFacts) {
+        let mut known: HashMap<(SocketAddr, SocketAddr), Merged, FixedState> = HashMap::default();
+        let mut order = Vec::new();
+        for exchange in &facts.exchanges {
+            let ends = (exchange.connector, exchange.listener);
+            known.entry(ends).or_insert_with(|| {
+                order.push(ends);
+                Merged::default()
+            });
+            if let Some(merged) = known.get_mut(&ends) {
+                merged.add(exchange);
+            }
+        }
+        for ends in order {
+            if let Some(merged) = known.remove(&ends) {
+                self.add_exchange(ends, merged);
+            }
+        }
+    }
+
+    fn add_exchange(&mut self, ends: (SocketAddr, SocketAddr), merged: Merged) {
+        let Merged { sender, receiver, evidence, time } = merged;
+        let draft = self.drafts.len();
+        let name = |end: &Option<Endpoint>| {
+            end.as_ref().map(|end| end.device_name.clone()).filter(|name| !name.is_empty())
+        };
+        self.drafts.push(Draft {
+            exchange: Some(ends),
+            devices: [name(&sender), name(&receiver)],
+            fifo_address: sender.as_ref().map(|sender| sender.fifo_address).filter(|at| *at != 0),
+            evidence,
+            ..Draft::default()
+        });
+        let pairs = |end: &Option<Endpoint>| {
+            end.as_ref().map_or_else(Vec::new, |end| end.queue_pairs.clone())
+        };
+        for (at, (sender, receiver)) in (0_u8..).zip(pairs(&sender).iter().zip(&pairs(&receiver))) {
+            let Some((from, to)) = sender.address.zip(receiver.address) else { continue };
+            self.drafts[draft].queue_pairs.push(QueuePair {
+                sender: from,
+                sender_qpn: Some(sender.qpn),
+                receiver: to,
+                receiver_qpn: receiver.qpn,
+            });
+            self.announce((from, to, receiver.qpn), time, draft, at, Role::Data);
+            self.announce((to, from, sender.qpn), time, draft, at, Role::Control);
+        }
+    }
+
+    fn announce(
+        &mut self,
+        (from, to, qpn): (IpAddr, IpAddr, Qpn),
+        time: Timestamp,
+        draft: usize,
+        queue_pair: u8,
+        role: Role,
+    ) {
+        let way = (from.into(), to.into(), qpn);
+        let place = DraftPlace { draft, queue_pair, role };
+        self.announced.entry(way).or_default().push((time, place));
+    }
+
+    /// Gives announced flows to their connections: numbers are used again, so that the latest
+    /// exchange before a flow is the one that made it.
+    fn add_exchanged_flows(&mut self) {
+        for at in self.order.clone() {
+            let flow = self.flow(at);
+            let Some(announced) = self.announced.get(&way_of(flow)) else { continue };
+            let before = announced.iter().filter(|(time, _)| *time <= flow.span.last);
+            let latest = before.max_by_key(|(time, _)| *time);
+            let earliest = announced.iter().min_by_key(|(time, _)| *time);
+            let Some((_, place)) = latest.or(earliest) else { continue };
+            let DraftPlace { draft, queue_pair, role } = *place;
+            self.drafts[draft].flows.push(DraftFlow { at, queue_pair, role });
+            self.taken.insert(at);
+        }
+    }
+
+    /// Connections that were made before the capture began: flows of clear-to-sends, and the flows
+    /// of data that go where these say.
+    fn add_unannounced(&mut self) {
+        let mut by_way: BTreeMap<Way, usize> = BTreeMap::new();
+        let traffic = self.traffic;
+        let places = self.unannounced_places();
+        for (records, at) in traffic.records.iter().zip(&places) {
+            let Some(at) = *at else { continue };
+            if records.cts.is_empty() {
+                continue;
+            }
+            let way = way_of(self.flow(at));
+            let draft = *by_way.entry(way).or_insert_with(|| {
+                self.drafts.push(Draft::default());
+                self.drafts.len() - 1
+            });
+            self.drafts[draft].flows.push(DraftFlow { at, queue_pair: 0, role: Role::Control });
+            self.taken.insert(at);
+        }
+        let controls = self.controls(&places);
+        let mut queue_pairs: BTreeMap<usize, Vec<Way>> = BTreeMap::new();
+        for (records, at) in traffic.records.iter().zip(&places) {
+            let Some(at) = *at else { continue };
+            if records.data.is_empty() || !records.cts.is_empty() {
+                continue;
+            }
+            let Some((way, evidence)) = best_match(records, &controls) else { continue };
+            let Some(draft) = by_way.get(&way).copied() else { continue };
+            let known = queue_pairs.entry(draft).or_default();
+            let way = way_of(self.flow(at));
+            let queue_pair = known.iter().position(|known| *known == way).unwrap_or_else(|| {
+                known.push(way);
+                known.len() - 1
+            });
+            add_evidence(&mut self.drafts[draft].evidence, evidence);
+            let queue_pair = queue_pair.min(usize::from(u8::MAX)) as u8;
+            self.drafts[draft].flows.push(DraftFlow { at, queue_pair, role: Role::Data });
+            self.taken.insert(at);
+        }
+        self.describe_unannounced();
+    }
+
+    /// By record: the flow's place, if it has no connection yet.
+    fn unannounced_places(&self) -> Vec<Option<u32>> {
+        let place = |records: &FlowTraffic| self.places.get(&(records.key, records.epoch)).copied();
+        let records = self.traffic.records.iter();
+        records.map(|records| place(records).filter(|at| !self.taken.contains(at))).collect()
+    }
+
+    /// Flows of clear-to-sends that have no announced connection, by tap, source and destination.
+    fn controls(&self, places: &[Option<u32>]) -> Controls<'a> {
+        let mut controls = Controls::new();
+        for (records, at) in self.traffic.records.iter().zip(places) {
+            if at.is_some() && !records.cts.is_empty() {
+                let FlowKey { tap, source, destination, .. } = records.key;
+                controls.entry((tap, source, destination)).or_default().push(records);
+            }
+        }
+        controls
+    }
+
+    /// Names the queue pairs of connections that no exchange named; drops those without data.
+    fn describe_unannounced(&mut self) {
+        for at in 0..self.drafts.len() {
+            if self.drafts[at].exchange.is_some() {
+                continue;
+            }
+            let flows = self.drafts[at].flows.clone();
+            let has_data = flows.iter().any(|flow| flow.role == Role::Data);
+            if !has_data {
+                for flow in flows {
+                    self.taken.remove(&flow.at);
+                }
+                self.drafts[at].flows.clear();
+                continue;
+            }
+            let control = flows.iter().find(|flow| flow.role == Role::Control);
+            let first_control = control.map(|flow| self.flow(flow.at).key.dest_qpn);
+            let mut pairs: BTreeMap<u8, QueuePair> = BTreeMap::new();
+            for draft_flow in flows.iter().filter(|flow| flow.role == Role::Data) {
+                let flow = self.flow(draft_flow.at);
+                let own = first_control.filter(|_| draft_flow.queue_pair == 0);
+                let pair = pairs.entry(draft_flow.queue_pair).or_insert(QueuePair {
+                    sender: flow.key.source.to_ip(),
+                    sender_qpn: None,
+                    receiver: flow.key.destination.to_ip(),
+                    receiver_qpn: flow.key.dest_qpn,
+                });
+                pair.sender_qpn = pair.sender_qpn.or(flow.source_qpn()).or(own);
+                let Some(reverse) = flow.reverse else { continue };
+                let kind = match reverse.evidence {
+                    PairEvidence::UdpPort => EvidenceKind::UdpPort,
+                    PairEvidence::PsnAck => EvidenceKind::PsnAck,
+                    PairEvidence::ConnectionManager => EvidenceKind::ConnectionManager,
+                };
+                let evidence = Evidence { kind, witness: None, count: 1 };
+                add_evidence(&mut self.drafts[at].evidence, evidence);
+                // The ACKs of queue pairs that carry no clear-to-send.
+                let answers = reverse.flow;
+                if self.taken.insert(answers) {
+                    let queue_pair = draft_flow.queue_pair;
+                    let flow = DraftFlow { at: answers, queue_pair, role: Role::Control };
+                    self.drafts[at].flows.push(flow);
+                }
+            }
+            self.drafts[at].queue_pairs = pairs.into_values().collect();
+        }
+    }
+
+    fn finish(mut self) -> Vec<Draft> {
+        let records: HashMap<(FlowKey, u32), &FlowTraffic, FixedState> =
+            self.traffic.records.iter().map(|known| ((known.key, known.epoch), known)).collect();
+        for draft in &mut self.drafts {
+            let mut views: BTreeMap<TapId, ConnectionView<'_>> = BTreeMap::new();
+            for flow in &draft.flows {
+                let Flow { key, epoch, .. } = &self.traffic.table.flows()[flow.at as usize];
+                let Some(records) = records.get(&(*key, *epoch)) else { continue };
+                let (from, to) = match flow.role {
+                    Role::Data => (key.source, key.destination),
+                    Role::Control => (key.destination, key.source),
+                };
+                let position = self.traffic.positions[key.tap.0 as usize].of(from, to);
+                let view = views.entry(key.tap).or_insert_with(|| ConnectionView {
+                    position,
+                    data: Vec::new(),
+                    control: Vec::new(),
+                });
+                match flow.role {
+                    Role::Data => view.data.push((flow.queue_pair, records)),
+                    Role::Control => view.control.push(records),
+                }
+            }
+            let views: Vec<ConnectionView<'_>> = views.into_values().collect();
+            draft.traffic = transfer::assemble(&views, draft.fifo_address);
+        }
+        self.drafts.retain(|draft| draft.exchange.is_some() || !draft.flows.is_empty());
+        self.drafts
+    }
+}
+
+/// Messages of a flow that are looked at to find the connection that it belongs to.
+const MATCH_SAMPLE: usize = 256;
+
+fn way_of(flow: &Flow) -> Way {
+    (flow.key.source, flow.key.destination, flow.key.dest_qpn)
+}
+
+/// Flows of clear-to-sends by tap, source and destination.
+type Controls<'a> = BTreeMap<(TapId, HostAddress, HostAddress), Vec<&'a FlowTraffic>>;
+
+/// The flow whose clear-to-sends the messages of `data` answer most often.
+fn best_match(data: &FlowTraffic, controls: &Controls<'_>) -> Option<(Way, Evidence)> {
+    let FlowKey { tap, source, destination, .. } = data.key;
+    let mut best: Option<(Way, Evidence)> = None;
+    for control in controls.get(&(tap, destination, source))? {
+        let Some(evidence) = count_answers(control, data) else { continue };
+        if best.is_none_or(|(_, known)| known.count < evidence.count) {
+            let FlowKey { source, destination, dest_qpn, .. } = control.key;
+            best = Some(((source, destination, dest_qpn), evidence));
+        }
+    }
+    best
+}
+
+/// How many of the first messages of `data` go where a clear-to-send of `control` said before.
+fn count_answers(control: &FlowTraffic, data: &FlowTraffic) -> Option<Evidence> {
+    let mut offers = control.cts.iter().peekable();
+    let mut latest = BTreeMap::new();
+    let mut evidence: Option<Evidence> = None;
+    for message in data.data.iter().take(MATCH_SAMPLE) {
+        let start = message.first.unwrap_or(message.last);
+        while let Some(cts) = offers.next_if(|cts| cts.time <= start) {
+            latest.insert(cts.address, cts);
+        }
+        let Some((address, key)) = message.address.zip(message.remote_key) else { continue };
+        let mut fitting = latest.range(..=address).rev().take(OVERLAPPING_OFFERS);
+        if fitting.any(|(_, cts)| cts.offers(address, key)) {
+            let (tap, number, time) = (data.key.tap, message.number, message.last);
+            let first = Evidence {
+                kind: EvidenceKind::CtsMatch,
+                witness: Some(Witness::Frame { tap, number, time }),
+                count: 0,
+            };
+            evidence.get_or_insert(first).count += 1;
+        }
+    }
+    evidence
+}
+
+/// One exchange as all taps saw it.
+#[derive(Default)]
+struct Merged {
+    sender: Option<Endpoint>,
+    receiver: Option<Endpoint>,
+    evidence: Vec<Evidence>,
+    time: Timestamp,
+}
+
+impl Merged {
+    fn add(&mut self, exchange: &Exchange) {
+        self.sender = self.sender.take().or_else(|| exchange.sender.clone());
+        self.receiver = self.receiver.take().or_else(|| exchange.receiver.clone());
+        if let Witness::Frame { time, .. } = exchange.witness {
+            self.time = self.time.max(time);
+        }
+        let witness = Some(exchange.witness);
+        let evidence = Evidence { kind: EvidenceKind::OobExchange, witness, count: 1 };
+        add_evidence(&mut self.evidence, evidence);
+    }
+}

@@ -1,0 +1,296 @@
+//! The roster: communicators and their ranks, as the control plane tells them.
+//!
+//! Everything that greets with one magic belongs to one communicator. Its identity, commHash, is
+//! computed as NCCL computes it: from the unique id, which is the magic and the root's address.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, SocketAddr};
+
+use foldhash::fast::FixedState;
+
+use super::control::facts::{ControlFacts, Ring, RingMember, Setup, Split};
+use super::evidence::{Evidence, EvidenceKind, add_evidence};
+use super::job::{Communicator, Identity, Rank, Transport};
+use super::rings::Topology;
+use super::split;
+use crate::decode::nccl::comm_hash;
+use crate::decode::nccl::hash::{CharSign, HashFunction};
+use crate::decode::nccl::layout::ReleaseRange;
+use crate::decode::nccl::unique_id;
+use crate::model::grade::Grade;
+use crate::model::nccl::{Graph, Release};
+use crate::model::time::{Span, Timestamp};
+use crate::model::witness::Witness;
+
+/// Communicators that are told apart; the control plane of further ones is counted.
+const CAPACITY: usize = 4096;
+
+/// Who is who.
+#[derive(Clone, Debug, Default)]
+pub struct Roster {
+    /// Communicators, oldest first, without connections.
+    pub entries: Vec<Entry>,
+    /// By the address and port of a NET receiver's listener: whose connection it is.
+    pub listeners: HashMap<SocketAddr, Listener, FixedState>,
+    /// Magics that found no room.
+    pub dropped_magics: u64,
+    by_magic: HashMap<u64, usize, FixedState>,
+}
+
+/// One communicator's facts.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The communicator, without ranks and channels.
+    pub communicator: Communicator,
+    /// Its ranks, by number.
+    pub ranks: BTreeMap<u32, Rank>,
+    /// The magic that it greets with.
+    pub magic: u64,
+    /// Releases that its messages fit.
+    pub releases: Option<ReleaseRange>,
+    /// What its ranks told of the topology.
+    pub topology: Topology,
+    /// The splits that its ranks asked for.
+    pub splits: Vec<Split>,
+    /// From the first check-in or ring frame to the end of the last gather.
+    pub bootstrap: Option<Span>,
+    /// The rank that checked in last, with the time.
+    pub last_check_in: Option<(Timestamp, u32)>,
+}
+
+/// A NET receiver's listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listener {
+    /// Place of the communicator in [`Roster::entries`].
+    pub entry: usize,
+    /// The rank that sends.
+    pub sender: Option<u32>,
+    /// The rank that listens, and receives.
+    pub receiver: u32,
+    /// What the connection is for.
+    pub graph: Graph,
+    /// Which of the channels between the two: the k-th, from 0.
+    pub position: u32,
+    /// The set-up message.
+    pub witness: Witness,
+}
+
+impl Roster {
+    /// The roster that `facts` make.
+    #[must_use]
+    pub fn new(facts: &ControlFacts) -> Self {
+        let mut roster = Self::default();
+        roster.add_ids(facts);
+        roster.add_check_ins(facts);
+        for ring in &facts.rings {
+            roster.add_ring(ring);
+        }
+        roster.name();
+        split::find_parents(&mut roster.entries);
+        for setup in &facts.setups {
+            roster.add_setup(setup);
+        }
+        roster.grade();
+        roster
+    }
+
+    /// The place of the communicator that greets with `magic`.
+    #[must_use]
+    pub fn find(&self, magic: u64) -> Option<usize> {
+        self.by_magic.get(&magic).copied()
+    }
+
+    /// The ranks of one communicator whose control plane has this address.
+    pub fn ranks_at(&self, entry: usize, address: IpAddr) -> impl Iterator<Item = u32> + '_ {
+        let ranks = self.entries.get(entry).into_iter().flat_map(|entry| entry.ranks.values());
+        ranks.filter(move |rank| rank.address == Some(address)).map(|rank| rank.rank)
+    }
+
+    fn entry(&mut self, magic: u64) -> Option<&mut Entry> {
+        let place = match self.by_magic.get(&magic) {
+            Some(place) => *place,
+            None if self.entries.len() < CAPACITY => {
+                self.entries.push(Entry::new(magic));
+                self.by_magic.insert(magic, self.entries.len() - 1);
+                self.entries.len() - 1
+            }
+            None => {
+                self.dropped_magics += 1;
+                return None;
+            }
+        };
+        self.entries.get_mut(place)
+    }
+
+    fn add_ids(&mut self, facts: &ControlFacts) {
+        for stored in &facts.stored_ids {
+            let Some(id) = unique_id::parse(&stored.id) else { continue };
+            let Some(entry) = id.magic.and_then(|magic| self.entry(magic)) else { continue };
+            entry.communicator.root.get_or_insert(id.root);
+            observed(&mut entry.communicator.evidence, EvidenceKind::UniqueId, stored.witness);
+        }
+    }
+
+    fn add_check_ins(&mut self, facts: &ControlFacts) {
+        for check_in in &facts.check_ins {
+            let Some(entry) = check_in.magic.and_then(|magic| self.entry(magic)) else { continue };
+            let communicator = &mut entry.communicator;
+            communicator.root.get_or_insert(check_in.root);
+            communicator.nranks.get_or_insert(check_in.nranks);
+            observed(&mut communicator.evidence, EvidenceKind::CheckIn, check_in.witness);
+            let rank = rank_of(&mut entry.ranks, check_in.rank);
+            rank.address.get_or_insert(check_in.address);
+            observed(&mut rank.evidence, EvidenceKind::CheckIn, check_in.witness);
+            entry.narrow(check_in.releases);
+            if let Witness::Frame { time, .. } = check_in.witness {
+                entry.last_check_in = entry.last_check_in.max(Some((time, check_in.rank)));
+                entry.extend(Span { first: time, last: time });
+            }
+        }
+    }
+
+    fn add_ring(&mut self, ring: &Ring) {
+        let Some(entry) = ring.magic.and_then(|magic| self.entry(magic)) else { return };
+        entry.narrow(ring.releases);
+        entry.extend(ring.span);
+        let communicator = &mut entry.communicator;
+        communicator.nranks = communicator.nranks.or(ring.nranks);
+        observed(&mut communicator.evidence, EvidenceKind::RingGather, ring.witness);
+        for member in &ring.members {
+            entry.add_member(member, ring.witness);
+        }
+        // Every ring connection shows the requests of all ranks but one: together they show all.
+        for (call, split) in ring.splits.iter().enumerate() {
+            match entry.splits.get_mut(call) {
+                Some(known) => split::merge(known, split),
+                None => entry.splits.push(split.clone()),
+            }
+        }
+    }
+
+    /// Computes what each communicator is called, and the process ids that hashes hide.
+    fn name(&mut self) {
+        for entry in &mut self.entries {
+            entry.topology.nranks = entry.communicator.nranks.unwrap_or(0);
+            let release = entry.release();
+            let root = entry.communicator.root;
+            let id = root.map(|root| unique_id::from_magic(entry.magic, root));
+            if let Some((release, id)) = release.zip(id) {
+                let hash = comm_hash::of_id(&id, HashFunction::of(release, CharSign::Signed));
+                entry.communicator.identity = Identity::CommHash(hash);
+            }
+        }
+    }
+
+    fn add_setup(&mut self, setup: &Setup) {
+        let Some(at) = setup.magic.and_then(|magic| self.find(magic)) else { return };
+        let Some(entry) = self.entries.get(at) else { return };
+        let sender = entry.rank_listening_at(setup.to);
+        for (position, listener) in (0..).zip(&setup.listeners) {
+            let Some(listener) = *listener else { continue };
+            self.listeners.insert(
+                listener,
+                Listener {
+                    entry: at,
+                    sender,
+                    receiver: setup.from_rank,
+                    graph: setup.graph,
+                    position,
+                    witness: setup.witness,
+                },
+            );
+        }
+    }
+
+    fn grade(&mut self) {
+        for entry in &mut self.entries {
+            let has_ranks = !entry.ranks.is_empty();
+            entry.communicator.grade = if has_ranks { Grade::Proven } else { Grade::Inferred };
+            for rank in entry.ranks.values_mut() {
+                rank.grade = Grade::Proven;
+            }
+        }
+    }
+}
+
+impl Entry {
+    fn new(magic: u64) -> Self {
+        Self {
+            communicator: Communicator {
+                identity: Identity::Magic(magic),
+                nranks: None,
+                release: None,
+                root: None,
+                parent: None,
+                ranks: Vec::new(),
+                channels: Vec::new(),
+                transport: Transport::Unknown,
+                bootstrap: None,
+                evidence: Vec::new(),
+                grade: Grade::Unknown,
+            },
+            ranks: BTreeMap::new(),
+            magic,
+            releases: None,
+            topology: Topology::default(),
+            splits: Vec::new(),
+            bootstrap: None,
+            last_check_in: None,
+        }
+    }
+
+    /// The release; of a range, its first, from which its layouts and hashes do not differ.
+    #[must_use]
+    pub fn release(&self) -> Option<Release> {
+        self.communicator.release.or(self.releases.map(|range| range.first))
+    }
+
+    fn narrow(&mut self, releases: ReleaseRange) {
+        self.releases = match self.releases {
+            Some(known) => Some(known.intersect(releases).unwrap_or(known)),
+            None => Some(releases),
+        };
+    }
+
+    fn extend(&mut self, span: Span) {
+        let known = self.bootstrap.get_or_insert(span);
+        known.first = known.first.min(span.first);
+        known.last = known.last.max(span.last);
+    }
+
+    fn add_member(&mut self, member: &RingMember, witness: Witness) {
+        let communicator = &mut self.communicator;
+        if let Some(release) = member.release {
+            let lowest = communicator.release.map_or(release, |known| known.min(release));
+            communicator.release = Some(lowest);
+        }
+        let rank = rank_of(&mut self.ranks, member.rank);
+        let listener = member.peer_listener.filter(|listener| !listener.ip().is_unspecified());
+        rank.address = rank.address.or(listener.map(|listener| listener.ip()));
+        rank.pid = rank.pid.or(member.pid);
+        rank.bus_id = rank.bus_id.or(member.bus_id);
+        rank.listener = rank.listener.or(listener);
+        rank.pid_hash = rank.pid_hash.or(member.pid_hash);
+        observed(&mut rank.evidence, EvidenceKind::RingGather, witness);
+        if let Some(hash) = member.host_hash {
+            self.topology.nodes.insert(member.rank, hash);
+        }
+        if let Some(topology) = &member.topology {
+            self.topology.ranks.entry(member.rank).or_insert_with(|| topology.clone());
+        }
+    }
+
+    /// The rank that other ranks reach at `listener`.
+    fn rank_listening_at(&self, listener: SocketAddr) -> Option<u32> {
+        let mut ranks = self.ranks.values();
+        ranks.find(|rank| rank.listener == Some(listener)).map(|rank| rank.rank)
+    }
+}
+
+fn rank_of(ranks: &mut BTreeMap<u32, Rank>, number: u32) -> &mut Rank {
+    ranks.entry(number).or_insert_with(|| Rank::new(number))
+}
+
+fn observed(evidence: &mut Vec<Evidence>, kind: EvidenceKind, witness: Witness) {
+    add_evidence(evidence, Evidence { kind, witness: Some(witness), count: 1 });
+}

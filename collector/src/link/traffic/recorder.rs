@@ -1,0 +1,186 @@
+//! Keeps the messages that look like NCCL's, while packets pass.
+
+use super::record::{CtsRecord, DataRecord, FlowTraffic, SignalRecord};
+use crate::decode::nccl::cts::Cts;
+use crate::decode::roce::packet::RocePacket;
+use crate::flow::message::{Message, MessageKind};
+use crate::flow::observer::{FlowObserver, Signal};
+use crate::flow::state::Flow;
+use crate::model::ecn::Ecn;
+use crate::model::frame::Frame;
+
+/// Signals kept.
+const SIGNAL_CAPACITY: usize = 65_536;
+
+/// Bytes of the longest CTS: eight elements of 64.
+const CTS_BYTES_LIMIT: u64 = 512;
+
+/// NCCL's messages by flow.
+pub struct TrafficRecorder {
+    flows: Vec<FlowTraffic>,
+    /// By place in the flow table: place in `flows` plus 1; 0 for none.
+    places: Vec<u32>,
+    signals: Vec<SignalRecord>,
+    /// Messages that may still be kept.
+    room: usize,
+    dropped_messages: u64,
+    dropped_signals: u64,
+}
+
+impl TrafficRecorder {
+    /// Keeps at most `capacity` messages.
+    #[must_use]
+    pub const fn new(capacity: usize) -> Self {
+        Self {
+            flows: Vec::new(),
+            places: Vec::new(),
+            signals: Vec::new(),
+            room: capacity,
+            dropped_messages: 0,
+            dropped_signals: 0,
+        }
+    }
+
+    /// The flows that carried such messages, in the order of their first one.
+    #[must_use]
+    pub fn flows(&self) -> &[FlowTraffic] {
+        &self.flows
+    }
+
+    /// CNPs and NAKs, in the order in which they passed.
+    #[must_use]
+    pub fn signals(&self) -> &[SignalRecord] {
+        &self.signals
+    }
+
+    /// Messages that found no room.
+    #[must_use]
+    pub const fn dropped_messages(&self) -> u64 {
+        self.dropped_messages
+    }
+
+    /// CNPs and NAKs that found no room.
+    #[must_use]
+    pub const fn dropped_signals(&self) -> u64 {
+        self.dropped_signals
+    }
+
+    fn traffic(&mut self, at: u32, flow: &Flow) -> &mut FlowTraffic {
+        let at = at as usize;
+        if self.places.len() <= at {
+            self.places.resize(at + 1, 0);
+        }
+        let known = (self.places[at] as usize).checked_sub(1);
+        let is_same = |place: &usize| {
+            let traffic = &self.flows[*place];
+            traffic.key == flow.key && traffic.epoch == flow.epoch
+        };
+        let place = known.filter(is_same).unwrap_or_else(|| {
+            self.flows.push(FlowTraffic {
+                key: flow.key,
+                epoch: flow.epoch,
+                data: Vec::new(),
+                cts: Vec::new(),
+                open_write: None,
+            });
+            self.places[at] = self.flows.len() as u32;
+            self.flows.len() - 1
+        });
+        &mut self.flows[place]
+    }
+
+    /// The traffic of a flow that is known already.
+    fn known_traffic(&mut self, at: u32, flow: &Flow) -> Option<&mut FlowTraffic> {
+        let place = (*self.places.get(at as usize)? as usize).checked_sub(1)?;
+        let traffic = &mut self.flows[place];
+        (traffic.key == flow.key && traffic.epoch == flow.epoch).then_some(traffic)
+    }
+
+    fn has_room(&mut self) -> bool {
+        let has_room = self.room > 0;
+        self.room = self.room.saturating_sub(1);
+        self.dropped_messages += u64::from(!has_room);
+        has_room
+    }
+
+    fn write(&mut self, at: u32, flow: &Flow, record: DataRecord, packet: &RocePacket<'_>) {
+        let cts = || {
+            let (cts, _) = Cts::recognise(packet.payload, record.bytes?)?;
+            let memory = record.address.zip(record.remote_key)?;
+            let seen = (record.last, record.number);
+            Some(CtsRecord::new(&cts, record.last_psn, memory, seen))
+        };
+        let is_short = record.bytes.is_some_and(|bytes| u64::from(bytes) <= CTS_BYTES_LIMIT);
+        match is_short.then(cts).flatten() {
+            Some(cts) if self.has_room() => self.traffic(at, flow).cts.push(cts),
+            Some(_) => {}
+            // Only where WRITE_WITH_IMM came before: other programs' WRITEs are not NCCL's.
+            None => {
+                if let Some(traffic) = self.known_traffic(at, flow) {
+                    traffic.open_write = Some(record);
+                }
+            }
+        }
+    }
+
+    fn write_with_immediate(&mut self, at: u32, flow: &Flow, mut record: DataRecord) {
+        if !self.has_room() {
+            return;
+        }
+        let traffic = self.traffic(at, flow);
+        let open = traffic.open_write.take();
+        if let Some(write) = open.filter(|_| record.bytes == Some(0) && record.immediate != Some(0))
+        {
+            let DataRecord { first, bytes, address, remote_key, head, .. } = write;
+            record = DataRecord { first, bytes, address, remote_key, head, ..record };
+        }
+        traffic.data.push(record);
+    }
+}
+
+impl FlowObserver for TrafficRecorder {
+    #[inline]
+    fn message(
+        &mut self,
+        at: u32,
+        flow: &Flow,
+        message: &Message,
+        packet: &RocePacket<'_>,
+        frame: &Frame<'_>,
+    ) {
+        let is_data = match message.kind {
+            MessageKind::WriteWithImmediate => true,
+            MessageKind::Write => false,
+            MessageKind::Send | MessageKind::Read | MessageKind::Atomic => return,
+        };
+        let first_psn = flow.requests.first().map_or(0, |psn| i64::from(psn.value()));
+        let record = DataRecord {
+            last_psn: first_psn + flow.requests.unwrap(packet.bth.psn),
+            first: message.first_time,
+            last: message.last_time,
+            bytes: message.bytes.and_then(|bytes| u32::try_from(bytes).ok()),
+            immediate: message.immediate,
+            address: message.virtual_address,
+            remote_key: message.remote_key,
+            head: message.head,
+            ce_packets: flow.ecn.of(Ecn::Ce).min(u64::from(u32::MAX)) as u32,
+            number: frame.number,
+        };
+        if is_data {
+            self.write_with_immediate(at, flow, record);
+        } else {
+            self.write(at, flow, record, packet);
+        }
+    }
+
+    #[cold]
+    fn signal(&mut self, _: u32, flow: &Flow, signal: Signal, frame: &Frame<'_>) {
+        if self.signals.len() < SIGNAL_CAPACITY {
+            let (key, epoch) = (flow.key, flow.epoch);
+            let (time, number) = (frame.time, frame.number);
+            self.signals.push(SignalRecord { key, epoch, signal, time, number });
+        } else {
+            self.dropped_signals += 1;
+        }
+    }
+}
