@@ -1,12 +1,14 @@
-//! The layers composed: frames in, a report out. Reads no clock, file or environment, so that a
+//! The layers composed: frames and lines in, a report out. Reads no clock, file or environment, so that a
 //! replay, a live capture and a test give the same report for the same frames.
 
 use crate::decode::packet::{self, Body};
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
+use crate::link::log::LogTracker;
 use crate::model::frame::Frame;
 use crate::model::health::Health;
 use crate::model::tap::{HostName, Tap, TapId};
+use crate::model::witness::LogId;
 use crate::report::{Report, ReportContext};
 
 /// Everything that is known so far.
@@ -17,6 +19,7 @@ use crate::report::{Report, ReportContext};
 pub struct Pipeline {
     tracker: FlowTracker,
     streams: TcpStreams,
+    logs: LogTracker,
     host_names: Vec<HostName>,
     health: Health,
 }
@@ -31,6 +34,7 @@ impl Pipeline {
         Self {
             tracker: FlowTracker::new(config),
             streams: TcpStreams::new(TcpConfig::default()),
+            logs: LogTracker::default(),
             host_names: Vec::new(),
             health: Health::default(),
         }
@@ -71,6 +75,17 @@ impl Pipeline {
         });
     }
 
+    /// Adds the next NCCL log; logs are numbered from 0 in the order in which they are added.
+    pub fn add_log(&mut self, name: impl Into<String>) -> LogId {
+        self.logs.add_log(name)
+    }
+
+    /// Takes the next line of a log, with or without its end; `number` counts from 1. Lines come in
+    /// the order of their log; logs, and frames, in any.
+    pub fn handle_log_line(&mut self, log: LogId, number: u64, line: &[u8]) {
+        self.logs.observe(log, number, line);
+    }
+
     /// Hands out the messages that were completed since the last call, oldest first; none unless
     /// [`FlowConfig::keeps_details`].
     pub fn drain_messages(&mut self) -> std::vec::Drain<'_, MessageEvent> {
@@ -83,6 +98,7 @@ impl Pipeline {
         self.streams.finish(&mut ());
         self.streams.add_health(&mut self.health);
         context.host_names = self.host_names;
-        Report::new(&mut self.tracker, &context, self.health)
+        let logs = self.logs.finish();
+        Report::new(&mut self.tracker, &logs, &context, self.health)
     }
 }

@@ -12,7 +12,7 @@ use super::event::Progress;
 const START_BYTES: u64 = 4;
 
 /// A source of bytes as they lie on disk.
-pub(super) struct Input {
+pub(in crate::ingest) struct Input {
     /// The file, as the user named it.
     pub(super) name: String,
     source: Box<dyn Read + Send>,
@@ -51,7 +51,7 @@ impl Input {
         Ok(input)
     }
 
-    pub(super) fn from_reader(name: String, source: Box<dyn Read + Send>) -> Self {
+    pub(in crate::ingest) fn from_reader(name: String, source: Box<dyn Read + Send>) -> Self {
         Self { name, source, start: Vec::new(), start_given: 0, progress: Progress::default() }
     }
 
