@@ -34,5 +34,7 @@ mod readme;
 mod schema;
 // Builders and oracles.
 mod support;
+// TCP streams against tshark and against an own segmenter.
+mod tcp;
 // Every field that tshark also knows equals tshark's.
 mod tshark;

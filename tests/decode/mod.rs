@@ -14,6 +14,8 @@ mod opcodes;
 mod oddities;
 // The same frames through tshark.
 mod tshark;
+// Hashes and ids that real NCCL made.
+mod nccl_hashes;
 
 use railscope::decode::packet::{Body, Packet, decode};
 use railscope::decode::roce::packet::RocePacket;

@@ -12,6 +12,7 @@ pub mod railscope;
 pub mod random;
 pub mod require;
 pub mod roce;
+pub mod streams;
 pub mod tool;
 pub mod tshark;
 pub mod wire;

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use super::evidence::Evidence;
+use crate::decode::nccl::layout::ReleaseRange;
 use crate::model::grade::Grade;
 use crate::model::nccl::{CollectiveKind, Graph, Release};
 use crate::model::qpn::Qpn;
@@ -103,6 +104,8 @@ pub struct Communicator {
     pub nranks: Option<u32>,
     /// Its release, exactly; of a communicator of several, the lowest.
     pub release: Option<Release>,
+    /// Releases that its messages fit.
+    pub releases: Option<ReleaseRange>,
     /// Where its root listens.
     pub root: Option<SocketAddr>,
     /// The communicator that it was split from.

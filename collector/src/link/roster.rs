@@ -46,8 +46,6 @@ pub struct Entry {
     pub ranks: BTreeMap<u32, Rank>,
     /// The magic that it greets with.
     pub magic: u64,
-    /// Releases that its messages fit.
-    pub releases: Option<ReleaseRange>,
     /// What its ranks told of the topology.
     pub topology: Topology,
     /// The splits that its ranks asked for.
@@ -220,6 +218,7 @@ impl Entry {
                 identity: Identity::Magic(magic),
                 nranks: None,
                 release: None,
+                releases: None,
                 root: None,
                 parent: None,
                 ranks: Vec::new(),
@@ -231,7 +230,6 @@ impl Entry {
             },
             ranks: BTreeMap::new(),
             magic,
-            releases: None,
             topology: Topology::default(),
             splits: Vec::new(),
             bootstrap: None,
@@ -242,11 +240,12 @@ impl Entry {
     /// The release; of a range, its first, from which its layouts and hashes do not differ.
     #[must_use]
     pub fn release(&self) -> Option<Release> {
-        self.communicator.release.or(self.releases.map(|range| range.first))
+        self.communicator.release.or(self.communicator.releases.map(|range| range.first))
     }
 
     fn narrow(&mut self, releases: ReleaseRange) {
-        self.releases = match self.releases {
+        let known = &mut self.communicator.releases;
+        *known = match *known {
             Some(known) => Some(known.intersect(releases).unwrap_or(known)),
             None => Some(releases),
         };

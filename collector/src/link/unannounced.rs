@@ -143,6 +143,7 @@ fn add_inferred(job: &mut Job, number: u32, group: &[usize]) {
         identity: Identity::Inferred(number),
         nranks: is_one_each.then_some(nranks),
         release: None,
+        releases: None,
         root: None,
         parent: None,
         ranks: ranks.into_values().collect(),

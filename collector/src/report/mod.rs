@@ -27,13 +27,18 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::analysis::collective::Collective;
 use crate::flow::tracker::FlowTracker;
-use crate::link::position::{self, TapPosition};
+use crate::link::control::facts::StreamFacts;
+use crate::link::job::Job;
+use crate::link::position::TapPosition;
+use crate::link::traffic::record::SignalRecord;
 use crate::model::health::Health;
 use crate::model::opcode::Transport;
 use crate::model::qpn::Qpn;
 use crate::model::tap::HostName;
 use crate::model::time::Timestamp;
+use crate::model::witness::LogId;
 
 /// Name and version of the contract.
 pub const SCHEMA: &str = "railscope.report/1";
@@ -110,6 +115,8 @@ pub struct ReportContext {
     pub origin: Option<Timestamp>,
     /// How much to list.
     pub detail: Detail,
+    /// Names of the log files, by number.
+    pub logs: Vec<String>,
 }
 
 /// State and what is derived from it once for all sections.
@@ -117,7 +124,22 @@ pub(crate) struct Sources<'a> {
     pub(crate) tracker: &'a FlowTracker,
     pub(crate) context: &'a ReportContext,
     pub(crate) origin: Timestamp,
-    pub(crate) positions: Vec<TapPosition>,
+    pub(crate) positions: &'a [TapPosition],
+    /// `None` where nothing was linked.
+    pub(crate) linked: Option<&'a Linked>,
+}
+
+/// What flows were linked to.
+#[derive(Clone, Debug, Default)]
+pub struct Linked {
+    /// Communicators, connections, owners.
+    pub job: Job,
+    /// Collectives in order of time.
+    pub collectives: Vec<Collective>,
+    /// What TCP connections are for.
+    pub streams: Vec<StreamFacts>,
+    /// CNPs and NAKs in the order in which they passed.
+    pub signals: Vec<SignalRecord>,
 }
 
 impl Sources<'_> {
@@ -125,20 +147,32 @@ impl Sources<'_> {
     pub(crate) fn relative_ns(&self, time: Timestamp) -> i64 {
         time.relative_to(self.origin)
     }
+
+    /// The name of a log file.
+    pub(crate) fn log_name(&self, log: LogId) -> Option<String> {
+        self.context.logs.get(log.0 as usize).cloned()
+    }
 }
 
 impl Report {
-    /// The report of everything that `tracker` saw. Ends what is still open there.
+    /// The report of everything that `tracker` saw, from taps at `positions`, and of what it was
+    /// linked to. Ends what is still open there.
     #[must_use]
-    pub fn new(tracker: &mut FlowTracker, context: &ReportContext, mut health: Health) -> Self {
+    pub fn new(
+        tracker: &mut FlowTracker,
+        positions: &[TapPosition],
+        linked: Option<&Linked>,
+        context: &ReportContext,
+        mut health: Health,
+    ) -> Self {
         tracker.finish();
         let spans = tracker.taps().iter().filter_map(|tap| tap.span);
         let earliest = spans.map(|span| span.first).min();
         let origin = context.origin.or(earliest).unwrap_or(Timestamp::EPOCH);
         let pfc = pfc::section(tracker);
-        let positions = position::of_taps(tracker);
-        let sources = Sources { tracker, context, origin, positions };
+        let sources = Sources { tracker, context, origin, positions, linked };
         let flows = flows::section(&sources, &mut health);
+        let signals = transfers::signals(&sources, &flows::ids(&sources));
         add_health(&sources, &mut health);
         Self {
             schema: SCHEMA.to_owned(),
@@ -151,14 +185,14 @@ impl Report {
             hosts: places::hosts(&sources),
             ports: places::ports(&sources),
             flows,
-            tcp_streams: Vec::new(),
+            tcp_streams: tcp_streams::section(&sources),
             pfc,
             bursts: bursts::section(&sources),
-            communicators: Vec::new(),
+            communicators: communicators::section(&sources),
             phases: Vec::new(),
-            collectives: Vec::new(),
-            transfers: None,
-            signals: None,
+            collectives: collectives::section(&sources),
+            transfers: transfers::section(&sources),
+            signals,
             iterations: Vec::new(),
             findings: Vec::new(),
             health: health.iter().map(|(name, count)| (name.to_owned(), count)).collect(),

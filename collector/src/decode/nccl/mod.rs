@@ -6,6 +6,7 @@ pub mod layout;
 pub mod hash;
 pub mod unique_id;
 pub mod comm_hash;
+pub mod pid_hash;
 pub mod greeting;
 pub mod check_in;
 pub mod root_reply;
