@@ -1,15 +1,17 @@
-//! The layers composed: frames and lines in, a report out. Reads no clock, file or environment, so that a
-//! replay, a live capture and a test give the same report for the same frames.
+//! The layers composed: frames and lines in, a report out. Reads no clock, file or environment, so
+//! that a replay, a live capture and a test give the same report for the same frames.
 
 use crate::decode::packet::{self, Body};
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
 use crate::link::log::LogTracker;
+use crate::link::position;
 use crate::model::frame::Frame;
 use crate::model::health::Health;
 use crate::model::tap::{HostName, Tap, TapId};
 use crate::model::witness::LogId;
-use crate::report::{Report, ReportContext};
+use crate::report::logs::LogSources;
+use crate::report::{Linked, Report, ReportContext, communicators};
 
 /// Everything that is known so far.
 ///
@@ -81,9 +83,9 @@ impl Pipeline {
     }
 
     /// Takes the next line of a log, with or without its end; `number` counts from 1. Lines come in
-    /// the order of their log; logs, and frames, in any.
-    pub fn handle_log_line(&mut self, log: LogId, number: u64, line: &[u8]) {
-        self.logs.observe(log, number, line);
+    /// the order of their log; logs, and frames, in any. Whether NCCL wrote it.
+    pub fn handle_log_line(&mut self, log: LogId, number: u64, line: &[u8]) -> bool {
+        self.logs.observe(log, number, line)
     }
 
     /// Hands out the messages that were completed since the last call, oldest first; none unless
@@ -98,7 +100,22 @@ impl Pipeline {
         self.streams.finish(&mut ());
         self.streams.add_health(&mut self.health);
         context.host_names = self.host_names;
-        let logs = self.logs.finish();
-        Report::new(&mut self.tracker, &logs, &context, self.health)
+        let positions = position::of_taps(&self.tracker);
+        let (logs, linked_logs) = finish_logs(self.logs);
+        context.logs = logs;
+        // What logs alone tell stands in for what was linked, where there is no capture.
+        let linked = self.tracker.taps().is_empty().then_some(linked_logs);
+        Report::new(&mut self.tracker, &positions, linked.as_ref(), &context, self.health)
     }
+}
+
+/// What logs say, and the communicators they tell.
+fn finish_logs(logs: LogTracker) -> (LogSources, Linked) {
+    let facts = logs.finish();
+    let linked = facts.link();
+    let job = linked.job;
+    let name = |id| communicators::name_of(&job, id);
+    let names = linked.memberships.iter().filter_map(|(place, id)| Some((*place, name(*id)?)));
+    let communicators = names.collect();
+    (LogSources { facts, communicators }, Linked { job, ..Linked::default() })
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::file::compression::Stream;
+use super::file::event::Progress;
 use super::file::input::Input;
 use super::file::problem::ProblemKind;
 
@@ -158,6 +159,12 @@ impl LogLines {
                 return Some(LogEvent::Problem(problem));
             }
         }
+    }
+
+    /// How far the log was read, in bytes as they lie on disk.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        self.stream.input().progress()
     }
 
     /// The next `len` bytes as a line, and goes on behind it and its end.

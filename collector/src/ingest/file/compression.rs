@@ -65,7 +65,7 @@ impl Stream {
         }
     }
 
-    pub(super) fn input(&self) -> &Input {
+    pub(in crate::ingest) fn input(&self) -> &Input {
         match self {
             Self::Plain(input) => input,
             Self::Gzip(decoder) => decoder.get_ref().get_ref(),

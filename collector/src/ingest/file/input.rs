@@ -63,7 +63,7 @@ impl Input {
     }
 
     /// A file that grew since it was opened is never shown as read beyond its end.
-    pub(super) fn progress(&self) -> Progress {
+    pub(in crate::ingest) fn progress(&self) -> Progress {
         let Progress { bytes_read, bytes_total } = self.progress;
         Progress { bytes_read, bytes_total: bytes_total.map(|total| total.max(bytes_read)) }
     }

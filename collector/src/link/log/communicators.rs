@@ -171,6 +171,7 @@ impl Group<'_> {
             identity: self.identity(release, parent, job),
             nranks: self.members().map(|member| member.nranks).max(),
             release,
+            releases: None,
             root: None,
             parent: parent_id,
             channels: self.channels(),

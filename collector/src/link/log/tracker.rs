@@ -68,21 +68,24 @@ impl LogTracker {
         id
     }
 
-    /// Takes the next line of a log, with or without its end; `number` counts from 1.
-    pub fn observe(&mut self, log: LogId, number: u64, line: &[u8]) {
-        let Some(file) = self.files.get_mut(log.0 as usize) else { return };
-        file.lines += 1;
-        if !line.windows(5).any(|bytes| bytes == b"NCCL ") {
-            return;
-        }
-        let text = clean(line);
-        let witness = Witness::Line { log, number };
-        for entry in entries(&text) {
-            if let Some(file) = self.files.get_mut(log.0 as usize) {
-                file.entries += 1;
+    /// Takes the next line of a log, with or without its end; `number` counts from 1. Whether there
+    /// is an entry of NCCL on it.
+    pub fn observe(&mut self, log: LogId, number: u64, line: &[u8]) -> bool {
+        let has_mark = line.windows(5).any(|bytes| bytes == b"NCCL ");
+        let mut found = 0;
+        if has_mark {
+            let text = clean(line);
+            let witness = Witness::Line { log, number };
+            for entry in entries(&text) {
+                self.entry(&entry, witness);
+                found += 1;
             }
-            self.entry(&entry, witness);
         }
+        if let Some(file) = self.files.get_mut(log.0 as usize) {
+            file.lines += 1;
+            file.entries += found;
+        }
+        found > 0
     }
 
     fn entry(&mut self, entry: &Entry<'_>, witness: Witness) {
