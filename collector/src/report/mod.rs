@@ -190,7 +190,7 @@ impl Report {
             hosts: places::hosts(&sources),
             ports: places::ports(&sources),
             flows,
-            tcp_streams: Vec::new(),
+            tcp_streams: tcp_streams::section(&sources),
             pfc,
             bursts: bursts::section(&sources),
             communicators: communicators::section(&sources),
