@@ -16,7 +16,11 @@ const UNEXPLAINED: u32 = 2000;
 /// The messages from the cursors of `lanes` to where the next collective may begin. Cheap where
 /// that is expected, dear where it is the `last_resort`.
 #[must_use]
-pub fn reading(lanes: &[(&Lane, usize)], places: &[usize], is_last_resort: bool) -> Option<Reading> {
+pub fn reading(
+    lanes: &[(&Lane, usize)],
+    places: &[usize],
+    is_last_resort: bool,
+) -> Option<Reading> {
     let open = |place: &usize| lanes[*place].0.remaining(lanes[*place].1) > 0;
     let start = |place: usize| {
         let (lane, cursor) = lanes[place];
@@ -69,7 +73,9 @@ fn next_fence(lane: &Lane, cursor: usize) -> usize {
         here.is_some() && here != capacity
     };
     let mut places = cursor + 1..lane.messages.len();
-    places.find(|at| lane.fence_at(*at) == Some(true) || differs(*at)).unwrap_or(lane.messages.len())
+    places
+        .find(|at| lane.fence_at(*at) == Some(true) || differs(*at))
+        .unwrap_or(lane.messages.len())
 }
 
 /// Place of the message called `number`, if it is not before `cursor`.

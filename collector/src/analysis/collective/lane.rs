@@ -88,7 +88,9 @@ impl Lane {
             receiver: connection.receiver,
             graph: connection.graph,
             messages,
-            is_from_start: transfers.first().is_some_and(|first| first.number == 1 && first.is_numbered),
+            is_from_start: transfers
+                .first()
+                .is_some_and(|first| first.number == 1 && first.is_numbered),
             transfer_count: transfers.len(),
         }
     }

@@ -48,9 +48,10 @@ pub fn ring_chunks(
         if is_all_reduce {
             let size = if rest < per_loop { last_chunk(rest, nranks) } else { slicing.full };
             let bytes = rest.min(per_loop);
-            chunks.extend((0..2 * (nranks - 1)).map(|send| {
-                chunk_bytes(bytes, size, chunk_of_send(position, send, nranks))
-            }));
+            chunks.extend(
+                (0..2 * (nranks - 1))
+                    .map(|send| chunk_bytes(bytes, size, chunk_of_send(position, send, nranks))),
+            );
         } else {
             chunks.extend((1..nranks).map(|_| rest.min(per_loop)));
         }
@@ -70,8 +71,7 @@ pub fn stream_chunks(share: u64, slicing: &Slicing) -> Vec<u64> {
 /// The chunks as messages on the wire.
 #[must_use]
 pub fn messages(chunks: &[u64], slicing: &Slicing, element: u64) -> Vec<u64> {
-    let sliced = |&chunk: &u64| {
-        slicing.messages(chunk, element).into_iter().take(slicing.per_chunk)
-    };
+    let sliced =
+        |&chunk: &u64| slicing.messages(chunk, element).into_iter().take(slicing.per_chunk);
     chunks.iter().flat_map(sliced).collect()
 }

@@ -64,8 +64,10 @@ impl Ring<'_> {
             if !passes.is_empty() && pass.start.is_clean() {
                 crossed += 1;
             }
-            for ahead in 1..per_pass.min(64) {
-                usual.add(Fences::at(&self.lanes, passes.len() * per_pass + ahead));
+            // The second message of a chunk has its CTS early more often than the first.
+            for chunk in 1..(self.nranks - 1).min(64) {
+                let ahead = passes.len() * per_pass + chunk * slicing.per_chunk;
+                usual.add(Fences::at(&self.lanes, ahead));
             }
             passes.push(pass);
             let end = Fences::at(&self.lanes, passes.len() * per_pass);
@@ -131,7 +133,8 @@ impl Ring<'_> {
         let share = uniform.map(|bytes| bytes + before.len() as u64 * slicing.full);
         let has_byte = passes.iter().all(|pass| pass.elements.has_byte());
         let all_gather = self.reading(CollectiveKind::AllGather, passes.len(), share, slicing);
-        let reduce_scatter = self.reading(CollectiveKind::ReduceScatter, passes.len(), share, slicing);
+        let reduce_scatter =
+            self.reading(CollectiveKind::ReduceScatter, passes.len(), share, slicing);
         let with = |mut reading: Reading, expected: Forwarding, other: Forwarding| {
             let against = passes.iter().filter(|pass| pass.forwarding == other).count();
             reading.is_witnessed = passes.iter().any(|pass| pass.forwarding == expected);
@@ -195,7 +198,8 @@ impl Ring<'_> {
         let mut chunks: Vec<Option<u64>> = vec![None; self.nranks];
         for (lane, known) in self.positions.iter().enumerate() {
             let bytes_of = |send: usize| {
-                let (pass, send) = if send < sends { (first, send) } else { (second, send - sends) };
+                let (pass, send) =
+                    if send < sends { (first, send) } else { (second, send - sends) };
                 pass.chunks.get(lane * sends + send).copied().flatten()
             };
             let position = known.or_else(|| self.rotation(&bytes_of))?;
@@ -281,7 +285,8 @@ fn is_cut_evenly(
     let nranks = chunks.len() as u64;
     let Some(seen) = chunks.iter().copied().collect::<Option<Vec<u64>>>() else {
         let size = chunks.first().copied().flatten();
-        let is_fitting = chunks.iter().flatten().all(|bytes| size.is_none_or(|size| *bytes <= size));
+        let is_fitting =
+            chunks.iter().flatten().all(|bytes| size.is_none_or(|size| *bytes <= size));
         return is_fitting.then_some(None);
     };
     let size = *seen.first()?;

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::cut;
+use super::lane::Lane;
 use super::reading::{OPERATION, Pattern, Reading};
 use super::ring::Ring;
 use super::slicing::Slicing;
 use super::stream;
 use super::traffic::{ChannelLanes, Traffic};
-use super::lane::Lane;
 use crate::model::nccl::{CollectiveKind, Protocol};
 use crate::model::time::Timestamp;
 
@@ -89,9 +89,10 @@ impl<'a> Search<'a> {
         let (cost, cursors) = (state.cost, state.cursors.clone());
         let Some(lead) = self.lead(&cursors) else { return };
         let mut options = self.options(lead, &cursors);
-        let is_first = cursors.iter().zip(&self.traffic.lanes).all(|(cursor, lane)| {
-            *cursor == 0 || lane.messages.len() == *cursor as usize
-        });
+        let is_first = cursors
+            .iter()
+            .zip(&self.traffic.lanes)
+            .all(|(cursor, lane)| *cursor == 0 || lane.messages.len() == *cursor as usize);
         let may_begin_amid = is_first && !self.traffic.lanes.iter().all(|lane| lane.is_from_start);
         if options.is_empty() || may_begin_amid {
             options.extend(self.cut_off(lead, &cursors, options.is_empty()));
@@ -131,9 +132,10 @@ impl<'a> Search<'a> {
 
     fn prune(&mut self) {
         while self.open.len() > STATES {
-            let dearest = self.open.iter().max_by_key(|((messages, _), at)| {
-                self.states[**at].cost * 1000 / (messages + 1)
-            });
+            let dearest = self
+                .open
+                .iter()
+                .max_by_key(|((messages, _), at)| self.states[**at].cost * 1000 / (messages + 1));
             let Some(key) = dearest.map(|(key, _)| key.clone()) else { return };
             self.open.remove(&key);
         }
@@ -143,11 +145,16 @@ impl<'a> Search<'a> {
     fn lead(&self, cursors: &[u32]) -> Option<usize> {
         let start = |channel: &ChannelLanes| {
             let lanes = channel.ring.iter().chain(&channel.tree);
-            let lanes = lanes.filter(|place| self.lane(**place, cursors).1 < self.traffic.lanes[**place].messages.len());
+            let lanes = lanes.filter(|place| {
+                self.lane(**place, cursors).1 < self.traffic.lanes[**place].messages.len()
+            });
             lanes.map(|place| self.start(*place, cursors)).min()
         };
         let starts = self.traffic.channels.iter().map(start).enumerate();
-        starts.filter_map(|(channel, start)| Some((start?, channel))).min().map(|(_, channel)| channel)
+        starts
+            .filter_map(|(channel, start)| Some((start?, channel)))
+            .min()
+            .map(|(_, channel)| channel)
     }
 
     fn start(&self, place: usize, cursors: &[u32]) -> Timestamp {
@@ -166,7 +173,8 @@ impl<'a> Search<'a> {
     /// What the next messages of the channels offer, by the earliest lane of each.
     fn capacity(&self, channel: &ChannelLanes, cursors: &[u32]) -> Option<u64> {
         let lanes = channel.ring.iter().chain(&channel.tree);
-        let open = lanes.filter(|place| self.lane(**place, cursors).0.remaining(cursors[**place] as usize) > 0);
+        let open = lanes
+            .filter(|place| self.lane(**place, cursors).0.remaining(cursors[**place] as usize) > 0);
         let earliest = open.min_by_key(|place| self.start(**place, cursors))?;
         let (lane, cursor) = self.lane(*earliest, cursors);
         lane.capacity_at(cursor)
@@ -272,9 +280,9 @@ fn join(
     let mut fitting = vec![reading.clone()];
     let mut apart = 0;
     for (start, readings) in others {
-        let same = readings.iter().filter(|other| {
-            other.kind == reading.kind && other.pattern == reading.pattern
-        });
+        let same = readings
+            .iter()
+            .filter(|other| other.kind == reading.kind && other.pattern == reading.pattern);
         let distance = |other: &&Reading| (other.cost, other.loops.abs_diff(reading.loops));
         let Some(partner) = same.min_by_key(distance) else { continue };
         if *start <= end {
@@ -285,7 +293,7 @@ fn join(
         fitting.push(partner.clone());
     }
     let explain = |readings: Vec<Reading>, extra: u32| {
-        let mean = readings.iter().map(|reading| reading.cost).sum::<u32>() / readings.len() as u32;
+        let worst = readings.iter().map(|reading| reading.cost).max().unwrap_or(0);
         let explanation = Explanation {
             protocol: slicing.protocol,
             slicing: Some(*slicing),
@@ -293,7 +301,7 @@ fn join(
             alternatives: Vec::new(),
             from: cursors.into(),
         };
-        (OPERATION + mean + extra, explanation)
+        (OPERATION + worst + extra, explanation)
     };
     let mut found = vec![explain(overlapping, 0)];
     if apart > 0 {

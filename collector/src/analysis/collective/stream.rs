@@ -35,7 +35,10 @@ pub fn tree(lanes: &[(&Lane, usize)], places: &[usize], slicing: &Slicing) -> Ve
         end: end_of(lanes, run.chunks),
         is_witnessed: false,
     };
-    runs(lanes, slicing, |chunk| slicing.full.is_multiple_of(chunk)).into_iter().map(reading).collect()
+    runs(lanes, slicing, |chunk| slicing.full.is_multiple_of(chunk))
+        .into_iter()
+        .map(reading)
+        .collect()
 }
 
 /// Broadcast and Reduce along a ring: `lanes` in the order of the ring. If all connections of the
@@ -76,12 +79,9 @@ pub fn chain(
 }
 
 /// The lane that takes no part: `Some(None)` where all may, `None` where more than one cannot.
-fn left_out(
-    lanes: &[(&Lane, usize)],
-    is_whole: bool,
-    slicing: &Slicing,
-) -> Option<Option<usize>> {
-    let first_bytes = |(lane, cursor): &(&Lane, usize)| lane.message(*cursor).map(|next| next.bytes);
+fn left_out(lanes: &[(&Lane, usize)], is_whole: bool, slicing: &Slicing) -> Option<Option<usize>> {
+    let first_bytes =
+        |(lane, cursor): &(&Lane, usize)| lane.message(*cursor).map(|next| next.bytes);
     let start = |(lane, cursor): &(&Lane, usize)| lane.time_at(*cursor).unwrap_or(Timestamp::MAX);
     let earliest = lanes.iter().min_by_key(|lane| start(lane))?;
     let expected = first_bytes(earliest)?;
@@ -104,11 +104,7 @@ fn left_out(
 
 /// Runs of chunks that begin at the cursors, alike on all lanes. `may_repeat` tells sizes of chunks
 /// that others follow.
-fn runs(
-    lanes: &[(&Lane, usize)],
-    slicing: &Slicing,
-    may_repeat: impl Fn(u64) -> bool,
-) -> Vec<Run> {
+fn runs(lanes: &[(&Lane, usize)], slicing: &Slicing, may_repeat: impl Fn(u64) -> bool) -> Vec<Run> {
     let mut found = Vec::new();
     if lanes.is_empty() {
         return found;
@@ -131,9 +127,8 @@ fn runs(
         share = share.zip(bytes).map(|(share, bytes)| share + bytes);
         let cost = crossing + Fences::at(lanes, chunk + 1).cost_of_end();
         found.push(Run { chunks: chunk + 1, share, cost });
-        let is_last = bytes.is_some_and(|bytes| {
-            !may_repeat(bytes) || sizes.is_some_and(|size| bytes < size)
-        });
+        let is_last =
+            bytes.is_some_and(|bytes| !may_repeat(bytes) || sizes.is_some_and(|size| bytes < size));
         if is_last || crossed > CROSSINGS {
             break;
         }

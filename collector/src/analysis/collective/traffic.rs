@@ -69,7 +69,8 @@ impl Traffic {
             let ordinal = match connection.channel {
                 Some(_) => 0,
                 None => {
-                    let seen = unnumbered.entry((connection.sender, connection.receiver)).or_default();
+                    let seen =
+                        unnumbered.entry((connection.sender, connection.receiver)).or_default();
                     *seen += 1;
                     *seen
                 }
@@ -80,13 +81,15 @@ impl Traffic {
         let channels = by_channel
             .iter()
             .map(|((channel, _), on_it)| {
-                let known = communicator.channels.iter().find(|known| {
-                    known.channel == *channel && channel.is_some()
-                });
+                let known = communicator
+                    .channels
+                    .iter()
+                    .find(|known| known.channel == *channel && channel.is_some());
                 channel_lanes(&lanes, on_it, known.or(communicator.channels.first()), nranks)
             })
             .collect();
-        let offered = lanes.iter().flat_map(|lane| &lane.messages).filter_map(|message| message.capacity);
+        let offered =
+            lanes.iter().flat_map(|lane| &lane.messages).filter_map(|message| message.capacity);
         let simple_capacities =
             offered.filter(|capacity| ![LL_CAPACITY, LL128_CAPACITY].contains(capacity)).collect();
         let is_cell_split = communicator.release.map(|release| release >= CELL_SPLIT);
@@ -148,7 +151,8 @@ fn channel_lanes(
     on_ring.sort_by_key(|place| position(lanes[*place].sender));
     let positions: Vec<Option<u64>> =
         on_ring.iter().map(|place| position(lanes[*place].sender).map(|at| at as u64)).collect();
-    let next = (0..on_ring.len()).map(|at| next_lane(lanes, &on_ring, &positions, at, nranks)).collect();
+    let next =
+        (0..on_ring.len()).map(|at| next_lane(lanes, &on_ring, &positions, at, nranks)).collect();
     let is_whole = on_ring.len() == nranks;
     let tree: Vec<usize> =
         on_it.iter().copied().filter(|place| is_tree_edge(lanes, on_it, *place, known)).collect();
@@ -189,6 +193,8 @@ fn is_tree_edge(lanes: &[Lane], on_it: &[usize], place: usize, known: Option<&Ch
             let (rank, up) = (Some(node.rank), node.up);
             up.is_some() && ((rank, up) == (from, to) || (rank, up) == (to, from))
         }),
-        None => on_it.iter().any(|other| (lanes[*other].sender, lanes[*other].receiver) == (to, from)),
+        None => {
+            on_it.iter().any(|other| (lanes[*other].sender, lanes[*other].receiver) == (to, from))
+        }
     }
 }
