@@ -1,6 +1,7 @@
 //! The layers composed: frames in, a report out. Reads no clock, file or environment, so that a
 //! replay, a live capture and a test give the same report for the same frames.
 
+use crate::analysis::collective;
 use crate::decode::packet::{self, Body};
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
@@ -139,6 +140,8 @@ impl Linking {
         let job = linker::link(&facts, Traffic { table: tracker.flows(), records, positions });
         health.add("link.conflicts", job.conflicts.len() as u64);
         let signals = self.traffic.signals().to_vec();
-        Linked { job, collectives: Vec::new(), streams: facts.streams, signals }
+        let mut collectives = collective::find(&job);
+        collectives.sort_by_key(|one| (one.span.first, one.communicator, one.sequence));
+        Linked { job, collectives, streams: facts.streams, signals }
     }
 }

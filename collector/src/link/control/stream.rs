@@ -24,8 +24,6 @@ const OPENING_LIMIT: usize = 4096;
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
     connection: TcpConnection,
-    /// What passed on it; `None` until it has ended.
-    passed: Option<StreamTotals>,
     state: State,
 }
 
@@ -52,6 +50,7 @@ struct Conversation {
     dialect: Dialect,
     /// Nothing more is read.
     is_over: bool,
+    totals: Option<StreamTotals>,
 }
 
 /// Who reads a connection.
@@ -93,7 +92,7 @@ enum Recognition {
 
 impl Stream {
     pub(super) fn new(connection: TcpConnection) -> Self {
-        Self { connection, passed: None, state: State::Opening(Opening::default()) }
+        Self { connection, state: State::Opening(Opening::default()) }
     }
 
     pub(super) fn bytes(&mut self, from: Side, chunk: &Chunk<'_>) -> Outcome {
@@ -122,6 +121,7 @@ impl Stream {
             magic: greeting.magic,
             dialect: Dialect::of(greeting, span),
             is_over: false,
+            totals: None,
         };
         let said = opening.connector.get(Greeting::LEN..).unwrap_or(&[]);
         let mut outcome = Outcome::More;
@@ -151,38 +151,29 @@ impl Stream {
         }
     }
 
-    /// What the connection is for, its ends and what passed; `None` where that is not clear.
-    pub(super) fn describe(&self, id: ConnectionId) -> Option<StreamFacts> {
-        let State::Known(conversation) = &self.state else { return None };
-        Some(StreamFacts {
-            id,
-            kind: conversation.dialect.kind(),
-            magic: Some(conversation.magic),
-            connection: self.connection,
-            totals: self.passed,
-        })
-    }
-
-    /// What passed on it, now that it ends.
     pub(super) fn totals(&mut self, totals: &StreamTotals) {
-        self.passed = Some(*totals);
-        if let State::Known(conversation) = &mut self.state
-            && let Dialect::Socket(socket) = &mut conversation.dialect
-        {
-            socket.totals(totals);
+        if let State::Known(conversation) = &mut self.state {
+            conversation.totals = Some(*totals);
         }
     }
 
-    pub(super) fn push_fact(&self, facts: &mut ControlFacts) {
+    pub(super) fn push_facts(&self, id: ConnectionId, facts: &mut ControlFacts) {
         let State::Known(conversation) = &self.state else { return };
-        let ends = &conversation.ends;
-        match &conversation.dialect {
+        let Conversation { ends, magic, dialect, totals, .. } = &**conversation;
+        match dialect {
             Dialect::Bootstrap(bootstrap) => bootstrap.push_fact(ends, facts),
             Dialect::Exchange(exchange) => exchange.push_fact(ends, facts),
-            Dialect::Socket(socket) => socket.push_fact(ends, facts),
+            Dialect::Socket(socket) => socket.push_fact(ends, totals.as_ref(), facts),
             Dialect::Ras(ras) => facts.ras_peers.extend(ras.peer().cloned()),
             Dialect::Proxy => {}
         }
+        facts.streams.push(StreamFacts {
+            id,
+            kind: dialect.kind(),
+            magic: Some(*magic),
+            connection: self.connection,
+            totals: *totals,
+        });
     }
 
     /// Bytes of memory, beyond that of the connection itself.
