@@ -14,9 +14,9 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
-use crate::repository::{command, root};
+use crate::repository::{build_railscope, command, root};
 use process::measure;
 use table::{Goals, Level, MEBIBYTE, Row};
 use template::Template;
@@ -74,7 +74,7 @@ pub(crate) struct Options {
 /// `cargo xtask bench`.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let template = Template::read(&root().join(&options.capture))?;
-    let railscope = build()?;
+    let railscope = build_railscope("release")?;
     println!("{}", host());
     if options.memory {
         measure_memory(options, &template, &railscope)?;
@@ -177,17 +177,6 @@ impl Made {
         }
         Ok(())
     }
-}
-
-/// The release binary, built now.
-fn build() -> Result<PathBuf> {
-    let mut cargo = command("cargo");
-    cargo.args(["build", "--release", "--package", "railscope", "--bin", "railscope"]);
-    ensure!(cargo.status().context("start cargo")?.success(), "railscope does not build");
-    // This program is `<target>/debug/xtask`.
-    let own = std::env::current_exe().context("find the target folder")?;
-    let target = own.parent().and_then(Path::parent).context("find the target folder")?;
-    Ok(target.join("release/railscope"))
 }
 
 /// Processor and kernel: numbers mean nothing without them.
