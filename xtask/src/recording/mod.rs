@@ -58,11 +58,12 @@ impl Recording {
         self.files.get(TRUTH).map_or(&[], Vec::as_slice)
     }
 
-    pub(crate) fn captures(&self) -> impl Iterator<Item = &[u8]> {
+    /// With their names.
+    pub(crate) fn captures(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let captures = self.files.iter().filter(|(name, _)| {
             CAPTURE_EXTENSIONS.iter().any(|&extension| has_extension(name, extension))
         });
-        captures.map(|(_, bytes)| bytes.as_slice())
+        captures.map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
     }
 
     pub(crate) fn logs(&self) -> impl Iterator<Item = &[u8]> {

@@ -164,8 +164,9 @@ impl Score {
 
 fn known<'a>(matching: &Matching<'a>, communicator: usize) -> Vec<Known<'a>> {
     let truth = matching.truth;
-    let first_frame = matching.report.flows.iter().map(|flow| flow.first_ns).min();
-    let first_frame = first_frame.map(|ns| matching.report.origin_ns() + ns);
+    let flows = matching.report.flows.iter().filter(|_| truth.starts_mid_job);
+    let first_ns = flows.map(|flow| flow.first_ns).min();
+    let first_frame = first_ns.map(|ns| matching.report.origin_ns() + ns);
     let mut known = Vec::new();
     for collective in truth.collectives.iter().filter(|c| c.comm == communicator) {
         let edges: Vec<_> = truth.network_edges(collective).collect();

@@ -26,7 +26,8 @@ impl Unnamed {
         let folder = root().join("target/score").join(name);
         let write = || -> io::Result<Self> {
             fs::create_dir_all(&folder)?;
-            let captures = write_shuffled(&folder, "capture", recording.captures())?;
+            let captures = recording.captures().map(|(_, bytes)| bytes);
+            let captures = write_shuffled(&folder, "capture", captures)?;
             let logs = write_shuffled(&folder, "log", recording.logs())?;
             Ok(Self { folder: folder.clone(), captures, logs })
         };

@@ -11,6 +11,9 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Truth {
     pub(super) nccl_version: Option<String>,
+    /// The capture began while collectives ran.
+    #[serde(default)]
+    pub(super) starts_mid_job: bool,
     #[serde(default)]
     pub(super) nodes: Vec<Node>,
     tcpstore: Option<Store>,
