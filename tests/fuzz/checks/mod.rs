@@ -6,6 +6,8 @@ pub mod exchange;
 pub mod frame;
 pub mod pipeline;
 pub mod roce;
+pub mod tcp_store;
+pub mod tcp_stream;
 
 pub mod invariants;
 pub mod script;
