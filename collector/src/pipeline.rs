@@ -1,13 +1,24 @@
-//! The layers composed: frames in, a report out. Reads no clock, file or environment, so that a
-//! replay, a live capture and a test give the same report for the same frames.
+//! The layers composed: frames and lines in, a report out. Reads no clock, file or environment, so
+//! that a replay, a live capture and a test give the same report for the same frames.
 
+use crate::analysis::collective;
 use crate::decode::packet::{self, Body};
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
+use crate::link::connect::Traffic;
+use crate::link::control::plane::{ControlConfig, ControlPlane};
+use crate::link::job::CommunicatorId;
+use crate::link::join;
+use crate::link::linker;
+use crate::link::log::LogTracker;
+use crate::link::position::{self, TapPosition};
+use crate::link::traffic::recorder::TrafficRecorder;
 use crate::model::frame::Frame;
 use crate::model::health::Health;
 use crate::model::tap::{HostName, Tap, TapId};
-use crate::report::{Report, ReportContext};
+use crate::model::witness::LogId;
+use crate::report::logs::LogSources;
+use crate::report::{Linked, Report, ReportContext, communicators};
 
 /// Everything that is known so far.
 ///
@@ -16,9 +27,30 @@ use crate::report::{Report, ReportContext};
 /// and [`finish`](Self::finish) once.
 pub struct Pipeline {
     tracker: FlowTracker,
-    streams: TcpStreams,
+    /// `None` where nothing is to be linked.
+    linking: Option<Linking>,
+    logs: LogTracker,
     host_names: Vec<HostName>,
     health: Health,
+}
+
+/// NCCL messages kept unless told: at 72 bytes a message, about 75 MB.
+pub const MESSAGE_CAPACITY: u32 = 1 << 20;
+
+/// Limits and options of a pipeline.
+#[derive(Clone, Copy, Debug)]
+pub struct PipelineConfig {
+    /// Of the flow layer.
+    pub flow: FlowConfig,
+    /// NCCL messages kept to be linked; `None` to follow flows only.
+    pub message_capacity: Option<usize>,
+}
+
+/// What links flows to ranks.
+struct Linking {
+    streams: TcpStreams,
+    control: ControlPlane,
+    traffic: TrafficRecorder,
 }
 
 /// Names kept of those that captures give to addresses.
@@ -27,10 +59,16 @@ const HOST_NAME_CAPACITY: usize = 65_536;
 impl Pipeline {
     /// A pipeline that has seen nothing.
     #[must_use]
-    pub fn new(config: FlowConfig) -> Self {
-        Self {
-            tracker: FlowTracker::new(config),
+    pub fn new(config: PipelineConfig) -> Self {
+        let linking = config.message_capacity.map(|capacity| Linking {
             streams: TcpStreams::new(TcpConfig::default()),
+            control: ControlPlane::new(ControlConfig::default()),
+            traffic: TrafficRecorder::new(capacity),
+        });
+        Self {
+            tracker: FlowTracker::new(config.flow),
+            linking,
+            logs: LogTracker::default(),
             host_names: Vec::new(),
             health: Health::default(),
         }
@@ -63,12 +101,27 @@ impl Pipeline {
     /// Takes the next frame.
     #[inline]
     pub fn handle_frame(&mut self, frame: &Frame<'_>) {
-        packet::decode_with(frame, |packet| {
-            self.tracker.observe(frame, packet, &mut ());
-            if let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) {
-                self.streams.observe(frame, ip.source, ip.destination, segment, &mut ());
+        packet::decode_with(frame, |packet| match &mut self.linking {
+            None => self.tracker.observe(frame, packet, &mut ()),
+            Some(linking) => {
+                self.tracker.observe(frame, packet, &mut linking.traffic);
+                if let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) {
+                    let Linking { streams, control, .. } = linking;
+                    streams.observe(frame, ip.source, ip.destination, segment, control);
+                }
             }
         });
+    }
+
+    /// Adds the next NCCL log; logs are numbered from 0 in the order in which they are added.
+    pub fn add_log(&mut self, name: impl Into<String>) -> LogId {
+        self.logs.add_log(name)
+    }
+
+    /// Takes the next line of a log, with or without its end; `number` counts from 1. Lines come in
+    /// the order of their log; logs, and frames, in any. Whether NCCL wrote it.
+    pub fn handle_log_line(&mut self, log: LogId, number: u64, line: &[u8]) -> bool {
+        self.logs.observe(log, number, line)
     }
 
     /// Hands out the messages that were completed since the last call, oldest first; none unless
@@ -80,9 +133,49 @@ impl Pipeline {
     /// The report of everything that was handled.
     #[must_use]
     pub fn finish(mut self, mut context: ReportContext) -> Report {
-        self.streams.finish(&mut ());
-        self.streams.add_health(&mut self.health);
         context.host_names = self.host_names;
-        Report::new(&mut self.tracker, &context, self.health)
+        let positions = position::of_taps(&self.tracker);
+        let logs = self.logs.finish();
+        let from_logs = logs.link();
+        let mut linked =
+            self.linking.map(|linking| linking.read(&self.tracker, &positions, &mut self.health));
+        if linked.is_none() && !logs.processes.is_empty() {
+            linked = Some(Linked::default());
+        }
+        if let Some(linked) = &mut linked {
+            let places = join::join(&mut linked.job, &logs, &from_logs);
+            self.health.add("link.conflicts", linked.job.conflicts.len() as u64);
+            linked.collectives = collective::find(&linked.job);
+            linked.collectives.sort_by_key(|one| (one.span.first, one.communicator, one.sequence));
+            let name = |id: &CommunicatorId| {
+                communicators::name_of(&linked.job, *places.get(id.0 as usize)?)
+            };
+            let named = from_logs.memberships.iter();
+            let communicators = named.filter_map(|(at, id)| Some((*at, name(id)?))).collect();
+            context.logs = LogSources { facts: logs, communicators };
+        }
+        Report::new(&mut self.tracker, &positions, linked.as_ref(), &context, self.health)
+    }
+}
+
+impl Linking {
+    /// What the control plane and the data plane tell; collectives are for later, when logs have
+    /// had their say.
+    fn read(
+        mut self,
+        tracker: &FlowTracker,
+        positions: &[TapPosition],
+        health: &mut Health,
+    ) -> Linked {
+        self.streams.finish(&mut self.control);
+        self.streams.add_health(health);
+        self.control.add_health(health);
+        health.add("link.messages_dropped", self.traffic.dropped_messages());
+        health.add("link.signals_dropped", self.traffic.dropped_signals());
+        let facts = self.control.facts();
+        let records = self.traffic.flows();
+        let job = linker::link(&facts, Traffic { table: tracker.flows(), records, positions });
+        let signals = self.traffic.signals().to_vec();
+        Linked { job, collectives: Vec::new(), streams: facts.streams, signals }
     }
 }

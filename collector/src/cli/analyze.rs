@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use super::filter::FilterArgs;
 use super::input::{CaptureSink, Input, InputArgs};
 use super::line_rate;
+use super::log_input::LogArgs;
 use super::progress::InputProgress;
 use crate::export::text::TextOptions;
 use crate::export::{json, text};
@@ -18,7 +19,7 @@ use crate::flow::tracker::FlowConfig;
 use crate::model::frame::Frame;
 use crate::model::tap::{HostName, Tap, TapId};
 use crate::model::time::Timestamp;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig};
 use crate::report::messages::MessageReport;
 use crate::report::{Detail, Report, ReportContext};
 
@@ -27,10 +28,13 @@ const MESSAGE_FILE: &str = "railscope.messages.jsonl";
 
 /// Options of `railscope analyze`, as typed.
 #[derive(Args)]
+// Logs may stand alone; `packets` needs captures.
+#[command(mut_arg("files", |files| files.required(false).required_unless_present("nccl_log")))]
 #[command(after_help = "\
 Examples:
   railscope analyze host3.pcapng                     one capture, one screen
   railscope analyze --line-rate 400G host*.pcap.gz   several taps; bursts against 400 Gb/s
+  railscope analyze --nccl-log 'nccl.*.log' *.pcap    what ranks log, too; or logs alone
   railscope analyze --format json a.pcap | jq '.flows[].psn'
   tcpdump -i mlx5_0 -s 128 -w - | railscope analyze -")]
 pub(super) struct AnalyzeArgs {
@@ -55,6 +59,14 @@ pub(super) struct AnalyzeArgs {
     #[arg(long, value_name = "N", default_value_t = 262_144,
           value_parser = clap::value_parser!(u32).range(1..))]
     max_flows: u32,
+    /// NCCL messages kept to find ranks and collectives; later ones are counted
+    #[arg(long, value_name = "N", default_value_t = MESSAGE_CAPACITY)]
+    max_messages: u32,
+    /// Follow flows only: no TCP streams, communicators and collectives
+    #[arg(long)]
+    no_link: bool,
+    #[command(flatten)]
+    logs: LogArgs,
     // Last: their headings hold for all options that follow.
     #[command(flatten)]
     input: InputArgs,
@@ -81,19 +93,23 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         DetailArg::Summary => Detail::Summary,
         DetailArg::Full => Detail::Full,
     };
-    let pipeline = Pipeline::new(FlowConfig {
+    let flow = FlowConfig {
         flow_capacity: args.max_flows as usize,
         line_rate_bps: args.line_rate,
         keeps_details: detail == Detail::Full,
-    });
+    };
+    let message_capacity = (!args.no_link).then_some(args.max_messages as usize);
+    let pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
     // Captures first: nothing is overwritten for want of one.
     let input = Input::open(&args.input)?;
+    let logs = args.logs.open()?;
     let messages = match (detail, &args.detail_file) {
         (Detail::Summary, Some(_)) => bail!("--detail-file needs --detail full"),
         (Detail::Summary, None) => None,
         (Detail::Full, path) => Some(args.create_messages(path.as_deref())?),
     };
     let mut analysis = Analysis { pipeline, messages };
+    logs.read(&mut analysis.pipeline);
     let origin = input.read(InputProgress::new(), &mut analysis)?;
     if let Some(messages) = &mut analysis.messages {
         messages.flush()?;
@@ -137,6 +153,10 @@ impl AnalyzeArgs {
         let detail = if self.detail == DetailArg::Full { "full" } else { "summary" };
         options.insert("detail".to_owned(), detail.to_owned());
         options.insert("max_flows".to_owned(), self.max_flows.to_string());
+        options.insert("max_messages".to_owned(), self.max_messages.to_string());
+        if self.no_link {
+            options.insert("no_link".to_owned(), "true".to_owned());
+        }
         if let Some(rate) = self.line_rate {
             options.insert("line_rate_bps".to_owned(), rate.to_string());
         }

@@ -9,6 +9,7 @@
 
 pub mod error;
 pub mod nccl;
+pub mod nccl_log;
 pub mod packet;
 pub mod pause;
 pub mod roce;

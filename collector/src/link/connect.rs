@@ -10,12 +10,12 @@ use std::net::{IpAddr, SocketAddr};
 use foldhash::fast::FixedState;
 
 use super::control::facts::{ControlFacts, Endpoint, Exchange};
-use super::evidence::{Evidence, EvidenceKind};
-use super::job::QueuePair;
+use super::evidence::{Evidence, EvidenceKind, add_evidence};
+use super::job::{QueuePair, Role};
 use super::position::TapPosition;
-use super::roster::add_evidence;
 use super::traffic::record::FlowTraffic;
-use super::traffic::transfer::{self, ConnectionView, Transfers};
+use super::traffic::transfer::{self, ConnectionView, OVERLAPPING_OFFERS, Transfers};
+use crate::decode::nccl::layout::ReleaseRange;
 use crate::flow::key::FlowKey;
 use crate::flow::state::{Flow, PairEvidence};
 use crate::flow::table::FlowTable;
@@ -38,6 +38,8 @@ pub struct Draft {
     pub devices: [Option<String>; 2],
     /// Where the sender's CTS FIFO starts.
     pub fifo_address: Option<u64>,
+    /// Releases whose exchange looks like this one.
+    pub releases: Option<ReleaseRange>,
     /// Its messages.
     pub traffic: Transfers,
     /// Reasons for its queue pairs being a connection.
@@ -53,15 +55,6 @@ pub struct DraftFlow {
     pub queue_pair: u8,
     /// Which way it goes.
     pub role: Role,
-}
-
-/// Which way a flow of a connection goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
-    /// With the data.
-    Data,
-    /// Against the data: clear-to-sends and ACKs.
-    Control,
 }
 
 /// The flows of a capture, and what is known of them.
@@ -150,7 +143,7 @@ impl<'a> Finder<'a> {
     }
 
     fn add_exchange(&mut self, ends: (SocketAddr, SocketAddr), merged: Merged) {
-        let Merged { sender, receiver, evidence, time } = merged;
+        let Merged { sender, receiver, evidence, time, releases } = merged;
         let draft = self.drafts.len();
         let name = |end: &Option<Endpoint>| {
             end.as_ref().map(|end| end.device_name.clone()).filter(|name| !name.is_empty())
@@ -159,15 +152,14 @@ impl<'a> Finder<'a> {
             exchange: Some(ends),
             devices: [name(&sender), name(&receiver)],
             fifo_address: sender.as_ref().map(|sender| sender.fifo_address).filter(|at| *at != 0),
+            releases,
             evidence,
             ..Draft::default()
         });
         let pairs = |end: &Option<Endpoint>| {
             end.as_ref().map_or_else(Vec::new, |end| end.queue_pairs.clone())
         };
-        for (at, (sender, receiver)) in
-            (0_u8..).zip(pairs(&sender).iter().zip(&pairs(&receiver)))
-        {
+        for (at, (sender, receiver)) in (0_u8..).zip(pairs(&sender).iter().zip(&pairs(&receiver))) {
             let Some((from, to)) = sender.address.zip(receiver.address) else { continue };
             self.drafts[draft].queue_pairs.push(QueuePair {
                 sender: from,
@@ -228,29 +220,23 @@ impl<'a> Finder<'a> {
             self.drafts[draft].flows.push(DraftFlow { at, queue_pair: 0, role: Role::Control });
             self.taken.insert(at);
         }
-        let mut queue_pairs: BTreeMap<(usize, Way), u8> = BTreeMap::new();
+        let controls = self.controls(&places);
+        let mut queue_pairs: BTreeMap<usize, Vec<Way>> = BTreeMap::new();
         for (records, at) in traffic.records.iter().zip(&places) {
             let Some(at) = *at else { continue };
             if records.data.is_empty() || !records.cts.is_empty() {
                 continue;
             }
-            let flow = self.flow(at);
-            let answered = self.best_match(records, &places, &by_way);
-            let Some((draft, witness, count)) = answered else { continue };
-            let next = queue_pairs.range((draft, FIRST_WAY)..).take_while(|(key, _)| key.0 == draft);
-            let next = next.count() as u8;
-            let way = way_of(flow);
-            let queue_pair = *queue_pairs.entry((draft, way)).or_insert(next);
-            let evidence = &mut self.drafts[draft].evidence;
-            let known = evidence.iter_mut().find(|known| known.kind == EvidenceKind::CtsMatch);
-            match known {
-                Some(known) => known.count += count,
-                None => evidence.push(Evidence {
-                    kind: EvidenceKind::CtsMatch,
-                    witness: Some(witness),
-                    count,
-                }),
-            }
+            let Some((way, evidence)) = best_match(records, &controls) else { continue };
+            let Some(draft) = by_way.get(&way).copied() else { continue };
+            let known = queue_pairs.entry(draft).or_default();
+            let way = way_of(self.flow(at));
+            let queue_pair = known.iter().position(|known| *known == way).unwrap_or_else(|| {
+                known.push(way);
+                known.len() - 1
+            });
+            add_evidence(&mut self.drafts[draft].evidence, evidence);
+            let queue_pair = queue_pair.min(usize::from(u8::MAX)) as u8;
             self.drafts[draft].flows.push(DraftFlow { at, queue_pair, role: Role::Data });
             self.taken.insert(at);
         }
@@ -264,29 +250,16 @@ impl<'a> Finder<'a> {
         records.map(|records| place(records).filter(|at| !self.taken.contains(at))).collect()
     }
 
-    /// The connection whose clear-to-sends the data of `data` answers most often.
-    fn best_match(
-        &self,
-        data: &FlowTraffic,
-        places: &[Option<u32>],
-        by_way: &BTreeMap<Way, usize>,
-    ) -> Option<(usize, Witness, u64)> {
-        let mut best: Option<(u64, usize, Witness)> = None;
-        for (control, at) in self.traffic.records.iter().zip(places) {
-            let is_reverse = control.key.tap == data.key.tap
-                && control.key.source == data.key.destination
-                && control.key.destination == data.key.source;
-            if at.is_none() || !is_reverse || control.cts.is_empty() {
-                continue;
-            }
-            let Some((count, witness)) = count_answers(control, data) else { continue };
-            let way = (control.key.source, control.key.destination, control.key.dest_qpn);
-            let Some(draft) = by_way.get(&way) else { continue };
-            if best.is_none_or(|(known, ..)| known < count) {
-                best = Some((count, *draft, witness));
+    /// Flows of clear-to-sends that have no announced connection, by tap, source and destination.
+    fn controls(&self, places: &[Option<u32>]) -> Controls<'a> {
+        let mut controls = Controls::new();
+        for (records, at) in self.traffic.records.iter().zip(places) {
+            if at.is_some() && !records.cts.is_empty() {
+                let FlowKey { tap, source, destination, .. } = records.key;
+                controls.entry((tap, source, destination)).or_default().push(records);
             }
         }
-        best.map(|(count, draft, witness)| (draft, witness, count))
+        controls
     }
 
     /// Names the queue pairs of connections that no exchange named; drops those without data.
@@ -323,11 +296,8 @@ impl<'a> Finder<'a> {
                     PairEvidence::PsnAck => EvidenceKind::PsnAck,
                     PairEvidence::ConnectionManager => EvidenceKind::ConnectionManager,
                 };
-                let evidence = &mut self.drafts[at].evidence;
-                match evidence.iter_mut().find(|known| known.kind == kind) {
-                    Some(known) => known.count += 1,
-                    None => evidence.push(Evidence { kind, witness: None, count: 1 }),
-                }
+                let evidence = Evidence { kind, witness: None, count: 1 };
+                add_evidence(&mut self.drafts[at].evidence, evidence);
                 // The ACKs of queue pairs that carry no clear-to-send.
                 let answers = reverse.flow;
                 if self.taken.insert(answers) {
@@ -371,32 +341,53 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// The least of all ways.
-const FIRST_WAY: Way = (HostAddress::MIN, HostAddress::MIN, Qpn::MIN);
+/// Messages of a flow that are looked at to find the connection that it belongs to.
+const MATCH_SAMPLE: usize = 256;
 
 fn way_of(flow: &Flow) -> Way {
     (flow.key.source, flow.key.destination, flow.key.dest_qpn)
 }
 
-/// How many messages of `data` go where a clear-to-send of `control` said before, and one of them.
-fn count_answers(control: &FlowTraffic, data: &FlowTraffic) -> Option<(u64, Witness)> {
+/// Flows of clear-to-sends by tap, source and destination.
+type Controls<'a> = BTreeMap<(TapId, HostAddress, HostAddress), Vec<&'a FlowTraffic>>;
+
+/// The flow whose clear-to-sends the messages of `data` answer most often.
+fn best_match(data: &FlowTraffic, controls: &Controls<'_>) -> Option<(Way, Evidence)> {
+    let FlowKey { tap, source, destination, .. } = data.key;
+    let mut best: Option<(Way, Evidence)> = None;
+    for control in controls.get(&(tap, destination, source))? {
+        let Some(evidence) = count_answers(control, data) else { continue };
+        if best.is_none_or(|(_, known)| known.count < evidence.count) {
+            let FlowKey { source, destination, dest_qpn, .. } = control.key;
+            best = Some(((source, destination, dest_qpn), evidence));
+        }
+    }
+    best
+}
+
+/// How many of the first messages of `data` go where a clear-to-send of `control` said before.
+fn count_answers(control: &FlowTraffic, data: &FlowTraffic) -> Option<Evidence> {
     let mut offers = control.cts.iter().peekable();
     let mut latest = BTreeMap::new();
-    let (mut count, mut witness) = (0, None);
-    for message in &data.data {
+    let mut evidence: Option<Evidence> = None;
+    for message in data.data.iter().take(MATCH_SAMPLE) {
         let start = message.first.unwrap_or(message.last);
         while let Some(cts) = offers.next_if(|cts| cts.time <= start) {
             latest.insert(cts.address, cts);
         }
         let Some((address, key)) = message.address.zip(message.remote_key) else { continue };
-        let mut fitting = latest.range(..=address).rev().take(4);
+        let mut fitting = latest.range(..=address).rev().take(OVERLAPPING_OFFERS);
         if fitting.any(|(_, cts)| cts.offers(address, key)) {
-            count += 1;
             let (tap, number, time) = (data.key.tap, message.number, message.last);
-            witness.get_or_insert(Witness::Frame { tap, number, time });
+            let first = Evidence {
+                kind: EvidenceKind::CtsMatch,
+                witness: Some(Witness::Frame { tap, number, time }),
+                count: 0,
+            };
+            evidence.get_or_insert(first).count += 1;
         }
     }
-    Some((count, witness?))
+    evidence
 }
 
 /// One exchange as all taps saw it.
@@ -406,15 +397,19 @@ struct Merged {
     receiver: Option<Endpoint>,
     evidence: Vec<Evidence>,
     time: Timestamp,
+    releases: Option<ReleaseRange>,
 }
 
 impl Merged {
     fn add(&mut self, exchange: &Exchange) {
         self.sender = self.sender.take().or_else(|| exchange.sender.clone());
         self.receiver = self.receiver.take().or_else(|| exchange.receiver.clone());
+        self.releases.get_or_insert(exchange.releases);
         if let Witness::Frame { time, .. } = exchange.witness {
             self.time = self.time.max(time);
         }
-        add_evidence(&mut self.evidence, EvidenceKind::OobExchange, exchange.witness);
+        let witness = Some(exchange.witness);
+        let evidence = Evidence { kind: EvidenceKind::OobExchange, witness, count: 1 };
+        add_evidence(&mut self.evidence, evidence);
     }
 }

@@ -72,3 +72,17 @@ impl EvidenceKind {
         }
     }
 }
+
+/// Adds a reason to `evidence`; of each kind, the first observation is the one that is shown.
+pub(super) fn add_evidence(evidence: &mut Vec<Evidence>, reason: Evidence) {
+    match evidence.iter_mut().find(|known| known.kind == reason.kind) {
+        Some(known) => {
+            known.count += reason.count;
+            known.witness = match (known.witness, reason.witness) {
+                (Some(known), Some(new)) => Some(known.min(new)),
+                (known, new) => known.or(new),
+            };
+        }
+        None => evidence.push(reason),
+    }
+}

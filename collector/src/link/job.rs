@@ -1,8 +1,10 @@
 //! What the facts amount to: communicators, their ranks, and the connections between them.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use super::evidence::Evidence;
+use crate::decode::nccl::layout::ReleaseRange;
 use crate::model::grade::Grade;
 use crate::model::nccl::{CollectiveKind, Graph, Release};
 use crate::model::qpn::Qpn;
@@ -26,6 +28,79 @@ pub struct Job {
     pub connections: Vec<NetConnection>,
     /// Collectives that logs announce, by communicator, rank and order of call.
     pub calls: Vec<LoggedCall>,
+    /// Whose the flows are, by place in the flow table.
+    pub owners: Vec<Ownership>,
+    /// Statements that contradict each other.
+    pub conflicts: Vec<Conflict>,
+    /// Communicators by the magic that they greet with.
+    pub magics: BTreeMap<u64, CommunicatorId>,
+    /// Communicators by where NET receivers listen for their senders.
+    pub listeners: BTreeMap<SocketAddr, CommunicatorId>,
+}
+
+/// Whose a flow is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ownership {
+    /// It belongs to a connection.
+    Connection {
+        /// Which.
+        connection: NetConnectionId,
+        /// Which way it goes.
+        role: Role,
+    },
+    /// It belongs to none.
+    Nobody(Reason),
+}
+
+/// Which way a flow of a connection goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// With the data.
+    Data,
+    /// Against the data: clear-to-sends and ACKs.
+    Control,
+}
+
+/// Why a flow belongs to nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// Datagrams, which NCCL does not use.
+    Datagrams,
+    /// Nothing in it is NCCL's, and no exchange named its queue pair.
+    NotNccl,
+    /// It carries WRITE_WITH_IMM as NCCL's data does, but no clear-to-send asked for any of it.
+    NoClearToSend,
+    /// It carries what looks like clear-to-sends, but no data answers them.
+    NoData,
+}
+
+/// Two statements of which only one can be true.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Conflict {
+    /// CTS tags name another sender than the control plane.
+    Tag {
+        /// The connection.
+        connection: NetConnectionId,
+        /// The sender's rank, as the control plane has it.
+        expected: u32,
+        /// The rank in the tags.
+        tag: u32,
+        /// CTSs that say so.
+        count: u64,
+    },
+    /// A log contradicts what was captured.
+    Log {
+        /// The communicator.
+        communicator: CommunicatorId,
+        /// The rank.
+        rank: u32,
+        /// What of it.
+        what: &'static str,
+        /// What was captured.
+        captured: String,
+        /// What the log says.
+        logged: String,
+    },
 }
 
 /// What a communicator is known by, the best first.
@@ -46,10 +121,14 @@ pub enum Identity {
 pub struct Communicator {
     /// What it is known by.
     pub identity: Identity,
+    /// `commId` in logs up to NCCL 2.25, which is not its commHash.
+    pub log_hash: Option<u64>,
     /// Its ranks' number; `None` where nothing tells.
     pub nranks: Option<u32>,
     /// Its release, exactly; of a communicator of several, the lowest.
     pub release: Option<Release>,
+    /// Releases that its messages fit.
+    pub releases: Option<ReleaseRange>,
     /// Where its root listens.
     pub root: Option<SocketAddr>,
     /// The communicator that it was split from.
@@ -58,10 +137,37 @@ pub struct Communicator {
     pub ranks: Vec<Rank>,
     /// Its channels.
     pub channels: Vec<Channel>,
+    /// What carries its data between hosts.
+    pub transport: Transport,
+    /// How its ranks found each other; `None` where that was not seen.
+    pub bootstrap: Option<Bootstrap>,
     /// Reasons.
     pub evidence: Vec<Evidence>,
     /// How sure its existence is.
     pub grade: Grade,
+}
+
+/// What carries data between hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// NET/IB: RDMA.
+    Ib,
+    /// NET/Socket: TCP.
+    Socket,
+    /// Both.
+    Mixed,
+    /// Nothing tells.
+    #[default]
+    Unknown,
+}
+
+/// How the ranks of a communicator found each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bootstrap {
+    /// From the first check-in or gather to the end of the last gather.
+    pub span: Span,
+    /// The rank that checked in last, of those that were seen.
+    pub last_rank: Option<u32>,
 }
 
 /// A rank.
@@ -157,6 +263,10 @@ pub struct NetConnection {
     pub graph: Option<Graph>,
     /// Its queue pairs, the first of which carries the CTS.
     pub queue_pairs: Vec<QueuePair>,
+    /// Its messages that answer a CTS, of those where a CTS was looked for.
+    pub matched: u64,
+    /// Its messages that no CTS was found for, though some were seen.
+    pub unmatched: u64,
     /// Its messages in the order of their numbers.
     pub transfers: Vec<Transfer>,
     /// Reasons.

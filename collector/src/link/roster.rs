@@ -9,20 +9,25 @@ use std::net::{IpAddr, SocketAddr};
 use foldhash::fast::FixedState;
 
 use super::control::facts::{ControlFacts, Ring, RingMember, Setup, Split};
-use super::evidence::{Evidence, EvidenceKind};
-use super::job::{Communicator, CommunicatorId, Identity, Rank};
+use super::evidence::{Evidence, EvidenceKind, add_evidence};
+use super::job::{Communicator, Identity, Rank, Transport};
 use super::rings::Topology;
 use super::split;
 use crate::decode::nccl::comm_hash;
+use crate::decode::nccl::hash::{CharSign, HashFunction};
 use crate::decode::nccl::layout::ReleaseRange;
+use crate::decode::nccl::pid_hash;
 use crate::decode::nccl::unique_id;
 use crate::model::grade::Grade;
-use crate::model::nccl::{Graph, Release, UniqueId};
+use crate::model::nccl::{Graph, Release};
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
 /// Communicators that are told apart; the control plane of further ones is counted.
 const CAPACITY: usize = 4096;
+
+/// Since this release a communicator that was split off greets with its commHash.
+pub(super) const CHILD_MAGIC: Release = Release::new(2, 23, 0);
 
 /// Who is who.
 #[derive(Clone, Debug, Default)]
@@ -45,8 +50,6 @@ pub struct Entry {
     pub ranks: BTreeMap<u32, Rank>,
     /// The magic that it greets with.
     pub magic: u64,
-    /// Releases that its messages fit.
-    pub releases: Option<ReleaseRange>,
     /// What its ranks told of the topology.
     pub topology: Topology,
     /// The splits that its ranks asked for.
@@ -123,10 +126,10 @@ impl Roster {
 
     fn add_ids(&mut self, facts: &ControlFacts) {
         for stored in &facts.stored_ids {
-            let Some(id) = unique_id::UniqueIdFields::read(&stored.id) else { continue };
+            let Some(id) = unique_id::parse(&stored.id) else { continue };
             let Some(entry) = id.magic.and_then(|magic| self.entry(magic)) else { continue };
             entry.communicator.root.get_or_insert(id.root);
-            add_evidence(&mut entry.communicator.evidence, EvidenceKind::UniqueId, stored.witness);
+            observed(&mut entry.communicator.evidence, EvidenceKind::UniqueId, stored.witness);
         }
     }
 
@@ -136,10 +139,10 @@ impl Roster {
             let communicator = &mut entry.communicator;
             communicator.root.get_or_insert(check_in.root);
             communicator.nranks.get_or_insert(check_in.nranks);
-            add_evidence(&mut communicator.evidence, EvidenceKind::CheckIn, check_in.witness);
+            observed(&mut communicator.evidence, EvidenceKind::CheckIn, check_in.witness);
             let rank = rank_of(&mut entry.ranks, check_in.rank);
             rank.address.get_or_insert(check_in.address);
-            add_evidence(&mut rank.evidence, EvidenceKind::CheckIn, check_in.witness);
+            observed(&mut rank.evidence, EvidenceKind::CheckIn, check_in.witness);
             entry.narrow(check_in.releases);
             if let Witness::Frame { time, .. } = check_in.witness {
                 entry.last_check_in = entry.last_check_in.max(Some((time, check_in.rank)));
@@ -154,7 +157,7 @@ impl Roster {
         entry.extend(ring.span);
         let communicator = &mut entry.communicator;
         communicator.nranks = communicator.nranks.or(ring.nranks);
-        add_evidence(&mut communicator.evidence, EvidenceKind::RingGather, ring.witness);
+        observed(&mut communicator.evidence, EvidenceKind::RingGather, ring.witness);
         for member in &ring.members {
             entry.add_member(member, ring.witness);
         }
@@ -173,9 +176,18 @@ impl Roster {
             entry.topology.nranks = entry.communicator.nranks.unwrap_or(0);
             let release = entry.release();
             let root = entry.communicator.root;
-            let id = root.map(|root| unique_id::compose(entry.magic, root));
+            let id = root.map(|root| unique_id::from_magic(entry.magic, root));
             if let Some((release, id)) = release.zip(id) {
-                entry.communicator.identity = Identity::CommHash(comm_hash::of(&id, release));
+                let hash = comm_hash::of_id(&id, HashFunction::of(release, CharSign::Signed));
+                entry.communicator.identity = Identity::CommHash(hash);
+                entry.communicator.log_hash = Some(comm_hash::logged_id(&id, CharSign::Signed));
+                // Until 2.24 ranks sent no PID, only a hash of it.
+                for rank in entry.ranks.values_mut().filter(|rank| rank.pid.is_none()) {
+                    rank.pid =
+                        rank.pid_hash.and_then(|pid_hash| pid_hash::find_pid(pid_hash, hash));
+                }
+            } else if id.is_none() && release.is_some_and(|release| release >= CHILD_MAGIC) {
+                entry.communicator.identity = Identity::CommHash(entry.magic);
             }
         }
     }
@@ -216,18 +228,21 @@ impl Entry {
         Self {
             communicator: Communicator {
                 identity: Identity::Magic(magic),
+                log_hash: None,
                 nranks: None,
                 release: None,
+                releases: None,
                 root: None,
                 parent: None,
                 ranks: Vec::new(),
                 channels: Vec::new(),
+                transport: Transport::Unknown,
+                bootstrap: None,
                 evidence: Vec::new(),
                 grade: Grade::Unknown,
             },
             ranks: BTreeMap::new(),
             magic,
-            releases: None,
             topology: Topology::default(),
             splits: Vec::new(),
             bootstrap: None,
@@ -238,11 +253,12 @@ impl Entry {
     /// The release; of a range, its first, from which its layouts and hashes do not differ.
     #[must_use]
     pub fn release(&self) -> Option<Release> {
-        self.communicator.release.or(self.releases.map(|range| range.first))
+        self.communicator.release.or(self.communicator.releases.map(|range| range.first))
     }
 
     fn narrow(&mut self, releases: ReleaseRange) {
-        self.releases = match self.releases {
+        let known = &mut self.communicator.releases;
+        *known = match *known {
             Some(known) => Some(known.intersect(releases).unwrap_or(known)),
             None => Some(releases),
         };
@@ -267,7 +283,7 @@ impl Entry {
         rank.bus_id = rank.bus_id.or(member.bus_id);
         rank.listener = rank.listener.or(listener);
         rank.pid_hash = rank.pid_hash.or(member.pid_hash);
-        add_evidence(&mut rank.evidence, EvidenceKind::RingGather, witness);
+        observed(&mut rank.evidence, EvidenceKind::RingGather, witness);
         if let Some(hash) = member.host_hash {
             self.topology.nodes.insert(member.rank, hash);
         }
@@ -287,13 +303,6 @@ fn rank_of(ranks: &mut BTreeMap<u32, Rank>, number: u32) -> &mut Rank {
     ranks.entry(number).or_insert_with(|| Rank::new(number))
 }
 
-/// Counts an observation; of each kind, the first is the one that is shown.
-pub(super) fn add_evidence(evidence: &mut Vec<Evidence>, kind: EvidenceKind, witness: Witness) {
-    match evidence.iter_mut().find(|known| known.kind == kind) {
-        Some(known) => {
-            known.count += 1;
-            known.witness = known.witness.min(Some(witness));
-        }
-        None => evidence.push(Evidence { kind, witness: Some(witness), count: 1 }),
-    }
+fn observed(evidence: &mut Vec<Evidence>, kind: EvidenceKind, witness: Witness) {
+    add_evidence(evidence, Evidence { kind, witness: Some(witness), count: 1 });
 }

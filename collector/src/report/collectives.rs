@@ -4,6 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::evidence::EvidenceReport;
+use super::{Sources, communicators};
+use crate::analysis::collective::{Collective, ConnectionTransfers};
+use crate::link::job::Job;
+use crate::model::nccl::CollectiveKind;
+use crate::model::time::Timestamp;
 
 /// A collective.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -96,4 +101,97 @@ pub struct CollectiveConnectionReport {
     /// Places, counted from this collective's first message, at which the AllGather part of each
     /// loop begins.
     pub part_boundaries: Vec<u64>,
+}
+
+/// The collectives in order of time.
+pub(super) fn section(sources: &Sources<'_>) -> Vec<CollectiveReport> {
+    let Some(linked) = sources.linked else { return Vec::new() };
+    (0..)
+        .zip(&linked.collectives)
+        .map(|(id, collective)| report(sources, &linked.job, id, collective))
+        .collect()
+}
+
+fn report(sources: &Sources<'_>, job: &Job, id: u32, collective: &Collective) -> CollectiveReport {
+    let communicator = job.communicators.get(collective.communicator.0 as usize);
+    let nranks = communicator.and_then(|communicator| communicator.nranks);
+    let duration_ns = collective.span.last.nanos_since(collective.span.first);
+    let rate = |bytes: u64| {
+        let per_second = u128::from(bytes) * 1_000_000_000;
+        per_second.checked_div(u128::from(duration_ns)).map(|rate| rate as u64)
+    };
+    let algbw = collective.bytes.and_then(rate);
+    let busbw =
+        algbw.zip(nranks).and_then(|(rate, nranks)| bus_rate(collective.kind, rate, nranks));
+    let time = |time: Timestamp| sources.relative_ns(time);
+    CollectiveReport {
+        id,
+        communicator: communicator.map(|one| communicators::name(one.identity)).unwrap_or_default(),
+        sequence: collective.sequence,
+        sequence_origin: if collective.is_counted_from_init { "init" } else { "capture" },
+        kind: collective.kind.name(),
+        alternatives: collective.alternatives.iter().map(|kind| kind.name()).collect(),
+        algorithm: collective.algorithm.name(),
+        protocol: collective.protocol.name(),
+        bytes: collective.bytes,
+        estimated: collective.is_estimated,
+        channels: collective.channels,
+        messages: collective.messages,
+        start_ns: time(collective.span.first),
+        end_ns: time(collective.span.last),
+        algbw_bytes_per_s: algbw,
+        busbw_bytes_per_s: busbw,
+        iteration: None,
+        grade: collective.grade.name(),
+        evidence: EvidenceReport::of(sources, &collective.evidence),
+        parts: collective
+            .parts
+            .iter()
+            .map(|part| PartReport {
+                part: part.kind.name(),
+                ring_loop: part.ring_loop,
+                start_ns: time(part.span.first),
+                end_ns: time(part.span.last),
+            })
+            .collect(),
+        ranks: collective
+            .ranks
+            .iter()
+            .map(|rank| CollectiveRankReport {
+                rank: rank.rank,
+                first_cts_ns: rank.first_cts.map(time),
+                first_send_ns: rank.first_send.map(time),
+                last_receive_ns: rank.last_receive.map(time),
+            })
+            .collect(),
+        connections: collective.transfers.iter().map(|part| connection(job, part)).collect(),
+    }
+}
+
+/// nccl-tests' bus bandwidth: what each link of a ring carries.
+fn bus_rate(kind: CollectiveKind, rate: u64, nranks: u32) -> Option<u64> {
+    use CollectiveKind as K;
+    let nranks = u128::from(nranks);
+    let others = nranks.checked_sub(1)?;
+    let factor = match kind {
+        K::AllReduce => 2 * others,
+        K::AllGather | K::ReduceScatter | K::AllToAll => others,
+        K::Broadcast | K::Reduce | K::SendRecv => nranks,
+        K::Unknown => return None,
+    };
+    u64::try_from((u128::from(rate) * factor).checked_div(nranks)?).ok()
+}
+
+fn connection(job: &Job, part: &ConnectionTransfers) -> CollectiveConnectionReport {
+    let all = job.connections.get(part.connection.0 as usize);
+    let transfers = all.and_then(|known| known.transfers.get(part.places.clone()));
+    let transfers = transfers.unwrap_or_default();
+    let start = part.places.start;
+    CollectiveConnectionReport {
+        connection: part.connection.0,
+        first_message: start as u64,
+        messages: transfers.len() as u64,
+        bytes: transfers.iter().filter_map(|transfer| transfer.bytes).sum(),
+        part_boundaries: part.boundaries.iter().map(|at| at.saturating_sub(start) as u64).collect(),
+    }
 }

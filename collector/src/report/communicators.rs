@@ -3,7 +3,16 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Sources;
 use super::evidence::EvidenceReport;
+use crate::link::job::{
+    Channel, Communicator, CommunicatorId, Identity, Job, NetConnection, Rank, Transport, TreeNode,
+};
+use crate::model::nccl::Graph;
+use crate::model::qpn::Qpn;
+
+/// Missing ranks that are listed by number.
+const MISSING_RANKS_LISTED: usize = 1024;
 
 /// A communicator.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -138,4 +147,150 @@ pub struct QueuePairReport {
     pub dst: String,
     /// The receiver's QPN.
     pub dst_qpn: u32,
+}
+
+/// The communicators, oldest first.
+pub(super) fn section(sources: &Sources<'_>) -> Vec<CommunicatorReport> {
+    let Some(linked) = sources.linked else { return Vec::new() };
+    let job = &linked.job;
+    let mut connections: Vec<Vec<ConnectionReport>> = Vec::new();
+    connections.resize_with(job.communicators.len(), Vec::new);
+    for (id, connection) in (0..).zip(&job.connections) {
+        if let Some(of) = connections.get_mut(connection.communicator.0 as usize) {
+            of.push(connection_report(sources, id, connection));
+        }
+    }
+    let communicators = job.communicators.iter().zip(connections);
+    communicators.map(|(one, connections)| report(sources, job, one, connections)).collect()
+}
+
+/// The name of a communicator in reports.
+pub(super) fn name(identity: Identity) -> String {
+    match identity {
+        Identity::CommHash(hash) | Identity::LogHash(hash) | Identity::Magic(hash) => {
+            format!("{hash:016x}")
+        }
+        Identity::Inferred(number) => format!("inferred-{number}"),
+    }
+}
+
+/// The name of the communicator with number `id`.
+pub(crate) fn name_of(job: &Job, id: CommunicatorId) -> Option<String> {
+    let communicator = job.communicators.get(id.0 as usize)?;
+    Some(name(communicator.identity))
+}
+
+fn report(
+    sources: &Sources<'_>,
+    job: &Job,
+    communicator: &Communicator,
+    connections: Vec<ConnectionReport>,
+) -> CommunicatorReport {
+    let known: Vec<u32> = communicator.ranks.iter().map(|rank| rank.rank).collect();
+    let bootstrap = communicator.bootstrap.zip(communicator.nranks).map(|(bootstrap, nranks)| {
+        let missing_ranks: Vec<u32> =
+            (0..nranks).filter(|rank| !known.contains(rank)).take(MISSING_RANKS_LISTED).collect();
+        BootstrapReport {
+            complete: missing_ranks.is_empty(),
+            missing_ranks,
+            duration_ns: Some(bootstrap.span.last.nanos_since(bootstrap.span.first)),
+            last_rank: bootstrap.last_rank,
+        }
+    });
+    CommunicatorReport {
+        id: name(communicator.identity),
+        id_kind: match communicator.identity {
+            Identity::CommHash(_) => "comm_hash",
+            Identity::LogHash(_) => "log_hash",
+            Identity::Magic(_) => "magic",
+            Identity::Inferred(_) => "inferred",
+        },
+        nranks: communicator.nranks,
+        nccl_version: communicator
+            .release
+            .map(|release| release.to_string())
+            .or(communicator.releases.map(|releases| releases.to_string())),
+        root: communicator.root.map(|root| root.to_string()),
+        parent: communicator.parent.and_then(|parent| name_of(job, parent)),
+        transport: match communicator.transport {
+            Transport::Ib => "ib",
+            Transport::Socket => "socket",
+            Transport::Mixed => "mixed",
+            Transport::Unknown => "unknown",
+        },
+        ranks: communicator.ranks.iter().map(|rank| rank_report(sources, rank)).collect(),
+        channels: communicator.channels.iter().map(channel_report).collect(),
+        bootstrap,
+        connections,
+        grade: communicator.grade.name(),
+        evidence: EvidenceReport::of(sources, &communicator.evidence),
+    }
+}
+
+fn rank_report(sources: &Sources<'_>, rank: &Rank) -> RankReport {
+    RankReport {
+        rank: rank.rank,
+        host: rank.host.clone(),
+        address: rank.address.map(|address| address.to_string()),
+        pid: rank.pid,
+        bus_id: rank.bus_id.map(bus_id),
+        nics: rank
+            .nics
+            .iter()
+            .map(|nic| NicReport { address: nic.address.to_string(), device: nic.device.clone() })
+            .collect(),
+        grade: rank.grade.name(),
+        evidence: EvidenceReport::of(sources, &rank.evidence),
+    }
+}
+
+/// The PCI address that NCCL packs into a number: domain, bus, device, function.
+fn bus_id(packed: u64) -> String {
+    let (domain, bus) = (packed >> 20, packed >> 12 & 0xff);
+    let (device, function) = (packed >> 4 & 0xff, packed & 0xf);
+    format!("{domain:04x}:{bus:02x}:{device:02x}.{function:x}")
+}
+
+fn channel_report(channel: &Channel) -> ChannelReport {
+    let node =
+        |node: &TreeNode| TreeNodeReport { rank: node.rank, up: node.up, down: node.down.clone() };
+    ChannelReport {
+        channel: channel.channel,
+        ring: channel.ring.clone(),
+        tree: channel.tree.as_ref().map(|tree| tree.iter().map(node).collect()),
+    }
+}
+
+fn connection_report(
+    sources: &Sources<'_>,
+    id: u32,
+    connection: &NetConnection,
+) -> ConnectionReport {
+    ConnectionReport {
+        id,
+        sender: connection.sender,
+        receiver: connection.receiver,
+        channel: connection.channel,
+        graph: connection.graph.map(|graph| match graph {
+            Graph::Ring => "ring",
+            Graph::Tree => "tree",
+            Graph::CollNet => "collnet",
+            Graph::Nvls => "nvls",
+            Graph::PointToPoint => "point_to_point",
+        }),
+        queue_pairs: connection
+            .queue_pairs
+            .iter()
+            .map(|pair| QueuePairReport {
+                src: pair.sender.to_string(),
+                src_qpn: pair.sender_qpn.map(Qpn::value),
+                dst: pair.receiver.to_string(),
+                dst_qpn: pair.receiver_qpn.value(),
+            })
+            .collect(),
+        messages: connection.transfers.len() as u64,
+        bytes: connection.transfers.iter().filter_map(|transfer| transfer.bytes).sum(),
+        grade: connection.grade.name(),
+        evidence: EvidenceReport::of(sources, &connection.evidence),
+    }
 }

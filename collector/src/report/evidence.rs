@@ -3,10 +3,15 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Sources;
+use crate::link::evidence::{Evidence, EvidenceKind};
+use crate::model::witness::Witness;
+
 /// One reason.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EvidenceReport {
-    /// `frame`, `log`, or `many` where it rests on many observations.
+    /// What it is: `oob_exchange`, `transport_setup`, `ring_gather`, `check_in`, `unique_id`, `log`,
+    /// `connection_manager`, `cts_match`, `cts_tag`, `psn_ack`, `udp_port` or `ring_shape`.
     pub kind: &'static str,
     /// The capture's or log's file name; `null` where it rests on many.
     pub source: Option<String>,
@@ -18,4 +23,56 @@ pub struct EvidenceReport {
     pub time_ns: Option<i64>,
     /// What it says, in words.
     pub text: String,
+}
+
+impl EvidenceReport {
+    /// The reports of `evidence`, the strongest first.
+    pub(super) fn of(sources: &Sources<'_>, evidence: &[Evidence]) -> Vec<Self> {
+        let mut sorted = evidence.to_vec();
+        sorted.sort_by_key(|reason| std::cmp::Reverse(reason.kind));
+        sorted.iter().map(|reason| Self::new(sources, reason)).collect()
+    }
+
+    fn new(sources: &Sources<'_>, evidence: &Evidence) -> Self {
+        let text = text(evidence.kind, evidence.count);
+        let kind = evidence.kind.name();
+        match evidence.witness {
+            None => Self { kind, source: None, frame: None, line: None, time_ns: None, text },
+            Some(Witness::Frame { tap, number, time }) => Self {
+                kind,
+                source: Some(sources.tracker.taps()[tap.0 as usize].tap.file.clone()),
+                frame: Some(number),
+                line: None,
+                time_ns: Some(sources.relative_ns(time)),
+                text,
+            },
+            Some(Witness::Line { log, number }) => Self {
+                kind,
+                source: sources.log_name(log),
+                frame: None,
+                line: Some(number),
+                time_ns: None,
+                text,
+            },
+        }
+    }
+}
+
+/// What it says, in words.
+fn text(kind: EvidenceKind, count: u64) -> String {
+    let what = match kind {
+        EvidenceKind::RingShape => "the connections between hosts form one ring",
+        EvidenceKind::UdpPort => "the same UDP source port both ways, unique between the hosts",
+        EvidenceKind::PsnAck => "ACKs carry the PSNs that the other direction sent",
+        EvidenceKind::CtsTag => "clear-to-sends name the sender's rank",
+        EvidenceKind::CtsMatch => "data goes to the address and R_Key that a clear-to-send offered",
+        EvidenceKind::ConnectionManager => "the connection manager's REQ and REP name both QPNs",
+        EvidenceKind::Log => "a NCCL log says so",
+        EvidenceKind::UniqueId => "its unique id is in the TCPStore",
+        EvidenceKind::CheckIn => "the rank checked in at the root",
+        EvidenceKind::RingGather => "the ranks told each other over the bootstrap ring",
+        EvidenceKind::TransportSetup => "the receiver told the sender where it listens",
+        EvidenceKind::OobExchange => "both ends exchanged their queue pairs",
+    };
+    if count > 1 { format!("{what} ({count} times)") } else { what.to_owned() }
 }

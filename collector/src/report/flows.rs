@@ -1,14 +1,17 @@
 //! Flows: what one direction towards one queue pair carried, and how well.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
+use foldhash::fast::FixedState;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::counts::Counts;
-use super::owner::OwnerReport;
+use super::owner::{self, OwnerReport};
 use super::{Detail, Sources};
 use crate::flow::episode::{Episodes, Trigger};
+use crate::flow::key::FlowKey;
 use crate::flow::message::MessageKind;
 use crate::flow::state::{EcnCounts, Flow, PairEvidence};
 use crate::link::position::Position;
@@ -219,21 +222,37 @@ pub struct RoundTripReport {
     pub samples: u64,
 }
 
-/// The flows by tap, source, destination, QPN and epoch.
-pub(super) fn section(sources: &Sources<'_>, health: &mut Health) -> Vec<FlowReport> {
-    let flows = sources.tracker.flows().flows();
+/// Places in the flow table by tap, source, destination, QPN and epoch: the order of the section.
+fn order(flows: &[Flow]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..flows.len() as u32).collect();
     order.sort_unstable_by_key(|at| {
         let flow = &flows[*at as usize];
         (flow.key, flow.epoch)
     });
+    order
+}
+
+/// Numbers of the flows in this section, by key and epoch.
+pub(super) fn ids(sources: &Sources<'_>) -> HashMap<(FlowKey, u32), u32, FixedState> {
+    let flows = sources.tracker.flows().flows();
+    let name = |at: u32| (flows[at as usize].key, flows[at as usize].epoch);
+    order(flows).into_iter().map(name).zip(0..).collect()
+}
+
+/// The flows by tap, source, destination, QPN and epoch.
+pub(super) fn section(sources: &Sources<'_>, health: &mut Health) -> Vec<FlowReport> {
+    let flows = sources.tracker.flows().flows();
+    let order = order(flows);
     let mut ids = vec![0; flows.len()];
     for (id, at) in (0u32..).zip(&order) {
         ids[*at as usize] = id;
     }
     let reports: Vec<FlowReport> = (0u32..)
         .zip(&order)
-        .map(|(id, at)| flow_report(sources, id, &flows[*at as usize], &ids))
+        .map(|(id, at)| FlowReport {
+            owner: owner::of_flow(sources, *at),
+            ..flow_report(sources, id, &flows[*at as usize], &ids)
+        })
         .collect();
     let unknown_ce = reports.iter().filter(|flow| flow.ecn.ce.is_none()).count();
     health.add("ecn.ce_not_visible_next_to_sender_flows", unknown_ce as u64);

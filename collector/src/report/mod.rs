@@ -8,9 +8,11 @@ pub mod bursts;
 pub mod capture;
 pub mod collectives;
 pub mod communicators;
+pub mod conflicts;
 pub mod counts;
 pub mod evidence;
 pub mod flows;
+pub mod logs;
 pub mod messages;
 pub mod owner;
 pub mod packets;
@@ -27,13 +29,18 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::analysis::collective::Collective;
 use crate::flow::tracker::FlowTracker;
-use crate::link::position::{self, TapPosition};
+use crate::link::control::facts::StreamFacts;
+use crate::link::job::Job;
+use crate::link::position::TapPosition;
+use crate::link::traffic::record::SignalRecord;
 use crate::model::health::Health;
 use crate::model::opcode::Transport;
 use crate::model::qpn::Qpn;
 use crate::model::tap::HostName;
 use crate::model::time::Timestamp;
+use crate::model::witness::LogId;
 
 /// Name and version of the contract.
 pub const SCHEMA: &str = "railscope.report/1";
@@ -63,6 +70,8 @@ pub struct Report {
     pub bursts: Option<Vec<bursts::BurstReport>>,
     /// NCCL communicators.
     pub communicators: Vec<communicators::CommunicatorReport>,
+    /// Statements about the job that contradict each other.
+    pub conflicts: Vec<conflicts::ConflictReport>,
     /// Phases of the job.
     pub phases: Vec<phases::PhaseReport>,
     /// NCCL collectives.
@@ -73,6 +82,8 @@ pub struct Report {
     pub signals: Option<Vec<transfers::SignalReport>>,
     /// Training steps.
     pub iterations: Vec<unfilled::Unfilled>,
+    /// NCCL's logs.
+    pub logs: logs::LogsReport,
     /// What is wrong, and what to do about it.
     pub findings: Vec<unfilled::Unfilled>,
     /// What was missed, refused or could not be known, by counter; counters at 0 are left out.
@@ -110,6 +121,8 @@ pub struct ReportContext {
     pub origin: Option<Timestamp>,
     /// How much to list.
     pub detail: Detail,
+    /// NCCL's logs.
+    pub logs: logs::LogSources,
 }
 
 /// State and what is derived from it once for all sections.
@@ -117,7 +130,22 @@ pub(crate) struct Sources<'a> {
     pub(crate) tracker: &'a FlowTracker,
     pub(crate) context: &'a ReportContext,
     pub(crate) origin: Timestamp,
-    pub(crate) positions: Vec<TapPosition>,
+    pub(crate) positions: &'a [TapPosition],
+    /// `None` where nothing was linked.
+    pub(crate) linked: Option<&'a Linked>,
+}
+
+/// What flows were linked to.
+#[derive(Clone, Debug, Default)]
+pub struct Linked {
+    /// Communicators, connections, owners.
+    pub job: Job,
+    /// Collectives in order of time.
+    pub collectives: Vec<Collective>,
+    /// What TCP connections are for.
+    pub streams: Vec<StreamFacts>,
+    /// CNPs and NAKs in the order in which they passed.
+    pub signals: Vec<SignalRecord>,
 }
 
 impl Sources<'_> {
@@ -125,21 +153,35 @@ impl Sources<'_> {
     pub(crate) fn relative_ns(&self, time: Timestamp) -> i64 {
         time.relative_to(self.origin)
     }
+
+    /// The name of a log file.
+    pub(crate) fn log_name(&self, log: LogId) -> Option<String> {
+        let file = self.context.logs.facts.files.get(log.0 as usize)?;
+        Some(file.name.clone())
+    }
 }
 
 impl Report {
-    /// The report of everything that `tracker` saw. Ends what is still open there.
+    /// The report of everything that `tracker` saw, from taps at `positions`, and of what it was
+    /// linked to. Ends what is still open there.
     #[must_use]
-    pub fn new(tracker: &mut FlowTracker, context: &ReportContext, mut health: Health) -> Self {
+    pub fn new(
+        tracker: &mut FlowTracker,
+        positions: &[TapPosition],
+        linked: Option<&Linked>,
+        context: &ReportContext,
+        mut health: Health,
+    ) -> Self {
         tracker.finish();
         let spans = tracker.taps().iter().filter_map(|tap| tap.span);
         let earliest = spans.map(|span| span.first).min();
         let origin = context.origin.or(earliest).unwrap_or(Timestamp::EPOCH);
         let pfc = pfc::section(tracker);
-        let positions = position::of_taps(tracker);
-        let sources = Sources { tracker, context, origin, positions };
+        let sources = Sources { tracker, context, origin, positions, linked };
         let flows = flows::section(&sources, &mut health);
+        let signals = transfers::signals(&sources, &flows::ids(&sources));
         add_health(&sources, &mut health);
+        context.logs.facts.health.iter().for_each(|(name, count)| health.add(name, count));
         Self {
             schema: SCHEMA.to_owned(),
             tool: Tool {
@@ -151,15 +193,17 @@ impl Report {
             hosts: places::hosts(&sources),
             ports: places::ports(&sources),
             flows,
-            tcp_streams: Vec::new(),
+            tcp_streams: tcp_streams::section(&sources),
             pfc,
             bursts: bursts::section(&sources),
-            communicators: Vec::new(),
+            communicators: communicators::section(&sources),
+            conflicts: conflicts::section(&sources),
             phases: Vec::new(),
-            collectives: Vec::new(),
-            transfers: None,
-            signals: None,
+            collectives: collectives::section(&sources),
+            transfers: transfers::section(&sources),
+            signals,
             iterations: Vec::new(),
+            logs: logs::section(&sources),
             findings: Vec::new(),
             health: health.iter().map(|(name, count)| (name.to_owned(), count)).collect(),
         }

@@ -4,6 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::evidence::EvidenceReport;
+use super::{Sources, communicators};
+use crate::link::job::{Identity, Job, NetConnection, Ownership, Reason, Role};
+use crate::model::grade::Grade;
 
 /// The rank that a flow belongs to.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -27,4 +30,85 @@ pub struct OwnerReport {
     pub evidence: Vec<EvidenceReport>,
     /// Why something is `null`.
     pub why_unknown: Option<String>,
+}
+
+/// Whose the flow at place `at` of the flow table is; `None` where nothing was linked.
+pub(super) fn of_flow(sources: &Sources<'_>, at: u32) -> Option<OwnerReport> {
+    let linked = sources.linked?;
+    let job = &linked.job;
+    match *job.owners.get(at as usize)? {
+        Ownership::Nobody(reason) => Some(OwnerReport::unknown(why(reason).to_owned())),
+        Ownership::Connection { connection: id, role } => {
+            let connection = job.connections.get(id.0 as usize)?;
+            let (rank, peer_rank) = match role {
+                Role::Data => (connection.sender, connection.receiver),
+                Role::Control => (connection.receiver, connection.sender),
+            };
+            Some(OwnerReport {
+                communicator: communicators::name_of(job, connection.communicator),
+                rank,
+                peer_rank,
+                channel: connection.channel,
+                connection: Some(id.0),
+                role: Some(match role {
+                    Role::Data => "data",
+                    Role::Control => "control",
+                }),
+                grade: connection.grade.name(),
+                evidence: EvidenceReport::of(sources, &connection.evidence),
+                why_unknown: why_incomplete(job, connection, rank, peer_rank),
+            })
+        }
+    }
+}
+
+impl OwnerReport {
+    fn unknown(why: String) -> Self {
+        Self {
+            communicator: None,
+            rank: None,
+            peer_rank: None,
+            channel: None,
+            connection: None,
+            role: None,
+            grade: Grade::Unknown.name(),
+            evidence: Vec::new(),
+            why_unknown: Some(why),
+        }
+    }
+}
+
+/// Why a flow belongs to nobody, in words.
+const fn why(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Datagrams => "datagrams: NCCL sends none",
+        Reason::NotNccl => {
+            "no exchange of queue pairs named it, and none of its messages is NCCL's"
+        }
+        Reason::NoClearToSend => {
+            "WRITE with immediate as NCCL's, but no clear-to-send asked for any of it"
+        }
+        Reason::NoData => "writes as short as clear-to-sends, but no data answers them",
+    }
+}
+
+/// Why a flow's owner is not known whole, in words.
+fn why_incomplete(
+    job: &Job,
+    connection: &NetConnection,
+    rank: Option<u32>,
+    peer_rank: Option<u32>,
+) -> Option<String> {
+    let mut reasons = Vec::new();
+    let communicator = job.communicators.get(connection.communicator.0 as usize)?;
+    if matches!(communicator.identity, Identity::Inferred(_)) {
+        reasons.push("the capture holds no bootstrap of its communicator");
+    }
+    if rank.is_none() || peer_rank.is_none() {
+        reasons.push("clear-to-sends name the sender only, and a host may have several ranks");
+    }
+    if connection.channel.is_none() {
+        reasons.push("channels are on the wire only while NCCL sets up its connections");
+    }
+    (!reasons.is_empty()).then(|| reasons.join("; "))
 }

@@ -1,7 +1,17 @@
 //! Messages of collectives, one by one: what `--detail full` adds to the report.
 
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+use foldhash::fast::FixedState;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use super::{Detail, Linked, Sources};
+use crate::decode::roce::aeth::Syndrome;
+use crate::flow::key::FlowKey;
+use crate::flow::observer::Signal;
+use crate::model::time::Timestamp;
 
 /// A message between two ranks, and the CTS that asked for it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -37,4 +47,72 @@ pub struct SignalReport {
     pub flow: u32,
     /// Its frame, from 1.
     pub frame: u64,
+}
+
+/// The messages of all connections, by connection and number.
+pub(super) fn section(sources: &Sources<'_>) -> Option<Vec<TransferReport>> {
+    let linked = sources.linked.filter(|_| sources.context.detail == Detail::Full)?;
+    let collectives = collective_of(linked);
+    let mut reports = Vec::new();
+    for (id, connection) in (0_u32..).zip(&linked.job.connections) {
+        for (place, transfer) in connection.transfers.iter().enumerate() {
+            let time = |time: Timestamp| sources.relative_ns(time);
+            reports.push(TransferReport {
+                connection: id,
+                number: transfer.number,
+                collective: collectives.get(&id).and_then(|ranges| find(ranges, place)),
+                bytes: transfer.bytes,
+                cts_posted_ns: transfer.cts.and_then(|cts| cts.posted).map(time),
+                cts_arrived_ns: transfer.cts.and_then(|cts| cts.arrived).map(time),
+                first_ns: transfer.first_time().map(time),
+                last_ns: transfer.last_time().map(time),
+                ce_packets: transfer.ce_packets,
+            });
+        }
+    }
+    Some(reports)
+}
+
+/// CNPs and NAKs in the order in which they passed. `ids` are the flows' numbers in the report, by
+/// key and epoch.
+pub(super) fn signals(
+    sources: &Sources<'_>,
+    ids: &HashMap<(FlowKey, u32), u32, FixedState>,
+) -> Option<Vec<SignalReport>> {
+    let linked = sources.linked.filter(|_| sources.context.detail == Detail::Full)?;
+    let signals = linked.signals.iter().filter_map(|signal| {
+        Some(SignalReport {
+            signal: match signal.signal {
+                Signal::Cnp => "cnp",
+                Signal::Nak(Syndrome::RnrNak { .. }) => "rnr_nak",
+                Signal::Nak(_) => "nak",
+            },
+            time_ns: sources.relative_ns(signal.time),
+            flow: *ids.get(&(signal.key, signal.epoch))?,
+            frame: signal.number,
+        })
+    });
+    Some(signals.collect())
+}
+
+/// By connection: where each collective's messages lie, ascending.
+type Ranges = BTreeMap<u32, Vec<(Range<usize>, u32)>>;
+
+fn collective_of(linked: &Linked) -> Ranges {
+    let mut ranges = Ranges::new();
+    for (id, collective) in (0..).zip(&linked.collectives) {
+        for transfers in &collective.transfers {
+            ranges.entry(transfers.connection.0).or_default().push((transfers.places.clone(), id));
+        }
+    }
+    for of_connection in ranges.values_mut() {
+        of_connection.sort_by_key(|(range, _)| range.start);
+    }
+    ranges
+}
+
+fn find(ranges: &[(Range<usize>, u32)], place: usize) -> Option<u32> {
+    let after = ranges.partition_point(|(range, _)| range.start <= place);
+    let (range, id) = ranges.get(after.checked_sub(1)?)?;
+    range.contains(&place).then_some(*id)
 }

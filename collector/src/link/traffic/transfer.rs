@@ -23,6 +23,10 @@ const PSN_CIRCLE: i64 = 1 << 24;
 const FIFO_SLOTS: u64 = 256;
 const FIFO_STRIDE: u64 = 512;
 
+/// Offers at lower addresses that are looked at: those of one protocol do not overlap, and there are
+/// three protocols.
+pub(in crate::link) const OVERLAPPING_OFFERS: usize = 4;
+
 /// One connection as one tap saw it.
 #[derive(Clone, Debug)]
 pub struct ConnectionView<'a> {
@@ -107,8 +111,7 @@ fn match_view(view: &ConnectionView<'_>, fifo_address: Option<u64>) -> Vec<Piece
             latest.insert(cts.address, (cts, number));
         }
         let Some((address, key)) = piece.data.address.zip(piece.data.remote_key) else { continue };
-        // Offers of several protocols can overlap in address: the nearest one that fits.
-        let fitting = latest.range(..=address).rev().take(4);
+        let fitting = latest.range(..=address).rev().take(OVERLAPPING_OFFERS);
         let offer = fitting.map(|(_, offer)| *offer).find(|(cts, _)| cts.offers(address, key));
         if let Some((cts, number)) = offer {
             piece.cts = Some(cts);

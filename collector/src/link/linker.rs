@@ -1,0 +1,361 @@
+//! The linker: control plane and data plane in, the job out.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
+
+use foldhash::fast::FixedState;
+
+use super::connect::{self, Draft, Traffic};
+use super::control::facts::ControlFacts;
+use super::evidence::{Evidence, EvidenceKind, add_evidence};
+use super::job::{
+    Bootstrap, Communicator, CommunicatorId, Conflict, Job, NetConnection, NetConnectionId, Nic,
+    Ownership, Reason, Role, Transport,
+};
+use super::rings::Edge;
+use super::roster::{Listener, Roster};
+use super::unannounced;
+use crate::flow::state::Flow;
+use crate::flow::table::FlowTable;
+use crate::model::grade::Grade;
+use crate::model::nccl::Graph;
+use crate::model::opcode::Transport as WireTransport;
+
+/// Links what was captured.
+#[must_use]
+pub fn link(facts: &ControlFacts, traffic: Traffic<'_>) -> Job {
+    let roster = Roster::new(facts);
+    let drafts = connect::find(facts, traffic);
+    let owners = owners(&drafts, traffic);
+    let mut job = Job { owners, ..Job::default() };
+    let places = communicators(&mut job, &roster, facts);
+    let homeless = announced(&mut job, &roster, &places, drafts);
+    unannounced::place(&mut job, homeless);
+    sort_connections(&mut job);
+    describe_ranks(&mut job);
+    find_conflicts(&mut job);
+    job
+}
+
+/// A connection whose communicator is not known yet.
+pub(super) type Homeless = (NetConnectionId, Draft);
+
+/// Puts the roster's communicators into the job, oldest first. Returns their numbers by their place
+/// in the roster.
+fn communicators(job: &mut Job, roster: &Roster, facts: &ControlFacts) -> Vec<CommunicatorId> {
+    let mut order: Vec<usize> = (0..roster.entries.len()).collect();
+    let began = |at: &usize| roster.entries[*at].bootstrap.map(|span| span.first);
+    order.sort_by_key(|at| (began(at).is_none(), began(at), *at));
+    let mut places = vec![CommunicatorId(0); order.len()];
+    for (id, at) in (0..).zip(&order) {
+        places[*at] = CommunicatorId(id);
+    }
+    let seen = seen_edges(roster);
+    for at in order {
+        let entry = &roster.entries[at];
+        job.magics.insert(entry.magic, places[at]);
+        let mut communicator = entry.communicator.clone();
+        communicator.parent = communicator.parent.map(|parent| places[parent.0 as usize]);
+        communicator.ranks = entry.ranks.values().cloned().collect();
+        let none = BTreeMap::new();
+        communicator.channels = entry.topology.channels(seen.get(&at).unwrap_or(&none));
+        let last_rank = entry.last_check_in.map(|(_, rank)| rank);
+        communicator.bootstrap = entry.bootstrap.map(|span| Bootstrap { span, last_rank });
+        job.communicators.push(communicator);
+    }
+    for (address, listener) in &roster.listeners {
+        job.listeners.insert(*address, places[listener.entry]);
+    }
+    for socket in &facts.sockets {
+        if let Some(listener) = roster.listeners.get(&socket.listener) {
+            let place = places[listener.entry];
+            uses(&mut job.communicators[place.0 as usize], Transport::Socket);
+        }
+    }
+    places
+}
+
+fn uses(communicator: &mut Communicator, transport: Transport) {
+    communicator.transport = match communicator.transport {
+        Transport::Unknown => transport,
+        known if known == transport => known,
+        _ => Transport::Mixed,
+    };
+}
+
+/// By communicator: how many connections each edge was set up with.
+fn seen_edges(roster: &Roster) -> BTreeMap<usize, BTreeMap<(Graph, Edge), u32>> {
+    let mut seen: BTreeMap<usize, BTreeMap<(Graph, Edge), u32>> = BTreeMap::new();
+    for listener in roster.listeners.values() {
+        let Some(sender) = listener.sender else { continue };
+        let edge = Edge { sender, receiver: listener.receiver };
+        *seen.entry(listener.entry).or_default().entry((listener.graph, edge)).or_default() += 1;
+    }
+    seen
+}
+
+/// Makes connections of the drafts whose communicator the control plane tells; returns the others.
+fn announced(
+    job: &mut Job,
+    roster: &Roster,
+    places: &[CommunicatorId],
+    drafts: Vec<Draft>,
+) -> Vec<Homeless> {
+    let mut homeless = Vec::new();
+    let channels = ChannelNames::new(job, roster, places);
+    for (id, draft) in (0..).map(NetConnectionId).zip(drafts) {
+        let known = draft.exchange.and_then(|(_, listener)| roster.listeners.get(&listener));
+        let by_address = || only_ranks(roster, &draft);
+        let Some(listener) = known.copied().or_else(by_address) else {
+            job.connections.push(connection_of(&draft, CommunicatorId(u32::MAX)));
+            homeless.push((id, draft));
+            continue;
+        };
+        let place = places[listener.entry];
+        let mut connection = connection_of(&draft, place);
+        connection.sender = listener.sender.or_else(|| {
+            let (connector, _) = draft.exchange?;
+            only(roster.ranks_at(listener.entry, connector.ip()))
+        });
+        connection.receiver = Some(listener.receiver);
+        if known.is_some() {
+            connection.graph = Some(listener.graph);
+            connection.channel = channels.of(&listener);
+            let kind = EvidenceKind::TransportSetup;
+            let witness = Some(listener.witness);
+            add_evidence(&mut connection.evidence, Evidence { kind, witness, count: 1 });
+        }
+        connection.grade = Grade::Proven;
+        let communicator = &mut job.communicators[place.0 as usize];
+        communicator.releases = match (communicator.releases, draft.releases) {
+            (Some(known), Some(seen)) => Some(known.intersect(seen).unwrap_or(known)),
+            (known, seen) => known.or(seen),
+        };
+        uses(communicator, Transport::Ib);
+        let [sender_device, receiver_device] = &draft.devices;
+        for pair in &draft.queue_pairs {
+            add_nic(communicator, connection.sender, pair.sender, sender_device);
+            add_nic(communicator, connection.receiver, pair.receiver, receiver_device);
+        }
+        job.connections.push(connection);
+    }
+    homeless
+}
+
+/// Where no set-up message was captured: the ranks at both ends of the exchange, if there is only
+/// one communicator with one rank at each.
+fn only_ranks(roster: &Roster, draft: &Draft) -> Option<Listener> {
+    let (connector, listener) = draft.exchange?;
+    let found = (0..roster.entries.len()).filter_map(|entry| {
+        let sender = only(roster.ranks_at(entry, connector.ip()))?;
+        let receiver = only(roster.ranks_at(entry, listener.ip()))?;
+        let witness = draft.evidence.first()?.witness?;
+        let graph = Graph::Ring;
+        Some(Listener { entry, sender: Some(sender), receiver, graph, position: 0, witness })
+    });
+    only(found)
+}
+
+/// The item, if there is exactly one.
+pub(super) fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+    let first = items.next()?;
+    items.next().is_none().then_some(first)
+}
+
+fn connection_of(draft: &Draft, communicator: CommunicatorId) -> NetConnection {
+    NetConnection {
+        communicator,
+        sender: None,
+        receiver: None,
+        channel: None,
+        graph: None,
+        queue_pairs: draft.queue_pairs.clone(),
+        matched: draft.traffic.matched,
+        unmatched: draft.traffic.unmatched,
+        transfers: draft.traffic.transfers.clone(),
+        evidence: draft.evidence.clone(),
+        grade: Grade::Unknown,
+    }
+}
+
+pub(super) fn add_nic(
+    communicator: &mut Communicator,
+    rank: Option<u32>,
+    address: IpAddr,
+    device: &Option<String>,
+) {
+    let mut ranks = communicator.ranks.iter_mut();
+    let Some(rank) = ranks.find(|known| Some(known.rank) == rank) else { return };
+    match rank.nics.iter_mut().find(|nic| nic.address == address) {
+        Some(nic) => nic.device = nic.device.take().or_else(|| device.clone()),
+        None => rank.nics.push(Nic { address, device: device.clone() }),
+    }
+}
+
+/// Which channel the k-th connection between two ranks has.
+struct ChannelNames {
+    by_edge: HashMap<(usize, Graph, Edge), Vec<u32>, FixedState>,
+}
+
+impl ChannelNames {
+    fn new(job: &Job, roster: &Roster, places: &[CommunicatorId]) -> Self {
+        let mut by_edge: HashMap<_, Vec<u32>, FixedState> = HashMap::default();
+        let seen = seen_edges(roster);
+        for (entry, edges) in &seen {
+            let communicator = &job.communicators[places[*entry].0 as usize];
+            let on_ring = |edge: &Edge| -> Vec<u32> {
+                let channels = communicator.channels.iter();
+                let has = |ring: &[u32]| {
+                    let next = ring.iter().cycle().skip(1);
+                    ring.iter().zip(next).any(|(a, b)| (*a, *b) == (edge.sender, edge.receiver))
+                };
+                channels
+                    .filter(|known| has(&known.ring))
+                    .filter_map(|known| known.channel)
+                    .collect()
+            };
+            for ((graph, edge), count) in edges {
+                let ring = on_ring(edge);
+                let candidates = match graph {
+                    Graph::Ring => ring,
+                    Graph::Tree => {
+                        // What the ring has connected is not connected again.
+                        let is_reused = edges.contains_key(&(Graph::Ring, *edge));
+                        let tree = on_tree(communicator, edge);
+                        let left =
+                            tree.iter().filter(|channel| !is_reused || !ring.contains(channel));
+                        left.copied().collect()
+                    }
+                    _ => (0..communicator.channels.len() as u32).collect(),
+                };
+                if candidates.len() == *count as usize {
+                    by_edge.insert((*entry, *graph, *edge), candidates);
+                } else if communicator.channels.is_empty() && *graph == Graph::Ring {
+                    by_edge.insert((*entry, *graph, *edge), (0..*count).collect());
+                }
+            }
+        }
+        Self { by_edge }
+    }
+
+    fn of(&self, listener: &Listener) -> Option<u32> {
+        let edge = Edge { sender: listener.sender?, receiver: listener.receiver };
+        let channels = self.by_edge.get(&(listener.entry, listener.graph, edge))?;
+        channels.get(listener.position as usize).copied()
+    }
+}
+
+/// Channels on whose tree the two ranks are neighbours.
+fn on_tree(communicator: &Communicator, edge: &Edge) -> Vec<u32> {
+    let is_neighbour = |tree: &[super::job::TreeNode]| {
+        tree.iter().any(|node| {
+            node.rank == edge.sender
+                && (node.up == Some(edge.receiver) || node.down.contains(&edge.receiver))
+        })
+    };
+    let channels = communicator.channels.iter();
+    channels
+        .filter(|known| known.tree.as_deref().is_some_and(is_neighbour))
+        .filter_map(|known| known.channel)
+        .collect()
+}
+
+/// Orders connections by communicator, channel, sender, receiver, and renumbers what names them.
+fn sort_connections(job: &mut Job) {
+    let mut order: Vec<u32> = (0..job.connections.len() as u32).collect();
+    let key = |at: &u32| {
+        let connection = &job.connections[*at as usize];
+        let ranks = (connection.sender, connection.receiver);
+        (connection.communicator, connection.channel, ranks, connection.queue_pairs.clone())
+    };
+    order.sort_by_cached_key(key);
+    let mut numbers = vec![0; order.len()];
+    for (number, at) in (0..).zip(&order) {
+        numbers[*at as usize] = number;
+    }
+    let mut connections: Vec<Option<NetConnection>> =
+        std::mem::take(&mut job.connections).into_iter().map(Some).collect();
+    job.connections = order.iter().filter_map(|at| connections[*at as usize].take()).collect();
+    for owner in &mut job.owners {
+        if let Ownership::Connection { connection, .. } = owner {
+            connection.0 = numbers[connection.0 as usize];
+        }
+    }
+}
+
+/// Ports in order, ranks by number.
+fn describe_ranks(job: &mut Job) {
+    for communicator in &mut job.communicators {
+        communicator.ranks.sort_by_key(|rank| rank.rank);
+        for rank in &mut communicator.ranks {
+            rank.nics.sort();
+            rank.top_rank = rank.top_rank.or(Some(rank.rank));
+        }
+    }
+}
+
+/// Compares the ranks in CTS tags with what the control plane said.
+fn find_conflicts(job: &mut Job) {
+    let mut conflicts = Vec::new();
+    for (id, connection) in (0..).map(NetConnectionId).zip(&mut job.connections) {
+        let communicator = &job.communicators[connection.communicator.0 as usize];
+        let Some(sender) = connection.sender else { continue };
+        let ranks = communicator.ranks.iter();
+        let expected = ranks.filter(|rank| rank.rank == sender).find_map(|rank| rank.top_rank);
+        // Children that share their parent's resources go by their parent's ranks.
+        let expected = expected.unwrap_or(sender);
+        let tags = connection.transfers.iter().filter_map(|transfer| transfer.cts?.tag);
+        let mut wrong: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut agreeing = 0;
+        for tag in tags {
+            if tag == expected || tag == sender {
+                agreeing += 1;
+            } else {
+                *wrong.entry(tag).or_default() += 1;
+            }
+        }
+        let first = connection.transfers.iter().find(|transfer| transfer.cts.is_some());
+        if agreeing > 0 {
+            let witness = first.map(|transfer| transfer.witness);
+            let kind = EvidenceKind::CtsTag;
+            add_evidence(&mut connection.evidence, Evidence { kind, witness, count: agreeing });
+        }
+        for (tag, count) in wrong {
+            conflicts.push(Conflict::Tag { connection: id, expected, tag, count });
+        }
+    }
+    job.conflicts = conflicts;
+}
+
+/// Whose each flow is, by place in the flow table.
+fn owners(drafts: &[Draft], traffic: Traffic<'_>) -> Vec<Ownership> {
+    let with_cts: BTreeSet<_> = records(traffic, |records| !records.cts.is_empty());
+    let with_data: BTreeSet<_> = records(traffic, |records| !records.data.is_empty());
+    let reason = |flow: &Flow| {
+        let name = (flow.key, flow.epoch);
+        match flow.transport {
+            WireTransport::Ud | WireTransport::Rd => Reason::Datagrams,
+            _ if with_cts.contains(&name) => Reason::NoData,
+            _ if with_data.contains(&name) => Reason::NoClearToSend,
+            _ => Reason::NotNccl,
+        }
+    };
+    let table: &FlowTable = traffic.table;
+    let mut owners: Vec<Ownership> =
+        table.flows().iter().map(|flow| Ownership::Nobody(reason(flow))).collect();
+    for (connection, draft) in (0..).map(NetConnectionId).zip(drafts) {
+        for flow in &draft.flows {
+            let role: Role = flow.role;
+            owners[flow.at as usize] = Ownership::Connection { connection, role };
+        }
+    }
+    owners
+}
+
+fn records(
+    traffic: Traffic<'_>,
+    has: fn(&super::traffic::record::FlowTraffic) -> bool,
+) -> BTreeSet<(crate::flow::key::FlowKey, u32)> {
+    let records = traffic.records.iter().filter(|records| has(records));
+    records.map(|records| (records.key, records.epoch)).collect()
+}
