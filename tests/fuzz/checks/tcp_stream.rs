@@ -37,8 +37,8 @@ fn run(data: &[u8]) -> (Listener, u64) {
     let mut listener = Listener::default();
     let mut sequences = [[0_u32; 2]; 4];
     let mut time_ns = 1_700_000_000_000_000_000;
-    for (number, step) in (1..).zip(data.chunks_exact(SEGMENT_BYTES).take(SEGMENTS)) {
-        let &[what, s0, s1, len, cut, a0, a1] = step else { return (listener, 0) };
+    for (number, segment) in (1..).zip(data.chunks_exact(SEGMENT_BYTES).take(SEGMENTS)) {
+        let &[what, s0, s1, len, cut, a0, a1] = segment else { return (listener, 0) };
         let connection = usize::from(what & 3);
         let way = usize::from(what >> 2 & 1);
         let is_far = what & 8 != 0;
