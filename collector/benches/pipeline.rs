@@ -18,7 +18,7 @@ use railscope::model::direction::Direction;
 use railscope::model::frame::Frame;
 use railscope::model::tap::{FileFormat, LinkType, Tap, TapId};
 use railscope::model::time::Timestamp;
-use railscope::pipeline::Pipeline;
+use railscope::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig};
 
 /// One queue pair at a time that WRITEs; four hosts in a ring, as one of their ports sees it.
 const CAPTURES: [&str; 2] = ["write_bw_rc_s128", "ring4_allreduce_pA"];
@@ -38,7 +38,8 @@ fn capture(name: &str) -> &'static [u8] {
 
 fn pipeline() -> Pipeline {
     let flow_capacity = 262_144;
-    Pipeline::new(FlowConfig { flow_capacity, line_rate_bps: None, keeps_details: false })
+    let flow = FlowConfig { flow_capacity, line_rate_bps: None, keeps_details: false };
+    Pipeline::new(PipelineConfig { flow, message_capacity: Some(MESSAGE_CAPACITY as usize) })
 }
 
 /// A frame that owns its bytes.

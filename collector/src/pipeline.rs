@@ -1,11 +1,16 @@
 //! The layers composed: frames and lines in, a report out. Reads no clock, file or environment, so
 //! that a replay, a live capture and a test give the same report for the same frames.
 
+use crate::analysis::collective;
 use crate::decode::packet::{self, Body};
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
+use crate::link::connect::Traffic;
+use crate::link::control::plane::{ControlConfig, ControlPlane};
+use crate::link::linker;
 use crate::link::log::LogTracker;
-use crate::link::position;
+use crate::link::position::{self, TapPosition};
+use crate::link::traffic::recorder::TrafficRecorder;
 use crate::model::frame::Frame;
 use crate::model::health::Health;
 use crate::model::tap::{HostName, Tap, TapId};
@@ -20,10 +25,30 @@ use crate::report::{Linked, Report, ReportContext, communicators};
 /// and [`finish`](Self::finish) once.
 pub struct Pipeline {
     tracker: FlowTracker,
-    streams: TcpStreams,
+    /// `None` where nothing is to be linked.
+    linking: Option<Linking>,
     logs: LogTracker,
     host_names: Vec<HostName>,
     health: Health,
+}
+
+/// NCCL messages kept unless told: at 72 bytes a message, about 75 MB.
+pub const MESSAGE_CAPACITY: u32 = 1 << 20;
+
+/// Limits and options of a pipeline.
+#[derive(Clone, Copy, Debug)]
+pub struct PipelineConfig {
+    /// Of the flow layer.
+    pub flow: FlowConfig,
+    /// NCCL messages kept to be linked; `None` to follow flows only.
+    pub message_capacity: Option<usize>,
+}
+
+/// What links flows to ranks.
+struct Linking {
+    streams: TcpStreams,
+    control: ControlPlane,
+    traffic: TrafficRecorder,
 }
 
 /// Names kept of those that captures give to addresses.
@@ -32,10 +57,15 @@ const HOST_NAME_CAPACITY: usize = 65_536;
 impl Pipeline {
     /// A pipeline that has seen nothing.
     #[must_use]
-    pub fn new(config: FlowConfig) -> Self {
-        Self {
-            tracker: FlowTracker::new(config),
+    pub fn new(config: PipelineConfig) -> Self {
+        let linking = config.message_capacity.map(|capacity| Linking {
             streams: TcpStreams::new(TcpConfig::default()),
+            control: ControlPlane::new(ControlConfig::default()),
+            traffic: TrafficRecorder::new(capacity),
+        });
+        Self {
+            tracker: FlowTracker::new(config.flow),
+            linking,
             logs: LogTracker::default(),
             host_names: Vec::new(),
             health: Health::default(),
@@ -69,10 +99,14 @@ impl Pipeline {
     /// Takes the next frame.
     #[inline]
     pub fn handle_frame(&mut self, frame: &Frame<'_>) {
-        packet::decode_with(frame, |packet| {
-            self.tracker.observe(frame, packet, &mut ());
-            if let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) {
-                self.streams.observe(frame, ip.source, ip.destination, segment, &mut ());
+        packet::decode_with(frame, |packet| match &mut self.linking {
+            None => self.tracker.observe(frame, packet, &mut ()),
+            Some(linking) => {
+                self.tracker.observe(frame, packet, &mut linking.traffic);
+                if let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) {
+                    let Linking { streams, control, .. } = linking;
+                    streams.observe(frame, ip.source, ip.destination, segment, control);
+                }
             }
         });
     }
@@ -97,15 +131,38 @@ impl Pipeline {
     /// The report of everything that was handled.
     #[must_use]
     pub fn finish(mut self, mut context: ReportContext) -> Report {
-        self.streams.finish(&mut ());
-        self.streams.add_health(&mut self.health);
         context.host_names = self.host_names;
         let positions = position::of_taps(&self.tracker);
-        let (logs, linked_logs) = finish_logs(self.logs);
+        let (logs, of_logs) = finish_logs(self.logs);
         context.logs = logs;
-        // What logs alone tell stands in for what was linked, where there is no capture.
-        let linked = self.tracker.taps().is_empty().then_some(linked_logs);
+        let linked =
+            self.linking.map(|linking| linking.finish(&self.tracker, &positions, &mut self.health));
+        // Without a capture, logs alone tell of communicators.
+        let linked = if self.tracker.taps().is_empty() { Some(of_logs) } else { linked };
         Report::new(&mut self.tracker, &positions, linked.as_ref(), &context, self.health)
+    }
+}
+
+impl Linking {
+    fn finish(
+        mut self,
+        tracker: &FlowTracker,
+        positions: &[TapPosition],
+        health: &mut Health,
+    ) -> Linked {
+        self.streams.finish(&mut self.control);
+        self.streams.add_health(health);
+        self.control.add_health(health);
+        health.add("link.messages_dropped", self.traffic.dropped_messages());
+        health.add("link.signals_dropped", self.traffic.dropped_signals());
+        let facts = self.control.facts();
+        let records = self.traffic.flows();
+        let job = linker::link(&facts, Traffic { table: tracker.flows(), records, positions });
+        health.add("link.conflicts", job.conflicts.len() as u64);
+        let signals = self.traffic.signals().to_vec();
+        let mut collectives = collective::find(&job);
+        collectives.sort_by_key(|one| (one.span.first, one.communicator, one.sequence));
+        Linked { job, collectives, streams: facts.streams, signals }
     }
 }
 

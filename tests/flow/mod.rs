@@ -8,7 +8,7 @@ use railscope::flow::tracker::FlowConfig;
 use railscope::model::frame::Frame;
 use railscope::model::tap::{FileFormat, LinkType, Tap, TapId};
 use railscope::model::time::Timestamp;
-use railscope::pipeline::Pipeline;
+use railscope::pipeline::{Pipeline, PipelineConfig};
 use railscope::report::flows::FlowReport;
 use railscope::report::{Detail, Report, ReportContext};
 
@@ -23,11 +23,8 @@ struct Seen {
 
 /// Runs the pipeline over frames with times from 0 on.
 fn see(frames: &[(u64, Vec<u8>)]) -> Seen {
-    let mut pipeline = Pipeline::new(FlowConfig {
-        flow_capacity: 1_000,
-        line_rate_bps: None,
-        keeps_details: true,
-    });
+    let flow = FlowConfig { flow_capacity: 1_000, line_rate_bps: None, keeps_details: true };
+    let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity: None });
     pipeline.add_tap(Tap {
         file: "wire".to_owned(),
         format: FileFormat::Pcap,

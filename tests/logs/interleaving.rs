@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use railscope::flow::tracker::FlowConfig;
-use railscope::pipeline::Pipeline;
+use railscope::pipeline::{Pipeline, PipelineConfig};
 use railscope::report::{Report, ReportContext};
 use serde_json::Value;
 
@@ -13,7 +13,8 @@ use super::log;
 
 /// The report of the lines as one log, without line numbers.
 fn report(lines: &[&[u8]]) -> Value {
-    let mut pipeline = Pipeline::new(FlowConfig::default());
+    let flow = FlowConfig { flow_capacity: 1, line_rate_bps: None, keeps_details: false };
+    let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity: None });
     let id = pipeline.add_log("log");
     for (number, line) in (1..).zip(lines) {
         pipeline.handle_log_line(id, number, line);

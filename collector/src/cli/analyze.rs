@@ -19,7 +19,7 @@ use crate::flow::tracker::FlowConfig;
 use crate::model::frame::Frame;
 use crate::model::tap::{HostName, Tap, TapId};
 use crate::model::time::Timestamp;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig};
 use crate::report::messages::MessageReport;
 use crate::report::{Detail, Report, ReportContext};
 
@@ -59,6 +59,12 @@ pub(super) struct AnalyzeArgs {
     #[arg(long, value_name = "N", default_value_t = 262_144,
           value_parser = clap::value_parser!(u32).range(1..))]
     max_flows: u32,
+    /// NCCL messages kept to find ranks and collectives; later ones are counted
+    #[arg(long, value_name = "N", default_value_t = MESSAGE_CAPACITY)]
+    max_messages: u32,
+    /// Follow flows only: no TCP streams, communicators and collectives
+    #[arg(long)]
+    no_link: bool,
     #[command(flatten)]
     logs: LogArgs,
     // Last: their headings hold for all options that follow.
@@ -87,11 +93,13 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         DetailArg::Summary => Detail::Summary,
         DetailArg::Full => Detail::Full,
     };
-    let pipeline = Pipeline::new(FlowConfig {
+    let flow = FlowConfig {
         flow_capacity: args.max_flows as usize,
         line_rate_bps: args.line_rate,
         keeps_details: detail == Detail::Full,
-    });
+    };
+    let message_capacity = (!args.no_link).then_some(args.max_messages as usize);
+    let pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
     // Captures first: nothing is overwritten for want of one.
     let input = Input::open(&args.input)?;
     let logs = args.logs.open()?;
@@ -145,6 +153,10 @@ impl AnalyzeArgs {
         let detail = if self.detail == DetailArg::Full { "full" } else { "summary" };
         options.insert("detail".to_owned(), detail.to_owned());
         options.insert("max_flows".to_owned(), self.max_flows.to_string());
+        options.insert("max_messages".to_owned(), self.max_messages.to_string());
+        if self.no_link {
+            options.insert("no_link".to_owned(), "true".to_owned());
+        }
         if let Some(rate) = self.line_rate {
             options.insert("line_rate_bps".to_owned(), rate.to_string());
         }

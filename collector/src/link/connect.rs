@@ -15,6 +15,7 @@ use super::job::{QueuePair, Role};
 use super::position::TapPosition;
 use super::traffic::record::FlowTraffic;
 use super::traffic::transfer::{self, ConnectionView, OVERLAPPING_OFFERS, Transfers};
+use crate::decode::nccl::layout::ReleaseRange;
 use crate::flow::key::FlowKey;
 use crate::flow::state::{Flow, PairEvidence};
 use crate::flow::table::FlowTable;
@@ -37,6 +38,8 @@ pub struct Draft {
     pub devices: [Option<String>; 2],
     /// Where the sender's CTS FIFO starts.
     pub fifo_address: Option<u64>,
+    /// Releases whose exchange looks like this one.
+    pub releases: Option<ReleaseRange>,
     /// Its messages.
     pub traffic: Transfers,
     /// Reasons for its queue pairs being a connection.
@@ -140,7 +143,7 @@ impl<'a> Finder<'a> {
     }
 
     fn add_exchange(&mut self, ends: (SocketAddr, SocketAddr), merged: Merged) {
-        let Merged { sender, receiver, evidence, time } = merged;
+        let Merged { sender, receiver, evidence, time, releases } = merged;
         let draft = self.drafts.len();
         let name = |end: &Option<Endpoint>| {
             end.as_ref().map(|end| end.device_name.clone()).filter(|name| !name.is_empty())
@@ -149,6 +152,7 @@ impl<'a> Finder<'a> {
             exchange: Some(ends),
             devices: [name(&sender), name(&receiver)],
             fifo_address: sender.as_ref().map(|sender| sender.fifo_address).filter(|at| *at != 0),
+            releases,
             evidence,
             ..Draft::default()
         });
@@ -393,12 +397,14 @@ struct Merged {
     receiver: Option<Endpoint>,
     evidence: Vec<Evidence>,
     time: Timestamp,
+    releases: Option<ReleaseRange>,
 }
 
 impl Merged {
     fn add(&mut self, exchange: &Exchange) {
         self.sender = self.sender.take().or_else(|| exchange.sender.clone());
         self.receiver = self.receiver.take().or_else(|| exchange.receiver.clone());
+        self.releases.get_or_insert(exchange.releases);
         if let Witness::Frame { time, .. } = exchange.witness {
             self.time = self.time.max(time);
         }

@@ -1,5 +1,6 @@
 //! What the facts amount to: communicators, their ranks, and the connections between them.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use super::evidence::Evidence;
@@ -31,6 +32,10 @@ pub struct Job {
     pub owners: Vec<Ownership>,
     /// Statements that contradict each other.
     pub conflicts: Vec<Conflict>,
+    /// Communicators by the magic that they greet with.
+    pub magics: BTreeMap<u64, CommunicatorId>,
+    /// Communicators by where NET receivers listen for their senders.
+    pub listeners: BTreeMap<SocketAddr, CommunicatorId>,
 }
 
 /// Whose a flow is.

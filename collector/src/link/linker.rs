@@ -53,6 +53,7 @@ fn communicators(job: &mut Job, roster: &Roster, facts: &ControlFacts) -> Vec<Co
     let seen = seen_edges(roster);
     for at in order {
         let entry = &roster.entries[at];
+        job.magics.insert(entry.magic, places[at]);
         let mut communicator = entry.communicator.clone();
         communicator.parent = communicator.parent.map(|parent| places[parent.0 as usize]);
         communicator.ranks = entry.ranks.values().cloned().collect();
@@ -61,6 +62,9 @@ fn communicators(job: &mut Job, roster: &Roster, facts: &ControlFacts) -> Vec<Co
         let last_rank = entry.last_check_in.map(|(_, rank)| rank);
         communicator.bootstrap = entry.bootstrap.map(|span| Bootstrap { span, last_rank });
         job.communicators.push(communicator);
+    }
+    for (address, listener) in &roster.listeners {
+        job.listeners.insert(*address, places[listener.entry]);
     }
     for socket in &facts.sockets {
         if let Some(listener) = roster.listeners.get(&socket.listener) {
@@ -123,6 +127,10 @@ fn announced(
         }
         connection.grade = Grade::Proven;
         let communicator = &mut job.communicators[place.0 as usize];
+        communicator.releases = match (communicator.releases, draft.releases) {
+            (Some(known), Some(seen)) => Some(known.intersect(seen).unwrap_or(known)),
+            (known, seen) => known.or(seen),
+        };
         uses(communicator, Transport::Ib);
         let [sender_device, receiver_device] = &draft.devices;
         for pair in &draft.queue_pairs {
@@ -294,12 +302,13 @@ fn find_conflicts(job: &mut Job) {
         let Some(sender) = connection.sender else { continue };
         let ranks = communicator.ranks.iter();
         let expected = ranks.filter(|rank| rank.rank == sender).find_map(|rank| rank.top_rank);
+        // Children that share their parent's resources go by their parent's ranks.
         let expected = expected.unwrap_or(sender);
         let tags = connection.transfers.iter().filter_map(|transfer| transfer.cts?.tag);
         let mut wrong: BTreeMap<u32, u64> = BTreeMap::new();
         let mut agreeing = 0;
         for tag in tags {
-            if tag == expected {
+            if tag == expected || tag == sender {
                 agreeing += 1;
             } else {
                 *wrong.entry(tag).or_default() += 1;

@@ -36,9 +36,8 @@ impl Topology {
     /// not every rank was heard.
     #[must_use]
     pub fn channels(&self, seen: &BTreeMap<(Graph, Edge), u32>) -> Vec<Channel> {
-        let Some(distinct) = self.distinct_rings() else { return Vec::new() };
+        let Some((distinct, count)) = self.rings(seen) else { return Vec::new() };
         let trees = self.distinct_trees(distinct.len());
-        let count = channel_count(&distinct, seen);
         (0..count)
             .map(|channel| Channel {
                 channel: Some(channel),
@@ -70,22 +69,38 @@ impl Topology {
         nodes.into_iter().map(|(_, ranks)| ranks).collect()
     }
 
-    /// The rings that differ: from each node's ring exit on to the next node's ring entry. Where
-    /// NICs may be crossed, nodes of odd number take the neighbour channel's way.
-    fn distinct_rings(&self) -> Option<Vec<Vec<u32>>> {
+    /// The rings that differ, and how many channels repeat them.
+    fn rings(&self, seen: &BTreeMap<(Graph, Edge), u32>) -> Option<(Vec<Vec<u32>>, u32)> {
+        let plain = self.distinct_rings(false)?;
+        if let Some(count) = channel_count(&plain, seen) {
+            return Some((plain, count));
+        }
+        // Where NICs may be crossed, every other node takes its neighbour channel's way.
+        let crossed = self.distinct_rings(true);
+        if let Some((crossed, count)) =
+            crossed.and_then(|rings| channel_count(&rings, seen).map(|count| (rings, count)))
+        {
+            return Some((crossed, count));
+        }
+        // NCCL doubles what it found.
+        let doubled = (plain.len() as u32 * 2).min(CHANNEL_LIMIT);
+        Some((plain, doubled))
+    }
+
+    /// From each node's ring exit on to the next node's ring entry.
+    fn distinct_rings(&self, crosses_nics: bool) -> Option<Vec<Vec<u32>>> {
         if !self.is_complete() {
             return None;
         }
         let nodes = self.nodes();
         let count = self.channel_count(|rank| rank.ring_channels);
-        let plain = |_: usize, channel: usize| channel;
-        let crossed = |node: usize, channel: usize| channel ^ (node & 1);
-        let rings = |way: &dyn Fn(usize, usize) -> usize| -> Option<Vec<Vec<u32>>> {
-            (0..count).map(|channel| self.ring(&nodes, |node| way(node, channel))).collect()
+        if count == 0 || crosses_nics && !count.is_multiple_of(2) {
+            return None;
+        }
+        let way = |node: usize, channel: usize| {
+            if crosses_nics { channel ^ (node & 1) } else { channel }
         };
-        let crosses = self.ranks.values().all(|rank| rank.crosses_nics) && count.is_multiple_of(2);
-        let found = if crosses { rings(&crossed)? } else { rings(&plain)? };
-        (!found.is_empty()).then_some(found)
+        (0..count).map(|channel| self.ring(&nodes, |node| way(node, channel))).collect()
     }
 
     fn ring(&self, nodes: &[Vec<u32>], channel_of: impl Fn(usize) -> usize) -> Option<Vec<u32>> {
@@ -135,8 +150,8 @@ impl Topology {
 }
 
 /// How many channels there are: the rings that differ, repeated until every edge that was seen has
-/// as many connections as it should.
-fn channel_count(rings: &[Vec<u32>], seen: &BTreeMap<(Graph, Edge), u32>) -> u32 {
+/// as many connections as it should. `None` where no number fits, or where no edge was seen.
+fn channel_count(rings: &[Vec<u32>], seen: &BTreeMap<(Graph, Edge), u32>) -> Option<u32> {
     let has = |ring: &[u32], edge: &Edge| {
         let after = ring.iter().cycle().skip(1);
         ring.iter().zip(after).any(|(from, to)| *from == edge.sender && *to == edge.receiver)
@@ -144,16 +159,13 @@ fn channel_count(rings: &[Vec<u32>], seen: &BTreeMap<(Graph, Edge), u32>) -> u32
     let connections = |edge: &Edge, count: u32| {
         (0..count).filter(|channel| has(&rings[*channel as usize % rings.len()], edge)).count()
     };
-    let on_ring = || seen.iter().filter(|((graph, _), _)| *graph == Graph::Ring);
-    let fits = |count: &u32| {
-        on_ring().all(|((_, edge), seen)| connections(edge, *count) == *seen as usize)
-    };
-    // Without a ring connection: NCCL doubles what it found.
-    let doubled = (rings.len() as u32 * 2).min(CHANNEL_LIMIT);
-    if on_ring().next().is_none() {
-        return doubled;
-    }
-    (1..=CHANNEL_LIMIT).find(fits).unwrap_or(doubled)
+    let edges: Vec<(&Edge, usize)> = seen
+        .iter()
+        .filter(|((graph, _), _)| *graph == Graph::Ring)
+        .map(|((_, edge), count)| (edge, *count as usize))
+        .collect();
+    let fits = |count: &u32| edges.iter().all(|(edge, seen)| connections(edge, *count) == *seen);
+    (1..=CHANNEL_LIMIT).filter(|_| !edges.is_empty()).find(fits)
 }
 
 /// One of the two trees that together keep every link busy both ways: leaves of the one are inner

@@ -16,6 +16,7 @@ use super::split;
 use crate::decode::nccl::comm_hash;
 use crate::decode::nccl::hash::{CharSign, HashFunction};
 use crate::decode::nccl::layout::ReleaseRange;
+use crate::decode::nccl::pid_hash;
 use crate::decode::nccl::unique_id;
 use crate::model::grade::Grade;
 use crate::model::nccl::{Graph, Release};
@@ -24,6 +25,9 @@ use crate::model::witness::Witness;
 
 /// Communicators that are told apart; the control plane of further ones is counted.
 const CAPACITY: usize = 4096;
+
+/// Since this release a communicator that was split off greets with its commHash.
+pub(super) const CHILD_MAGIC: Release = Release::new(2, 23, 0);
 
 /// Who is who.
 #[derive(Clone, Debug, Default)]
@@ -176,6 +180,13 @@ impl Roster {
             if let Some((release, id)) = release.zip(id) {
                 let hash = comm_hash::of_id(&id, HashFunction::of(release, CharSign::Signed));
                 entry.communicator.identity = Identity::CommHash(hash);
+                // Until 2.24 ranks sent no PID, only a hash of it.
+                for rank in entry.ranks.values_mut().filter(|rank| rank.pid.is_none()) {
+                    rank.pid =
+                        rank.pid_hash.and_then(|pid_hash| pid_hash::find_pid(pid_hash, hash));
+                }
+            } else if id.is_none() && release.is_some_and(|release| release >= CHILD_MAGIC) {
+                entry.communicator.identity = Identity::CommHash(entry.magic);
             }
         }
     }

@@ -4,8 +4,8 @@
 //! made from the parent's commHash (NCCL `src/init.cc`), so that the parent is certain.
 
 use super::control::facts::{Split, SplitRequest};
-use super::job::{CommunicatorId, Identity};
-use super::roster::Entry;
+use super::job::{CommunicatorId, Identity, Rank};
+use super::roster::{CHILD_MAGIC, Entry};
 use crate::decode::nccl::comm_hash;
 use crate::decode::nccl::hash::{CharSign, HashFunction};
 use crate::model::nccl::Release;
@@ -31,21 +31,19 @@ pub(super) fn find_parents(entries: &mut [Entry]) {
             .filter(|parent| *parent != child)
             .find_map(|parent| Some((parent, made_by(&entries[parent], &entries[child])?)));
         let Some((parent, made)) = made else { continue };
-        let top_ranks: Vec<Option<u32>> = made
-            .ranks
-            .iter()
-            .map(|rank| {
-                entries[parent].ranks.get(rank).map(|rank| rank.top_rank.unwrap_or(rank.rank))
-            })
-            .collect();
+        let in_parent: Vec<Option<Rank>> =
+            made.ranks.iter().map(|rank| entries[parent].ranks.get(rank).cloned()).collect();
         let entry = &mut entries[child];
         entry.communicator.parent = Some(CommunicatorId(parent as u32));
         entry.communicator.identity = Identity::CommHash(made.comm_hash);
         let is_whole =
-            entry.communicator.nranks.is_none_or(|nranks| nranks as usize == top_ranks.len());
-        for (rank, top_rank) in (0_u32..).zip(top_ranks) {
-            if let Some(rank) = entry.ranks.get_mut(&rank).filter(|_| is_whole) {
-                rank.top_rank = top_rank;
+            entry.communicator.nranks.is_none_or(|nranks| nranks as usize == in_parent.len());
+        for (rank, in_parent) in (0_u32..).zip(in_parent) {
+            let rank = entry.ranks.get_mut(&rank).filter(|_| is_whole);
+            if let Some((rank, in_parent)) = rank.zip(in_parent) {
+                rank.top_rank = in_parent.top_rank.or(Some(in_parent.rank));
+                // The same process, which a child tells less of.
+                rank.pid = rank.pid.or(in_parent.pid);
             }
         }
     }
@@ -79,7 +77,7 @@ fn made_by(parent: &Entry, child: &Entry) -> Option<Made> {
 /// What a child greets with: its commHash, since 2.23; before, the first bytes of its unique id,
 /// which is a text that begins with the parent's commHash.
 fn magic_of(child_hash: u64, parent_hash: u64, release: Release) -> u64 {
-    if release >= Release::new(2, 23, 0) {
+    if release >= CHILD_MAGIC {
         return child_hash;
     }
     let digits = (0..8).map(|digit| (parent_hash >> (60 - 4 * digit)) as u8 & 0xf);

@@ -3,10 +3,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::{Sources, communicators};
+use crate::link::control::facts::{StreamFacts, StreamKind};
+
 /// A TCP connection.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TcpStreamReport {
-    /// Its number.
+    /// Its number; connections that are none of the control plane have numbers that are not listed.
     pub id: u32,
     /// The tap that saw it.
     pub tap: u32,
@@ -14,8 +17,7 @@ pub struct TcpStreamReport {
     pub src: String,
     /// The end that accepts, with its port.
     pub dst: String,
-    /// `tcpstore`, `nccl_bootstrap`, `nccl_ib_oob`, `nccl_socket`, `nccl_ras`, `nccl_proxy` or
-    /// `other`.
+    /// `tcpstore`, `nccl_bootstrap`, `nccl_ib_oob`, `nccl_socket`, `nccl_ras` or `nccl_proxy`.
     pub kind: &'static str,
     /// Payload bytes, both ways.
     pub bytes: u64,
@@ -23,4 +25,40 @@ pub struct TcpStreamReport {
     pub gaps: u64,
     /// `id` of the communicator.
     pub communicator: Option<String>,
+}
+
+/// The connections of the control plane in the order in which they were met; `health` counts others.
+pub(super) fn section(sources: &Sources<'_>) -> Vec<TcpStreamReport> {
+    let Some(linked) = sources.linked else { return Vec::new() };
+    let known = linked.streams.iter().filter_map(|stream| Some((stream, kind_name(stream.kind)?)));
+    known.map(|(stream, kind)| report(sources, stream, kind)).collect()
+}
+
+fn report(sources: &Sources<'_>, stream: &StreamFacts, kind: &'static str) -> TcpStreamReport {
+    let job = sources.linked.map(|linked| &linked.job);
+    let totals = stream.totals.map(|totals| [totals.client, totals.server]).unwrap_or_default();
+    let of_magic = stream.magic.and_then(|magic| job?.magics.get(&magic));
+    let communicator = of_magic.or_else(|| job?.listeners.get(&stream.connection.server)).copied();
+    TcpStreamReport {
+        id: stream.id.0,
+        tap: stream.connection.tap.0,
+        src: stream.connection.client.to_string(),
+        dst: stream.connection.server.to_string(),
+        kind,
+        bytes: totals.iter().map(|one| one.bytes).sum(),
+        gaps: totals.iter().map(|one| one.gaps).sum(),
+        communicator: job.zip(communicator).and_then(|(job, id)| communicators::name_of(job, id)),
+    }
+}
+
+const fn kind_name(kind: StreamKind) -> Option<&'static str> {
+    Some(match kind {
+        StreamKind::TcpStore => "tcpstore",
+        StreamKind::Bootstrap => "nccl_bootstrap",
+        StreamKind::IbOob => "nccl_ib_oob",
+        StreamKind::Socket => "nccl_socket",
+        StreamKind::Ras => "nccl_ras",
+        StreamKind::Proxy => "nccl_proxy",
+        StreamKind::Other => return None,
+    })
 }

@@ -6,7 +6,7 @@ use railscope::flow::tracker::FlowConfig;
 use railscope::model::frame::Frame;
 use railscope::model::tap::{FileFormat, LinkType, Tap, TapId};
 use railscope::model::time::Timestamp;
-use railscope::pipeline::Pipeline;
+use railscope::pipeline::{Pipeline, PipelineConfig};
 use railscope::report::{Detail, Report, ReportContext};
 
 use super::invariants;
@@ -46,11 +46,12 @@ pub fn check(data: &[u8]) {
 }
 
 fn report_of(setup: u8, script: &[u8]) -> Report {
-    let mut pipeline = Pipeline::new(FlowConfig {
+    let flow = FlowConfig {
         flow_capacity: SIZES[usize::from(setup & 7)],
         line_rate_bps: [None, Some(100_000_000_000), Some(1), None][usize::from(setup >> 3 & 3)],
         keeps_details: true,
-    });
+    };
+    let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity: Some(4_096) });
     pipeline.add_tap(Tap {
         file: "script".to_owned(),
         format: FileFormat::PcapNg,

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use railscope::flow::tracker::FlowConfig;
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
-use railscope::pipeline::Pipeline;
+use railscope::pipeline::{Pipeline, PipelineConfig};
 use railscope::report::{Detail, Report, ReportContext};
 
 use super::invariants;
@@ -30,7 +30,8 @@ pub fn check(data: &[u8]) {
 /// The report of a capture file; `None` where it does not start like one.
 pub fn report_of(data: &[u8], config: FlowConfig) -> Option<Report> {
     let mut captures = CaptureSet::from_reader("capture", Cursor::new(data.to_vec())).ok()?;
-    let mut pipeline = Pipeline::new(config);
+    let mut pipeline =
+        Pipeline::new(PipelineConfig { flow: config, message_capacity: Some(4_096) });
     let (mut frames, mut messages) = (0, 0);
     while let Some(event) = captures.next_event() {
         match event {

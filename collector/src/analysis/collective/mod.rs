@@ -1,12 +1,48 @@
 //! Collectives: which messages belong to one call, what was called, and where its parts lie.
 
+pub mod assemble;
+pub mod cut;
+pub mod forwarding;
+pub mod lane;
+pub mod plan;
+pub mod point_to_point;
+pub mod reading;
+pub mod ring;
+pub mod search;
+pub mod slicing;
+pub mod stream;
+pub mod traffic;
+
 use std::ops::Range;
 
 use crate::link::evidence::Evidence;
-use crate::link::job::{CommunicatorId, NetConnectionId};
+use crate::link::job::{CommunicatorId, Job, NetConnectionId};
 use crate::model::grade::Grade;
 use crate::model::nccl::{Algorithm, CollectiveKind, Protocol};
 use crate::model::time::{Span, Timestamp};
+
+/// The collectives of `job`, by communicator and order of time.
+#[must_use]
+pub fn find(job: &Job) -> Vec<Collective> {
+    let mut collectives = Vec::new();
+    for (place, communicator) in job.communicators.iter().enumerate() {
+        let id = CommunicatorId(place as u32);
+        let traffic = traffic::Traffic::new(job, id, communicator);
+        let explained = search::explain(&traffic);
+        let around = explained.iter();
+        let mut found: Vec<Collective> =
+            around.filter_map(|found| assemble::ring_or_tree(job, id, &traffic, found)).collect();
+        found.extend(point_to_point::find(job, id, &traffic));
+        found.sort_by_key(|collective| (collective.span.first, collective.span.last));
+        let is_counted_from_init = traffic.lanes.iter().all(|lane| lane.is_from_start);
+        for (sequence, collective) in (0..).zip(&mut found) {
+            collective.sequence = sequence;
+            collective.is_counted_from_init = is_counted_from_init;
+        }
+        collectives.append(&mut found);
+    }
+    collectives
+}
 
 /// One collective.
 #[derive(Clone, Debug)]

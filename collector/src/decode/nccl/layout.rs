@@ -106,7 +106,7 @@ pub struct Layout {
 }
 
 /// The table, oldest first.
-pub const LAYOUTS: [Layout; 18] = [
+pub static LAYOUTS: [Layout; 18] = [
     V2_16, V2_18, V2_19, V2_20, V2_21, V2_22, V2_23, V2_24, V2_25, V2_26, V2_27, V2_28, V2_29,
     V2_29_7, V2_30, V2_30_7, V2_31, V2_32,
 ];

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::decode::nccl::layout::ReleaseRange;
-use crate::flow::tcp_stream::sink::ConnectionId;
+use crate::flow::tcp_stream::sink::{ConnectionId, StreamTotals, TcpConnection};
 use crate::model::nccl::{Graph, Release, UniqueId};
 use crate::model::qpn::Qpn;
 use crate::model::time::Span;
@@ -29,7 +29,7 @@ pub struct ControlFacts {
     pub sockets: Vec<SocketConnection>,
     /// RAS greetings, which name the release.
     pub ras_peers: Vec<RasPeer>,
-    /// Every TCP connection that was met, in the order of its number.
+    /// The TCP connections that speak a known dialect, in the order of their numbers.
     pub streams: Vec<StreamFacts>,
 }
 
@@ -98,6 +98,9 @@ pub struct RootReply {
 pub struct Ring {
     /// Magic of the communicator; of a split child, its commHash (NCCL 2.23 and later).
     pub magic: Option<u64>,
+    /// NCCL's commHash, where it follows from what was gathered (2.26 and later, split children
+    /// excepted).
+    pub comm_hash: Option<u64>,
     /// The rank that connected.
     pub connector: SocketAddr,
     /// The next rank's listener.
@@ -152,7 +155,8 @@ pub struct RankTopology {
     pub ring_channels: u32,
     /// Channels of the tree graph, before NCCL doubles them.
     pub tree_channels: u32,
-    /// Rings leave a node by another NIC than they enter it, on alternate nodes (`crossNic` 2).
+    /// Rings leave a node by another NIC than they enter it, on alternate nodes (`crossNic` 2, told
+    /// by 2.21 and later).
     pub crosses_nics: bool,
     /// Per channel, what is known of it on this rank's node.
     pub channels: Vec<ChannelTopology>,
@@ -303,7 +307,7 @@ pub enum StreamKind {
     Ras,
     /// NCCL's proxy service.
     Proxy,
-    /// Anything else.
+    /// Anything else, or not clear yet.
     #[default]
     Other,
 }
@@ -317,4 +321,8 @@ pub struct StreamFacts {
     pub kind: StreamKind,
     /// The magic it greeted with.
     pub magic: Option<u64>,
+    /// Its ends.
+    pub connection: TcpConnection,
+    /// What passed on it; `None` where it has not ended.
+    pub totals: Option<StreamTotals>,
 }

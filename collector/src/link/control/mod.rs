@@ -1,3 +1,18 @@
-//! The control plane: what TCP streams say about communicators before data flows.
+//! The control plane: what TCP streams say about communicators before data flows. One dialect a
+//! file; `plane.rs` finds out which one a connection speaks.
 
 pub mod facts;
+pub mod plane;
+
+mod stream;
+mod ends;
+mod frames;
+mod bootstrap;
+mod peer_message;
+mod ring;
+mod direction;
+mod elements;
+mod gathers;
+mod exchange;
+mod socket;
+mod ras;

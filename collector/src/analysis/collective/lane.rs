@@ -1,0 +1,149 @@
+//! A connection's messages as the search reads them: in order, holes filled, with what the CTS
+//! before each message proves.
+
+use crate::link::job::{NetConnection, NetConnectionId, Transfer};
+use crate::model::nccl::Graph;
+use crate::model::time::Timestamp;
+
+/// Messages that were not captured and are put in for one hole in the numbers; behind a longer hole
+/// nothing is known any more.
+const HOLE_LIMIT: u64 = 256;
+
+/// One message.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Message {
+    /// Bytes on the wire; `None` where they were not seen.
+    pub bytes: Option<u64>,
+    /// Bytes that the CTS offers; `None` where it was not seen.
+    pub capacity: Option<u64>,
+    /// The CTS came after the message before had ended, as it does between two collectives: NCCL's
+    /// proxy begins the next one on a connection when the one before is done (`proxy.cc`). Within a
+    /// collective, CTSs run ahead of the data. `None` where the two were not seen at one tap.
+    pub is_fenced: Option<bool>,
+    /// First packet.
+    pub first: Option<Timestamp>,
+    /// Last packet.
+    pub last: Option<Timestamp>,
+    /// Digest of its first bytes.
+    pub head: Option<u64>,
+    /// Its place in the connection's transfers; of a message that was not captured, the place of
+    /// the next one that was.
+    pub place: usize,
+    /// Its number on the connection.
+    pub number: u64,
+}
+
+/// One connection.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    /// The connection.
+    pub connection: NetConnectionId,
+    /// Rank that sends.
+    pub sender: Option<u32>,
+    /// Rank that receives.
+    pub receiver: Option<u32>,
+    /// What it was built for.
+    pub graph: Option<Graph>,
+    /// Its messages.
+    pub messages: Vec<Message>,
+    /// Its first message is the first of the connection.
+    pub is_from_start: bool,
+    /// Transfers that were seen.
+    pub transfer_count: usize,
+}
+
+impl Lane {
+    /// The messages of `connection`.
+    #[must_use]
+    pub fn new(id: NetConnectionId, connection: &NetConnection) -> Self {
+        let transfers = &connection.transfers;
+        let mut messages: Vec<Message> = Vec::with_capacity(transfers.len());
+        let mut before: Option<&Transfer> = None;
+        for (place, transfer) in transfers.iter().enumerate() {
+            if let Some(before) = before {
+                let missing = transfer.number.saturating_sub(before.number).saturating_sub(1);
+                if (1..=HOLE_LIMIT).contains(&missing) {
+                    messages.extend((1..=missing).map(|ahead| Message {
+                        place,
+                        number: before.number + ahead,
+                        ..Message::default()
+                    }));
+                }
+            }
+            messages.push(Message {
+                bytes: transfer.bytes,
+                capacity: transfer.cts.map(|cts| cts.capacity),
+                is_fenced: before.and_then(|before| fence(before, transfer)),
+                first: transfer.first_time(),
+                last: transfer.last_time(),
+                head: transfer.head,
+                place,
+                number: transfer.number,
+            });
+            before = Some(transfer);
+        }
+        Self {
+            connection: id,
+            sender: connection.sender,
+            receiver: connection.receiver,
+            graph: connection.graph,
+            messages,
+            is_from_start: transfers
+                .first()
+                .is_some_and(|first| first.number == 1 && first.is_numbered),
+            transfer_count: transfers.len(),
+        }
+    }
+
+    /// The message at `at`.
+    #[must_use]
+    pub fn message(&self, at: usize) -> Option<&Message> {
+        self.messages.get(at)
+    }
+
+    /// Messages from `at` on.
+    #[must_use]
+    pub fn remaining(&self, at: usize) -> usize {
+        self.messages.len().saturating_sub(at)
+    }
+
+    /// When the first message at or behind `at` began.
+    #[must_use]
+    pub fn time_at(&self, at: usize) -> Option<Timestamp> {
+        self.messages.get(at..)?.iter().find_map(|message| message.first)
+    }
+
+    /// What the CTS of the first message at or behind `at` offers, where one was seen soon.
+    #[must_use]
+    pub fn capacity_at(&self, at: usize) -> Option<u64> {
+        self.messages.get(at..)?.iter().take(8).find_map(|message| message.capacity)
+    }
+
+    /// Place in the transfers of the message at `at`.
+    #[must_use]
+    pub fn place_at(&self, at: usize) -> usize {
+        self.messages.get(at).map_or(self.transfer_count, |message| message.place)
+    }
+
+    /// Whether `at` may begin a collective as far as this connection tells; the first message and
+    /// the end may.
+    #[must_use]
+    pub fn fence_at(&self, at: usize) -> Option<bool> {
+        match self.messages.get(at) {
+            _ if at == 0 => Some(true),
+            None => Some(true),
+            Some(message) => message.is_fenced,
+        }
+    }
+}
+
+/// Whether the CTS of `transfer` came after the data of the transfer `before` it, both at one tap.
+fn fence(before: &Transfer, transfer: &Transfer) -> Option<bool> {
+    if before.number + 1 != transfer.number {
+        return None;
+    }
+    let cts = transfer.cts?;
+    let at_receiver = cts.posted.zip(before.received).map(|(cts, data)| cts > data.last);
+    let at_sender = cts.arrived.zip(before.sent).map(|(cts, data)| cts > data.last);
+    at_receiver.or(at_sender)
+}

@@ -1,0 +1,120 @@
+//! One way to read what follows on a channel: an operation, where it ends, and how well that fits.
+
+use super::lane::Lane;
+use crate::model::nccl::CollectiveKind;
+use crate::model::time::Timestamp;
+
+/// Cost of an operation: fewer are more plausible.
+pub const OPERATION: u32 = 1000;
+/// Cost of beginning the next operation where CTSs had been sent before.
+const UNFENCED: u32 = 4000;
+/// Cost of going on across a place where nothing had been sent ahead, though elsewhere it was.
+const ACROSS_FENCE: u32 = 1600;
+/// Cost of an end that no CTS confirms or denies.
+const UNCONFIRMED: u32 = 300;
+/// Cost of forwarding that contradicts the kind.
+pub const CONTRADICTION: u32 = 6000;
+/// Cost of a kind that is rarer than AllReduce.
+pub const RARER: u32 = 100;
+
+/// How the messages of a channel are explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// All connections of the ring alike, in loops of passes.
+    Ring,
+    /// From rank to rank along the ring, but not all the way.
+    Chain,
+    /// Up and down a tree.
+    Tree,
+    /// The capture ends, or messages are missing.
+    Cut,
+}
+
+/// One reading of one channel.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// How.
+    pub pattern: Pattern,
+    /// What.
+    pub kind: CollectiveKind,
+    /// Loops of a ring collective; chunks of others.
+    pub loops: u32,
+    /// Bytes of the channel's part, as in [`ring_chunks`](super::plan::ring_chunks); `None` where
+    /// they were not seen.
+    pub share: Option<u64>,
+    /// Lanes and the messages that they spend on it.
+    pub lanes: Vec<(usize, usize)>,
+    /// How badly it fits, apart from [`OPERATION`].
+    pub cost: u32,
+    /// Last data packet.
+    pub end: Option<Timestamp>,
+    /// Payload was seen to be forwarded as this kind does.
+    pub is_witnessed: bool,
+}
+
+/// Lanes of which the CTS proves or allows a boundary, at some messages behind their cursors.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fences {
+    fenced: u32,
+    known: u32,
+}
+
+impl Fences {
+    /// What `lanes` tell about a boundary `ahead` messages behind their cursors.
+    #[must_use]
+    pub fn at(lanes: &[(&Lane, usize)], ahead: usize) -> Self {
+        let mut fences = Self::default();
+        for (lane, cursor) in lanes {
+            if let Some(is_fenced) = lane.fence_at(cursor + ahead) {
+                fences.known += 1;
+                fences.fenced += u32::from(is_fenced);
+            }
+        }
+        fences
+    }
+
+    /// Adds what another place tells.
+    pub fn add(&mut self, other: Self) {
+        self.fenced += other.fenced;
+        self.known += other.known;
+    }
+
+    /// Thousandths of lanes that allow a boundary; `None` where nothing tells.
+    #[must_use]
+    pub fn share(self) -> Option<u32> {
+        (self.fenced * 1000).checked_div(self.known)
+    }
+
+    /// Cost of an operation that ends here.
+    #[must_use]
+    pub fn cost_of_end(self) -> u32 {
+        self.share().map_or(UNCONFIRMED, |share| {
+            let against = 1000 - share;
+            UNFENCED * against / 1000 * against / 1000
+        })
+    }
+
+    /// Cost of going on across this place, where elsewhere in the operation `usual` allow a
+    /// boundary by chance.
+    #[must_use]
+    pub fn cost_of_crossing(self, usual: Self) -> u32 {
+        let here = self.share().unwrap_or(0);
+        ACROSS_FENCE * here.saturating_sub(usual.share().unwrap_or(0)) / 1000
+    }
+
+    /// Nothing denies a boundary.
+    #[must_use]
+    pub fn is_clean(self) -> bool {
+        self.known > 0 && self.fenced * 8 >= self.known * 7
+    }
+}
+
+/// The latest end of the messages that `lanes` spend.
+#[must_use]
+pub fn end_of(lanes: &[(&Lane, usize)], count: usize) -> Option<Timestamp> {
+    let ends = lanes.iter().filter_map(|(lane, cursor)| {
+        let messages = lane.messages.get(*cursor..(cursor + count).min(lane.messages.len()))?;
+        messages.iter().rev().find_map(|message| message.last)
+    });
+    ends.max()
+}

@@ -1,0 +1,329 @@
+//! The search for the collectives that explain a communicator's messages at the least cost: a
+//! shortest path over how far each connection has got.
+
+use std::collections::BTreeMap;
+
+use super::cut;
+use super::lane::Lane;
+use super::reading::{OPERATION, Pattern, Reading};
+use super::ring::Ring;
+use super::slicing::Slicing;
+use super::stream;
+use super::traffic::{ChannelLanes, Traffic};
+use crate::model::nccl::{CollectiveKind, Protocol};
+use crate::model::time::Timestamp;
+
+/// States that are followed at once; beyond, the dearest by message is given up.
+const STATES: usize = 64;
+/// A kind whose cost is less than this above the best is an alternative.
+const ALTERNATIVE: u32 = 500;
+/// Cost for each channel that takes part only after the others have ended.
+const APART: u32 = 600;
+
+/// How far each lane has got.
+type Cursors = Box<[u32]>;
+
+/// One collective that was found.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// How its messages are cut.
+    pub protocol: Protocol,
+    /// The slicing of its chunks; `None` where it was cut off.
+    pub slicing: Option<Slicing>,
+    /// What each channel carries of it.
+    pub readings: Vec<Reading>,
+    /// Kinds that explain the same messages as well.
+    pub alternatives: Vec<CollectiveKind>,
+    /// Where its messages begin, by lane.
+    pub from: Box<[u32]>,
+}
+
+struct State {
+    cost: u64,
+    parent: usize,
+    explanation: Option<Explanation>,
+    cursors: Cursors,
+}
+
+/// The collectives of `traffic`, in order, without sends and receives.
+#[must_use]
+pub fn explain(traffic: &Traffic) -> Vec<Explanation> {
+    let mut search = Search::new(traffic);
+    let mut reached = None;
+    while let Some((_, at)) = search.open.pop_first() {
+        reached = Some(at);
+        search.expand(at);
+        search.prune();
+    }
+    let mut found = Vec::new();
+    while let Some(at) = reached {
+        let state = &mut search.states[at];
+        let Some(explanation) = state.explanation.take() else { break };
+        found.push(explanation);
+        reached = Some(state.parent);
+    }
+    found.reverse();
+    found
+}
+
+struct Search<'a> {
+    traffic: &'a Traffic,
+    states: Vec<State>,
+    /// States to go on from, by messages explained.
+    open: BTreeMap<(u64, Cursors), usize>,
+}
+
+impl<'a> Search<'a> {
+    fn new(traffic: &'a Traffic) -> Self {
+        let mut cursors: Cursors = vec![0; traffic.lanes.len()].into();
+        for place in &traffic.point_to_point {
+            cursors[*place] = traffic.lanes[*place].messages.len() as u32;
+        }
+        let open = BTreeMap::from([((sum(&cursors), cursors.clone()), 0)]);
+        let start = State { cost: 0, parent: 0, explanation: None, cursors };
+        Self { traffic, states: vec![start], open }
+    }
+
+    fn expand(&mut self, at: usize) {
+        let state = &self.states[at];
+        let (cost, cursors) = (state.cost, state.cursors.clone());
+        let Some(lead) = self.lead(&cursors) else { return };
+        let mut options = self.options(lead, &cursors);
+        let is_first = cursors
+            .iter()
+            .zip(&self.traffic.lanes)
+            .all(|(cursor, lane)| *cursor == 0 || lane.messages.len() == *cursor as usize);
+        let may_begin_amid = is_first && !self.traffic.lanes.iter().all(|lane| lane.is_from_start);
+        if options.is_empty() || may_begin_amid {
+            options.extend(self.cut_off(lead, &cursors, options.is_empty()));
+        }
+        let mut by_target: BTreeMap<Cursors, Vec<(u32, Explanation)>> = BTreeMap::new();
+        for (cost, explanation) in options {
+            let mut target = cursors.clone();
+            for (lane, count) in explanation.readings.iter().flat_map(|reading| &reading.lanes) {
+                target[*lane] += *count as u32;
+            }
+            by_target.entry(target).or_default().push((cost, explanation));
+        }
+        for (target, mut same) in by_target {
+            same.sort_by_key(|(cost, _)| *cost);
+            let kinds: Vec<(u32, CollectiveKind)> =
+                same.iter().map(|(cost, found)| (*cost, found.kind())).collect();
+            let Some((own_cost, mut best)) = same.into_iter().next() else { continue };
+            for (cost, kind) in kinds {
+                let is_new = kind != best.kind() && !best.alternatives.contains(&kind);
+                if is_new && cost < own_cost + ALTERNATIVE {
+                    best.alternatives.push(kind);
+                }
+            }
+            self.reach(at, target, cost + u64::from(own_cost), best);
+        }
+    }
+
+    fn reach(&mut self, parent: usize, cursors: Cursors, cost: u64, explanation: Explanation) {
+        let key = (sum(&cursors), cursors);
+        if self.open.get(&key).is_some_and(|known| self.states[*known].cost <= cost) {
+            return;
+        }
+        let cursors = key.1.clone();
+        self.states.push(State { cost, parent, explanation: Some(explanation), cursors });
+        self.open.insert(key, self.states.len() - 1);
+    }
+
+    fn prune(&mut self) {
+        while self.open.len() > STATES {
+            let dearest = self
+                .open
+                .iter()
+                .max_by_key(|((messages, _), at)| self.states[**at].cost * 1000 / (messages + 1));
+            let Some(key) = dearest.map(|(key, _)| key.clone()) else { return };
+            self.open.remove(&key);
+        }
+    }
+
+    /// The channel with the earliest message that is not explained yet.
+    fn lead(&self, cursors: &[u32]) -> Option<usize> {
+        let start = |channel: &ChannelLanes| {
+            let lanes = channel.ring.iter().chain(&channel.tree);
+            let lanes = lanes.filter(|place| {
+                self.lane(**place, cursors).1 < self.traffic.lanes[**place].messages.len()
+            });
+            lanes.map(|place| self.start(*place, cursors)).min()
+        };
+        let starts = self.traffic.channels.iter().map(start).enumerate();
+        starts
+            .filter_map(|(channel, start)| Some((start?, channel)))
+            .min()
+            .map(|(_, channel)| channel)
+    }
+
+    fn start(&self, place: usize, cursors: &[u32]) -> Timestamp {
+        let (lane, cursor) = self.lane(place, cursors);
+        lane.time_at(cursor).unwrap_or(Timestamp::MAX)
+    }
+
+    fn lane(&self, place: usize, cursors: &[u32]) -> (&'a Lane, usize) {
+        (&self.traffic.lanes[place], cursors[place] as usize)
+    }
+
+    fn lanes(&self, places: &[usize], cursors: &[u32]) -> Vec<(&'a Lane, usize)> {
+        places.iter().map(|place| self.lane(*place, cursors)).collect()
+    }
+
+    /// What the next messages of the channels offer, by the earliest lane of each.
+    fn capacity(&self, channel: &ChannelLanes, cursors: &[u32]) -> Option<u64> {
+        let lanes = channel.ring.iter().chain(&channel.tree);
+        let open = lanes
+            .filter(|place| self.lane(**place, cursors).0.remaining(cursors[**place] as usize) > 0);
+        let earliest = open.min_by_key(|place| self.start(**place, cursors))?;
+        let (lane, cursor) = self.lane(*earliest, cursors);
+        lane.capacity_at(cursor)
+    }
+
+    /// Everything that may begin at `cursors` on the channel `lead`, with what other channels add.
+    fn options(&self, lead: usize, cursors: &[u32]) -> Vec<(u32, Explanation)> {
+        let channels = &self.traffic.channels;
+        let capacity = self.capacity(&channels[lead], cursors);
+        let slicings = self.traffic.slicings(capacity);
+        let mut found = Vec::new();
+        for (slicing, is_ring) in [(slicings.0, true), (slicings.1, false)] {
+            let Some(slicing) = slicing else { continue };
+            let leading = self.readings(&channels[lead], cursors, &slicing, is_ring);
+            if leading.is_empty() {
+                continue;
+            }
+            let others: Vec<(Timestamp, Vec<Reading>)> = channels
+                .iter()
+                .enumerate()
+                .filter(|(place, _)| *place != lead)
+                .map(|(_, channel)| {
+                    let readings = self.readings(channel, cursors, &slicing, is_ring);
+                    let places = readings.first().map_or(&[][..], |reading| &reading.lanes);
+                    let start = places.iter().map(|(place, _)| self.start(*place, cursors)).min();
+                    (start.unwrap_or(Timestamp::MAX), readings)
+                })
+                .collect();
+            for reading in leading {
+                found.extend(join(reading, &others, &slicing, cursors));
+            }
+        }
+        found
+    }
+
+    /// The readings of one channel.
+    fn readings(
+        &self,
+        channel: &ChannelLanes,
+        cursors: &[u32],
+        slicing: &Slicing,
+        is_ring: bool,
+    ) -> Vec<Reading> {
+        let lanes = self.lanes(&channel.ring, cursors);
+        if is_ring {
+            let ring = Ring {
+                lanes,
+                places: &channel.ring,
+                positions: &channel.positions,
+                next: &channel.next,
+                nranks: self.traffic.nranks,
+                is_cell_split: self.traffic.is_cell_split,
+            };
+            return ring.readings(slicing);
+        }
+        let mut found = stream::chain(&lanes, &channel.ring, channel.is_whole, slicing);
+        let tree = stream::tree(&self.lanes(&channel.tree, cursors), &channel.tree, slicing);
+        found.extend(tree.into_iter().map(|mut reading| {
+            reading.cost += if channel.has_tree { 0 } else { stream::BORROWED };
+            reading
+        }));
+        found
+    }
+
+    /// The messages at `cursors` as part of something that was not seen whole.
+    fn cut_off(
+        &self,
+        lead: usize,
+        cursors: &[u32],
+        is_last_resort: bool,
+    ) -> Option<(u32, Explanation)> {
+        let channel = &self.traffic.channels[lead];
+        let mut places = channel.ring.clone();
+        places.extend(channel.tree.iter().filter(|place| !channel.ring.contains(place)));
+        let lanes = self.lanes(&places, cursors);
+        let reading = cut::reading(&lanes, &places, is_last_resort)?;
+        let cost = OPERATION + reading.cost;
+        let protocol = self.capacity(channel, cursors).map_or(Protocol::Unknown, |capacity| {
+            let (ring, stream) = self.traffic.slicings(Some(capacity));
+            ring.or(stream).map_or(Protocol::Unknown, |slicing| slicing.protocol)
+        });
+        let explanation = Explanation {
+            protocol,
+            slicing: None,
+            readings: vec![reading],
+            alternatives: Vec::new(),
+            from: cursors.into(),
+        };
+        Some((cost, explanation))
+    }
+}
+
+/// The collective that `reading` is part of: with the channels that overlap it in time, and with
+/// all that fit.
+fn join(
+    reading: Reading,
+    others: &[(Timestamp, Vec<Reading>)],
+    slicing: &Slicing,
+    cursors: &[u32],
+) -> Vec<(u32, Explanation)> {
+    let end = reading.end.unwrap_or(Timestamp::MAX);
+    let mut overlapping = vec![reading.clone()];
+    let mut fitting = vec![reading.clone()];
+    let mut apart = 0;
+    for (start, readings) in others {
+        let same = readings
+            .iter()
+            .filter(|other| other.kind == reading.kind && other.pattern == reading.pattern);
+        let distance = |other: &&Reading| (other.cost, other.loops.abs_diff(reading.loops));
+        let Some(partner) = same.min_by_key(distance) else { continue };
+        if *start <= end {
+            overlapping.push(partner.clone());
+        } else {
+            apart += APART;
+        }
+        fitting.push(partner.clone());
+    }
+    let explain = |readings: Vec<Reading>, extra: u32| {
+        let mean = readings.iter().map(|reading| reading.cost).sum::<u32>() / readings.len() as u32;
+        let explanation = Explanation {
+            protocol: slicing.protocol,
+            slicing: Some(*slicing),
+            readings,
+            alternatives: Vec::new(),
+            from: cursors.into(),
+        };
+        (OPERATION + mean + extra, explanation)
+    };
+    let mut found = vec![explain(overlapping, 0)];
+    if apart > 0 {
+        found.push(explain(fitting, apart));
+    }
+    found
+}
+
+impl Explanation {
+    /// What it does.
+    #[must_use]
+    pub fn kind(&self) -> CollectiveKind {
+        self.readings.first().map_or(CollectiveKind::Unknown, |reading| reading.kind)
+    }
+
+    /// How it runs.
+    #[must_use]
+    pub fn pattern(&self) -> Pattern {
+        self.readings.first().map_or(Pattern::Cut, |reading| reading.pattern)
+    }
+}
+
+fn sum(cursors: &[u32]) -> u64 {
+    cursors.iter().map(|cursor| u64::from(*cursor)).sum()
+}

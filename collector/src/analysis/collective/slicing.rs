@@ -1,0 +1,137 @@
+//! The forward model of one chunk: which messages NCCL cuts it into (NCCL `src/device/prims_*.h`,
+//! `src/enqueue.cc`, `src/transport/net.cc`).
+
+use crate::model::nccl::Protocol;
+
+/// Bytes that a CTS offers under LL and LL128, with NCCL's default buffers.
+pub const LL_CAPACITY: u64 = 65_536;
+/// See [`LL_CAPACITY`].
+pub const LL128_CAPACITY: u64 = 614_400;
+/// Bytes that a CTS of a ring collective offers under Simple, with NCCL's default buffers.
+pub const SIMPLE_RING_CAPACITY: u64 = 1 << 20;
+
+/// Sizes of an element, in bytes: slices are rounded to 16 elements, whose size the wire does not
+/// tell.
+const ELEMENT_SIZES: [u64; 4] = [1, 2, 4, 8];
+
+/// How chunks become messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slicing {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// Bytes on the wire that fit into one message.
+    pub capacity: u64,
+    /// Messages of a chunk.
+    pub per_chunk: usize,
+    /// Bytes of data in a full chunk.
+    pub full: u64,
+}
+
+/// Element sizes under which some slices are what NCCL would send, as bits in the order of 1, 2, 4
+/// and 8 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ElementSizes(pub u8);
+
+impl ElementSizes {
+    /// Every size.
+    pub const ANY: Self = Self(0b1111);
+
+    /// Only those that `other` has, too.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// No size is left.
+    #[must_use]
+    pub const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// One byte is possible: AllGather and Broadcast always count in bytes.
+    #[must_use]
+    pub const fn has_byte(self) -> bool {
+        self.0 & 1 != 0
+    }
+}
+
+impl Slicing {
+    /// Of ring AllReduce, AllGather and ReduceScatter: chunks of four steps in two slices under
+    /// Simple, of one step under LL and LL128.
+    #[must_use]
+    pub const fn ring(protocol: Protocol, capacity: u64) -> Self {
+        let per_chunk = if matches!(protocol, Protocol::Simple) { 2 } else { 1 };
+        let full = Self::data_of(protocol, capacity) * per_chunk as u64;
+        Self { protocol, capacity, per_chunk, full }
+    }
+
+    /// Of trees and of chains (Broadcast and Reduce over the ring): one message a chunk.
+    #[must_use]
+    pub const fn stream(protocol: Protocol, capacity: u64) -> Self {
+        let full = Self::data_of(protocol, capacity);
+        Self { protocol, capacity, per_chunk: 1, full }
+    }
+
+    /// Bytes on the wire of a message that carries `data` bytes.
+    #[must_use]
+    pub const fn wire(&self, data: u64) -> u64 {
+        match self.protocol {
+            Protocol::Ll => data.div_ceil(8) * 16,
+            Protocol::Ll128 => data.div_ceil(1920) * 2048,
+            Protocol::Simple | Protocol::Unknown => data,
+        }
+    }
+
+    /// Bytes of data in a message of `wire` bytes: exactly under Simple, else with the padding.
+    #[must_use]
+    pub const fn data(&self, wire: u64) -> u64 {
+        Self::data_of(self.protocol, wire)
+    }
+
+    const fn data_of(protocol: Protocol, wire: u64) -> u64 {
+        match protocol {
+            Protocol::Ll => wire / 2,
+            Protocol::Ll128 => wire / 2048 * 1920,
+            Protocol::Simple | Protocol::Unknown => wire,
+        }
+    }
+
+    /// Bytes of padding that a chunk may hold, at most.
+    #[must_use]
+    pub const fn padding(&self) -> u64 {
+        match self.protocol {
+            Protocol::Ll => 7,
+            Protocol::Ll128 => 1919,
+            Protocol::Simple | Protocol::Unknown => 0,
+        }
+    }
+
+    /// Bytes on the wire of the two messages of a chunk of `data` bytes in elements of `element`
+    /// bytes; where a chunk is one message, the second is 0.
+    #[must_use]
+    pub fn messages(&self, data: u64, element: u64) -> [u64; 2] {
+        if self.per_chunk == 1 {
+            return [self.wire(data), 0];
+        }
+        let rounded = data.div_ceil(element * 32) * 16 * element;
+        let slice = rounded.max(self.capacity / 32).min(data);
+        [slice, (data - slice).min(slice)]
+    }
+
+    /// Element sizes under which a chunk is sent as these messages, whose sizes are the wire's; where
+    /// a chunk is one message, the second is 0.
+    #[must_use]
+    pub fn elements_of_wire(&self, messages: [u64; 2]) -> ElementSizes {
+        if self.per_chunk == 1 {
+            return ElementSizes::ANY;
+        }
+        let data = messages[0] + messages[1];
+        let mut sizes = 0;
+        for (bit, element) in ELEMENT_SIZES.into_iter().enumerate() {
+            if data.is_multiple_of(element) && self.messages(data, element) == messages {
+                sizes |= 1 << bit;
+            }
+        }
+        ElementSizes(sizes)
+    }
+}

@@ -1,0 +1,200 @@
+//! A communicator's connections as the search sees them: lanes, by channel and in the order of the
+//! ring.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::forwarding::NextLane;
+use super::lane::Lane;
+use super::slicing::{LL_CAPACITY, LL128_CAPACITY, SIMPLE_RING_CAPACITY, Slicing};
+use crate::link::job::{Channel, Communicator, CommunicatorId, Job, NetConnectionId};
+use crate::model::nccl::{Graph, Protocol, Release};
+
+/// Since this release a channel's part is cut out of the buffer in one piece, and chunks of the
+/// last loop are as short as they can be.
+const CELL_SPLIT: Release = Release::new(2, 22, 0);
+
+/// One communicator's messages.
+pub struct Traffic {
+    /// Its connections.
+    pub lanes: Vec<Lane>,
+    /// Its channels.
+    pub channels: Vec<ChannelLanes>,
+    /// Places of the lanes of sends and receives.
+    pub point_to_point: Vec<usize>,
+    /// Ranks.
+    pub nranks: usize,
+    /// Its release is 2.22 or later; `None` where it is not known.
+    pub is_cell_split: Option<bool>,
+    /// What its CTSs offer, apart from LL and LL128.
+    simple_capacities: BTreeSet<u64>,
+}
+
+/// A channel's lanes, by their places.
+#[derive(Clone, Debug, Default)]
+pub struct ChannelLanes {
+    /// Connections of the ring, in its order.
+    pub ring: Vec<usize>,
+    /// How far their senders are from rank 0 along the ring.
+    pub positions: Vec<Option<u64>>,
+    /// For each, the next one that was seen.
+    pub next: Vec<NextLane>,
+    /// Every connection of the ring was seen.
+    pub is_whole: bool,
+    /// Connections of the tree, up and down.
+    pub tree: Vec<usize>,
+    /// The tree has connections of its own.
+    pub has_tree: bool,
+}
+
+impl Traffic {
+    /// The messages of `communicator`.
+    #[must_use]
+    pub fn new(job: &Job, id: CommunicatorId, communicator: &Communicator) -> Self {
+        let mut lanes = Vec::new();
+        let mut point_to_point = Vec::new();
+        let mut by_channel: BTreeMap<(Option<u32>, u32), Vec<usize>> = BTreeMap::new();
+        let mut unnumbered: BTreeMap<(Option<u32>, Option<u32>), u32> = BTreeMap::new();
+        for (place, connection) in job.connections.iter().enumerate() {
+            if connection.communicator != id || connection.transfers.is_empty() {
+                continue;
+            }
+            let at = lanes.len();
+            lanes.push(Lane::new(NetConnectionId(place as u32), connection));
+            if connection.graph == Some(Graph::PointToPoint) {
+                point_to_point.push(at);
+                continue;
+            }
+            // Where channels are not known, the k-th connection between two ranks is on the k-th.
+            let ordinal = match connection.channel {
+                Some(_) => 0,
+                None => {
+                    let seen =
+                        unnumbered.entry((connection.sender, connection.receiver)).or_default();
+                    *seen += 1;
+                    *seen
+                }
+            };
+            by_channel.entry((connection.channel, ordinal)).or_default().push(at);
+        }
+        let nranks = nranks(communicator, &lanes);
+        let channels = by_channel
+            .iter()
+            .map(|((channel, _), on_it)| {
+                let known = communicator
+                    .channels
+                    .iter()
+                    .find(|known| known.channel == *channel && channel.is_some());
+                channel_lanes(&lanes, on_it, known.or(communicator.channels.first()), nranks)
+            })
+            .collect();
+        let offered =
+            lanes.iter().flat_map(|lane| &lane.messages).filter_map(|message| message.capacity);
+        let simple_capacities =
+            offered.filter(|capacity| ![LL_CAPACITY, LL128_CAPACITY].contains(capacity)).collect();
+        let is_cell_split = communicator.release.map(|release| release >= CELL_SPLIT);
+        Self { lanes, channels, point_to_point, nranks, is_cell_split, simple_capacities }
+    }
+
+    /// How messages that a CTS of `capacity` asks for are cut in a ring collective, and in a tree
+    /// or chain.
+    #[must_use]
+    pub fn slicings(&self, capacity: Option<u64>) -> (Option<Slicing>, Option<Slicing>) {
+        let both = |protocol, capacity| {
+            (Some(Slicing::ring(protocol, capacity)), Some(Slicing::stream(protocol, capacity)))
+        };
+        match capacity {
+            None => (Some(Slicing::ring(Protocol::Simple, SIMPLE_RING_CAPACITY)), None),
+            Some(LL_CAPACITY) => both(Protocol::Ll, LL_CAPACITY),
+            Some(LL128_CAPACITY) => both(Protocol::Ll128, LL128_CAPACITY),
+            Some(capacity) => {
+                let (ring, stream) = both(Protocol::Simple, capacity);
+                // A ring's messages are of two steps, a tree's and a chain's of one.
+                let has_twice = self.simple_capacities.contains(&(capacity * 2));
+                let has_half = self.simple_capacities.contains(&(capacity / 2));
+                match capacity {
+                    _ if has_half || capacity == SIMPLE_RING_CAPACITY => (ring, None),
+                    _ if has_twice || capacity * 2 == SIMPLE_RING_CAPACITY => (None, stream),
+                    _ => (ring, stream),
+                }
+            }
+        }
+    }
+}
+
+fn nranks(communicator: &Communicator, lanes: &[Lane]) -> usize {
+    let by_ring = || communicator.channels.iter().map(|channel| channel.ring.len()).max();
+    let senders: BTreeSet<u32> = lanes.iter().filter_map(|lane| lane.sender).collect();
+    let known = communicator.nranks.map(|nranks| nranks as usize);
+    known.or_else(|| by_ring().filter(|ranks| *ranks > 1)).unwrap_or(senders.len())
+}
+
+fn channel_lanes(
+    lanes: &[Lane],
+    on_it: &[usize],
+    known: Option<&Channel>,
+    nranks: usize,
+) -> ChannelLanes {
+    let ring: &[u32] = known.map_or(&[], |known| &known.ring);
+    let zero = ring.iter().position(|rank| *rank == 0).unwrap_or(0);
+    let position = |rank: Option<u32>| {
+        let at = ring.iter().position(|known| Some(*known) == rank)?;
+        Some((at + ring.len() - zero) % ring.len())
+    };
+    let ends = |lane: &Lane| (position(lane.sender), position(lane.receiver));
+    let is_ring_edge = |lane: &Lane| match ends(lane) {
+        (Some(from), Some(to)) => (from + 1) % ring.len() == to,
+        _ => lane.graph != Some(Graph::Tree),
+    };
+    let mut on_ring: Vec<usize> =
+        on_it.iter().copied().filter(|place| is_ring_edge(&lanes[*place])).collect();
+    on_ring.sort_by_key(|place| position(lanes[*place].sender));
+    let positions: Vec<Option<u64>> =
+        on_ring.iter().map(|place| position(lanes[*place].sender).map(|at| at as u64)).collect();
+    let next =
+        (0..on_ring.len()).map(|at| next_lane(lanes, &on_ring, &positions, at, nranks)).collect();
+    let is_whole = on_ring.len() == nranks;
+    let tree: Vec<usize> =
+        on_it.iter().copied().filter(|place| is_tree_edge(lanes, on_it, *place, known)).collect();
+    let has_tree = tree.iter().any(|place| lanes[*place].graph == Some(Graph::Tree));
+    ChannelLanes { ring: on_ring, positions, next, is_whole, tree, has_tree }
+}
+
+/// The lane after the one at `at`, and how many ranks further its sender is.
+fn next_lane(
+    lanes: &[Lane],
+    on_ring: &[usize],
+    positions: &[Option<u64>],
+    at: usize,
+    nranks: usize,
+) -> NextLane {
+    let after = (at + 1) % on_ring.len();
+    if after == at {
+        return None;
+    }
+    match (positions[at], positions[after]) {
+        (Some(from), Some(to)) => {
+            let distance = (to as usize + nranks - from as usize) % nranks;
+            (distance > 0).then_some((after, distance))
+        }
+        _ => {
+            let receiver = lanes[on_ring[at]].receiver?;
+            let after = on_ring.iter().position(|place| lanes[*place].sender == Some(receiver))?;
+            Some((after, 1))
+        }
+    }
+}
+
+fn is_tree_edge(lanes: &[Lane], on_it: &[usize], place: usize, known: Option<&Channel>) -> bool {
+    let lane = &lanes[place];
+    let (from, to) = (lane.sender, lane.receiver);
+    match known.and_then(|known| known.tree.as_ref()) {
+        Some(nodes) => nodes.iter().any(|node| {
+            let (rank, up) = (Some(node.rank), node.up);
+            up.is_some() && ((rank, up) == (from, to) || (rank, up) == (to, from))
+        }),
+        None => {
+            on_it.iter().any(|other| (lanes[*other].sender, lanes[*other].receiver) == (to, from))
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Bootstrap frames: a length of 4 bytes, then as many bytes (NCCL `src/bootstrap.cc`).
+
+use super::ends::Progress;
+
+/// Size of the length.
+const LENGTH_BYTES: usize = 4;
+
+/// Longer than any frame: a transport set-up of 64 channels both ways has 32 KiB.
+const FRAME_LIMIT: usize = 64 << 10;
+
+/// Puts the frames of one direction together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Frames {
+    partial: Vec<u8>,
+}
+
+impl Frames {
+    /// Takes the next bytes and gives `take` each frame that is whole, until it does not want more.
+    pub(super) fn push(
+        &mut self,
+        bytes: &[u8],
+        mut take: impl FnMut(&[u8]) -> Progress,
+    ) -> Progress {
+        self.partial.extend_from_slice(bytes);
+        let mut rest = &self.partial[..];
+        let progress = loop {
+            let Some((length, body)) = rest.split_first_chunk::<LENGTH_BYTES>() else {
+                break Progress::More;
+            };
+            let length = u32::from_le_bytes(*length) as usize;
+            if length > FRAME_LIMIT {
+                break Progress::Malformed;
+            }
+            let Some((frame, after)) = body.split_at_checked(length) else { break Progress::More };
+            rest = after;
+            match take(frame) {
+                Progress::More => {}
+                end => break end,
+            }
+        };
+        let consumed = self.partial.len() - rest.len();
+        self.partial.drain(..consumed);
+        progress
+    }
+
+    /// Takes the next bytes, to be looked at with the next [`push`](Self::push).
+    pub(super) fn hold(&mut self, bytes: &[u8]) -> Progress {
+        self.partial.extend_from_slice(bytes);
+        if self.partial.len() > FRAME_LIMIT { Progress::Oversized } else { Progress::More }
+    }
+
+    /// Bytes of a frame that is not whole.
+    pub(super) fn kept(&self) -> usize {
+        self.partial.capacity()
+    }
+}

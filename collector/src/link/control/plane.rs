@@ -1,0 +1,143 @@
+//! All TCP connections, each read by its dialect; what was read, as facts.
+//!
+//! Connections that speak no dialect are forgotten at once. What is kept of all others together has
+//! a limit; past it, connections are given up as they ask for more.
+
+use std::collections::BTreeMap;
+
+use super::facts::ControlFacts;
+use super::stream::{Outcome, Stream};
+use crate::flow::tcp_stream::sink::{
+    Chunk, ConnectionId, Ending, Interest, Side, StreamSink, StreamTotals, TcpConnection,
+};
+use crate::model::health::Health;
+use crate::model::time::Timestamp;
+
+/// Limits of what is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct ControlConfig {
+    /// Connections that speak a dialect, open or not.
+    pub connection_capacity: usize,
+    /// Bytes of all of them that are kept.
+    pub kept_bytes: usize,
+}
+
+impl Default for ControlConfig {
+    fn default() -> Self {
+        Self { connection_capacity: 1 << 18, kept_bytes: 64 << 20 }
+    }
+}
+
+/// What could not be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ControlCounts {
+    /// Connections that were not looked at, because there was no room for more.
+    pub ignored_connections: u64,
+    /// Connections with missing bytes where they were still being read.
+    pub gap_connections: u64,
+    /// Connections that greeted as NCCL does, and then said what no known release says.
+    pub malformed_connections: u64,
+    /// Connections of which more would have had to be kept than one may have, or all.
+    pub oversized_connections: u64,
+    /// Check-ins of NCCL 2.15 or before, which are not read.
+    pub unsupported_connections: u64,
+}
+
+/// Reads the control plane.
+#[derive(Clone, Debug)]
+pub struct ControlPlane {
+    config: ControlConfig,
+    streams: BTreeMap<ConnectionId, Stream>,
+    kept: usize,
+    counts: ControlCounts,
+}
+
+impl ControlPlane {
+    /// Nothing was heard yet.
+    #[must_use]
+    pub fn new(config: ControlConfig) -> Self {
+        Self { config, streams: BTreeMap::new(), kept: 0, counts: ControlCounts::default() }
+    }
+
+    /// Everything that was read so far, in the order in which connections were met.
+    #[must_use]
+    pub fn facts(&self) -> ControlFacts {
+        let mut facts = ControlFacts::default();
+        for (id, stream) in &self.streams {
+            stream.push_facts(*id, &mut facts);
+        }
+        facts
+    }
+
+    /// What could not be read so far.
+    #[must_use]
+    pub const fn counts(&self) -> ControlCounts {
+        self.counts
+    }
+
+    /// Adds what could not be read to `health`.
+    pub fn add_health(&self, health: &mut Health) {
+        let counts = &self.counts;
+        health.add("control.gap_connections", counts.gap_connections);
+        health.add("control.ignored_connections", counts.ignored_connections);
+        health.add("control.malformed_connections", counts.malformed_connections);
+        health.add("control.oversized_connections", counts.oversized_connections);
+        health.add("control.unsupported_connections", counts.unsupported_connections);
+    }
+
+    /// Lets `act` work on a stream and keeps account of what that keeps.
+    fn with(&mut self, id: ConnectionId, act: impl FnOnce(&mut Stream) -> Outcome) -> Interest {
+        let Some(stream) = self.streams.get_mut(&id) else { return Interest::Enough };
+        let before = stream.kept();
+        let mut outcome = act(stream);
+        let mut after = stream.kept();
+        if self.kept - before + after > self.config.kept_bytes {
+            stream.end();
+            after = stream.kept();
+            outcome = Outcome::Oversized;
+        }
+        self.kept = self.kept - before + after;
+        let counts = &mut self.counts;
+        match outcome {
+            Outcome::More => return Interest::More,
+            Outcome::Enough => {}
+            Outcome::Malformed => counts.malformed_connections += 1,
+            Outcome::Gap => counts.gap_connections += 1,
+            Outcome::Oversized => counts.oversized_connections += 1,
+            Outcome::Unsupported | Outcome::Other => {
+                counts.unsupported_connections += u64::from(outcome == Outcome::Unsupported);
+                self.kept -= after;
+                self.streams.remove(&id);
+            }
+        }
+        Interest::Enough
+    }
+}
+
+impl StreamSink for ControlPlane {
+    fn opened(&mut self, id: ConnectionId, connection: &TcpConnection) {
+        if self.streams.len() < self.config.connection_capacity {
+            self.streams.insert(id, Stream::new(*connection));
+        } else {
+            self.counts.ignored_connections += 1;
+        }
+    }
+
+    fn bytes(&mut self, id: ConnectionId, from: Side, chunk: Chunk<'_>) -> Interest {
+        self.with(id, |stream| stream.bytes(from, &chunk))
+    }
+
+    fn gap(&mut self, id: ConnectionId, from: Side, _: u64) -> Interest {
+        self.with(id, |stream| stream.gap(from))
+    }
+
+    fn totals(&mut self, id: ConnectionId, totals: &StreamTotals) {
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.totals(totals);
+        }
+    }
+
+    fn closed(&mut self, id: ConnectionId, _: Ending, _: Timestamp) {
+        self.with(id, Stream::end);
+    }
+}

@@ -1,0 +1,327 @@
+//! One TCP connection: its first bytes tell its dialect, which then reads it.
+//!
+//! The connector speaks first in every dialect, so who is heard first connects. What does not begin
+//! as a dialect does is none of ours: nothing more of it is looked at.
+
+use super::bootstrap::Bootstrap;
+use super::ends::{Ends, Progress};
+use super::exchange::Exchange;
+use super::facts::{ControlFacts, StreamFacts, StreamKind};
+use super::ras::Ras;
+use super::socket::Socket;
+use crate::decode::nccl::check_in::{CHECK_IN_64, CheckIn};
+use crate::decode::nccl::greeting::{Greeting, SocketType};
+use crate::decode::nccl::layout::{LAYOUTS, Layout};
+use crate::decode::nccl::proxy;
+use crate::decode::nccl::root_reply::{REPLY_28, REPLY_128};
+use crate::flow::tcp_stream::sink::{Chunk, ConnectionId, Side, StreamTotals, TcpConnection};
+use crate::model::time::{Span, Timestamp};
+
+/// More bytes than either end says before the dialect is clear.
+const OPENING_LIMIT: usize = 4096;
+
+/// A connection.
+#[derive(Clone, Debug)]
+pub(super) struct Stream {
+    connection: TcpConnection,
+    state: State,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Opening(Opening),
+    Known(Box<Conversation>),
+}
+
+/// What the ends said before the dialect is clear.
+#[derive(Clone, Debug, Default)]
+struct Opening {
+    /// Who was heard first, and when.
+    first: Option<(Side, Timestamp)>,
+    connector: Vec<u8>,
+    listener: Vec<u8>,
+}
+
+/// A connection whose dialect is known.
+#[derive(Clone, Debug)]
+struct Conversation {
+    ends: Ends,
+    magic: u64,
+    dialect: Dialect,
+    /// Nothing more is read.
+    is_over: bool,
+    totals: Option<StreamTotals>,
+}
+
+/// Who reads a connection.
+#[derive(Clone, Debug)]
+enum Dialect {
+    Bootstrap(Bootstrap),
+    Exchange(Exchange),
+    Socket(Socket),
+    Ras(Ras),
+    Proxy,
+}
+
+/// What came of some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// More is wanted.
+    More,
+    /// No more is wanted.
+    Enough,
+    /// No dialect: forget the connection.
+    Other,
+    /// NCCL up to 2.15, which is not read: forget the connection.
+    Unsupported,
+    /// The dialect gave up.
+    Malformed,
+    /// Bytes are missing where the dialect was still reading.
+    Gap,
+    /// There was more than is kept of a connection.
+    Oversized,
+}
+
+/// What the first bytes of the connector tell.
+enum Recognition {
+    NeedMore,
+    Other,
+    Unsupported,
+    Greeted(Greeting),
+}
+
+impl Stream {
+    pub(super) fn new(connection: TcpConnection) -> Self {
+        Self { connection, state: State::Opening(Opening::default()) }
+    }
+
+    pub(super) fn bytes(&mut self, from: Side, chunk: &Chunk<'_>) -> Outcome {
+        let opening = match &mut self.state {
+            State::Opening(opening) => opening,
+            State::Known(conversation) => return conversation.bytes(from, chunk),
+        };
+        let (first, time) = *opening.first.get_or_insert((from, chunk.time));
+        // Where a SYN was seen it is certain who connects.
+        if self.connection.is_from_start && first == Side::Server {
+            return Outcome::Other;
+        }
+        let said = if from == first { &mut opening.connector } else { &mut opening.listener };
+        said.extend_from_slice(chunk.bytes);
+        let is_small = said.len() <= OPENING_LIMIT;
+        let greeting = match recognise(&opening.connector) {
+            Recognition::Greeted(greeting) => greeting,
+            Recognition::NeedMore if is_small => return Outcome::More,
+            Recognition::NeedMore | Recognition::Other => return Outcome::Other,
+            Recognition::Unsupported => return Outcome::Unsupported,
+        };
+        let opening = std::mem::take(opening);
+        let span = Span { first: time, last: chunk.time };
+        let mut conversation = Conversation {
+            ends: Ends::new(&self.connection, first),
+            magic: greeting.magic,
+            dialect: Dialect::of(greeting, span),
+            is_over: false,
+            totals: None,
+        };
+        let said = opening.connector.get(Greeting::LEN..).unwrap_or(&[]);
+        let mut outcome = Outcome::More;
+        for (side, bytes) in [(first, said), (first.other(), &opening.listener[..])] {
+            if outcome == Outcome::More && !bytes.is_empty() {
+                outcome = conversation.bytes(side, &Chunk { bytes, ..*chunk });
+            }
+        }
+        self.state = State::Known(Box::new(conversation));
+        outcome
+    }
+
+    /// Bytes of `from` are missing.
+    pub(super) fn gap(&mut self, from: Side) -> Outcome {
+        match &mut self.state {
+            State::Opening(_) => Outcome::Other,
+            State::Known(conversation) => conversation.gap(from),
+        }
+    }
+
+    /// Nothing more is read: what was read stays, and what waited for more goes. `Malformed` where
+    /// what was said was never understood.
+    pub(super) fn end(&mut self) -> Outcome {
+        match &mut self.state {
+            State::Opening(_) => Outcome::Other,
+            State::Known(conversation) => conversation.end(),
+        }
+    }
+
+    pub(super) fn totals(&mut self, totals: &StreamTotals) {
+        if let State::Known(conversation) = &mut self.state {
+            conversation.totals = Some(*totals);
+        }
+    }
+
+    pub(super) fn push_facts(&self, id: ConnectionId, facts: &mut ControlFacts) {
+        let State::Known(conversation) = &self.state else { return };
+        let Conversation { ends, magic, dialect, totals, .. } = &**conversation;
+        match dialect {
+            Dialect::Bootstrap(bootstrap) => bootstrap.push_fact(ends, facts),
+            Dialect::Exchange(exchange) => exchange.push_fact(ends, facts),
+            Dialect::Socket(socket) => socket.push_fact(ends, totals.as_ref(), facts),
+            Dialect::Ras(ras) => facts.ras_peers.extend(ras.peer().cloned()),
+            Dialect::Proxy => {}
+        }
+        facts.streams.push(StreamFacts {
+            id,
+            kind: dialect.kind(),
+            magic: Some(*magic),
+            connection: self.connection,
+            totals: *totals,
+        });
+    }
+
+    /// Bytes of memory, beyond that of the connection itself.
+    pub(super) fn kept(&self) -> usize {
+        match &self.state {
+            State::Opening(opening) => opening.connector.capacity() + opening.listener.capacity(),
+            State::Known(conversation) => size_of::<Conversation>() + conversation.dialect.kept(),
+        }
+    }
+}
+
+impl Conversation {
+    fn bytes(&mut self, from: Side, chunk: &Chunk<'_>) -> Outcome {
+        if self.is_over {
+            return Outcome::Enough;
+        }
+        let (speaker, witness) = (self.ends.speaker(from), self.ends.witness(chunk));
+        let (bytes, ends) = (chunk.bytes, &self.ends);
+        let progress = match &mut self.dialect {
+            Dialect::Bootstrap(bootstrap) => bootstrap.bytes(speaker, bytes, ends, witness),
+            Dialect::Exchange(exchange) => exchange.bytes(speaker, bytes, witness),
+            Dialect::Socket(socket) => socket.bytes(speaker, bytes, witness),
+            Dialect::Ras(ras) => ras.bytes(speaker, bytes, witness),
+            Dialect::Proxy => Progress::Done,
+        };
+        let outcome = match progress {
+            Progress::More => return Outcome::More,
+            Progress::Done => Outcome::Enough,
+            Progress::Malformed if !self.dialect.is_clear() => Outcome::Other,
+            Progress::Malformed => Outcome::Malformed,
+            Progress::Oversized => Outcome::Oversized,
+        };
+        self.finish();
+        outcome
+    }
+
+    fn gap(&mut self, from: Side) -> Outcome {
+        if self.is_over {
+            return Outcome::Enough;
+        }
+        match &mut self.dialect {
+            // The other end's half is worth as much without it.
+            Dialect::Exchange(exchange) => exchange.lose(self.ends.speaker(from)),
+            _ => self.finish(),
+        }
+        Outcome::Gap
+    }
+
+    fn end(&mut self) -> Outcome {
+        if self.is_over {
+            return Outcome::Enough;
+        }
+        self.finish();
+        match &self.dialect {
+            dialect if !dialect.is_clear() => Outcome::Other,
+            Dialect::Exchange(exchange) if !exchange.is_read() => Outcome::Malformed,
+            _ => Outcome::Enough,
+        }
+    }
+
+    fn finish(&mut self) {
+        self.is_over = true;
+        match &mut self.dialect {
+            Dialect::Bootstrap(bootstrap) => bootstrap.end(),
+            Dialect::Exchange(exchange) => exchange.end(),
+            Dialect::Ras(ras) => ras.end(),
+            Dialect::Socket(_) | Dialect::Proxy => {}
+        }
+    }
+}
+
+impl Dialect {
+    /// It is certain that this is the dialect.
+    const fn is_clear(&self) -> bool {
+        match self {
+            Self::Bootstrap(bootstrap) => bootstrap.is_clear(),
+            _ => true,
+        }
+    }
+
+    const fn kind(&self) -> StreamKind {
+        match self {
+            Self::Bootstrap(_) => StreamKind::Bootstrap,
+            Self::Exchange(_) => StreamKind::IbOob,
+            Self::Socket(_) => StreamKind::Socket,
+            Self::Ras(_) => StreamKind::Ras,
+            Self::Proxy => StreamKind::Proxy,
+        }
+    }
+
+    fn kept(&self) -> usize {
+        match self {
+            Self::Bootstrap(bootstrap) => bootstrap.kept(),
+            Self::Exchange(exchange) => exchange.kept(),
+            Self::Ras(ras) => ras.kept(),
+            Self::Socket(_) | Self::Proxy => 0,
+        }
+    }
+
+    fn of(greeting: Greeting, span: Span) -> Self {
+        match greeting.socket_type {
+            SocketType::Bootstrap => Self::Bootstrap(Bootstrap::new(greeting.magic, span)),
+            SocketType::NetIb => Self::Exchange(Exchange::default()),
+            SocketType::NetSocket => Self::Socket(Socket::new(span)),
+            SocketType::Ras => Self::Ras(Ras::default()),
+            SocketType::Proxy => Self::Proxy,
+        }
+    }
+}
+
+/// What `bytes`, the first ones of the connector, are.
+fn recognise(bytes: &[u8]) -> Recognition {
+    if bytes.len() < Greeting::LEN {
+        return Recognition::NeedMore;
+    }
+    let Some(greeting) = Greeting::decode(bytes) else { return recognise_unsupported(bytes) };
+    let rest = bytes.get(Greeting::LEN..).unwrap_or(&[]);
+    let is_ours = match greeting.socket_type {
+        SocketType::Bootstrap => rest.first_chunk().map(|length| begins_bootstrap(*length)),
+        SocketType::Proxy => rest.first_chunk().map(proxy::is_request),
+        SocketType::NetSocket | SocketType::NetIb | SocketType::Ras => Some(true),
+    };
+    match is_ours {
+        Some(true) => Recognition::Greeted(greeting),
+        Some(false) => Recognition::Other,
+        None => Recognition::NeedMore,
+    }
+}
+
+/// Up to 2.15 nobody greets; the check-in at the root is a frame of 64 bytes.
+fn recognise_unsupported(bytes: &[u8]) -> Recognition {
+    let frame = bytes.strip_prefix(&(CHECK_IN_64.len as u32).to_le_bytes());
+    match frame.map(|frame| frame.get(..CHECK_IN_64.len)) {
+        Some(Some(frame)) if CheckIn::decode(frame, &CHECK_IN_64).is_some() => {
+            Recognition::Unsupported
+        }
+        Some(None) => Recognition::NeedMore,
+        _ => Recognition::Other,
+    }
+}
+
+/// A frame of this length may be the first of a bootstrap connection.
+fn begins_bootstrap(length: [u8; 4]) -> bool {
+    let length = u32::from_le_bytes(length) as usize;
+    let is_first = |layout: &Layout| {
+        layout.check_in.len == length
+            || layout.peer_message.preamble_len == length
+            || layout.addresses.gathers.first() == Some(&length)
+    };
+    LAYOUTS.iter().any(is_first) || matches!(length, REPLY_28 | REPLY_128)
+}
