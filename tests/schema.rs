@@ -22,6 +22,7 @@ const SECTIONS: [&str; 19] = [
     "health",
     "hosts",
     "iterations",
+    "logs",
     "pfc",
     "phases",
     "ports",
