@@ -1,6 +1,7 @@
 //! Collectives: which messages belong to one call, what was called, and where its parts lie.
 
 pub mod assemble;
+pub mod calls;
 pub mod cut;
 pub mod forwarding;
 pub mod lane;
@@ -34,11 +35,12 @@ pub fn find(job: &Job) -> Vec<Collective> {
             around.filter_map(|found| assemble::ring_or_tree(job, id, &traffic, found)).collect();
         found.extend(point_to_point::find(job, id, &traffic));
         found.sort_by_key(|collective| (collective.span.first, collective.span.last));
-        let is_counted_from_init = traffic.lanes.iter().all(|lane| lane.is_from_start);
+        let is_counted_from_init = traffic.is_from_start();
         for (sequence, collective) in (0..).zip(&mut found) {
             collective.sequence = sequence;
             collective.is_counted_from_init = is_counted_from_init;
         }
+        traffic.calls.settle(&mut found, traffic.nranks);
         collectives.append(&mut found);
     }
     collectives
