@@ -11,11 +11,12 @@ const BLESS: &str =
     "cargo run -p railscope -- schema > collector/schema/railscope.report-1.schema.json";
 
 /// The sections of `railscope.report/1`, whether or not anything fills them yet.
-const SECTIONS: [&str; 18] = [
+const SECTIONS: [&str; 19] = [
     "bursts",
     "capture",
     "collectives",
     "communicators",
+    "conflicts",
     "findings",
     "flows",
     "health",
