@@ -19,6 +19,7 @@ use std::ops::Range;
 use crate::link::evidence::Evidence;
 use crate::link::job::{CommunicatorId, Job, NetConnectionId};
 use crate::model::grade::Grade;
+use crate::model::health::Health;
 use crate::model::nccl::{Algorithm, CollectiveKind, Protocol};
 use crate::model::time::{Span, Timestamp};
 
@@ -44,6 +45,15 @@ pub fn find(job: &Job) -> Vec<Collective> {
         collectives.append(&mut found);
     }
     collectives
+}
+
+/// Counts what nothing explains, and what was seen in part.
+pub fn add_health(collectives: &[Collective], health: &mut Health) {
+    let unknown = || collectives.iter().filter(|one| one.kind == CollectiveKind::Unknown);
+    health.add("collectives.unknown", unknown().count() as u64);
+    health.add("collectives.unexplained_messages", unknown().map(|one| one.messages).sum());
+    let without_bytes = collectives.iter().filter(|one| one.bytes.is_none());
+    health.add("collectives.incomplete", without_bytes.count() as u64);
 }
 
 /// One collective.
