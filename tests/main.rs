@@ -26,6 +26,8 @@ mod icrc;
 mod ingest;
 // What is known of the captures is found in them.
 mod known_captures;
+// NCCL's logs: lines, facts, text.
+mod logs;
 // The captures under tests/fixtures are the ones that were described.
 mod manifest;
 // What the README shows is what the program prints.
@@ -36,5 +38,7 @@ mod schema;
 mod support;
 // TCP streams against tshark and against an own segmenter.
 mod tcp;
+// PyTorch's TCPStore against what its clients did.
+mod tcp_store;
 // Every field that tshark also knows equals tshark's.
 mod tshark;

@@ -12,6 +12,8 @@ pub struct TopologyLayout {
     pub tree: usize,
     /// `graphInfo` of the ring.
     pub ring: usize,
+    /// `crossNic` of the ring (2.21 and later).
+    pub cross_nic: Option<usize>,
     /// The first array of `topoRanks`: `ringRecv`. The others follow without a gap.
     pub ranks: usize,
     /// Elements of an array: the most channels.
@@ -21,13 +23,15 @@ pub struct TopologyLayout {
 impl TopologyLayout {
     /// 2.18 and later: `graphInfo`s by algorithm, `tree` first, each as far from the next.
     const fn new(len: usize, graph_len: usize, ranks: usize, channels: usize) -> Self {
-        Self { len, tree: 0, ring: graph_len, ranks, channels }
+        let has_cross_nic = graph_len > CROSS_NIC;
+        let cross_nic = if has_cross_nic { graph_len.checked_add(CROSS_NIC) } else { None };
+        Self { len, tree: 0, ring: graph_len, cross_nic, ranks, channels }
     }
 }
 
 /// 2.12 to 2.17.
 pub const TOPOLOGY_988: TopologyLayout =
-    TopologyLayout { len: 988, tree: 8, ring: 36, ranks: 92, channels: 32 };
+    TopologyLayout { len: 988, tree: 8, ring: 36, cross_nic: None, ranks: 92, channels: 32 };
 /// 2.18 and 2.19.
 pub const TOPOLOGY_1192: TopologyLayout = TopologyLayout::new(1192, 28, 168, 32);
 /// 2.20.
@@ -53,6 +57,11 @@ pub const TOPOLOGY_2324: TopologyLayout = TopologyLayout::new(2324, 32, 228, 64)
 
 /// `nChannels` in `struct graphInfo`.
 pub const CHANNEL_COUNT: usize = 4;
+/// `crossNic` in `struct graphInfo`, where that is longer.
+pub const CROSS_NIC: usize = 28;
+
+/// `crossNic` where the NIC changes on every other node.
+const ALTERNATING: u32 = 2;
 
 /// The arrays of `struct ncclTopoRanks` in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +91,8 @@ pub struct Topology<'a> {
     pub ring_channels: u32,
     /// Channels of the tree graph, before NCCL doubles them.
     pub tree_channels: u32,
+    /// Rings leave a node by another NIC than they enter it, on alternate nodes.
+    pub crosses_nics: bool,
 }
 
 impl<'a> Topology<'a> {
@@ -94,8 +105,15 @@ impl<'a> Topology<'a> {
             (count as usize <= layout.channels).then_some(count)
         };
         let (ring_channels, tree_channels) = (channels(layout.ring)?, channels(layout.tree)?);
+        let cross_nic = layout.cross_nic.and_then(|at| structure.u32(at));
         let is_whole = bytes.len() == layout.len;
-        is_whole.then_some(Self { structure, layout, ring_channels, tree_channels })
+        is_whole.then_some(Self {
+            structure,
+            layout,
+            ring_channels,
+            tree_channels,
+            crosses_nics: cross_nic == Some(ALTERNATING),
+        })
     }
 
     /// The rank that `array` holds for `channel`; `None` where it is unset.

@@ -62,6 +62,7 @@ fn rank_topology(topology: &Topology<'_>, nranks: u32) -> RankTopology {
     RankTopology {
         ring_channels: topology.ring_channels,
         tree_channels: topology.tree_channels,
+        crosses_nics: topology.crosses_nics,
         channels: (0..channels).map(channel).collect(),
     }
 }

@@ -155,6 +155,9 @@ pub struct RankTopology {
     pub ring_channels: u32,
     /// Channels of the tree graph, before NCCL doubles them.
     pub tree_channels: u32,
+    /// Rings leave a node by another NIC than they enter it, on alternate nodes (`crossNic` 2, told
+    /// by 2.21 and later).
+    pub crosses_nics: bool,
     /// Per channel, what is known of it on this rank's node.
     pub channels: Vec<ChannelTopology>,
 }

@@ -64,8 +64,7 @@ impl ControlPlane {
     pub fn facts(&self) -> ControlFacts {
         let mut facts = ControlFacts::default();
         for (id, stream) in &self.streams {
-            stream.push_fact(&mut facts);
-            facts.streams.extend(stream.describe(*id));
+            stream.push_facts(*id, &mut facts);
         }
         facts
     }

@@ -30,21 +30,22 @@ impl Socket {
         Progress::More
     }
 
-    /// What passed in all, told at the end.
-    pub(super) fn totals(&mut self, totals: &StreamTotals) {
-        let sent = totals.client.bytes.max(totals.server.bytes);
-        self.bytes = sent.saturating_sub(Greeting::LEN as u64 + 1);
-        self.span = totals.span;
-    }
-
-    pub(super) fn push_fact(&self, ends: &Ends, facts: &mut ControlFacts) {
+    pub(super) fn push_fact(
+        &self,
+        ends: &Ends,
+        totals: Option<&StreamTotals>,
+        facts: &mut ControlFacts,
+    ) {
         let Some((index, witness)) = self.index else { return };
+        // Only the sender of data speaks.
+        let sent = totals.map(|totals| totals.client.bytes.max(totals.server.bytes));
+        let greeting = Greeting::LEN as u64 + 1;
         facts.sockets.push(SocketConnection {
             connector: ends.connector,
             listener: ends.listener,
             index,
-            bytes: self.bytes,
-            span: self.span,
+            bytes: sent.map_or(self.bytes, |sent| sent.saturating_sub(greeting)),
+            span: totals.map_or(self.span, |totals| totals.span),
             witness,
         });
     }
