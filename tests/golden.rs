@@ -16,7 +16,8 @@ fn check(name: &str, text: &str) {
     settings.bind(|| insta::assert_snapshot!(name, text));
 }
 
-fn check_report(name: &str, files: &[&str]) {
+/// Checks what `analyze` prints with these arguments.
+pub fn check_report(name: &str, files: &[&str]) {
     let text = railscope(["analyze"].iter().chain(files)).succeeds();
     for line in text.lines() {
         let width = line.chars().count();

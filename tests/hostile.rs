@@ -67,6 +67,11 @@ fn corpus_of_nccl() {
 }
 
 #[test]
+fn corpus_of_nccl_log() {
+    replay("nccl_log", checks::nccl_log::check);
+}
+
+#[test]
 fn corpus_of_pipeline() {
     replay("pipeline", checks::pipeline::check);
 }

@@ -28,6 +28,8 @@ mod ingest;
 mod known_captures;
 // What traffic is linked to.
 mod link;
+// NCCL's logs: lines, facts, text.
+mod logs;
 // The captures under tests/fixtures are the ones that were described.
 mod manifest;
 // What the README shows is what the program prints.
@@ -38,5 +40,7 @@ mod schema;
 mod support;
 // TCP streams against tshark and against an own segmenter.
 mod tcp;
+// PyTorch's TCPStore against what its clients did.
+mod tcp_store;
 // Every field that tshark also knows equals tshark's.
 mod tshark;

@@ -11,11 +11,12 @@ const BLESS: &str =
     "cargo run -p railscope -- schema > collector/schema/railscope.report-1.schema.json";
 
 /// The sections of `railscope.report/1`, whether or not anything fills them yet.
-const SECTIONS: [&str; 18] = [
+const SECTIONS: [&str; 19] = [
     "bursts",
     "capture",
     "collectives",
     "communicators",
+    "conflicts",
     "findings",
     "flows",
     "health",
@@ -74,7 +75,7 @@ fn every_report_keeps_the_contract() {
 }
 
 #[test]
-fn what_nothing_fills_yet_is_present_and_empty() {
+fn what_other_programs_do_is_linked_to_nobody() {
     let text = railscope(["analyze", "--format", "json", "rc_pingpong.pcap.gz"]).succeeds();
     let report: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(report["schema"], "railscope.report/1");
@@ -84,7 +85,11 @@ fn what_nothing_fills_yet_is_present_and_empty() {
         assert_eq!(report[section], Value::Array(Vec::new()), "{section}");
     }
     assert_eq!(report["bursts"], Value::Null, "no line rate is known");
-    assert!(report["flows"].as_array().unwrap().iter().all(|flow| flow["owner"].is_null()));
+    for flow in report["flows"].as_array().unwrap() {
+        let owner = &flow["owner"];
+        assert_eq!((&owner["grade"], &owner["rank"]), (&Value::from("unknown"), &Value::Null));
+        assert!(owner["why_unknown"].as_str().unwrap().contains("none of its messages is NCCL's"));
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The layers composed: frames in, a report out. Reads no clock, file or environment, so that a
-//! replay, a live capture and a test give the same report for the same frames.
+//! The layers composed: frames and lines in, a report out. Reads no clock, file or environment, so
+//! that a replay, a live capture and a test give the same report for the same frames.
 
 use crate::analysis::collective;
 use crate::decode::packet::{self, Body};
@@ -7,13 +7,18 @@ use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
 use crate::link::connect::Traffic;
 use crate::link::control::plane::{ControlConfig, ControlPlane};
+use crate::link::job::CommunicatorId;
+use crate::link::join;
 use crate::link::linker;
+use crate::link::log::LogTracker;
 use crate::link::position::{self, TapPosition};
 use crate::link::traffic::recorder::TrafficRecorder;
 use crate::model::frame::Frame;
 use crate::model::health::Health;
 use crate::model::tap::{HostName, Tap, TapId};
-use crate::report::{Linked, Report, ReportContext};
+use crate::model::witness::LogId;
+use crate::report::logs::LogSources;
+use crate::report::{Linked, Report, ReportContext, communicators};
 
 /// Everything that is known so far.
 ///
@@ -24,6 +29,7 @@ pub struct Pipeline {
     tracker: FlowTracker,
     /// `None` where nothing is to be linked.
     linking: Option<Linking>,
+    logs: LogTracker,
     host_names: Vec<HostName>,
     health: Health,
 }
@@ -62,6 +68,7 @@ impl Pipeline {
         Self {
             tracker: FlowTracker::new(config.flow),
             linking,
+            logs: LogTracker::default(),
             host_names: Vec::new(),
             health: Health::default(),
         }
@@ -106,6 +113,17 @@ impl Pipeline {
         });
     }
 
+    /// Adds the next NCCL log; logs are numbered from 0 in the order in which they are added.
+    pub fn add_log(&mut self, name: impl Into<String>) -> LogId {
+        self.logs.add_log(name)
+    }
+
+    /// Takes the next line of a log, with or without its end; `number` counts from 1. Lines come in
+    /// the order of their log; logs, and frames, in any. Whether NCCL wrote it.
+    pub fn handle_log_line(&mut self, log: LogId, number: u64, line: &[u8]) -> bool {
+        self.logs.observe(log, number, line)
+    }
+
     /// Hands out the messages that were completed since the last call, oldest first; none unless
     /// [`FlowConfig::keeps_details`].
     pub fn drain_messages(&mut self) -> std::vec::Drain<'_, MessageEvent> {
@@ -117,14 +135,33 @@ impl Pipeline {
     pub fn finish(mut self, mut context: ReportContext) -> Report {
         context.host_names = self.host_names;
         let positions = position::of_taps(&self.tracker);
-        let linked =
-            self.linking.map(|linking| linking.finish(&self.tracker, &positions, &mut self.health));
+        let logs = self.logs.finish();
+        let from_logs = logs.link();
+        let mut linked =
+            self.linking.map(|linking| linking.read(&self.tracker, &positions, &mut self.health));
+        if linked.is_none() && !logs.processes.is_empty() {
+            linked = Some(Linked::default());
+        }
+        if let Some(linked) = &mut linked {
+            let places = join::join(&mut linked.job, &logs, &from_logs);
+            self.health.add("link.conflicts", linked.job.conflicts.len() as u64);
+            linked.collectives = collective::find(&linked.job);
+            linked.collectives.sort_by_key(|one| (one.span.first, one.communicator, one.sequence));
+            let name = |id: &CommunicatorId| {
+                communicators::name_of(&linked.job, *places.get(id.0 as usize)?)
+            };
+            let named = from_logs.memberships.iter();
+            let communicators = named.filter_map(|(at, id)| Some((*at, name(id)?))).collect();
+            context.logs = LogSources { facts: logs, communicators };
+        }
         Report::new(&mut self.tracker, &positions, linked.as_ref(), &context, self.health)
     }
 }
 
 impl Linking {
-    fn finish(
+    /// What the control plane and the data plane tell; collectives are for later, when logs have
+    /// had their say.
+    fn read(
         mut self,
         tracker: &FlowTracker,
         positions: &[TapPosition],
@@ -138,10 +175,7 @@ impl Linking {
         let facts = self.control.facts();
         let records = self.traffic.flows();
         let job = linker::link(&facts, Traffic { table: tracker.flows(), records, positions });
-        health.add("link.conflicts", job.conflicts.len() as u64);
         let signals = self.traffic.signals().to_vec();
-        let mut collectives = collective::find(&job);
-        collectives.sort_by_key(|one| (one.span.first, one.communicator, one.sequence));
-        Linked { job, collectives, streams: facts.streams, signals }
+        Linked { job, collectives: Vec::new(), streams: facts.streams, signals }
     }
 }

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::clock::timed;
 use crate::repository::{command, is_installed, root};
+use crate::score;
 
 /// Programs that tests compare railscope with.
 const ORACLES: &[&str] = &["tshark", "tcpdump", "capinfos", "python3"];
@@ -24,6 +25,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     documentation.env("RUSTDOCFLAGS", "-D warnings");
     phase("documentation", documentation)?;
     phase("documentation tests", cargo("test --workspace --doc --quiet"))?;
+    check_score()?;
     run_tests()
 }
 
@@ -48,6 +50,15 @@ fn check_dependencies() -> Result<()> {
         return Ok(());
     }
     phase("dependencies", cargo("deny --log-level error check bans licenses sources"))
+}
+
+/// What railscope finds out about recorded jobs; with the program that the suite runs as well.
+fn check_score() -> Result<()> {
+    eprintln!("== score");
+    let (outcome, seconds) = timed(|| score::check("test"));
+    ensure!(outcome?, "railscope finds out less than SCORE.md says");
+    eprintln!("== score: {seconds:.1} s");
+    Ok(())
 }
 
 /// The suite. A failure is told by the runner; adding a line would hide its summary.

@@ -3,7 +3,10 @@
 mod bench;
 mod ci;
 mod clock;
+mod fixtures;
+mod recording;
 mod repository;
+mod score;
 mod tidy;
 
 use std::process::ExitCode;
@@ -20,6 +23,10 @@ enum Chore {
     Ci,
     /// Time railscope side by side with tshark, tcpdump and capinfos on captures it makes.
     Bench(bench::Options),
+    /// Compare what railscope says about recorded jobs with the truth.
+    Score(score::Options),
+    /// Pack recorded jobs into tests/captures.
+    Fixtures(fixtures::Options),
 }
 
 fn main() -> ExitCode {
@@ -27,6 +34,8 @@ fn main() -> ExitCode {
         Chore::Tidy => tidy::run(),
         Chore::Ci => ci::run(),
         Chore::Bench(options) => bench::run(&options),
+        Chore::Score(options) => score::run(&options),
+        Chore::Fixtures(options) => fixtures::run(&options),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

@@ -20,6 +20,19 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
+/// The program, built now with this profile of cargo.
+pub(crate) fn build_railscope(profile: &str) -> Result<PathBuf> {
+    let mut cargo = command("cargo");
+    cargo.args(["build", "--quiet", "--package", "railscope", "--bin", "railscope"]);
+    let status = cargo.args(["--profile", profile]).status().context("start cargo")?;
+    ensure!(status.success(), "railscope does not build");
+    // This program is `<target>/debug/xtask`.
+    let own = std::env::current_exe().context("find the target folder")?;
+    let target = own.parent().and_then(Path::parent).context("find the target folder")?;
+    let folder = if matches!(profile, "dev" | "test") { "debug" } else { profile };
+    Ok(target.join(folder).join("railscope"))
+}
+
 /// Whether `program` is installed: whether `program --version` can be started at all.
 pub(crate) fn is_installed(program: &str) -> bool {
     let mut probe = command(program);

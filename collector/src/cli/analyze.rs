@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use super::filter::FilterArgs;
 use super::input::{CaptureSink, Input, InputArgs};
 use super::line_rate;
+use super::log_input::LogArgs;
 use super::progress::InputProgress;
 use crate::export::text::TextOptions;
 use crate::export::{json, text};
@@ -27,10 +28,13 @@ const MESSAGE_FILE: &str = "railscope.messages.jsonl";
 
 /// Options of `railscope analyze`, as typed.
 #[derive(Args)]
+// Logs may stand alone; `packets` needs captures.
+#[command(mut_arg("files", |files| files.required(false).required_unless_present("nccl_log")))]
 #[command(after_help = "\
 Examples:
   railscope analyze host3.pcapng                     one capture, one screen
   railscope analyze --line-rate 400G host*.pcap.gz   several taps; bursts against 400 Gb/s
+  railscope analyze --nccl-log 'nccl.*.log' *.pcap    what ranks log, too; or logs alone
   railscope analyze --format json a.pcap | jq '.flows[].psn'
   tcpdump -i mlx5_0 -s 128 -w - | railscope analyze -")]
 pub(super) struct AnalyzeArgs {
@@ -61,6 +65,8 @@ pub(super) struct AnalyzeArgs {
     /// Follow flows only: no TCP streams, communicators and collectives
     #[arg(long)]
     no_link: bool,
+    #[command(flatten)]
+    logs: LogArgs,
     // Last: their headings hold for all options that follow.
     #[command(flatten)]
     input: InputArgs,
@@ -96,12 +102,14 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     let pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
     // Captures first: nothing is overwritten for want of one.
     let input = Input::open(&args.input)?;
+    let logs = args.logs.open()?;
     let messages = match (detail, &args.detail_file) {
         (Detail::Summary, Some(_)) => bail!("--detail-file needs --detail full"),
         (Detail::Summary, None) => None,
         (Detail::Full, path) => Some(args.create_messages(path.as_deref())?),
     };
     let mut analysis = Analysis { pipeline, messages };
+    logs.read(&mut analysis.pipeline);
     let origin = input.read(InputProgress::new(), &mut analysis)?;
     if let Some(messages) = &mut analysis.messages {
         messages.flush()?;

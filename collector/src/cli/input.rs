@@ -118,7 +118,8 @@ impl<'a> Input<'a> {
     }
 }
 
-fn warn(progress: &InputProgress, problem: &impl fmt::Display) {
+/// Says what is wrong with the input.
+pub(super) fn warn(progress: &InputProgress, problem: &impl fmt::Display) {
     progress.suspend(|| {
         // Nothing is left to tell a failing standard error to.
         let _ = writeln!(anstream::stderr(), "warning: {problem}");

@@ -5,6 +5,7 @@ mod completions;
 mod filter;
 mod input;
 mod line_rate;
+mod log_input;
 mod packets;
 mod progress;
 mod time_range;

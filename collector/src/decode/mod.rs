@@ -9,9 +9,11 @@
 
 pub mod error;
 pub mod nccl;
+pub mod nccl_log;
 pub mod packet;
 pub mod pause;
 pub mod roce;
+pub mod tcp_store;
 
 mod cursor;
 mod ip;

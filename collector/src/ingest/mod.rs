@@ -1,3 +1,4 @@
-//! The sources of frames: they deliver bytes and know nothing of what is in them.
+//! The sources of frames and lines: they deliver bytes and know nothing of what is in them.
 
 pub mod file;
+pub mod log;

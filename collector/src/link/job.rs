@@ -74,17 +74,33 @@ pub enum Reason {
     NoData,
 }
 
-/// Two statements about a connection of which only one can be true.
+/// Two statements of which only one can be true.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conflict {
-    /// The connection.
-    pub connection: NetConnectionId,
-    /// The sender's rank in the topmost communicator, as the stronger evidence has it.
-    pub expected: u32,
-    /// The rank in the CTS tags.
-    pub tag: u32,
-    /// CTSs that say so.
-    pub count: u64,
+pub enum Conflict {
+    /// CTS tags name another sender than the control plane.
+    Tag {
+        /// The connection.
+        connection: NetConnectionId,
+        /// The sender's rank, as the control plane has it.
+        expected: u32,
+        /// The rank in the tags.
+        tag: u32,
+        /// CTSs that say so.
+        count: u64,
+    },
+    /// A log contradicts what was captured.
+    Log {
+        /// The communicator.
+        communicator: CommunicatorId,
+        /// The rank.
+        rank: u32,
+        /// What of it.
+        what: &'static str,
+        /// What was captured.
+        captured: String,
+        /// What the log says.
+        logged: String,
+    },
 }
 
 /// What a communicator is known by, the best first.
@@ -105,6 +121,8 @@ pub enum Identity {
 pub struct Communicator {
     /// What it is known by.
     pub identity: Identity,
+    /// `commId` in logs up to NCCL 2.25, which is not its commHash.
+    pub log_hash: Option<u64>,
     /// Its ranks' number; `None` where nothing tells.
     pub nranks: Option<u32>,
     /// Its release, exactly; of a communicator of several, the lowest.

@@ -321,7 +321,7 @@ fn find_conflicts(job: &mut Job) {
             add_evidence(&mut connection.evidence, Evidence { kind, witness, count: agreeing });
         }
         for (tag, count) in wrong {
-            conflicts.push(Conflict { connection: id, expected, tag, count });
+            conflicts.push(Conflict::Tag { connection: id, expected, tag, count });
         }
     }
     job.conflicts = conflicts;

@@ -1,12 +1,13 @@
 //! Which communicator, rank, channel and peer traffic belongs to, and what says so.
 //!
-//! `control/` reads the control plane from TCP streams into facts; `job.rs` has what the facts, the
-//! data plane and the logs amount to.
+//! `control/` reads the control plane from TCP streams into facts, `log/` the lines of NCCL's logs;
+//! `job.rs` has what the facts, the data plane and the logs amount to.
 
 pub mod evidence;
 pub mod position;
 pub mod control;
 pub mod job;
+pub mod log;
 pub mod rings;
 pub mod split;
 pub mod roster;
@@ -14,3 +15,4 @@ pub mod traffic;
 pub mod connect;
 mod unannounced;
 pub mod linker;
+pub mod join;

@@ -180,6 +180,7 @@ impl Roster {
             if let Some((release, id)) = release.zip(id) {
                 let hash = comm_hash::of_id(&id, HashFunction::of(release, CharSign::Signed));
                 entry.communicator.identity = Identity::CommHash(hash);
+                entry.communicator.log_hash = Some(comm_hash::logged_id(&id, CharSign::Signed));
                 // Until 2.24 ranks sent no PID, only a hash of it.
                 for rank in entry.ranks.values_mut().filter(|rank| rank.pid.is_none()) {
                     rank.pid =
@@ -227,6 +228,7 @@ impl Entry {
         Self {
             communicator: Communicator {
                 identity: Identity::Magic(magic),
+                log_hash: None,
                 nranks: None,
                 release: None,
                 releases: None,

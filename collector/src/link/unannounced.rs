@@ -141,6 +141,7 @@ fn add_inferred(job: &mut Job, number: u32, group: &[usize]) {
     }
     job.communicators.push(Communicator {
         identity: Identity::Inferred(number),
+        log_hash: None,
         nranks: is_one_each.then_some(nranks),
         release: None,
         releases: None,

@@ -175,7 +175,7 @@ pub(super) fn name(identity: Identity) -> String {
 }
 
 /// The name of the communicator with number `id`.
-pub(super) fn name_of(job: &Job, id: CommunicatorId) -> Option<String> {
+pub(crate) fn name_of(job: &Job, id: CommunicatorId) -> Option<String> {
     let communicator = job.communicators.get(id.0 as usize)?;
     Some(name(communicator.identity))
 }

@@ -8,9 +8,11 @@ pub mod bursts;
 pub mod capture;
 pub mod collectives;
 pub mod communicators;
+pub mod conflicts;
 pub mod counts;
 pub mod evidence;
 pub mod flows;
+pub mod logs;
 pub mod messages;
 pub mod owner;
 pub mod packets;
@@ -68,6 +70,8 @@ pub struct Report {
     pub bursts: Option<Vec<bursts::BurstReport>>,
     /// NCCL communicators.
     pub communicators: Vec<communicators::CommunicatorReport>,
+    /// Statements about the job that contradict each other.
+    pub conflicts: Vec<conflicts::ConflictReport>,
     /// Phases of the job.
     pub phases: Vec<phases::PhaseReport>,
     /// NCCL collectives.
@@ -78,6 +82,8 @@ pub struct Report {
     pub signals: Option<Vec<transfers::SignalReport>>,
     /// Training steps.
     pub iterations: Vec<unfilled::Unfilled>,
+    /// NCCL's logs.
+    pub logs: logs::LogsReport,
     /// What is wrong, and what to do about it.
     pub findings: Vec<unfilled::Unfilled>,
     /// What was missed, refused or could not be known, by counter; counters at 0 are left out.
@@ -115,8 +121,8 @@ pub struct ReportContext {
     pub origin: Option<Timestamp>,
     /// How much to list.
     pub detail: Detail,
-    /// Names of the log files, by number.
-    pub logs: Vec<String>,
+    /// NCCL's logs.
+    pub logs: logs::LogSources,
 }
 
 /// State and what is derived from it once for all sections.
@@ -150,7 +156,8 @@ impl Sources<'_> {
 
     /// The name of a log file.
     pub(crate) fn log_name(&self, log: LogId) -> Option<String> {
-        self.context.logs.get(log.0 as usize).cloned()
+        let file = self.context.logs.facts.files.get(log.0 as usize)?;
+        Some(file.name.clone())
     }
 }
 
@@ -174,6 +181,7 @@ impl Report {
         let flows = flows::section(&sources, &mut health);
         let signals = transfers::signals(&sources, &flows::ids(&sources));
         add_health(&sources, &mut health);
+        context.logs.facts.health.iter().for_each(|(name, count)| health.add(name, count));
         Self {
             schema: SCHEMA.to_owned(),
             tool: Tool {
@@ -189,11 +197,13 @@ impl Report {
             pfc,
             bursts: bursts::section(&sources),
             communicators: communicators::section(&sources),
+            conflicts: conflicts::section(&sources),
             phases: Vec::new(),
             collectives: collectives::section(&sources),
             transfers: transfers::section(&sources),
             signals,
             iterations: Vec::new(),
+            logs: logs::section(&sources),
             findings: Vec::new(),
             health: health.iter().map(|(name, count)| (name.to_owned(), count)).collect(),
         }

@@ -5,6 +5,7 @@ pub mod connection_manager;
 pub mod exchange;
 pub mod frame;
 pub mod nccl;
+pub mod nccl_log;
 pub mod pipeline;
 pub mod roce;
 

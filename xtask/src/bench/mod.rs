@@ -1,6 +1,13 @@
 //! `cargo xtask bench`: railscope beside the tools that people use today, on one large capture with
-//! one queue pair and one with very many; or its memory over a longer one.
+//! one queue pair and one with very many; what linking costs, on a job of NCCL; or its memory over a
+//! longer capture.
 
+mod hostile_tcp;
+mod job;
+mod job_traffic;
+mod made;
+mod pcap;
+mod pcapng;
 mod process;
 mod table;
 mod template;
@@ -9,15 +16,18 @@ mod traffic;
 mod verify;
 mod wire;
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::fs;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitCode, Stdio};
+use std::process::{ChildStdin, ExitCode, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
-use crate::repository::{command, root};
-use process::measure;
+use crate::recording::Recording;
+use crate::repository::{build_railscope, command, root};
+use job::Job;
+use made::Made;
+use process::{Cost, measure};
 use table::{Goals, Level, MEBIBYTE, Row};
 use template::Template;
 use tool::Tool;
@@ -66,34 +76,60 @@ pub(crate) struct Options {
     /// Make the captures in this folder, not in target/bench, and leave them there.
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
+    /// The recorded job to let go on: NCCL 2.24 to 2.29 over IPv4, nothing lost.
+    #[arg(long, default_value = "tests/captures/ring-2.27.5.tar.zst", value_name = "FILE")]
+    job: PathBuf,
+    /// Bytes of the capture of that job.
+    #[arg(long, default_value_t = 1_000_000_000, value_name = "BYTES")]
+    job_bytes: u64,
     /// Measure railscope's memory instead, on 1,000 queue pairs through standard input.
     #[arg(long)]
     memory: bool,
+    /// Measure railscope's memory instead, on this many TCP connections that say nothing we know.
+    #[arg(long, value_name = "CONNECTIONS", conflicts_with = "memory")]
+    hostile_tcp: Option<u32>,
+}
+
+impl Options {
+    /// Where captures are made.
+    fn folder(&self) -> Result<PathBuf> {
+        let folder = root().join(self.keep.as_deref().unwrap_or(Path::new("target/bench")));
+        fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+        Ok(folder)
+    }
 }
 
 /// `cargo xtask bench`.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let template = Template::read(&root().join(&options.capture))?;
-    let railscope = build()?;
+    let railscope = build_railscope("release")?;
     println!("{}", host());
-    if options.memory {
+    if let Some(connections) = options.hostile_tcp {
+        measure_hostile_tcp(connections, &railscope)?;
+    } else if options.memory {
         measure_memory(options, &template, &railscope)?;
     } else {
         compare(options, &template, &railscope)?;
+        measure_linking(options, &railscope)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn compare(options: &Options, template: &Template, railscope: &Path) -> Result<()> {
-    let folder = root().join(options.keep.as_deref().unwrap_or(Path::new("target/bench")));
-    fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    let folder = options.folder()?;
     let frames = options.frames.unwrap_or(FRAMES);
     let tools = Tool::choose(&options.peers)?;
     for (queue_pairs, goals) in [(1, ONE), (options.queue_pairs, MANY)] {
         let title = format!("{frames} frames, queue pairs: {queue_pairs}");
         eprintln!("making {title}");
-        let whole = Made::new(template, &folder, queue_pairs, frames)?;
-        let prefix = Made::new(template, &folder, queue_pairs, frames.min(PREFIX_FRAMES))?;
+        let make = |frames| {
+            let name = format!("{queue_pairs}-queue-pairs-{frames}-frames.pcap");
+            Made::new(folder.join(name), |out| {
+                traffic::write(template, queue_pairs, frames, out).map(|()| frames)
+            })
+        };
+        let whole = make(frames)?;
+        let prefix = make(frames.min(PREFIX_FRAMES))?;
         let mut rows = Vec::new();
         for &tool in &tools {
             let made = if tool.reads_prefix() { &prefix } else { &whole };
@@ -102,17 +138,11 @@ fn compare(options: &Options, template: &Template, railscope: &Path) -> Result<(
             if !is_ready {
                 continue;
             }
-            rows.push((Row { tool, frames: made.frames, costs: Vec::new() }, made));
+            rows.push((Row { tool, frames: made.frames, costs: Vec::new() }, made.path.as_path()));
         }
         whole.warm()?;
         prefix.warm()?;
-        for run in 1..=options.runs {
-            eprintln!("run {run} of {}", options.runs);
-            for (row, made) in &mut rows {
-                let cost = measure(row.tool.command(railscope, &made.path), |_| Ok(()))?;
-                row.costs.push(cost);
-            }
-        }
+        take_turns(options.runs, railscope, &mut rows)?;
         let rows: Vec<Row> = rows.into_iter().map(|(row, _)| row).collect();
         table::print(&title, &rows, &goals);
         if options.keep.is_none() {
@@ -123,18 +153,73 @@ fn compare(options: &Options, template: &Template, railscope: &Path) -> Result<(
     Ok(())
 }
 
+/// Runs every row's tool on its capture, one after the other, again and again.
+fn take_turns(runs: usize, railscope: &Path, rows: &mut [(Row, &Path)]) -> Result<()> {
+    for run in 1..=runs {
+        eprintln!("run {run} of {runs}");
+        for (row, capture) in &mut *rows {
+            let cost = measure(row.tool.command(railscope, capture), |_| Ok(()))?;
+            row.costs.push(cost);
+        }
+    }
+    Ok(())
+}
+
+/// railscope on a job of NCCL, with and without linking traffic to it.
+fn measure_linking(options: &Options, railscope: &Path) -> Result<()> {
+    let job = Job::new(&Recording::read(&root().join(&options.job))?)?;
+    eprintln!("making a job of {} bytes", options.job_bytes);
+    let made = Made::new(options.folder()?.join("job.pcapng"), |out| {
+        job_traffic::write(&job, options.job_bytes, out)
+    })?;
+    if verify::verify(railscope, &made.path, made.frames)? {
+        made.warm()?;
+        let row = |tool| Row { tool, frames: made.frames, costs: Vec::new() };
+        let mut rows =
+            [Tool::Railscope, Tool::Unlinked].map(|tool| (row(tool), made.path.as_path()));
+        take_turns(options.runs, railscope, &mut rows)?;
+        let title = format!("{} frames of a job of NCCL", made.frames);
+        table::print_linking(&title, &rows.map(|(row, _)| row));
+    }
+    if options.keep.is_none() {
+        made.remove()?;
+    }
+    Ok(())
+}
+
+fn measure_hostile_tcp(connections: u32, railscope: &Path) -> Result<()> {
+    let cost = measure_fed(railscope, |out| hostile_tcp::write(connections, out))?;
+    println!("\n### Hostile TCP\n");
+    println!(
+        "* {connections} connections of {} frames through standard input in {:.1} s",
+        hostile_tcp::FRAMES,
+        cost.seconds
+    );
+    table::print_memory(cost.peak_anon_bytes, &MEMORY);
+    Ok(())
+}
+
+/// What railscope costs on a capture that `write` writes into its standard input.
+fn measure_fed(
+    railscope: &Path,
+    write: impl FnOnce(&mut BufWriter<ChildStdin>) -> io::Result<()>,
+) -> Result<Cost> {
+    let mut analyze = command(railscope);
+    analyze.args(["analyze", "-"]).stdin(Stdio::piped()).stdout(Stdio::null());
+    measure(analyze, |child| {
+        let Some(stdin) = child.stdin.take() else { return Ok(()) };
+        let mut out = BufWriter::with_capacity(1 << 20, stdin);
+        write(&mut out)?;
+        out.flush()
+    })
+}
+
 fn measure_memory(options: &Options, template: &Template, railscope: &Path) -> Result<()> {
     let frames = options
         .frames
         .unwrap_or_else(|| traffic::frames_for(template, MEMORY_QUEUE_PAIRS, MEMORY_BYTES));
-    let mut analyze = command(railscope);
-    analyze.args(["analyze", "-"]).stdin(Stdio::piped()).stdout(Stdio::null());
-    let feed = |child: &mut Child| {
-        let Some(stdin) = child.stdin.take() else { return Ok(()) };
-        let mut out = BufWriter::with_capacity(1 << 20, stdin);
-        traffic::write(template, MEMORY_QUEUE_PAIRS, frames, &mut out)
-    };
-    let cost = measure(analyze, feed)?;
+    let cost =
+        measure_fed(railscope, |out| traffic::write(template, MEMORY_QUEUE_PAIRS, frames, out))?;
     println!("\n### Memory\n");
     println!(
         "* {frames} frames of {MEMORY_QUEUE_PAIRS} queue pairs through standard input in {:.1} s",
@@ -142,52 +227,6 @@ fn measure_memory(options: &Options, template: &Template, railscope: &Path) -> R
     );
     table::print_memory(cost.peak_anon_bytes, &MEMORY);
     Ok(())
-}
-
-/// A capture made for this run.
-struct Made {
-    path: PathBuf,
-    frames: u64,
-}
-
-impl Made {
-    fn new(template: &Template, folder: &Path, queue_pairs: u32, frames: u64) -> Result<Self> {
-        let path = folder.join(format!("{queue_pairs}-queue-pairs-{frames}-frames.pcap"));
-        let write = || -> io::Result<()> {
-            let mut out = BufWriter::with_capacity(1 << 20, File::create(&path)?);
-            traffic::write(template, queue_pairs, frames, &mut out)?;
-            // Written out now rather than while the tools run.
-            out.get_ref().sync_all()
-        };
-        write().with_context(|| format!("write {}", path.display()))?;
-        Ok(Self { path, frames })
-    }
-
-    /// Brings the whole file into the page cache: disks are not what is compared.
-    fn warm(&self) -> Result<()> {
-        let read = || io::copy(&mut File::open(&self.path)?, &mut io::sink());
-        read().map(drop).with_context(|| format!("read {}", self.path.display()))
-    }
-
-    fn remove(&self) -> Result<()> {
-        // The prefix of a short capture is the capture: it is already gone.
-        if self.path.exists() {
-            fs::remove_file(&self.path)
-                .with_context(|| format!("remove {}", self.path.display()))?;
-        }
-        Ok(())
-    }
-}
-
-/// The release binary, built now.
-fn build() -> Result<PathBuf> {
-    let mut cargo = command("cargo");
-    cargo.args(["build", "--release", "--package", "railscope", "--bin", "railscope"]);
-    ensure!(cargo.status().context("start cargo")?.success(), "railscope does not build");
-    // This program is `<target>/debug/xtask`.
-    let own = std::env::current_exe().context("find the target folder")?;
-    let target = own.parent().and_then(Path::parent).context("find the target folder")?;
-    Ok(target.join("release/railscope"))
 }
 
 /// Processor and kernel: numbers mean nothing without them.

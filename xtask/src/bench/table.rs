@@ -49,6 +49,44 @@ impl Row {
 
 /// Prints `rows`, railscope's first if it ran, and the verdicts.
 pub(super) fn print(title: &str, rows: &[Row], goals: &Goals) {
+    print_rows(title, rows);
+    let railscope = rows.iter().find(|row| row.tool == Tool::Railscope);
+    let Some(railscope) = railscope else { return };
+    println!();
+    let per_core = railscope.frames_per_core_second();
+    let Level { floor, goal } = goals.frames_per_core_second;
+    println!(
+        "* {:.1} M frames/s/core: {} (goal {:.0}, floor {:.0})",
+        per_core / 1e6,
+        verdict(per_core >= goal, per_core >= floor),
+        goal / 1e6,
+        floor / 1e6,
+    );
+    for row in rows {
+        let goal = match row.tool {
+            Tool::Railscope | Tool::Unlinked => continue,
+            Tool::Tshark => goals.times_tshark,
+            Tool::Tcpdump => goals.times_tcpdump,
+            Tool::Capinfos => goals.times_capinfos,
+        };
+        let ratio = railscope.frames_per_second() / row.frames_per_second();
+        let verdict = verdict(ratio >= goal, true);
+        println!("* {ratio:.1} times {}: {verdict} (goal {goal})", row.tool.name());
+    }
+}
+
+/// Prints the rows of railscope with and without linking, and what linking costs.
+pub(super) fn print_linking(title: &str, rows: &[Row]) {
+    print_rows(title, rows);
+    let row = |tool| rows.iter().find(|row| row.tool == tool);
+    let (Some(linked), Some(unlinked)) = (row(Tool::Railscope), row(Tool::Unlinked)) else {
+        return;
+    };
+    let share = linked.seconds() / unlinked.seconds() - 1.0;
+    println!("\n* linking takes {:.1} % of the time of the rest", share * 100.0);
+}
+
+fn print_rows(title: &str, rows: &[Row]) {
     println!("\n### {title}\n");
     println!("| tool | frames | seconds | CPU seconds | M frames/s | MiB | railscope is |");
     println!("|---|--:|--:|--:|--:|--:|--:|");
@@ -66,28 +104,6 @@ pub(super) fn print(title: &str, rows: &[Row], goals: &Goals) {
             row.frames_per_second() / 1e6,
             mebibytes(row.peak_anon_bytes()),
         );
-    }
-    let Some(railscope) = railscope else { return };
-    println!();
-    let per_core = railscope.frames_per_core_second();
-    let Level { floor, goal } = goals.frames_per_core_second;
-    println!(
-        "* {:.1} M frames/s/core: {} (goal {:.0}, floor {:.0})",
-        per_core / 1e6,
-        verdict(per_core >= goal, per_core >= floor),
-        goal / 1e6,
-        floor / 1e6,
-    );
-    for row in rows {
-        let goal = match row.tool {
-            Tool::Railscope => continue,
-            Tool::Tshark => goals.times_tshark,
-            Tool::Tcpdump => goals.times_tcpdump,
-            Tool::Capinfos => goals.times_capinfos,
-        };
-        let ratio = railscope.frames_per_second() / row.frames_per_second();
-        let verdict = verdict(ratio >= goal, true);
-        println!("* {ratio:.1} times {}: {verdict} (goal {goal})", row.tool.name());
     }
 }
 

@@ -5,12 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
+use super::pcap::{self, FILE_HEADER_LEN, Record};
 use super::wire;
-
-/// A file header of a little-endian pcap with nanoseconds begins with this.
-const MAGIC: [u8; 4] = [0x4d, 0x3c, 0xb2, 0xa1];
-const FILE_HEADER_LEN: usize = 24;
-const RECORD_HEADER_LEN: usize = 16;
 
 /// Time between two packets: the capture's own, but neither backwards nor idle.
 const GAP_NS: std::ops::RangeInclusive<i64> = 1..=50_000;
@@ -62,10 +58,8 @@ impl Template {
     }
 
     pub(super) fn parse(capture: &[u8]) -> Result<Self> {
-        let (file_header, records) =
-            capture.split_first_chunk::<FILE_HEADER_LEN>().context("no pcap file header")?;
-        ensure!(file_header.starts_with(&MAGIC), "not a little-endian pcap with nanoseconds");
-        let (first_ns, whole) = pair(records)?;
+        let (file_header, records) = pcap::parse(capture)?;
+        let (first_ns, whole) = pair(&records)?;
         let first = &whole.packets[0];
         Ok(Self {
             file_header: *file_header,
@@ -86,21 +80,18 @@ impl Template {
 }
 
 /// The packets of the pair that `records` begin with, and the time of the first.
-fn pair(mut records: &[u8]) -> Result<(u64, Lap)> {
+fn pair(records: &[Record<'_>]) -> Result<(u64, Lap)> {
     let mut lap = Lap::default();
     let mut times = Vec::new();
-    while let Some((header, rest)) = records.split_first_chunk::<RECORD_HEADER_LEN>() {
-        let [seconds, nanos, captured_len, wire_len] = words(header);
-        let (frame, rest) =
-            rest.split_at_checked(captured_len as usize).context("the last record is cut")?;
-        records = rest;
+    for record in records {
         // The Linux driver sends both directions of a queue pair from one UDP port.
-        let is_ours = |first: &Packet| wire::udp_source(frame) == wire::udp_source(&first.frame);
-        if !wire::is_roce(frame) || !lap.packets.first().is_none_or(is_ours) {
+        let is_ours =
+            |first: &Packet| wire::udp_source(record.frame) == wire::udp_source(&first.frame);
+        if !wire::is_roce(record.frame) || !lap.packets.first().is_none_or(is_ours) {
             continue;
         }
-        times.push(u64::from(seconds) * 1_000_000_000 + u64::from(nanos));
-        lap.push(frame, wire_len)?;
+        times.push(record.time_ns);
+        lap.push(record.frame, record.wire_len)?;
     }
     let first_ns = *times.first().context("no RoCEv2 over plain IPv4 in it")?;
     for (packet, pair) in lap.packets[1..].iter_mut().zip(times.windows(2)) {
@@ -162,15 +153,10 @@ fn messages(whole: &Lap) -> Result<Vec<Lap>> {
     Ok(laps)
 }
 
-/// Four little-endian words.
-fn words(bytes: &[u8; RECORD_HEADER_LEN]) -> [u32; 4] {
-    let (words, _) = bytes.as_chunks::<4>();
-    [0, 1, 2, 3].map(|index| u32::from_le_bytes(words[index]))
-}
-
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{MAGIC, Template};
+    use super::Template;
+    use crate::bench::pcap::MAGIC;
     use crate::bench::wire::{self, Fields, tests::ACK};
 
     /// Two messages of two packets; both ACKs come at the end.

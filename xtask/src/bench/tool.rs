@@ -11,6 +11,8 @@ use crate::repository::{command, is_installed};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tool {
     Railscope,
+    /// railscope without linking traffic to a job.
+    Unlinked,
     /// Three fields, no name resolution: the least that a RoCE analysis in scripts asks for.
     Tshark,
     Tcpdump,
@@ -48,7 +50,7 @@ impl Tool {
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Railscope => "railscope",
+            Self::Railscope | Self::Unlinked => "railscope",
             Self::Tshark => "tshark",
             Self::Tcpdump => "tcpdump",
             Self::Capinfos => "capinfos",
@@ -59,6 +61,7 @@ impl Tool {
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Railscope => "railscope analyze",
+            Self::Unlinked => "railscope analyze --no-link",
             Self::Tshark => "tshark -T fields",
             Self::Tcpdump => "tcpdump -nn",
             Self::Capinfos => "capinfos -c",
@@ -76,6 +79,7 @@ impl Tool {
             "-T fields -e infiniband.bth.opcode -e infiniband.bth.destqp -e infiniband.bth.psn";
         let (program, before, after) = match self {
             Self::Railscope => (railscope.as_os_str(), "analyze --format text", ""),
+            Self::Unlinked => (railscope.as_os_str(), "analyze --format text", "--no-link"),
             Self::Tshark => ("tshark".as_ref(), "-n -r", FIELDS),
             Self::Tcpdump => ("tcpdump".as_ref(), "-nn -r", ""),
             Self::Capinfos => ("capinfos".as_ref(), "-c", ""),

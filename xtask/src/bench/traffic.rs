@@ -5,6 +5,7 @@
 
 use std::io::{self, Write};
 
+use super::pcap::{self, RECORD_HEADER_LEN};
 use super::template::{Packet, Template};
 use super::wire::{self, Fields, MASK_24};
 
@@ -45,7 +46,8 @@ pub(super) fn write(
 /// Bytes that `frames` frames take, to the nearest lap.
 pub(super) fn frames_for(template: &Template, queue_pairs: u32, bytes: u64) -> u64 {
     let lap = &template.laps(queue_pairs)[0];
-    let lap_bytes: u64 = lap.packets.iter().map(|packet| 16 + packet.frame.len() as u64).sum();
+    let lap_bytes: u64 =
+        lap.packets.iter().map(|packet| (RECORD_HEADER_LEN + packet.frame.len()) as u64).sum();
     bytes.div_ceil(lap_bytes) * lap.packets.len() as u64
 }
 
@@ -94,13 +96,11 @@ impl<W: Write> Writer<'_, W> {
         };
         *identification = identification.wrapping_add(1);
         self.now_ns += packet.gap_ns;
-        let (seconds, nanos) = (self.now_ns / 1_000_000_000, self.now_ns % 1_000_000_000);
+        let header = pcap::record_header(self.now_ns, packet.frame.len(), packet.wire_len);
         self.scratch.clear();
-        for word in [seconds as u32, nanos as u32, packet.frame.len() as u32, packet.wire_len] {
-            self.scratch.extend_from_slice(&word.to_le_bytes());
-        }
+        self.scratch.extend_from_slice(&header);
         self.scratch.extend_from_slice(&packet.frame);
-        wire::rewrite(&mut self.scratch[16..], packet.wire_len as usize, &fields);
+        wire::rewrite(&mut self.scratch[header.len()..], packet.wire_len as usize, &fields);
         self.out.write_all(&self.scratch)
     }
 }

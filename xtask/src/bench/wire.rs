@@ -13,11 +13,16 @@ const IPV4: usize = 14;
 const IDENTIFICATION: usize = IPV4 + 4;
 const IPV4_CHECKSUM: usize = IPV4 + 10;
 const SOURCE_ADDRESS: usize = IPV4 + 12;
+const DESTINATION_ADDRESS: usize = IPV4 + 16;
 const UDP: usize = IPV4 + 20;
 const UDP_CHECKSUM: usize = UDP + 6;
 const BTH: usize = UDP + 8;
 const DEST_QPN: usize = BTH + 5;
 const PSN: usize = BTH + 9;
+const RETH: usize = BTH + 12;
+/// After the virtual address and the remote key of the RETH.
+const DMA_LENGTH: usize = RETH + 12;
+const PAYLOAD_OF_WRITE: usize = RETH + 16;
 /// After the syndrome of the AETH, which follows the BTH of an ACK.
 const MSN: usize = BTH + 13;
 /// The fields above, to the end of an ACK before its ICRC.
@@ -33,6 +38,9 @@ pub(super) const MASK_24: u32 = 0xff_ffff;
 pub(super) const WRITE_FIRST: u8 = 0x06;
 pub(super) const WRITE_MIDDLE: u8 = 0x07;
 pub(super) const WRITE_LAST: u8 = 0x08;
+pub(super) const WRITE_LAST_WITH_IMMEDIATE: u8 = 0x09;
+pub(super) const WRITE_ONLY: u8 = 0x0a;
+pub(super) const WRITE_ONLY_WITH_IMMEDIATE: u8 = 0x0b;
 pub(super) const ACKNOWLEDGE: u8 = 0x11;
 
 /// Whether `frame` has the one shape whose offsets stand above.
@@ -46,6 +54,14 @@ pub(super) fn is_roce(frame: &[u8]) -> bool {
 
 pub(super) fn source_address(frame: &[u8]) -> &[u8] {
     &frame[SOURCE_ADDRESS..SOURCE_ADDRESS + 4]
+}
+
+pub(super) fn destination_address(frame: &[u8]) -> &[u8] {
+    &frame[DESTINATION_ADDRESS..DESTINATION_ADDRESS + 4]
+}
+
+pub(super) fn identification(frame: &[u8]) -> u16 {
+    read_16(frame, IDENTIFICATION)
 }
 
 pub(super) fn udp_source(frame: &[u8]) -> u16 {
@@ -67,6 +83,34 @@ pub(super) fn psn(frame: &[u8]) -> u32 {
 /// Of an ACK.
 pub(super) fn msn(frame: &[u8]) -> u32 {
     read_24(frame, MSN)
+}
+
+/// NCCL's clear-to-send, of the releases 2.24 to 2.29 (`ncclIbSendFifo` in `net_ib.cc`): 64 bytes,
+/// of which the number of the message is 8 at 40; a queue of 256 slots, 8 of 64 bytes each.
+pub(super) mod clear_to_send {
+    use super::{DMA_LENGTH, PAYLOAD_OF_WRITE, RETH, WRITE_ONLY, opcode, read_64, write};
+
+    const LEN: usize = 64;
+    const NUMBER: usize = PAYLOAD_OF_WRITE + 40;
+    const SLOTS: u64 = 256;
+    const SLOT_LEN: u64 = 8 * 64;
+
+    pub(in crate::bench) fn is(frame: &[u8]) -> bool {
+        frame.len() >= PAYLOAD_OF_WRITE + LEN
+            && opcode(frame) == WRITE_ONLY
+            && frame[DMA_LENGTH..PAYLOAD_OF_WRITE] == (LEN as u32).to_be_bytes()
+    }
+
+    /// Numbers the clear-to-send `by` more, and moves it into the slot of that number. Checksums
+    /// are left as they are.
+    pub(in crate::bench) fn advance(frame: &mut [u8], by: u64) {
+        let number = u64::from_le_bytes(read_64(frame, NUMBER));
+        let slot = |number: u64| number.wrapping_sub(1) % SLOTS * SLOT_LEN;
+        let first_slot = u64::from_be_bytes(read_64(frame, RETH)).wrapping_sub(slot(number));
+        let number = number.wrapping_add(by);
+        write(frame, RETH, &first_slot.wrapping_add(slot(number)).to_be_bytes());
+        write(frame, NUMBER, &number.to_le_bytes());
+    }
 }
 
 /// What a rewritten frame gets.
@@ -100,7 +144,7 @@ pub(super) fn rewrite(frame: &mut [u8], wire_len: usize, fields: &Fields) {
 }
 
 /// RFC 1071, over a header whose checksum field is zero.
-fn ipv4_checksum(header: &[u8]) -> u16 {
+pub(super) fn ipv4_checksum(header: &[u8]) -> u16 {
     let sum: u32 = (0..header.len()).step_by(2).map(|at| u32::from(read_16(header, at))).sum();
     let folded = (sum & 0xffff) + (sum >> 16);
     !((folded + (folded >> 16)) as u16)
@@ -138,6 +182,10 @@ fn read_16(bytes: &[u8], at: usize) -> u16 {
 
 fn read_24(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([0, bytes[at], bytes[at + 1], bytes[at + 2]])
+}
+
+fn read_64(bytes: &[u8], at: usize) -> [u8; 8] {
+    std::array::from_fn(|index| bytes[at + index])
 }
 
 fn write(bytes: &mut [u8], at: usize, value: &[u8]) {

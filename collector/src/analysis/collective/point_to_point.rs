@@ -1,9 +1,8 @@
 //! Sends and receives, and the AlltoAlls that are made of them.
 //!
 //! A send's bytes are divided among some of the pair's channels; each part is sent in chunks, all
-//! alike but the last (NCCL `src/enqueue.cc`, `src/device/sendrecv.h`). So a part ends with a
-//! message shorter than its first, or where no CTS had been sent ahead; parts of one send have
-//! about the same size.
+//! alike but the last (NCCL `src/enqueue.cc`, `src/device/sendrecv.h`). Parts of one send have about
+//! the same size.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -34,6 +33,9 @@ struct SendPart {
 struct Send {
     parts: Vec<SendPart>,
 }
+
+/// The smallest chunk: a quarter of what fits into one step.
+const LEAST_CHUNK: u64 = 32_768;
 
 type Pair = (Option<u32>, Option<u32>);
 
@@ -119,13 +121,20 @@ fn parts(lane: &Lane, place: usize) -> Vec<SendPart> {
     found
 }
 
-/// Whether the part that begins at `from` ends before the message at `at`.
+/// Whether the part that begins at `from` ends before the message at `at`. Its CTSs offer the chunk
+/// or, if that is less, the whole part: a message shorter than its offer is the last one.
 fn ends_part(lane: &Lane, from: usize, at: usize) -> bool {
     let (Some(first), Some(last)) = (lane.message(from), lane.message(at - 1)) else { return true };
     let Some(next) = lane.message(at) else { return true };
-    let is_shorter = first.bytes.zip(last.bytes).is_some_and(|(first, last)| last < first);
-    let is_longer = first.bytes.zip(next.bytes).is_some_and(|(first, next)| next > first);
-    is_shorter || is_longer || next.is_fenced == Some(true)
+    let is_less = |a: Option<u64>, b: Option<u64>| a.zip(b).is_some_and(|(a, b)| a < b);
+    let offer = first.capacity.or(first.bytes);
+    let is_offer_changed = next.capacity.is_some() && next.capacity != offer;
+    if is_offer_changed || is_less(last.bytes, offer) || is_less(offer, next.bytes) {
+        return true;
+    }
+    let is_chunk = offer.is_some_and(|offer| offer.is_power_of_two() && offer >= LEAST_CHUNK);
+    let is_tail = is_less(next.bytes, next.capacity);
+    !is_tail && (!is_chunk || next.is_fenced == Some(true))
 }
 
 fn collective(

@@ -64,8 +64,10 @@ impl Ring<'_> {
             if !passes.is_empty() && pass.start.is_clean() {
                 crossed += 1;
             }
-            for ahead in 1..per_pass.min(64) {
-                usual.add(Fences::at(&self.lanes, passes.len() * per_pass + ahead));
+            // The second message of a chunk has its CTS early more often than the first.
+            for chunk in 1..(self.nranks - 1).min(64) {
+                let ahead = passes.len() * per_pass + chunk * slicing.per_chunk;
+                usual.add(Fences::at(&self.lanes, ahead));
             }
             passes.push(pass);
             let end = Fences::at(&self.lanes, passes.len() * per_pass);

@@ -15,6 +15,8 @@ use crate::model::time::Timestamp;
 
 /// States that are followed at once; beyond, the dearest by message is given up.
 const STATES: usize = 64;
+/// A state that costs this much more than one that explains more messages is given up.
+const BEHIND: u64 = 4 * OPERATION as u64;
 /// A kind whose cost is less than this above the best is an alternative.
 const ALTERNATIVE: u32 = 500;
 /// Cost for each channel that takes part only after the others have ended.
@@ -52,8 +54,10 @@ pub fn explain(traffic: &Traffic) -> Vec<Explanation> {
     let mut reached = None;
     while let Some((_, at)) = search.open.pop_first() {
         reached = Some(at);
-        search.expand(at);
-        search.prune();
+        if !search.is_behind(at) {
+            search.expand(at);
+            search.prune();
+        }
     }
     let mut found = Vec::new();
     while let Some(at) = reached {
@@ -130,6 +134,12 @@ impl<'a> Search<'a> {
         self.open.insert(key, self.states.len() - 1);
     }
 
+    /// Others have explained more at much less.
+    fn is_behind(&self, at: usize) -> bool {
+        let cost = self.states[at].cost;
+        self.open.values().any(|other| self.states[*other].cost + BEHIND < cost)
+    }
+
     fn prune(&mut self) {
         while self.open.len() > STATES {
             let dearest = self
@@ -144,11 +154,8 @@ impl<'a> Search<'a> {
     /// The channel with the earliest message that is not explained yet.
     fn lead(&self, cursors: &[u32]) -> Option<usize> {
         let start = |channel: &ChannelLanes| {
-            let lanes = channel.ring.iter().chain(&channel.tree);
-            let lanes = lanes.filter(|place| {
-                self.lane(**place, cursors).1 < self.traffic.lanes[**place].messages.len()
-            });
-            lanes.map(|place| self.start(*place, cursors)).min()
+            let open = channel.places().into_iter().filter(|place| self.is_open(*place, cursors));
+            open.map(|place| self.start(place, cursors)).min()
         };
         let starts = self.traffic.channels.iter().map(start).enumerate();
         starts
@@ -164,6 +171,12 @@ impl<'a> Search<'a> {
 
     fn lane(&self, place: usize, cursors: &[u32]) -> (&'a Lane, usize) {
         (&self.traffic.lanes[place], cursors[place] as usize)
+    }
+
+    /// There are messages left to explain.
+    fn is_open(&self, place: usize, cursors: &[u32]) -> bool {
+        let (lane, cursor) = self.lane(place, cursors);
+        lane.remaining(cursor) > 0
     }
 
     fn lanes(&self, places: &[usize], cursors: &[u32]) -> Vec<(&'a Lane, usize)> {
@@ -246,20 +259,31 @@ impl<'a> Search<'a> {
         cursors: &[u32],
         is_last_resort: bool,
     ) -> Option<(u32, Explanation)> {
-        let channel = &self.traffic.channels[lead];
-        let mut places = channel.ring.clone();
-        places.extend(channel.tree.iter().filter(|place| !channel.ring.contains(place)));
-        let lanes = self.lanes(&places, cursors);
-        let reading = cut::reading(&lanes, &places, is_last_resort)?;
-        let cost = OPERATION + reading.cost;
-        let protocol = self.capacity(channel, cursors).map_or(Protocol::Unknown, |capacity| {
+        let channels = &self.traffic.channels;
+        let reading = |channel: &ChannelLanes| {
+            let places = channel.places();
+            let lanes = self.lanes(&places, cursors);
+            let start = places.iter().map(|place| self.start(*place, cursors)).min();
+            let reading = cut::reading(&lanes, &places, is_last_resort)?;
+            Some((start.unwrap_or(Timestamp::MAX), reading))
+        };
+        let (_, leading) = reading(&channels[lead])?;
+        let cost = OPERATION + leading.cost;
+        let is_part = |(start, other): &(Timestamp, Reading)| {
+            Some(*start) <= leading.end && other.cost == leading.cost
+        };
+        let others = channels.iter().enumerate().filter(|(place, _)| *place != lead);
+        let others = others.filter_map(|(_, channel)| reading(channel)).filter(is_part);
+        let others: Vec<Reading> = others.map(|(_, reading)| reading).collect();
+        let capacity = self.capacity(&channels[lead], cursors);
+        let protocol = capacity.map_or(Protocol::Unknown, |capacity| {
             let (ring, stream) = self.traffic.slicings(Some(capacity));
             ring.or(stream).map_or(Protocol::Unknown, |slicing| slicing.protocol)
         });
         let explanation = Explanation {
             protocol,
             slicing: None,
-            readings: vec![reading],
+            readings: std::iter::once(leading).chain(others).collect(),
             alternatives: Vec::new(),
             from: cursors.into(),
         };
@@ -293,7 +317,7 @@ fn join(
         fitting.push(partner.clone());
     }
     let explain = |readings: Vec<Reading>, extra: u32| {
-        let mean = readings.iter().map(|reading| reading.cost).sum::<u32>() / readings.len() as u32;
+        let worst = readings.iter().map(|reading| reading.cost).max().unwrap_or(0);
         let explanation = Explanation {
             protocol: slicing.protocol,
             slicing: Some(*slicing),
@@ -301,7 +325,7 @@ fn join(
             alternatives: Vec::new(),
             from: cursors.into(),
         };
-        (OPERATION + mean + extra, explanation)
+        (OPERATION + worst + extra, explanation)
     };
     let mut found = vec![explain(overlapping, 0)];
     if apart > 0 {

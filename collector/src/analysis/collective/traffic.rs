@@ -47,6 +47,15 @@ pub struct ChannelLanes {
     pub has_tree: bool,
 }
 
+impl ChannelLanes {
+    /// All lanes of the channel, those that ring and tree share once.
+    #[must_use]
+    pub fn places(&self) -> Vec<usize> {
+        let own = self.tree.iter().filter(|place| !self.ring.contains(place));
+        self.ring.iter().chain(own).copied().collect()
+    }
+}
+
 impl Traffic {
     /// The messages of `communicator`.
     #[must_use]

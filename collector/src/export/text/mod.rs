@@ -6,6 +6,7 @@ mod connection;
 mod flow_table;
 mod header;
 mod label;
+mod log_section;
 mod notes;
 mod pause_table;
 mod port_table;
@@ -50,6 +51,13 @@ pub fn write(
     options: &TextOptions,
     mut out: impl Write,
 ) -> io::Result<()> {
+    log_section::write(report, options, &mut out)?;
+    if report.taps.is_empty() && !report.logs.files.is_empty() {
+        return notes::write(report, &[], &mut out);
+    }
+    if !report.logs.files.is_empty() {
+        writeln!(out)?;
+    }
     let connections = connection::sickest_first(report, shows);
     header::write(report, &connections, &mut out)?;
     tap_table::write(report, options, &mut out)?;

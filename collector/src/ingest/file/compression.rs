@@ -46,14 +46,14 @@ impl fmt::Display for Compression {
 }
 
 /// The uncompressed bytes of an input.
-pub(super) enum Stream {
+pub(in crate::ingest) enum Stream {
     Plain(Input),
     Gzip(Box<MultiGzDecoder<BufReader<Input>>>),
     Zstd(zstd::stream::read::Decoder<'static, BufReader<Input>>),
 }
 
 impl Stream {
-    pub(super) fn open(mut input: Input) -> io::Result<Self> {
+    pub(in crate::ingest) fn open(mut input: Input) -> io::Result<Self> {
         let compression = Compression::recognise(input.peek_start()?);
         if compression == Compression::None {
             return Ok(Self::Plain(input));
@@ -65,7 +65,7 @@ impl Stream {
         }
     }
 
-    pub(super) fn input(&self) -> &Input {
+    pub(in crate::ingest) fn input(&self) -> &Input {
         match self {
             Self::Plain(input) => input,
             Self::Gzip(decoder) => decoder.get_ref().get_ref(),
@@ -82,7 +82,7 @@ impl Stream {
     }
 
     /// Reads once, again where a signal came between; 0 at the end.
-    pub(super) fn read(&mut self, into: &mut [u8]) -> Result<usize, ProblemKind> {
+    pub(in crate::ingest) fn read(&mut self, into: &mut [u8]) -> Result<usize, ProblemKind> {
         let compression = self.compression();
         let reader: &mut dyn Read = match self {
             Self::Plain(input) => input,

@@ -12,7 +12,7 @@ use super::event::Progress;
 const START_BYTES: u64 = 4;
 
 /// A source of bytes as they lie on disk.
-pub(super) struct Input {
+pub(in crate::ingest) struct Input {
     /// The file, as the user named it.
     pub(super) name: String,
     source: Box<dyn Read + Send>,
@@ -51,7 +51,7 @@ impl Input {
         Ok(input)
     }
 
-    pub(super) fn from_reader(name: String, source: Box<dyn Read + Send>) -> Self {
+    pub(in crate::ingest) fn from_reader(name: String, source: Box<dyn Read + Send>) -> Self {
         Self { name, source, start: Vec::new(), start_given: 0, progress: Progress::default() }
     }
 
@@ -63,7 +63,7 @@ impl Input {
     }
 
     /// A file that grew since it was opened is never shown as read beyond its end.
-    pub(super) fn progress(&self) -> Progress {
+    pub(in crate::ingest) fn progress(&self) -> Progress {
         let Progress { bytes_read, bytes_total } = self.progress;
         Progress { bytes_read, bytes_total: bytes_total.map(|total| total.max(bytes_read)) }
     }

@@ -23,7 +23,7 @@ mod byte_order;
 mod capture;
 mod clock;
 mod foreign;
-mod input;
+pub(super) mod input;
 mod notices;
 mod pcap;
 mod pcapng;

@@ -16,3 +16,4 @@ mod gathers;
 mod exchange;
 mod socket;
 mod ras;
+pub mod store;

@@ -6,16 +6,20 @@
 use super::bootstrap::Bootstrap;
 use super::ends::{Ends, Progress};
 use super::exchange::Exchange;
-use super::facts::{ControlFacts, StreamFacts, StreamKind};
+use super::facts::{ControlFacts, StoredId, StreamFacts, StreamKind};
 use super::ras::Ras;
 use super::socket::Socket;
+use super::store::{self, StoreConversation};
 use crate::decode::nccl::check_in::{CHECK_IN_64, CheckIn};
 use crate::decode::nccl::greeting::{Greeting, SocketType};
 use crate::decode::nccl::layout::{LAYOUTS, Layout};
 use crate::decode::nccl::proxy;
 use crate::decode::nccl::root_reply::{REPLY_28, REPLY_128};
-use crate::flow::tcp_stream::sink::{Chunk, ConnectionId, Side, StreamTotals, TcpConnection};
+use crate::flow::tcp_stream::sink::{
+    Chunk, ConnectionId, Interest, Side, StreamTotals, TcpConnection,
+};
 use crate::model::time::{Span, Timestamp};
+use crate::model::witness::Witness;
 
 /// More bytes than either end says before the dialect is clear.
 const OPENING_LIMIT: usize = 4096;
@@ -46,7 +50,8 @@ struct Opening {
 #[derive(Clone, Debug)]
 struct Conversation {
     ends: Ends,
-    magic: u64,
+    /// What it greeted with; `None` of a TCPStore.
+    magic: Option<u64>,
     dialect: Dialect,
     /// Nothing more is read.
     is_over: bool,
@@ -56,11 +61,19 @@ struct Conversation {
 /// Who reads a connection.
 #[derive(Clone, Debug)]
 enum Dialect {
+    Store(Store),
     Bootstrap(Bootstrap),
     Exchange(Exchange),
     Socket(Socket),
     Ras(Ras),
     Proxy,
+}
+
+/// A TCPStore's connection, and the unique ids that passed on it.
+#[derive(Clone, Debug)]
+struct Store {
+    conversation: StoreConversation,
+    ids: Vec<StoredId>,
 }
 
 /// What came of some bytes.
@@ -88,6 +101,7 @@ enum Recognition {
     Other,
     Unsupported,
     Greeted(Greeting),
+    Store,
 }
 
 impl Stream {
@@ -108,8 +122,9 @@ impl Stream {
         let said = if from == first { &mut opening.connector } else { &mut opening.listener };
         said.extend_from_slice(chunk.bytes);
         let is_small = said.len() <= OPENING_LIMIT;
-        let greeting = match recognise(&opening.connector) {
-            Recognition::Greeted(greeting) => greeting,
+        let greeting = match recognise(&opening.connector, &self.connection, first) {
+            Recognition::Greeted(greeting) => Some(greeting),
+            Recognition::Store => None,
             Recognition::NeedMore if is_small => return Outcome::More,
             Recognition::NeedMore | Recognition::Other => return Outcome::Other,
             Recognition::Unsupported => return Outcome::Unsupported,
@@ -118,12 +133,16 @@ impl Stream {
         let span = Span { first: time, last: chunk.time };
         let mut conversation = Conversation {
             ends: Ends::new(&self.connection, first),
-            magic: greeting.magic,
-            dialect: Dialect::of(greeting, span),
+            magic: greeting.map(|greeting| greeting.magic),
+            dialect: match greeting {
+                Some(greeting) => Dialect::of(greeting, span),
+                None => Dialect::Store(Store::new(&self.connection)),
+            },
             is_over: false,
             totals: None,
         };
-        let said = opening.connector.get(Greeting::LEN..).unwrap_or(&[]);
+        let heard = greeting.map_or(0, |_| Greeting::LEN);
+        let said = opening.connector.get(heard..).unwrap_or(&[]);
         let mut outcome = Outcome::More;
         for (side, bytes) in [(first, said), (first.other(), &opening.listener[..])] {
             if outcome == Outcome::More && !bytes.is_empty() {
@@ -161,6 +180,7 @@ impl Stream {
         let State::Known(conversation) = &self.state else { return };
         let Conversation { ends, magic, dialect, totals, .. } = &**conversation;
         match dialect {
+            Dialect::Store(store) => facts.stored_ids.extend(store.ids.iter().cloned()),
             Dialect::Bootstrap(bootstrap) => bootstrap.push_fact(ends, facts),
             Dialect::Exchange(exchange) => exchange.push_fact(ends, facts),
             Dialect::Socket(socket) => socket.push_fact(ends, totals.as_ref(), facts),
@@ -170,7 +190,7 @@ impl Stream {
         facts.streams.push(StreamFacts {
             id,
             kind: dialect.kind(),
-            magic: Some(*magic),
+            magic: *magic,
             connection: self.connection,
             totals: *totals,
         });
@@ -193,6 +213,7 @@ impl Conversation {
         let (speaker, witness) = (self.ends.speaker(from), self.ends.witness(chunk));
         let (bytes, ends) = (chunk.bytes, &self.ends);
         let progress = match &mut self.dialect {
+            Dialect::Store(store) => store.bytes(from, bytes, witness),
             Dialect::Bootstrap(bootstrap) => bootstrap.bytes(speaker, bytes, ends, witness),
             Dialect::Exchange(exchange) => exchange.bytes(speaker, bytes, witness),
             Dialect::Socket(socket) => socket.bytes(speaker, bytes, witness),
@@ -215,6 +236,12 @@ impl Conversation {
             return Outcome::Enough;
         }
         match &mut self.dialect {
+            Dialect::Store(store) => {
+                if store.conversation.gap(from) == Interest::More {
+                    return Outcome::More;
+                }
+                self.finish();
+            }
             // The other end's half is worth as much without it.
             Dialect::Exchange(exchange) => exchange.lose(self.ends.speaker(from)),
             _ => self.finish(),
@@ -240,7 +267,22 @@ impl Conversation {
             Dialect::Bootstrap(bootstrap) => bootstrap.end(),
             Dialect::Exchange(exchange) => exchange.end(),
             Dialect::Ras(ras) => ras.end(),
-            Dialect::Socket(_) | Dialect::Proxy => {}
+            Dialect::Store(_) | Dialect::Socket(_) | Dialect::Proxy => {}
+        }
+    }
+}
+
+impl Store {
+    fn new(connection: &TcpConnection) -> Self {
+        let conversation = StoreConversation::new(connection.client, connection.server);
+        Self { conversation, ids: Vec::new() }
+    }
+
+    fn bytes(&mut self, from: Side, bytes: &[u8], witness: Witness) -> Progress {
+        match self.conversation.bytes(from, bytes, witness, &mut self.ids) {
+            Interest::More => Progress::More,
+            Interest::Enough if self.conversation.stop().is_some() => Progress::Malformed,
+            Interest::Enough => Progress::Done,
         }
     }
 }
@@ -256,6 +298,7 @@ impl Dialect {
 
     const fn kind(&self) -> StreamKind {
         match self {
+            Self::Store(_) => StreamKind::TcpStore,
             Self::Bootstrap(_) => StreamKind::Bootstrap,
             Self::Exchange(_) => StreamKind::IbOob,
             Self::Socket(_) => StreamKind::Socket,
@@ -266,6 +309,9 @@ impl Dialect {
 
     fn kept(&self) -> usize {
         match self {
+            Self::Store(store) => {
+                store.conversation.kept() + store.ids.len() * size_of::<StoredId>()
+            }
             Self::Bootstrap(bootstrap) => bootstrap.kept(),
             Self::Exchange(exchange) => exchange.kept(),
             Self::Ras(ras) => ras.kept(),
@@ -284,8 +330,22 @@ impl Dialect {
     }
 }
 
-/// What `bytes`, the first ones of the connector, are.
-fn recognise(bytes: &[u8]) -> Recognition {
+/// What `bytes`, the first ones of `first`, are.
+fn recognise(bytes: &[u8], connection: &TcpConnection, first: Side) -> Recognition {
+    match recognise_nccl(bytes) {
+        Recognition::Other => {}
+        known => return known,
+    }
+    // Whoever was heard first connects, unless the SYN says otherwise.
+    let side = if connection.is_from_start { first } else { Side::Client };
+    match store::recognises(bytes, side) {
+        store::Recognition::Yes => Recognition::Store,
+        store::Recognition::NeedMore => Recognition::NeedMore,
+        store::Recognition::No => Recognition::Other,
+    }
+}
+
+fn recognise_nccl(bytes: &[u8]) -> Recognition {
     if bytes.len() < Greeting::LEN {
         return Recognition::NeedMore;
     }

@@ -1,0 +1,251 @@
+//! Rings, trees and the edges between ranks.
+
+use super::words::{between, leading, number, rank};
+
+/// `Channel 00/02 : 0 1 2 3`: the ring of a channel, printed by rank 0 only. A long one is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingOrder<'a> {
+    /// The channel.
+    pub channel: u32,
+    /// Channels in all.
+    pub channels: u32,
+    list: &'a str,
+}
+
+/// `Ring 00 : 3 -> 0 -> 1`: a rank's neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingPlace {
+    /// The channel.
+    pub channel: u32,
+    /// Who sends to the rank.
+    pub previous: u32,
+    /// The rank.
+    pub rank: u32,
+    /// Whom it sends to.
+    pub next: u32,
+}
+
+/// A rank's place in the tree of a channel: `[0] 2/-1/-1->0->-1` or `Tree 0 : -1 -> 0 -> 2/-1/-1`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreePlace {
+    /// The channel.
+    pub channel: u32,
+    /// The rank above; `None` at the root.
+    pub up: Option<u32>,
+    /// The rank.
+    pub rank: u32,
+    /// The ranks below.
+    pub down: [Option<u32>; 3],
+}
+
+/// `Trees [0] 2/-1/-1->0->-1 [1] -1/-1/-1->0->1`: a rank's places in all trees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trees<'a> {
+    list: &'a str,
+    is_cut: bool,
+}
+
+/// `Channel 00/0 : 3[0] -> 0[0] [receive] via NET/IB/0`: an edge, printed by its sender or
+/// receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge<'a> {
+    /// The channel.
+    pub channel: u32,
+    /// 0 for collectives, 1 for sends and receives.
+    pub connection_index: Option<u32>,
+    /// The rank that sends.
+    pub sender: u32,
+    /// The rank that receives.
+    pub receiver: u32,
+    /// Which end printed it; `None` within a node.
+    pub end: Option<EdgeEnd>,
+    /// What carries it.
+    pub via: Via<'a>,
+}
+
+/// The end of an edge that printed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EdgeEnd {
+    /// The sender.
+    Send,
+    /// The receiver.
+    Receive,
+}
+
+/// What carries an edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Via<'a> {
+    /// A network between nodes.
+    Net {
+        /// Its name: `IB`, `Socket`, `AWS Libfabric`.
+        network: &'a str,
+        /// NCCL's number of the NIC.
+        device: Option<u32>,
+        /// The rank whose NIC is used where it is not the own (PXN).
+        proxy_rank: Option<u32>,
+        /// Data goes between the NIC and the GPU's memory.
+        is_gpu_direct: bool,
+        /// Connections share the buffers (sends and receives).
+        is_shared: bool,
+    },
+    /// Something within the node: `P2P/CUMEM`, `SHM/direct/direct`.
+    Local(&'a str),
+}
+
+/// `Connected all rings, use ring PXN 0 GDR 0`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connected<'a> {
+    /// `rings`, `trees`, `binomial trees`, `NVLS tree`.
+    pub what: &'a str,
+    /// Rings go through other ranks' NICs.
+    pub pxn: Option<bool>,
+    /// Rings use GPUDirect RDMA.
+    pub gpu_direct: Option<bool>,
+}
+
+/// `2 coll channels, 2 collnet channels, 0 nvls channels, 2 p2p channels, 2 p2p channels per peer`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelCounts {
+    /// Channels of rings and trees.
+    pub collective: u32,
+    /// Channels of sends and receives.
+    pub point_to_point: u32,
+}
+
+impl<'a> RingOrder<'a> {
+    fn read(channel: &str, list: &'a str, is_cut: bool) -> Option<Self> {
+        let (channel, channels) = channel.split_once('/')?;
+        // The last rank may have lost digits.
+        let list = if is_cut { list.rsplit_once(' ').map_or("", |(list, _)| list) } else { list };
+        Some(Self { channel: channel.parse().ok()?, channels: channels.parse().ok()?, list })
+    }
+
+    /// The ranks; each sends to the next one, the last to the first.
+    pub fn ranks(&self) -> impl Iterator<Item = u32> {
+        self.list.split_whitespace().map_while(|word| word.parse().ok())
+    }
+}
+
+impl RingPlace {
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let (channel, places) = text.strip_prefix("Ring ")?.split_once(" : ")?;
+        let mut places = places.split(" -> ").map(|rank| rank.trim().parse().ok());
+        let mut place = || places.next().flatten();
+        let (previous, rank, next) = (place()?, place()?, place()?);
+        Some(Self { channel: channel.parse().ok()?, previous, rank, next })
+    }
+}
+
+impl TreePlace {
+    /// `Tree 0 : UP -> RANK -> D0/D1/D2`.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let (channel, places) = text.strip_prefix("Tree ")?.split_once(" : ")?;
+        let (up, places) = places.split_once(" -> ")?;
+        let (own, down) = places.split_once(" -> ")?;
+        Self::new(channel.parse().ok()?, up, own, down)
+    }
+
+    fn new(channel: u32, up: &str, own: &str, down: &str) -> Option<Self> {
+        let mut below = down.split('/').map(|word| rank(word.trim()));
+        let mut next = || below.next().unwrap_or(Some(None));
+        let down = [next()?, next()?, next()?];
+        Some(Self { channel, up: rank(up.trim())?, rank: own.trim().parse().ok()?, down })
+    }
+}
+
+impl<'a> Trees<'a> {
+    pub(super) fn read(text: &'a str, is_cut: bool) -> Option<Self> {
+        Some(Self { list: text.strip_prefix("Trees [")?, is_cut })
+    }
+
+    /// The places, by channel.
+    pub fn iter(&self) -> impl Iterator<Item = TreePlace> {
+        let end = if self.is_cut { self.list.rfind(" [").unwrap_or(0) } else { self.list.len() };
+        let list = self.list.get(..end).unwrap_or_default();
+        list.split(" [").filter_map(|tree| {
+            let (channel, places) = tree.split_once("] ")?;
+            let (down, places) = places.split_once("->")?;
+            let (own, up) = places.split_once("->")?;
+            TreePlace::new(channel.parse().ok()?, up, own, down)
+        })
+    }
+}
+
+/// A line that begins with `Channel`.
+pub(super) enum ChannelLine<'a> {
+    Ring(RingOrder<'a>),
+    Edge(Edge<'a>),
+}
+
+impl<'a> ChannelLine<'a> {
+    pub(super) fn read(text: &'a str, is_cut: bool) -> Option<Self> {
+        let (channel, rest) = text.strip_prefix("Channel ")?.split_once(" : ")?;
+        if rest.contains("->") {
+            Edge::read(channel, rest).map(Self::Edge)
+        } else {
+            RingOrder::read(channel, rest, is_cut).map(Self::Ring)
+        }
+    }
+}
+
+impl<'a> Edge<'a> {
+    fn read(channel: &str, text: &'a str) -> Option<Self> {
+        let (channel, index) = match channel.split_once('/') {
+            Some((channel, index)) => (channel, Some(index.parse().ok()?)),
+            None => (channel, None),
+        };
+        let (ends, via) = text.split_once(" via ")?;
+        let (sender, receiver) = ends.split_once(" -> ")?;
+        let end = if receiver.ends_with("[send]") {
+            Some(EdgeEnd::Send)
+        } else if receiver.ends_with("[receive]") {
+            Some(EdgeEnd::Receive)
+        } else {
+            None
+        };
+        Some(Self {
+            channel: channel.parse().ok()?,
+            connection_index: index,
+            sender: leading(sender)?,
+            receiver: leading(receiver)?,
+            end,
+            via: Via::read(via.trim()),
+        })
+    }
+}
+
+impl<'a> Via<'a> {
+    fn read(text: &'a str) -> Self {
+        let Some(net) = text.strip_prefix("NET/") else { return Self::Local(text) };
+        let mut parts = net.split('/');
+        let network = parts.next().unwrap_or(net);
+        let device = parts.next().unwrap_or("");
+        let has = |name: &str| net.split('/').any(|part| part.starts_with(name));
+        Self::Net {
+            network,
+            device: leading(device),
+            proxy_rank: between(device, "(", ")").and_then(leading),
+            is_gpu_direct: has("GDRDMA"),
+            is_shared: has("Shared"),
+        }
+    }
+}
+
+impl<'a> Connected<'a> {
+    pub(super) fn read(text: &'a str) -> Option<Self> {
+        let rest = text.strip_prefix("Connected ")?;
+        let rest = rest.strip_prefix("all ").unwrap_or(rest);
+        let (what, rest) = rest.split_once(", ").unwrap_or((rest, ""));
+        matches!(what, "rings" | "trees" | "binomial trees" | "NVLS tree").then_some(())?;
+        let flag = |key| number::<u8>(rest, key).map(|value| value != 0);
+        Some(Self { what, pxn: flag("PXN"), gpu_direct: flag("GDR") })
+    }
+}
+
+impl ChannelCounts {
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let of =
+            |kind: &str| text.split(", ").find_map(|part| leading(part.strip_suffix(kind)?.trim()));
+        Some(Self { collective: of("coll channels")?, point_to_point: of("p2p channels")? })
+    }
+}

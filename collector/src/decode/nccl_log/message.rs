@@ -1,0 +1,209 @@
+//! What an entry says.
+
+use super::call::{Call, Choice};
+use super::communicator::{End, Init, Summary, Timings};
+use super::fault::{AsyncEvent, FailedCompletion};
+use super::graph::{
+    ChannelCounts, ChannelLine, Connected, Edge, RingOrder, RingPlace, TreePlace, Trees,
+};
+use super::network::{Device, GpuDirect, Hcas, Interface, Ofi, Plugin};
+use super::queue_pair::{QueuePair, QueuePairCreated};
+use super::topic::Topic;
+use super::{entry, words};
+use crate::model::nccl::Release;
+
+/// What an entry says; patterns as in NCCL 2.12 to 2.30.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Message<'a> {
+    /// `NCCL version 2.27.5+cuda12.9`.
+    Release(Release),
+    /// A rank of a communicator begins or is ready.
+    Init(Init<'a>),
+    /// Nodes and local ranks of a communicator.
+    Summary(Summary),
+    /// A communicator is gone.
+    End(End),
+    /// How long the initialisation of a communicator took.
+    InitTimings(Timings<'a>),
+    /// How long the bootstrap took.
+    BootstrapTimings(Timings<'a>),
+    /// The interface of the bootstrap.
+    BootstrapInterface(Interface<'a>),
+    /// HCAs that NET/IB uses; the list is empty where it found none.
+    Hcas(Hcas<'a>),
+    /// `NET/IB : No device found.`
+    NoHca,
+    /// First interface that NET/Socket uses.
+    SocketInterface(Interface<'a>),
+    /// `NET/Socket : No usable listening interface found`.
+    NoSocketInterface,
+    /// `Using network NAME`: what a communicator uses between nodes.
+    Network(&'a str),
+    /// `Initialized NET plugin NAME` (2.27 and later): the network that works in this process.
+    InitializedNetwork(&'a str),
+    /// `Assigned NET plugin NAME to comm` (2.27 and later); other areas are GIN and RMA.
+    AssignedNetwork(&'a str),
+    /// A plugin was looked for.
+    Plugin(Plugin<'a>),
+    /// aws-ofi-nccl.
+    Ofi(Ofi<'a>),
+    /// A device of NET/IB.
+    Device(Device<'a>),
+    /// Several devices as one, or one as itself.
+    VirtualDevice(Device<'a>),
+    /// GPUDirect RDMA of a device.
+    GpuDirect(GpuDirect<'a>),
+    /// A channel's ring.
+    RingOrder(RingOrder<'a>),
+    /// A rank's place in a channel's ring.
+    RingPlace(RingPlace),
+    /// A rank's places in all trees.
+    Trees(Trees<'a>),
+    /// A rank's place in a channel's tree.
+    TreePlace(TreePlace),
+    /// An edge between two ranks.
+    Edge(Edge<'a>),
+    /// Rings or trees are connected.
+    Connected(Connected<'a>),
+    /// How many channels there are.
+    ChannelCounts(ChannelCounts),
+    /// A queue pair is connected.
+    QueuePair(QueuePair),
+    /// A queue pair was made.
+    QueuePairCreated(QueuePairCreated<'a>),
+    /// A collective is called.
+    Call(Call<'a>),
+    /// Algorithm and protocol of a collective.
+    Choice(Choice),
+    /// `NCCL_X set by environment to V.`
+    Environment {
+        /// The variable.
+        name: &'a str,
+        /// Its value.
+        value: &'a str,
+    },
+    /// A work request failed.
+    FailedCompletion(FailedCompletion<'a>),
+    /// A port or device changed its state.
+    AsyncEvent(AsyncEvent<'a>),
+    /// Known, and of no use here.
+    Known(Topic),
+    /// Not known.
+    Other,
+}
+
+impl<'a> Message<'a> {
+    /// The meaning of a message; of one that is cut, the last value of a list is left out.
+    pub(super) fn read(text: &'a str, is_cut: bool) -> Self {
+        Self::read_call(text)
+            .or_else(|| Self::read_communicator(text))
+            .or_else(|| Self::read_graph(text, is_cut))
+            .or_else(|| Self::read_network(text))
+            .or_else(|| Topic::of(text).map(Self::Known))
+            .unwrap_or(Self::Other)
+    }
+
+    fn read_call(text: &'a str) -> Option<Self> {
+        Call::read(text).map(Self::Call).or_else(|| Choice::read(text).map(Self::Choice))
+    }
+
+    fn read_communicator(text: &'a str) -> Option<Self> {
+        if text.ends_with("COMPLETE") || text.ends_with("START") {
+            return Init::read(text).map(Self::Init).or_else(|| End::read(text).map(Self::End));
+        }
+        if text.starts_with("comm ") {
+            return Summary::read(text).map(Self::Summary);
+        }
+        if text.starts_with("Init timings") {
+            return Timings::read(text).map(Self::InitTimings);
+        }
+        if text.starts_with("Bootstrap timings") {
+            return Timings::read(text).map(Self::BootstrapTimings);
+        }
+        if text.starts_with("NCCL version ") {
+            return entry::version(text).map(|(release, _)| Self::Release(release));
+        }
+        let (name, value) = text
+            .split_once(" set by environment to ")
+            .or_else(|| text.split_once(" set to "))
+            .filter(|(name, _)| name.starts_with("NCCL_") && !name.contains(' '))?;
+        let value = value.strip_suffix('.').unwrap_or(value);
+        Some(Self::Environment { name, value })
+    }
+
+    fn read_graph(text: &'a str, is_cut: bool) -> Option<Self> {
+        if text.starts_with("Channel ") {
+            return ChannelLine::read(text, is_cut).map(|line| match line {
+                ChannelLine::Ring(ring) => Self::RingOrder(ring),
+                ChannelLine::Edge(edge) => Self::Edge(edge),
+            });
+        }
+        if text.starts_with("Ring ") {
+            return RingPlace::read(text).map(Self::RingPlace);
+        }
+        if text.starts_with("Trees ") {
+            return Trees::read(text, is_cut).map(Self::Trees);
+        }
+        if text.starts_with("Tree ") {
+            return TreePlace::read(text).map(Self::TreePlace);
+        }
+        if text.contains(" coll channels, ") {
+            return ChannelCounts::read(text).map(Self::ChannelCounts);
+        }
+        Connected::read(text).map(Self::Connected)
+    }
+
+    fn read_network(text: &'a str) -> Option<Self> {
+        let bootstrap = text.strip_prefix("Bootstrap : Using ");
+        if let Some(interface) = bootstrap.or_else(|| text.strip_prefix("Bootstrap: Using ")) {
+            return Interface::read(interface).map(Self::BootstrapInterface);
+        }
+        if let Some(name) = text.strip_prefix("Using network ") {
+            return Some(Self::Network(name));
+        }
+        if let Some(name) = text.strip_prefix("Initialized NET plugin ") {
+            return Some(Self::InitializedNetwork(name));
+        }
+        if let Some(rest) = text.strip_prefix("Assigned ") {
+            let name = words::between(rest, " plugin ", " to comm")?;
+            return Some(match rest.starts_with("NET ") {
+                true => Self::AssignedNetwork(name),
+                false => Self::Known(Topic::GpuInitiated),
+            });
+        }
+        if text.starts_with("NET/OFI ") {
+            return Ofi::read(text).map(Self::Ofi);
+        }
+        if text.contains("/Plugin") {
+            return Plugin::read(text).map(Self::Plugin);
+        }
+        if text.starts_with("NET/Socket") {
+            return Self::read_socket(text);
+        }
+        if text.starts_with("NET/") { Self::read_ib(text) } else { None }
+    }
+
+    fn read_socket(text: &'a str) -> Option<Self> {
+        if text.contains("No usable listening interface") {
+            return Some(Self::NoSocketInterface);
+        }
+        let (_, interface) = text.split_once("Using [")?.1.split_once(']')?;
+        Interface::read(interface.split(' ').next()?).map(Self::SocketInterface)
+    }
+
+    fn read_ib(text: &'a str) -> Option<Self> {
+        if text.starts_with("NET/IB : No device found") {
+            return Some(Self::NoHca);
+        }
+        FailedCompletion::read(text)
+            .map(Self::FailedCompletion)
+            .or_else(|| AsyncEvent::read(text).map(Self::AsyncEvent))
+            .or_else(|| Hcas::read(text).map(Self::Hcas))
+            .or_else(|| QueuePairCreated::read(text).map(Self::QueuePairCreated))
+            .or_else(|| QueuePair::read(text).map(Self::QueuePair))
+            .or_else(|| Device::read(text).map(Self::Device))
+            .or_else(|| Device::read_virtual(text).map(Self::VirtualDevice))
+            .or_else(|| GpuDirect::read(text).map(Self::GpuDirect))
+    }
+}

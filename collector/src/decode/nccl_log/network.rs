@@ -1,0 +1,235 @@
+//! Which network is used: interfaces, HCAs, plugins that were tried, why they were not taken.
+
+use std::net::IpAddr;
+
+use super::words::{assigned, assigned_word, between, leading};
+
+/// An interface and its address: `eth0:10.0.4.51<0>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interface<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its address as printed, which may carry a scope: `fe80::1%eth0`.
+    pub address: &'a str,
+}
+
+/// A port of an HCA: `[0]mlx5_0:1/RoCE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hca<'a> {
+    /// Device name.
+    pub device: &'a str,
+    /// Port number, from 1.
+    pub port: u32,
+    /// `RoCE` or `IB`.
+    pub link_layer: &'a str,
+}
+
+/// `NET/IB : Using [0]mlx5_0:1/RoCE [RO]; OOB eth0:10.0.0.1<0>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hcas<'a> {
+    list: &'a str,
+    /// The interface of the out-of-band exchange.
+    pub oob: Option<Interface<'a>>,
+}
+
+/// `NET/IB: [0] mlx5_0:uverbs0:1/RoCE provider=Mlx5 speed=400000 ... ar=1` (2.20 and later).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Device<'a> {
+    /// Device name.
+    pub name: &'a str,
+    /// Mb/s.
+    pub speed_mbps: Option<u32>,
+    /// The fabric may route packets adaptively, and so reorder them.
+    pub is_adaptive: Option<bool>,
+}
+
+/// `NET/IB : GPU Direct RDMA Enabled for HCA 0 'mlx5_0'`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GpuDirect<'a> {
+    /// Device name.
+    pub device: &'a str,
+    /// Data goes between the NIC and the GPU's memory.
+    pub is_enabled: bool,
+}
+
+/// A line about plugins: `NET/Plugin: Could not find: libnccl-net.so`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plugin<'a> {
+    /// What it is a plugin for: `NET`, `TUNER`, `PROFILER`, `GIN`, `RMA`, `ENV`.
+    pub area: &'a str,
+    /// What became of it.
+    pub event: PluginEvent<'a>,
+}
+
+/// What became of a plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PluginEvent<'a> {
+    /// Its library's name comes from `NCCL_NET_PLUGIN`.
+    Named(&'a str),
+    /// The plugin with this name was loaded.
+    Loaded(&'a str),
+    /// No library of this name; empty where the line does not name it.
+    Missing(&'a str),
+    /// The library is there and was refused: the words.
+    Failed(&'a str),
+    /// NCCL's own implementation is taken.
+    Internal,
+    /// The library has no symbol of this version; others are tried.
+    Symbol(&'a str),
+    /// Something else: the words.
+    Other(&'a str),
+}
+
+/// A line of aws-ofi-nccl: `NET/OFI ...`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ofi<'a> {
+    /// `Initializing aws-ofi-nccl V`.
+    Release(&'a str),
+    /// `Using Libfabric version V`.
+    Libfabric(&'a str),
+    /// `Using transport protocol RDMA|SENDRECV`.
+    Protocol(&'a str),
+    /// `Selected provider is efa, fabric is efa (found 4 nics)`: the words.
+    Provider(&'a str),
+    /// `No eligible providers were found`.
+    NoProvider,
+    /// Something else: the words.
+    Other(&'a str),
+}
+
+impl<'a> Interface<'a> {
+    pub(super) fn read(word: &'a str) -> Option<Self> {
+        let (name, address) = word.split_once(':')?;
+        let (address, _) = address.rsplit_once('<')?;
+        Some(Self { name, address })
+    }
+
+    /// The address without scope.
+    #[must_use]
+    pub fn ip(&self) -> Option<IpAddr> {
+        self.address.split('%').next()?.parse().ok()
+    }
+}
+
+impl<'a> Hcas<'a> {
+    pub(super) fn read(text: &'a str) -> Option<Self> {
+        let list = text.strip_prefix("NET/IB : Using")?;
+        let (list, oob) = list.split_once("; OOB ").unwrap_or((list, ""));
+        Some(Self { list, oob: Interface::read(oob) })
+    }
+
+    /// The ports, in the order of NCCL's device numbers; those of a merged NIC one by one.
+    pub fn iter(&self) -> impl Iterator<Item = Hca<'a>> {
+        // Merged: `[0]={[0] mlx5_0:1/RoCE, [1] mlx5_1:1/RoCE}`.
+        self.list.split([' ', ',', '{', '}']).filter_map(|word| {
+            let (_, word) = word.rsplit_once(']').unwrap_or(("", word));
+            let (place, link_layer) = word.rsplit_once('/')?;
+            // Rail and plane may follow the port (2.30 and later).
+            let (device, port) = place.split_once(':')?;
+            Some(Hca { device, port: leading(port)?, link_layer })
+        })
+    }
+}
+
+impl<'a> Device<'a> {
+    pub(super) fn read(text: &'a str) -> Option<Self> {
+        let rest = text.strip_prefix("NET/IB: [")?.split_once("] ")?.1;
+        let (name, _) = rest.split_once(':')?;
+        let is_adaptive = assigned::<u8>(rest, "ar").map(|ar| ar != 0);
+        Some(Self { name, speed_mbps: assigned(rest, "speed"), is_adaptive })
+    }
+
+    /// `NET/IB : Made virtual device [0] name=mlx5_0+mlx5_1 speed=800000 ndevs=2`.
+    pub(super) fn read_virtual(text: &'a str) -> Option<Self> {
+        let rest = text.strip_prefix("NET/IB : Made virtual device ")?;
+        let name = assigned_word(rest, "name")?;
+        Some(Self { name, speed_mbps: assigned(rest, "speed"), is_adaptive: None })
+    }
+}
+
+impl<'a> GpuDirect<'a> {
+    pub(super) fn read(text: &'a str) -> Option<Self> {
+        let (_, rest) = text.split_once(" : GPU Direct RDMA ")?;
+        let (state, rest) = rest.split_once(' ')?;
+        Some(Self { device: between(rest, "'", "'")?, is_enabled: state == "Enabled" })
+    }
+}
+
+impl<'a> Plugin<'a> {
+    pub(super) fn read(text: &'a str) -> Option<Self> {
+        let (area, rest) = text.split_once("/Plugin")?;
+        let rest = rest.trim_start_matches([' ', ':']);
+        area.bytes().all(|byte| byte.is_ascii_uppercase()).then_some(())?;
+        Some(Self { area, event: PluginEvent::read(rest) })
+    }
+}
+
+impl<'a> PluginEvent<'a> {
+    fn read(text: &'a str) -> Self {
+        let first = |text: &'a str| text.split_whitespace().next().unwrap_or("");
+        if let Some(name) = text.strip_prefix("Plugin name set by env to ") {
+            return Self::Named(name.trim());
+        }
+        if let Some(loaded) = text.strip_prefix("Loaded ") {
+            // `net plugin NAME (v10)`: the name may have blanks.
+            let name = loaded.split_once(" plugin ").map_or(loaded, |(_, name)| name);
+            return Self::Loaded(name.split(" (").next().unwrap_or(name));
+        }
+        if let Some(name) = text.strip_prefix("Using tuner plugin ") {
+            return Self::Loaded(name.trim());
+        }
+        if let Some(library) = text.strip_prefix("Could not find: ") {
+            return Self::Missing(first(library).trim_end_matches('.'));
+        }
+        if let Some(rest) = text.strip_prefix("No plugin found") {
+            return Self::Missing(between(rest, "(", ")").unwrap_or(""));
+        }
+        if let Some(rest) = text.strip_prefix("Plugin load") {
+            let is_missing = rest.contains("No such file or directory");
+            return if is_missing { Self::Missing(library(rest)) } else { Self::Failed(text) };
+        }
+        if let Some(symbol) = text.strip_prefix("Failed to find ") {
+            return Self::Symbol(first(symbol));
+        }
+        if text.starts_with("Using internal") {
+            return Self::Internal;
+        }
+        if text.starts_with("Failed to ") {
+            return Self::Failed(text);
+        }
+        Self::Other(text)
+    }
+}
+
+/// The library of `(libnccl-net.so) returned 2 : ...` or `... when loading libnccl-net.so`.
+fn library(text: &str) -> &str {
+    if let Some((_, library)) = text.rsplit_once("when loading ") {
+        return library.trim();
+    }
+    between(text, "(", ")").unwrap_or("")
+}
+
+impl<'a> Ofi<'a> {
+    pub(super) fn read(text: &'a str) -> Option<Self> {
+        let text = text.strip_prefix("NET/OFI ")?;
+        Some(if let Some(release) = text.strip_prefix("Initializing aws-ofi-nccl ") {
+            Self::Release(release.trim_start_matches("GitHub-dev"))
+        } else if let Some(release) = text.strip_prefix("Using Libfabric version ") {
+            Self::Libfabric(release)
+        } else if let Some(protocol) = text.strip_prefix("Using transport protocol ") {
+            Self::Protocol(protocol)
+        } else if let Some(provider) = strip_any_case(text, "Selected provider is ") {
+            Self::Provider(provider)
+        } else if text.starts_with("No eligible providers were found") {
+            Self::NoProvider
+        } else {
+            Self::Other(text)
+        })
+    }
+}
+
+/// Older releases write `Selected Provider is`.
+fn strip_any_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let (start, rest) = text.split_at_checked(prefix.len())?;
+    start.eq_ignore_ascii_case(prefix).then_some(rest)
+}

@@ -1,0 +1,240 @@
+//! What NCCL's logs say, in a few lines: communicators, the network and why it is that one, how
+//! long the bootstrap took, warnings.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use super::quantity::{counted, duration};
+use super::style::{Meaning, paint};
+use super::{TextOptions, label, sentence};
+use crate::report::Report;
+use crate::report::communicators::{ChannelReport, CommunicatorReport};
+use crate::report::logs::{LogProcessReport, LogRankReport, LogsReport, NetworkReport};
+
+/// A path longer than this would push the numbers off the line.
+const FILE_WIDTH: usize = 52;
+
+/// Ranks of a ring that are written out.
+const RING_SHOWN: usize = 16;
+
+/// Different rings that are written out.
+const RINGS_SHOWN: usize = 4;
+
+/// A bootstrap that is longer keeps GPUs idle that were paid for.
+const SLOW_BOOTSTRAP_NS: u64 = 10_000_000_000;
+
+/// Writes what the logs say; nothing where there are none.
+pub(super) fn write(
+    report: &Report,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let logs = &report.logs;
+    if logs.files.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{}", heading(logs))?;
+    write_communicators(report, options, out)?;
+    write_network(logs, out)?;
+    write_bootstrap(logs, out)?;
+    write_warnings(logs, options, out)
+}
+
+/// `nccl.log  92 NCCL lines of 1 process on 1 host, NCCL 2.27.3`.
+fn heading(logs: &LogsReport) -> String {
+    let title = match logs.files.as_slice() {
+        [file] => label::file(&file.file, FILE_WIDTH),
+        files => counted(files.len() as u64, "log"),
+    };
+    let entries = logs.files.iter().map(|file| file.nccl_entries).sum();
+    let hosts: BTreeSet<&str> = logs.processes.iter().map(|one| one.host.as_str()).collect();
+    let releases = logs.processes.iter().filter_map(|one| one.nccl_version.as_deref());
+    let releases: BTreeSet<&str> = releases.collect();
+    let releases: Vec<&str> = releases.into_iter().collect();
+    let release =
+        if releases.is_empty() { "release unknown".to_owned() } else { releases.join(", ") };
+    format!(
+        "{}  {} of {} on {}, NCCL {release}",
+        paint(Meaning::Heading, title),
+        counted(entries, "NCCL line"),
+        count_of(logs.processes.len(), "process", "processes"),
+        counted(hosts.len() as u64, "host"),
+    )
+}
+
+fn count_of(count: usize, one: &str, several: &str) -> String {
+    format!("{} {}", super::count(count as u64), if count == 1 { one } else { several })
+}
+
+/// The ranks that logs tell of, by communicator.
+fn ranks(logs: &LogsReport) -> BTreeMap<&str, Vec<(&LogProcessReport, &LogRankReport)>> {
+    let mut ranks: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    for process in &logs.processes {
+        for rank in &process.ranks {
+            if let Some(id) = &rank.communicator {
+                ranks.entry(id).or_default().push((process, rank));
+            }
+        }
+    }
+    ranks
+}
+
+fn write_communicators(
+    report: &Report,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let told = ranks(&report.logs);
+    let communicators =
+        report.communicators.iter().filter_map(|one| Some((one, told.get(one.id.as_str())?)));
+    let communicators: Vec<_> = communicators.collect();
+    for (communicator, ranks) in communicators.iter().take(options.top) {
+        writeln!(out, "{}", sentence::note(&describe(communicator, ranks)))?;
+    }
+    options.write_more(communicators.len(), out)
+}
+
+/// `bc42413ad5ab3a45: 4 ranks on 4 nodes over Socket, 2 channels, ring 0 1 2 3`.
+fn describe(
+    communicator: &CommunicatorReport,
+    ranks: &[(&LogProcessReport, &LogRankReport)],
+) -> String {
+    let known = ranks.len() as u64;
+    let nranks = communicator.nranks.map_or(known, u64::from);
+    let mut text = format!("{}: {}", communicator.id, counted(nranks, "rank"));
+    if let Some(nodes) = ranks.iter().find_map(|(_, rank)| rank.nodes) {
+        text.push_str(&format!(" on {}", counted(u64::from(nodes), "node")));
+    }
+    let networks: BTreeSet<&str> =
+        ranks.iter().filter_map(|(process, _)| process.network.as_deref()).collect();
+    if !networks.is_empty() {
+        let networks: Vec<&str> = networks.into_iter().collect();
+        text.push_str(&format!(" over {}", networks.join(", ")));
+    }
+    if let Some(channels) = ranks.iter().find_map(|(_, rank)| rank.channels) {
+        text.push_str(&format!(", {}", counted(u64::from(channels), "channel")));
+    }
+    text.push_str(&rings(&communicator.channels));
+    if known < nranks {
+        let hosts: Vec<String> = ranks.iter().map(|(_, rank)| rank.rank.to_string()).collect();
+        text.push_str(&format!("; log of rank {} only", brief(&hosts)));
+    }
+    if let Some(parent) = &communicator.parent {
+        text.push_str(&format!("; split from {parent}"));
+    }
+    let aborted = ranks.iter().filter(|(_, rank)| rank.end == Some("aborted")).count();
+    if aborted > 0 {
+        text.push_str(&format!("; aborted by {}", counted(aborted as u64, "rank")));
+    }
+    text
+}
+
+/// `, ring 0 1 2 3`, or each different ring once.
+fn rings(channels: &[ChannelReport]) -> String {
+    let mut rings: Vec<String> = Vec::new();
+    for channel in channels.iter().filter(|channel| !channel.ring.is_empty()) {
+        let ranks: Vec<String> = channel.ring.iter().map(u32::to_string).collect();
+        let ring = brief(&ranks);
+        if !rings.contains(&ring) {
+            rings.push(ring);
+        }
+    }
+    let more = if rings.len() > RINGS_SHOWN { ", ..." } else { "" };
+    match rings.as_slice() {
+        [] => String::new(),
+        [ring] => format!(", ring {ring}"),
+        rings => format!(", rings {}{more}", rings[..rings.len().min(RINGS_SHOWN)].join(" | ")),
+    }
+}
+
+fn brief(words: &[String]) -> String {
+    match words.get(..RING_SHOWN).filter(|_| words.len() > RING_SHOWN + 1) {
+        Some(start) => format!("{} ... {}", start.join(" "), words[words.len() - 1]),
+        None => words.join(" "),
+    }
+}
+
+/// Says where TCP stands in for RDMA, and why each better network was not taken.
+fn write_network(logs: &LogsReport, out: &mut impl Write) -> io::Result<()> {
+    let on_socket = |process: &&LogProcessReport| process.network.as_deref() == Some("Socket");
+    let processes: Vec<&LogProcessReport> = logs.processes.iter().filter(on_socket).collect();
+    let Some(first) = processes.first() else { return Ok(()) };
+    let on = match processes.as_slice() {
+        [process] => format!("{} (pid {})", process.host, process.pid),
+        processes => count_of(processes.len(), "process", "processes"),
+    };
+    let text = format!("Data between nodes goes over TCP (NET/Socket), not RDMA, on {on}.");
+    writeln!(out, "{}", sentence::bullet(Meaning::Bad, &text))?;
+    let refused = first.networks.iter().filter(|one| matches!(one.outcome, "failed" | "missing"));
+    refused.map(why).try_for_each(|why| writeln!(out, "{}", sentence::note(&why)))
+}
+
+/// `Libfabric failed: No eligible providers were found (line 22)`.
+fn why(network: &NetworkReport) -> String {
+    let reason = network.reason.as_deref().unwrap_or("the log does not say why");
+    let line = network.line.as_ref().map(|line| format!(" (line {})", line.line));
+    format!("{} {}: {reason}{}", network.name, network.outcome, line.unwrap_or_default())
+}
+
+/// Says how long the slowest bootstrap took, and what it waited for.
+fn write_bootstrap(logs: &LogsReport, out: &mut impl Write) -> io::Result<()> {
+    let all = logs.processes.iter().flat_map(|process| {
+        process.ranks.iter().filter_map(move |rank| Some((process, rank, rank.bootstrap.as_ref()?)))
+    });
+    let Some((process, rank, timing)) = all.max_by_key(|(.., timing)| timing.total_ns) else {
+        return Ok(());
+    };
+    let waited = timing.parts_ns.get("recv").copied().unwrap_or(0);
+    let is_slow = timing.total_ns >= SLOW_BOOTSTRAP_NS;
+    let meaning = if is_slow { Meaning::Odd } else { Meaning::Good };
+    let of = rank.communicator.as_deref().unwrap_or("a communicator");
+    let line = timing.line.as_ref().map(|line| format!(" (line {})", line.line));
+    let text = format!(
+        "Bootstrap of {of} took rank {} on {} {}, of which {} waiting to receive{}.",
+        rank.rank,
+        process.host,
+        duration(timing.total_ns),
+        duration(waited),
+        line.unwrap_or_default(),
+    );
+    writeln!(out, "{}", sentence::bullet(meaning, &text))?;
+    if is_slow && waited > timing.total_ns / 2 {
+        let text = "The root answers when the last rank has checked in: another rank came late.";
+        return writeln!(out, "{}", sentence::aside(text));
+    }
+    Ok(())
+}
+
+/// Warnings of all processes, the commonest first.
+fn write_warnings(
+    logs: &LogsReport,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    // By text: how often, on how many processes, cause, first line.
+    let mut warnings: BTreeMap<&str, (u64, usize, &str, Option<u64>)> = BTreeMap::new();
+    for warning in logs.processes.iter().flat_map(|process| &process.warnings) {
+        let line = warning.line.as_ref().map(|line| line.line);
+        let known = warnings.entry(&warning.text).or_insert((0, 0, warning.cause, line));
+        known.0 += warning.count;
+        known.1 += 1;
+    }
+    if warnings.is_empty() {
+        return Ok(());
+    }
+    let total = warnings.values().map(|(count, ..)| count).sum();
+    let text = format!("{} in NCCL's logs.", counted(total, "warning"));
+    writeln!(out, "{}", sentence::bullet(Meaning::Odd, &text))?;
+    let mut sorted: Vec<_> = warnings.into_iter().collect();
+    sorted.sort_by_key(|(_, (count, _, _, line))| (std::cmp::Reverse(*count), *line));
+    for (text, (count, processes, cause, line)) in sorted.iter().take(options.top) {
+        let place = match (processes, line) {
+            (1, Some(line)) => format!("line {line}"),
+            (processes, _) => count_of(*processes, "process", "processes"),
+        };
+        let times =
+            if *count > 1 { format!("{} times, ", super::count(*count)) } else { String::new() };
+        writeln!(out, "{}", sentence::note(&format!("{cause}: {text} ({times}{place})")))?;
+    }
+    options.write_more(sorted.len(), out)
+}

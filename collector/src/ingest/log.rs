@@ -1,0 +1,219 @@
+//! Logs: lines of text files, plain, gzip or zstd, with a limit on their length.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::file::compression::Stream;
+use super::file::event::Progress;
+use super::file::input::Input;
+use super::file::problem::ProblemKind;
+
+/// Bytes of a line that are delivered. NCCL's own have 1024 at most; prefixes come on top.
+pub const LINE_LIMIT: usize = 64 * 1024;
+
+const WINDOW_BYTES: usize = 4 * LINE_LIMIT;
+
+/// A log that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The file is missing, or may not be read.
+    #[error("open log {file}")]
+    Open {
+        /// The file, as the user named it.
+        file: String,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// A directory was named.
+    #[error("open log {file}: it is a directory; name the logs in it, as in '{file}/*.log'")]
+    Directory {
+        /// The directory, as the user named it.
+        file: String,
+    },
+    /// No file is like the pattern.
+    #[error("open log {pattern}: no file matches")]
+    NoMatch {
+        /// The pattern, as the user typed it.
+        pattern: String,
+    },
+    /// The pattern makes no sense.
+    #[error("open log {pattern}: {problem}")]
+    Pattern {
+        /// The pattern, as the user typed it.
+        pattern: String,
+        /// What is wrong with it.
+        problem: glob::PatternError,
+    },
+}
+
+/// The files that a pattern stands for, by name; a name that is a file stands for itself, whatever
+/// characters are in it.
+///
+/// # Errors
+///
+/// When no file matches.
+pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, LogError> {
+    let has_wildcard = pattern.contains(['*', '?', '[']);
+    if !has_wildcard || Path::new(pattern).exists() {
+        return Ok(vec![PathBuf::from(pattern)]);
+    }
+    let paths = glob::glob(pattern)
+        .map_err(|problem| LogError::Pattern { pattern: pattern.to_owned(), problem })?;
+    // What may not be listed may not be read either.
+    let files: Vec<PathBuf> = paths.flatten().filter(|path| path.is_file()).collect();
+    if files.is_empty() {
+        return Err(LogError::NoMatch { pattern: pattern.to_owned() });
+    }
+    Ok(files)
+}
+
+/// What comes out of a log.
+#[derive(Debug)]
+pub enum LogEvent<'a> {
+    /// A line without its end.
+    Line {
+        /// Its number, from 1.
+        number: u64,
+        /// Its bytes, up to [`LINE_LIMIT`].
+        bytes: &'a [u8],
+        /// It has more bytes than that.
+        is_overlong: bool,
+    },
+    /// The rest cannot be read.
+    Problem(ProblemKind),
+}
+
+/// A log, line by line.
+#[derive(Debug)]
+pub struct LogLines {
+    stream: Stream,
+    window: Vec<u8>,
+    /// Where the bytes at hand start and end in the window.
+    start: usize,
+    end: usize,
+    number: u64,
+    /// The line at hand has lost bytes behind the limit.
+    is_overlong: bool,
+    is_at_end: bool,
+}
+
+impl LogLines {
+    /// Opens a log.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, LogError> {
+        let name = path.display().to_string();
+        let open = || {
+            let file = File::open(path)?;
+            let is_directory = file.metadata()?.is_dir();
+            Ok((file, is_directory))
+        };
+        match open() {
+            Ok((_, true)) => Err(LogError::Directory { file: name }),
+            Ok((file, false)) => {
+                let input = Input::from_reader(name.clone(), Box::new(file));
+                Self::of(input).map_err(|source| LogError::Open { file: name, source })
+            }
+            Err(source) => Err(LogError::Open { file: name, source }),
+        }
+    }
+
+    fn of(input: Input) -> io::Result<Self> {
+        let stream = Stream::open(input)?;
+        let window = vec![0; WINDOW_BYTES];
+        Ok(Self {
+            stream,
+            window,
+            start: 0,
+            end: 0,
+            number: 0,
+            is_overlong: false,
+            is_at_end: false,
+        })
+    }
+
+    /// The next event; `None` at the end. A line is lent until the next call.
+    pub fn next_event(&mut self) -> Option<LogEvent<'_>> {
+        let mut searched = 0;
+        loop {
+            let at_hand = &self.window[self.start + searched..self.end];
+            if let Some(at) = at_hand.iter().position(|byte| *byte == b'\n') {
+                return Some(self.line(searched + at, 1));
+            }
+            searched = self.end - self.start;
+            if self.is_at_end {
+                return (searched > 0).then(|| self.line(searched, 0));
+            }
+            if searched > LINE_LIMIT {
+                // What comes behind the limit makes room for where the line ends.
+                self.end = self.start + LINE_LIMIT;
+                self.is_overlong = true;
+                searched = LINE_LIMIT;
+            }
+            if let Err(problem) = self.fill() {
+                self.is_at_end = true;
+                return Some(LogEvent::Problem(problem));
+            }
+        }
+    }
+
+    /// How far the log was read, in bytes as they lie on disk.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        self.stream.input().progress()
+    }
+
+    /// The next `len` bytes as a line, and goes on behind it and its end.
+    fn line(&mut self, len: usize, end_len: usize) -> LogEvent<'_> {
+        let start = self.start;
+        self.start += len + end_len;
+        self.number += 1;
+        let kept = len.min(LINE_LIMIT);
+        let is_overlong = std::mem::take(&mut self.is_overlong) || kept < len;
+        let bytes = &self.window[start..start + kept];
+        LogEvent::Line { number: self.number, bytes, is_overlong }
+    }
+
+    /// Moves the bytes at hand to the front and reads on behind them.
+    fn fill(&mut self) -> Result<(), ProblemKind> {
+        self.window.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        let count = self.stream.read(&mut self.window[self.end..])?;
+        self.end += count;
+        self.is_at_end = count == 0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(bytes: &[u8]) -> Vec<(u64, usize, bool)> {
+        let input = Input::from_reader("log".to_owned(), Box::new(io::Cursor::new(bytes.to_vec())));
+        let mut log = LogLines::of(input).unwrap();
+        let mut lines = Vec::new();
+        while let Some(event) = log.next_event() {
+            let LogEvent::Line { number, bytes, is_overlong } = event else { panic!("{event:?}") };
+            lines.push((number, bytes.len(), is_overlong));
+        }
+        lines
+    }
+
+    #[test]
+    fn lines_are_limited() {
+        assert_eq!(lines(b"a\n\nlast"), [(1, 1, false), (2, 0, false), (3, 4, false)]);
+        assert_eq!(lines(b""), []);
+        for len in [LINE_LIMIT, LINE_LIMIT + 1, WINDOW_BYTES, WINDOW_BYTES + 1, 5 * WINDOW_BYTES] {
+            let mut bytes = vec![b'x'; len];
+            bytes.extend(b"\nnext\n");
+            let is_overlong = len > LINE_LIMIT;
+            assert_eq!(lines(&bytes), [(1, LINE_LIMIT, is_overlong), (2, 4, false)], "{len}");
+        }
+    }
+}

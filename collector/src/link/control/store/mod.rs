@@ -1,0 +1,203 @@
+//! PyTorch's TCPStore: which unique ids lie under which keys, and who set or got them.
+
+mod item;
+mod reply;
+pub mod request;
+
+use std::net::SocketAddr;
+
+use self::reply::ReplyReader;
+use self::request::{Request, RequestReader};
+use super::facts::StoredId;
+use crate::decode::nccl::unique_id;
+use crate::decode::tcp_store::{Numbering, Query, VALIDATION};
+use crate::flow::tcp_stream::sink::{Interest, Side};
+use crate::model::nccl::UniqueId;
+use crate::model::witness::Witness;
+
+/// Requests that a client without a signature must have made before it is believed.
+const CONSISTENT_REQUESTS: usize = 2;
+
+/// A client without a signature that has not been believed after so many bytes is none.
+const RECOGNITION_BYTES: usize = 4096;
+
+/// The bytes are nothing that belongs to a TCPStore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed;
+
+/// Whether a stream is one of a TCPStore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recognition {
+    /// It is.
+    Yes,
+    /// It is not.
+    No,
+    /// More bytes will tell.
+    NeedMore,
+}
+
+/// Why a conversation was not read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Bytes of the client were not captured: where its next request begins is not known.
+    Gap,
+    /// The bytes make no sense, or are more than any client sends.
+    Malformed,
+}
+
+/// Whether a stream that starts with `first_bytes` from `from` belongs to a TCPStore. The client
+/// speaks first: from PyTorch 2.2 on it shows a signature, before that only the strict reading of
+/// several requests tells.
+#[must_use]
+pub fn recognises(first_bytes: &[u8], from: Side) -> Recognition {
+    if from == Side::Server {
+        return Recognition::No;
+    }
+    if first_bytes.starts_with(&VALIDATION) {
+        return Recognition::Yes;
+    }
+    if VALIDATION.starts_with(first_bytes) {
+        return Recognition::NeedMore;
+    }
+    let mut requests = RequestReader::new(Numbering::Unvalidated);
+    let mut rest = first_bytes;
+    for _ in 0..CONSISTENT_REQUESTS {
+        match requests.read(&mut rest) {
+            // A request without a key is a byte that tells nothing.
+            Ok(Some(request)) if request.keys.is_empty() => return Recognition::No,
+            Ok(Some(_)) => {}
+            Ok(None) if first_bytes.len() < RECOGNITION_BYTES => return Recognition::NeedMore,
+            Ok(None) | Err(Malformed) => return Recognition::No,
+        }
+    }
+    Recognition::Yes
+}
+
+/// One client's connection to a TCPStore, read from its first byte.
+#[derive(Clone, Debug)]
+pub struct StoreConversation {
+    store: SocketAddr,
+    client: SocketAddr,
+    requests: Option<RequestReader>,
+    replies: ReplyReader,
+    stop: Option<Stop>,
+}
+
+impl StoreConversation {
+    /// A connection of `client` to `store`.
+    #[must_use]
+    pub fn new(client: SocketAddr, store: SocketAddr) -> Self {
+        Self { store, client, requests: None, replies: ReplyReader::default(), stop: None }
+    }
+
+    /// Why the rest was not read; `None` while all is well.
+    #[must_use]
+    pub const fn stop(&self) -> Option<Stop> {
+        self.stop
+    }
+
+    /// Bytes of memory, beyond that of the conversation itself.
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        self.requests.as_ref().map_or(0, RequestReader::kept) + self.replies.kept()
+    }
+
+    /// Takes the next bytes that `from` sends, of the frame `witness`, and puts the ids that are
+    /// set or got into `out`. The client's first bytes must be those that were recognised, in one
+    /// piece.
+    pub fn bytes(
+        &mut self,
+        from: Side,
+        bytes: &[u8],
+        witness: Witness,
+        out: &mut Vec<StoredId>,
+    ) -> Interest {
+        if self.stop.is_some() {
+            return Interest::Enough;
+        }
+        let outcome = match from {
+            Side::Client => self.read_requests(bytes, witness, out),
+            Side::Server => self.read_replies(bytes, witness, out),
+        };
+        match outcome {
+            Ok(()) => Interest::More,
+            Err(Malformed) => self.stop_for(Stop::Malformed),
+        }
+    }
+
+    /// Bytes that `from` sent were not captured.
+    pub fn gap(&mut self, from: Side) -> Interest {
+        match from {
+            _ if self.stop.is_some() => Interest::Enough,
+            Side::Client => self.stop_for(Stop::Gap),
+            Side::Server => {
+                self.replies.lose();
+                Interest::More
+            }
+        }
+    }
+
+    fn stop_for(&mut self, stop: Stop) -> Interest {
+        self.stop.get_or_insert(stop);
+        self.requests = None;
+        self.replies = ReplyReader::default();
+        Interest::Enough
+    }
+
+    fn read_requests(
+        &mut self,
+        mut bytes: &[u8],
+        witness: Witness,
+        out: &mut Vec<StoredId>,
+    ) -> Result<(), Malformed> {
+        let mut requests = self.requests.take().unwrap_or_else(|| {
+            let is_validated = bytes.starts_with(&VALIDATION);
+            let numbering =
+                if is_validated { Numbering::Validated } else { Numbering::Unvalidated };
+            RequestReader::new(numbering)
+        });
+        while let Some(request) = requests.read(&mut bytes)? {
+            self.tell_set(&request, witness, out);
+            self.replies.expect(request)?;
+        }
+        self.requests = Some(requests);
+        Ok(())
+    }
+
+    fn tell_set(&self, request: &Request, witness: Witness, out: &mut Vec<StoredId>) {
+        if !matches!(request.query, Query::Set | Query::MultiSet) {
+            return;
+        }
+        for (key, value) in request.keys.iter().zip(&request.values) {
+            out.extend(self.stored_id(key, &value.kept, true, witness));
+        }
+    }
+
+    fn read_replies(
+        &mut self,
+        mut bytes: &[u8],
+        witness: Witness,
+        out: &mut Vec<StoredId>,
+    ) -> Result<(), Malformed> {
+        while let Some(value) = self.replies.read(&mut bytes)? {
+            if let Some(key) = &value.key {
+                out.extend(self.stored_id(key, &value.kept, false, witness));
+            }
+        }
+        Ok(())
+    }
+
+    /// The fact that `value` is a unique id, if it is.
+    fn stored_id(
+        &self,
+        key: &str,
+        value: &[u8],
+        is_set: bool,
+        witness: Witness,
+    ) -> Option<StoredId> {
+        let id = UniqueId(value.try_into().ok()?);
+        unique_id::parse(&id)?;
+        let (store, client, key) = (self.store, self.client, key.to_owned());
+        Some(StoredId { store, client, key, is_set, id, witness })
+    }
+}

@@ -1,0 +1,138 @@
+//! Which networks a process tried, in which order, and why each was not taken.
+
+use crate::decode::nccl_log::message::Message;
+use crate::decode::nccl_log::network::{Ofi, PluginEvent};
+use crate::model::witness::Witness;
+
+/// What became of a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Outcome {
+    /// It was looked at; nothing says what came of it.
+    Tried,
+    /// Its plugin's library is not there.
+    Missing,
+    /// It cannot be used.
+    Failed,
+    /// It carries data between nodes.
+    Chosen,
+}
+
+impl Outcome {
+    /// The name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tried => "tried",
+            Self::Missing => "missing",
+            Self::Failed => "failed",
+            Self::Chosen => "chosen",
+        }
+    }
+}
+
+/// A network that a process tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkAttempt {
+    /// `IB`, `Socket`, or the plugin's or its library's name.
+    pub name: String,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The first words that say why.
+    pub reason: Option<String>,
+    /// The line that tells the reason; else the first about it.
+    pub witness: Witness,
+}
+
+/// Networks kept of a process; NCCL has room for fewer.
+const CAPACITY: usize = 32;
+
+/// The networks of a process, in the order in which they were tried.
+#[derive(Clone, Debug, Default)]
+pub struct Networks {
+    list: Vec<NetworkAttempt>,
+    /// The plugin that was loaded last: lines of aws-ofi-nccl do not name it.
+    plugin: Option<usize>,
+}
+
+impl Networks {
+    /// Takes a line about networks.
+    pub(super) fn observe(&mut self, message: &Message<'_>, text: &str, witness: Witness) {
+        match message {
+            Message::Plugin(plugin) if plugin.area == "NET" => self.plugin(plugin.event, witness),
+            Message::Ofi(Ofi::NoProvider) => self.plugin_failed(text, witness),
+            Message::Hcas(hcas) if hcas.iter().next().is_some() => {
+                self.set("IB", Outcome::Tried, None, witness);
+            }
+            Message::NoHca => self.set("IB", Outcome::Failed, Some("No device found"), witness),
+            Message::SocketInterface(_) => self.set("Socket", Outcome::Tried, None, witness),
+            Message::NoSocketInterface => {
+                self.set("Socket", Outcome::Failed, Some("No usable listening interface"), witness);
+            }
+            Message::Network(name) | Message::InitializedNetwork(name) => {
+                self.set(name, Outcome::Chosen, None, witness);
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes a warning of the plugin.
+    pub(super) fn plugin_failed(&mut self, text: &str, witness: Witness) {
+        let text = text.strip_prefix("NET/OFI ").unwrap_or(text);
+        let name = match self.plugin.and_then(|at| self.list.get(at)) {
+            Some(attempt) => attempt.name.clone(),
+            None => "OFI".to_owned(),
+        };
+        self.set(&name, Outcome::Failed, Some(text.trim_end_matches('.')), witness);
+    }
+
+    fn plugin(&mut self, event: PluginEvent<'_>, witness: Witness) {
+        match event {
+            // Two symbols may be loaded from one library; the first names it.
+            PluginEvent::Loaded(name) if self.plugin.is_none() => {
+                self.set(name, Outcome::Tried, None, witness);
+                self.plugin = self.position(name);
+            }
+            PluginEvent::Missing(library) if !library.is_empty() => {
+                self.set(library, Outcome::Missing, Some("library not found"), witness);
+            }
+            PluginEvent::Failed(text) => {
+                self.set("plugin", Outcome::Failed, Some(text), witness);
+            }
+            _ => {}
+        }
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        self.list.iter().position(|attempt| attempt.name == name)
+    }
+
+    fn set(&mut self, name: &str, outcome: Outcome, reason: Option<&str>, witness: Witness) {
+        let at = match self.position(name) {
+            Some(at) => at,
+            None if self.list.len() < CAPACITY => {
+                let name = name.to_owned();
+                self.list.push(NetworkAttempt { name, outcome, reason: None, witness });
+                self.list.len() - 1
+            }
+            None => return,
+        };
+        let Some(attempt) = self.list.get_mut(at) else { return };
+        attempt.outcome = attempt.outcome.max(outcome);
+        if let (None, Some(reason)) = (&attempt.reason, reason) {
+            attempt.reason = Some(reason.to_owned());
+            attempt.witness = witness;
+        }
+    }
+
+    /// The networks.
+    pub fn iter(&self) -> impl Iterator<Item = &NetworkAttempt> {
+        self.list.iter()
+    }
+
+    /// The network that carries data between nodes.
+    #[must_use]
+    pub fn chosen(&self) -> Option<&str> {
+        let chosen = self.list.iter().rev().find(|attempt| attempt.outcome == Outcome::Chosen);
+        chosen.map(|attempt| attempt.name.as_str())
+    }
+}

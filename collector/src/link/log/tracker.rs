@@ -1,0 +1,157 @@
+//! Lines in, facts out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::process::Process;
+use crate::decode::nccl_log::entry::{Entry, Level, Origin};
+use crate::decode::nccl_log::message::Message;
+use crate::decode::nccl_log::{clean, entries};
+use crate::model::health::Health;
+use crate::model::nccl::Release;
+use crate::model::witness::{LogId, Witness};
+
+/// State over the lines of logs.
+#[derive(Debug, Default)]
+pub struct LogTracker {
+    files: Vec<LogFile>,
+    hosts: BTreeMap<String, BTreeMap<u32, Process>>,
+    processes: usize,
+    /// Releases of `NCCL version` lines without a process.
+    releases: BTreeSet<Release>,
+    unparsed: BTreeMap<String, Unparsed>,
+    health: Health,
+}
+
+/// What logs say.
+#[derive(Clone, Debug, Default)]
+pub struct LogFacts {
+    /// The logs, in the order of their numbers.
+    pub files: Vec<LogFile>,
+    /// Processes by host and process id.
+    pub processes: Vec<Process>,
+    /// NCCL's lines that are not known, by their first words.
+    pub unparsed: BTreeMap<String, Unparsed>,
+    /// What was dropped.
+    pub health: Health,
+}
+
+/// A log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogFile {
+    /// Its name.
+    pub name: String,
+    /// Lines of any kind.
+    pub lines: u64,
+    /// Entries of NCCL.
+    pub entries: u64,
+}
+
+/// Lines that are not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unparsed {
+    /// How many.
+    pub count: u64,
+    /// The first.
+    pub first: Witness,
+}
+
+const PROCESS_CAPACITY: usize = 65_536;
+const UNPARSED_CAPACITY: usize = 1_024;
+/// Words of a line by which lines that are not known are counted.
+const UNPARSED_WORDS: usize = 3;
+
+impl LogTracker {
+    /// Adds the next log; logs are numbered from 0 in the order in which they are added.
+    pub fn add_log(&mut self, name: impl Into<String>) -> LogId {
+        let id = LogId(self.files.len() as u32);
+        self.files.push(LogFile { name: name.into(), lines: 0, entries: 0 });
+        id
+    }
+
+    /// Takes the next line of a log, with or without its end; `number` counts from 1. Whether there
+    /// is an entry of NCCL on it.
+    pub fn observe(&mut self, log: LogId, number: u64, line: &[u8]) -> bool {
+        let has_mark = line.windows(5).any(|bytes| bytes == b"NCCL ");
+        let mut found = 0;
+        if has_mark {
+            let text = clean(line);
+            let witness = Witness::Line { log, number };
+            for entry in entries(&text) {
+                self.entry(&entry, witness);
+                found += 1;
+            }
+        }
+        if let Some(file) = self.files.get_mut(log.0 as usize) {
+            file.lines += 1;
+            file.entries += found;
+        }
+        found > 0
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>, witness: Witness) {
+        self.health.add("log.cut_lines", u64::from(entry.is_cut));
+        self.health.add("log.glued_lines", u64::from(entry.is_glued));
+        if entry.message == Message::Other && entry.level != Level::Warn {
+            self.unparsed(entry.text, witness);
+        }
+        match (entry.origin, &entry.message) {
+            (Some(origin), _) => match self.process(&origin, witness) {
+                Some((process, health)) => process.observe(entry, origin.tid, witness, health),
+                None => self.health.add("log.lines_of_refused_processes", 1),
+            },
+            (None, Message::Release(release)) => {
+                self.releases.insert(*release);
+            }
+            (None, _) => self.health.add("log.lines_without_process", 1),
+        }
+    }
+
+    fn process(
+        &mut self,
+        origin: &Origin<'_>,
+        witness: Witness,
+    ) -> Option<(&mut Process, &mut Health)> {
+        let is_known =
+            self.hosts.get(origin.host).is_some_and(|pids| pids.contains_key(&origin.pid));
+        if !is_known {
+            if self.processes >= PROCESS_CAPACITY {
+                return None;
+            }
+            self.processes += 1;
+            let process = Process::new(origin.host, origin.pid, witness);
+            let pids = self.hosts.entry(origin.host.to_owned()).or_default();
+            pids.insert(origin.pid, process);
+        }
+        let process = self.hosts.get_mut(origin.host)?.get_mut(&origin.pid)?;
+        Some((process, &mut self.health))
+    }
+
+    fn unparsed(&mut self, text: &str, witness: Witness) {
+        self.health.add("log.unparsed_lines", 1);
+        let words: Vec<&str> = text.split_whitespace().take(UNPARSED_WORDS).collect();
+        let words = words.join(" ");
+        if let Some(known) = self.unparsed.get_mut(&words) {
+            known.count += 1;
+        } else if self.unparsed.len() < UNPARSED_CAPACITY {
+            self.unparsed.insert(words, Unparsed { count: 1, first: witness });
+        }
+    }
+
+    /// What the lines amount to.
+    #[must_use]
+    pub fn finish(mut self) -> LogFacts {
+        let mut processes: Vec<Process> =
+            self.hosts.into_values().flat_map(BTreeMap::into_values).collect();
+        // A release printed to standard output is everybody's, as long as there is only one.
+        let only = self.releases.first().filter(|_| self.releases.len() == 1);
+        for process in &mut processes {
+            process.release = process.release.or(only.copied());
+            self.health.add("log.shared_edges", process.shared_edges.len() as u64);
+            self.health.add("log.dropped_warnings", process.warnings.dropped());
+            let members = process.memberships.iter();
+            let dropped = members.map(|member| member.setup.dropped_edges).sum();
+            self.health.add("log.dropped_edges", dropped);
+        }
+        LogFacts { files: self.files, processes, unparsed: self.unparsed, health: self.health }
+    }
+}

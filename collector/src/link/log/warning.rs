@@ -1,0 +1,62 @@
+//! Warnings of a process: each text once, with how often it came.
+
+use crate::decode::nccl_log::entry::Entry;
+use crate::decode::nccl_log::fault::Cause;
+use crate::model::witness::Witness;
+
+/// A warning, or an event of a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The words.
+    pub text: String,
+    /// What it is about.
+    pub cause: Cause,
+    /// Where NCCL or a plugin warned: file or function, and line.
+    pub source: Option<(String, u32)>,
+    /// Time as printed with the first, local to the host.
+    pub time: Option<String>,
+    /// How often it came.
+    pub count: u64,
+    /// The first.
+    pub first: Witness,
+}
+
+/// Different warnings kept of a process.
+const CAPACITY: usize = 256;
+
+/// The warnings of a process, in the order in which they first came.
+#[derive(Clone, Debug, Default)]
+pub struct Warnings {
+    list: Vec<Warning>,
+    dropped: u64,
+}
+
+impl Warnings {
+    pub(super) fn add(&mut self, entry: &Entry<'_>, witness: Witness) {
+        if let Some(known) = self.list.iter_mut().find(|warning| warning.text == entry.text) {
+            known.count += 1;
+        } else if self.list.len() < CAPACITY {
+            self.list.push(Warning {
+                text: entry.text.to_owned(),
+                cause: Cause::of(entry.text),
+                source: entry.source.map(|source| (source.file.to_owned(), source.line)),
+                time: entry.time.map(str::to_owned),
+                count: 1,
+                first: witness,
+            });
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    /// The warnings.
+    pub fn iter(&self) -> impl Iterator<Item = &Warning> {
+        self.list.iter()
+    }
+
+    /// Warnings that found no room.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}

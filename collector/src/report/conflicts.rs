@@ -1,0 +1,54 @@
+//! Conflicts: what was seen twice and differs. Neither side is dropped silently.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Sources, communicators};
+use crate::link::job::{Conflict, Job};
+
+/// Two statements of which only one can be true.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ConflictReport {
+    /// `id` of the communicator.
+    pub communicator: Option<String>,
+    /// The rank that it is about.
+    pub rank: Option<u32>,
+    /// `id` of the connection that it is about.
+    pub connection: Option<u32>,
+    /// What is contradicted: `sender`, or what of a rank.
+    pub what: &'static str,
+    /// What the report says, on the stronger evidence.
+    pub reported: String,
+    /// What else was seen.
+    pub contradicted_by: String,
+}
+
+/// The conflicts by connection and rank.
+pub(super) fn section(sources: &Sources<'_>) -> Vec<ConflictReport> {
+    let Some(linked) = sources.linked else { return Vec::new() };
+    linked.job.conflicts.iter().map(|conflict| report(&linked.job, conflict)).collect()
+}
+
+fn report(job: &Job, conflict: &Conflict) -> ConflictReport {
+    match conflict {
+        Conflict::Tag { connection, expected, tag, count } => {
+            let known = job.connections.get(connection.0 as usize);
+            ConflictReport {
+                communicator: known.and_then(|one| communicators::name_of(job, one.communicator)),
+                rank: Some(*expected),
+                connection: Some(connection.0),
+                what: "sender",
+                reported: format!("rank {expected}"),
+                contradicted_by: format!("rank {tag} in {count} clear-to-sends"),
+            }
+        }
+        Conflict::Log { communicator, rank, what, captured, logged } => ConflictReport {
+            communicator: communicators::name_of(job, *communicator),
+            rank: Some(*rank),
+            connection: None,
+            what,
+            reported: captured.clone(),
+            contradicted_by: format!("{logged} in a NCCL log"),
+        },
+    }
+}

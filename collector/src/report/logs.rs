@@ -1,0 +1,385 @@
+//! What NCCL's logs say: their processes, networks, set-up times and warnings.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Sources;
+use crate::link::log::LogFacts;
+use crate::link::log::membership::{EdgeFact, Membership, TimingFact};
+use crate::link::log::network::NetworkAttempt;
+use crate::link::log::process::{HcaFact, Process};
+use crate::link::log::warning::Warning;
+use crate::model::nccl::CollectiveKind;
+use crate::model::witness::Witness;
+
+/// Logs, and what their communicators are called.
+#[derive(Clone, Debug, Default)]
+pub struct LogSources {
+    /// What the logs say.
+    pub facts: LogFacts,
+    /// `id` of the communicator of each membership: by place of the process in the facts, and of
+    /// the membership in it.
+    pub communicators: BTreeMap<(usize, usize), String>,
+}
+
+/// NCCL's logs.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LogsReport {
+    /// The files.
+    pub files: Vec<LogFileReport>,
+    /// The processes that wrote them, by host and process id.
+    pub processes: Vec<LogProcessReport>,
+    /// Lines of NCCL that railscope does not know, by their first words.
+    pub unparsed: Vec<UnparsedReport>,
+}
+
+/// A log file.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LogFileReport {
+    /// Its name.
+    pub file: String,
+    /// Lines of any kind.
+    pub lines: u64,
+    /// Entries of NCCL.
+    pub nccl_entries: u64,
+}
+
+/// A line of a log.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LineReport {
+    /// The file.
+    pub file: String,
+    /// Its number in the file, from 1.
+    pub line: u64,
+}
+
+/// A process.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LogProcessReport {
+    /// Name of its host.
+    pub host: String,
+    /// Its id on that host.
+    pub pid: u32,
+    /// NCCL's release.
+    pub nccl_version: Option<String>,
+    /// Entries that it wrote.
+    pub entries: u64,
+    /// The first of them.
+    pub first_line: Option<LineReport>,
+    /// Interface of its control plane.
+    pub interface: Option<String>,
+    /// Address of its control plane.
+    pub address: Option<String>,
+    /// The network that carries data between nodes.
+    pub network: Option<String>,
+    /// Networks that it tried, in order.
+    pub networks: Vec<NetworkReport>,
+    /// The Libfabric plugin, aws-ofi-nccl; `null` where it was not loaded.
+    pub ofi: Option<OfiReport>,
+    /// Plugins for other things than the network.
+    pub plugins: Vec<PluginReport>,
+    /// Ports that NET/IB uses.
+    pub hcas: Vec<HcaReport>,
+    /// Variables of its environment that NCCL used.
+    pub environment: BTreeMap<String, String>,
+    /// Its ranks, in the order in which they were made.
+    pub ranks: Vec<LogRankReport>,
+    /// Edges whose communicator the log does not tell, by what carries them.
+    pub shared_edges: BTreeMap<String, u64>,
+    /// Queue pairs that the log names.
+    pub queue_pairs: u64,
+    /// Warnings, and events of ports.
+    pub warnings: Vec<WarningReport>,
+}
+
+/// A network that a process tried.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct NetworkReport {
+    /// `IB`, `Socket`, or the name of the plugin or its library.
+    pub name: String,
+    /// `chosen`, `failed`, `missing` or `tried`.
+    pub outcome: &'static str,
+    /// Why, in the words of the log.
+    pub reason: Option<String>,
+    /// The line that says so.
+    pub line: Option<LineReport>,
+}
+
+/// aws-ofi-nccl.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct OfiReport {
+    /// Its release.
+    pub version: Option<String>,
+    /// Libfabric's release.
+    pub libfabric_version: Option<String>,
+    /// `RDMA` or `SENDRECV`.
+    pub protocol: Option<String>,
+    /// The provider that it selected.
+    pub provider: Option<String>,
+}
+
+/// A plugin.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PluginReport {
+    /// `TUNER`, `PROFILER`, `GIN`, `RMA` or `ENV`.
+    pub area: String,
+    /// Its name, or its library's.
+    pub name: String,
+    /// It was found and loaded.
+    pub loaded: bool,
+}
+
+/// A port of an HCA.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct HcaReport {
+    /// Device name.
+    pub device: String,
+    /// Port number.
+    pub port: u32,
+    /// `RoCE` or `IB`.
+    pub link_layer: String,
+    /// Its speed.
+    pub speed_bps: Option<u64>,
+    /// The fabric may route its packets adaptively, and so reorder them.
+    pub adaptive_routing: Option<bool>,
+    /// Data goes between it and the GPU's memory.
+    pub gpu_direct: Option<bool>,
+}
+
+/// A rank of a communicator.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LogRankReport {
+    /// `id` of the communicator.
+    pub communicator: Option<String>,
+    /// The rank.
+    pub rank: u32,
+    /// Ranks of the communicator.
+    pub nranks: u32,
+    /// Nodes of the communicator.
+    pub nodes: Option<u32>,
+    /// Ranks on this node.
+    pub local_ranks: Option<u32>,
+    /// Channels of rings and trees.
+    pub channels: Option<u32>,
+    /// The initialisation was completed.
+    pub initialized: bool,
+    /// Rings and trees that were connected.
+    pub connected: Vec<String>,
+    /// How it ended: `destroyed` or `aborted`; `null` while it lives.
+    pub end: Option<&'static str>,
+    /// How long the bootstrap took, with `create`, `send`, `recv` (waiting for the root, and so for
+    /// the last rank to check in), `ring`, `delay`.
+    pub bootstrap: Option<TimingReport>,
+    /// How long the whole initialisation took.
+    pub init: Option<TimingReport>,
+    /// Edges that the rank printed, by what carries them.
+    pub edges: BTreeMap<String, u64>,
+    /// Calls of collectives.
+    pub calls: u64,
+    /// What NCCL chose for them.
+    pub choices: Vec<ChoiceReport>,
+}
+
+/// Time in all and by part.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TimingReport {
+    /// In all.
+    pub total_ns: u64,
+    /// Nanoseconds by part.
+    pub parts_ns: BTreeMap<String, u64>,
+    /// The line that says so.
+    pub line: Option<LineReport>,
+}
+
+/// What NCCL chose for a collective.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ChoiceReport {
+    /// The collective; `null` where the line does not name it.
+    pub kind: Option<&'static str>,
+    /// Its bytes.
+    pub bytes: u64,
+    /// `ring`, `tree` or `unknown`.
+    pub algorithm: &'static str,
+    /// `simple`, `ll`, `ll128` or `unknown`.
+    pub protocol: &'static str,
+    /// First and last channel.
+    pub channels: Option<(u32, u32)>,
+    /// How often.
+    pub count: u64,
+}
+
+/// A warning.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct WarningReport {
+    /// The words.
+    pub text: String,
+    /// `retry_exceeded`, `work_request`, `port`, `control_plane`, `mismatch`, `plugin`, `library`,
+    /// `topology`, `cuda`, `memory`, `usage` or `other`.
+    pub cause: &'static str,
+    /// File or function that warned, and line in it.
+    pub origin: Option<String>,
+    /// Time as printed with the first, local to the host.
+    pub local_time: Option<String>,
+    /// How often it came.
+    pub count: u64,
+    /// The first.
+    pub line: Option<LineReport>,
+}
+
+/// Lines that are not known.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct UnparsedReport {
+    /// Their first words.
+    pub words: String,
+    /// How many.
+    pub count: u64,
+    /// The first.
+    pub line: Option<LineReport>,
+}
+
+/// What the logs say.
+pub(super) fn section(sources: &Sources<'_>) -> LogsReport {
+    let facts = &sources.context.logs.facts;
+    let processes = facts.processes.iter().enumerate();
+    let files = facts.files.iter().map(|file| LogFileReport {
+        file: file.name.clone(),
+        lines: file.lines,
+        nccl_entries: file.entries,
+    });
+    let unparsed = facts.unparsed.iter().map(|(words, unparsed)| UnparsedReport {
+        words: words.clone(),
+        count: unparsed.count,
+        line: line(sources, unparsed.first),
+    });
+    LogsReport {
+        files: files.collect(),
+        processes: processes.map(|(at, process)| process_report(sources, at, process)).collect(),
+        unparsed: unparsed.collect(),
+    }
+}
+
+fn process_report(sources: &Sources<'_>, at: usize, process: &Process) -> LogProcessReport {
+    let names = &sources.context.logs.communicators;
+    let members = process.memberships.iter().enumerate();
+    let ofi = &process.ofi;
+    let ofi = ofi.release.is_some().then(|| OfiReport {
+        version: ofi.release.clone(),
+        libfabric_version: ofi.libfabric.clone(),
+        protocol: ofi.protocol.clone(),
+        provider: ofi.provider.clone(),
+    });
+    let plugins = process.plugins.iter().map(|((area, name), loaded)| PluginReport {
+        area: area.clone(),
+        name: name.clone(),
+        loaded: *loaded,
+    });
+    LogProcessReport {
+        host: process.host.clone(),
+        pid: process.pid,
+        nccl_version: process.release.map(|release| release.to_string()),
+        entries: process.lines,
+        first_line: line(sources, process.first),
+        interface: process.bootstrap.as_ref().map(|(name, _)| name.clone()),
+        address: process.bootstrap.as_ref().and_then(|(_, ip)| ip.map(|ip| ip.to_string())),
+        network: process.networks.chosen().map(str::to_owned),
+        networks: process.networks.iter().map(|one| network_report(sources, one)).collect(),
+        ofi,
+        plugins: plugins.collect(),
+        hcas: process.hcas.iter().map(hca_report).collect(),
+        environment: process.environment.clone(),
+        ranks: members
+            .map(|(place, member)| rank_report(sources, names.get(&(at, place)), member))
+            .collect(),
+        shared_edges: by_carrier(&process.shared_edges),
+        queue_pairs: process.queue_pairs.len() as u64,
+        warnings: process.warnings.iter().map(|one| warning_report(sources, one)).collect(),
+    }
+}
+
+fn rank_report(
+    sources: &Sources<'_>,
+    communicator: Option<&String>,
+    member: &Membership,
+) -> LogRankReport {
+    let setup = &member.setup;
+    let told: BTreeSet<&u32> = setup.rings.keys().chain(setup.tree_places.keys()).collect();
+    let told = (!told.is_empty()).then_some(told.len() as u32);
+    let choices = member.choices.iter().map(|(choice, count)| ChoiceReport {
+        kind: choice.kind.map(CollectiveKind::name),
+        bytes: choice.bytes,
+        algorithm: choice.algorithm.name(),
+        protocol: choice.protocol.name(),
+        channels: choice.channels,
+        count: *count,
+    });
+    LogRankReport {
+        communicator: communicator.cloned(),
+        rank: member.rank,
+        nranks: member.nranks,
+        nodes: setup.summary.map(|summary| summary.nodes),
+        local_ranks: setup.summary.map(|summary| summary.local_ranks),
+        channels: setup.channels.map(|counts| counts.collective).or(told),
+        initialized: member.is_complete,
+        connected: setup.connected.clone(),
+        end: member.end.map(|end| if end.is_abort { "aborted" } else { "destroyed" }),
+        bootstrap: setup.bootstrap.as_ref().map(|timing| timing_report(sources, timing)),
+        init: setup.init.as_ref().map(|timing| timing_report(sources, timing)),
+        edges: by_carrier(&setup.edges),
+        calls: member.calls.len() as u64,
+        choices: choices.collect(),
+    }
+}
+
+fn network_report(sources: &Sources<'_>, attempt: &NetworkAttempt) -> NetworkReport {
+    NetworkReport {
+        name: attempt.name.clone(),
+        outcome: attempt.outcome.name(),
+        reason: attempt.reason.clone(),
+        line: line(sources, attempt.witness),
+    }
+}
+
+fn hca_report(hca: &HcaFact) -> HcaReport {
+    HcaReport {
+        device: hca.device.clone(),
+        port: hca.port,
+        link_layer: hca.link_layer.clone(),
+        speed_bps: hca.speed_mbps.map(|speed| u64::from(speed) * 1_000_000),
+        adaptive_routing: hca.is_adaptive,
+        gpu_direct: hca.is_gpu_direct,
+    }
+}
+
+fn timing_report(sources: &Sources<'_>, timing: &TimingFact) -> TimingReport {
+    TimingReport {
+        total_ns: timing.total_ns,
+        parts_ns: timing.parts.iter().cloned().collect(),
+        line: line(sources, timing.witness),
+    }
+}
+
+fn warning_report(sources: &Sources<'_>, warning: &Warning) -> WarningReport {
+    WarningReport {
+        text: warning.text.clone(),
+        cause: warning.cause.name(),
+        origin: warning.source.as_ref().map(|(file, line)| format!("{file}:{line}")),
+        local_time: warning.time.clone(),
+        count: warning.count,
+        line: line(sources, warning.first),
+    }
+}
+
+fn by_carrier(edges: &[EdgeFact]) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for edge in edges {
+        *counts.entry(edge.via.clone()).or_insert(0) += 1;
+    }
+    counts
+}
+
+fn line(sources: &Sources<'_>, witness: Witness) -> Option<LineReport> {
+    let Witness::Line { log, number } = witness else { return None };
+    Some(LineReport { file: sources.log_name(log)?, line: number })
+}

@@ -1,0 +1,228 @@
+//! What truly happened in a recorded job: `truth.json`, as far as it is scored.
+//!
+//! Ranks are world ranks here: they number all processes of the job.
+
+use std::net::IpAddr;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+/// A recorded job. One without NCCL has only the connections to its store.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct Truth {
+    pub(super) nccl_version: Option<String>,
+    /// The capture began while collectives ran.
+    #[serde(default)]
+    pub(super) starts_mid_job: bool,
+    #[serde(default)]
+    pub(super) nodes: Vec<Node>,
+    tcpstore: Option<Store>,
+    #[serde(default)]
+    pub(super) communicators: Vec<Communicator>,
+    connections: Vec<AnyConnection>,
+    #[serde(default)]
+    pub(super) collectives: Vec<Collective>,
+}
+
+/// Where a rank runs.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Node {
+    pub(super) rank: u32,
+    pub(super) hostname: String,
+    pub(super) pid: u32,
+    pub(super) gpu_bus_id: String,
+    pub(super) frontend: Port,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Port {
+    pub(super) ip: IpAddr,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Store {
+    server: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Communicator {
+    /// World ranks; the place of a rank is its number in this communicator.
+    pub(super) ranks: Vec<u32>,
+    pub(super) magic: String,
+    pub(super) comm_hash: String,
+    pub(super) root_address: Option<String>,
+    /// Place of the parent among all communicators.
+    pub(super) split_of: Option<usize>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum AnyConnection {
+    Net(Connection),
+    Store { server: String },
+}
+
+/// A connection over the network.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Connection {
+    pub(super) comm: usize,
+    pub(super) channel: u32,
+    pub(super) sender: u32,
+    pub(super) receiver: u32,
+    pub(super) sender_qpns: Vec<u32>,
+    pub(super) receiver_qpns: Vec<u32>,
+    pub(super) sender_ip: IpAddr,
+    pub(super) receiver_ip: IpAddr,
+    pub(super) oob_connector: String,
+    pub(super) oob_listener: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Collective {
+    pub(super) comm: usize,
+    pub(super) seq: u64,
+    pub(super) op: Operation,
+    /// See [`Truth::bytes_of`].
+    bytes: u64,
+    pub(super) algo: Option<String>,
+    proto: Option<String>,
+    /// When the last rank had its result.
+    pub(super) end_ns: i64,
+    edges: Vec<Edge>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(super) enum Operation {
+    AllReduce,
+    AllGather,
+    ReduceScatter,
+    Broadcast,
+    Reduce,
+    AlltoAll,
+    SendRecv,
+}
+
+/// What one rank sent to another on one channel in one collective.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Edge {
+    pub(super) channel: u32,
+    pub(super) sender: u32,
+    pub(super) receiver: u32,
+    pub(super) messages: u64,
+    /// On the wire.
+    pub(super) bytes: u64,
+    proto: Option<String>,
+    /// Places of the messages that begin the second part of each loop.
+    #[serde(default)]
+    pub(super) phase_boundary_message_index: Vec<u64>,
+    /// When the kernel handed the first message to the proxy.
+    pub(super) first_post_ns: i64,
+    pub(super) last_post_ns: i64,
+}
+
+/// What is known about a TCP connection by its two ends, in either order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StreamTruth {
+    /// As the report names it.
+    pub(super) kind: &'static str,
+    /// Address and port of the end that accepts.
+    pub(super) listener: String,
+    /// The other end; `None`: any.
+    pub(super) connector: Option<String>,
+}
+
+impl Truth {
+    pub(super) fn parse(json: &[u8]) -> Result<Self> {
+        serde_json::from_slice(json).context("parse the truth")
+    }
+
+    /// Connections that cross the network.
+    pub(super) fn connections(&self) -> impl Iterator<Item = &Connection> {
+        self.connections.iter().filter_map(|connection| match connection {
+            AnyConnection::Net(connection) => Some(connection),
+            AnyConnection::Store { .. } => None,
+        })
+    }
+
+    pub(super) fn node(&self, rank: u32) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.rank == rank)
+    }
+
+    /// What `collective` sent over the network; ranks of one node share memory.
+    pub(super) fn network_edges<'a>(
+        &'a self,
+        collective: &'a Collective,
+    ) -> impl Iterator<Item = &'a Edge> {
+        collective.edges.iter().filter(|edge| {
+            self.connections().any(|connection| {
+                connection.comm == collective.comm
+                    && connection.channel == edge.channel
+                    && connection.sender == edge.sender
+                    && connection.receiver == edge.receiver
+            })
+        })
+    }
+
+    /// Bytes as nccl-tests counts them. The truth counts AllGather per rank and AlltoAll per peer.
+    pub(super) fn bytes_of(&self, collective: &Collective) -> u64 {
+        let ranks = self.communicators.get(collective.comm).map_or(0, |c| c.ranks.len() as u64);
+        match collective.op {
+            Operation::AllGather | Operation::AlltoAll => collective.bytes * ranks,
+            _ => collective.bytes,
+        }
+    }
+
+    /// TCP connections whose purpose is known.
+    pub(super) fn streams(&self) -> Vec<StreamTruth> {
+        let of_listener = |kind, listener: &String| StreamTruth {
+            kind,
+            listener: listener.clone(),
+            connector: None,
+        };
+        let mut streams = Vec::new();
+        streams.extend(self.tcpstore.iter().map(|store| of_listener("tcpstore", &store.server)));
+        streams.extend(self.connections.iter().map(|connection| match connection {
+            AnyConnection::Store { server } => of_listener("tcpstore", server),
+            AnyConnection::Net(connection) => StreamTruth {
+                kind: "nccl_ib_oob",
+                listener: connection.oob_listener.clone(),
+                connector: Some(connection.oob_connector.clone()),
+            },
+        }));
+        let roots = self.communicators.iter().filter_map(|c| c.root_address.as_ref());
+        streams.extend(roots.map(|root| of_listener("nccl_bootstrap", root)));
+        streams
+    }
+}
+
+impl Collective {
+    /// `None` where edges disagree or nothing is said.
+    pub(super) fn protocol(&self) -> Option<&str> {
+        self.proto.as_deref().or_else(|| {
+            let first = self.edges.first()?.proto.as_deref()?;
+            let is_common = self.edges.iter().all(|edge| edge.proto.as_deref() == Some(first));
+            is_common.then_some(first)
+        })
+    }
+
+    pub(super) fn channels(&self) -> u64 {
+        let channels: std::collections::BTreeSet<_> =
+            self.edges.iter().map(|edge| edge.channel).collect();
+        channels.len() as u64
+    }
+}
+
+impl Operation {
+    /// As the report names it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::AllReduce => "all_reduce",
+            Self::AllGather => "all_gather",
+            Self::ReduceScatter => "reduce_scatter",
+            Self::Broadcast => "broadcast",
+            Self::Reduce => "reduce",
+            Self::AlltoAll => "all_to_all",
+            Self::SendRecv => "send_recv",
+        }
+    }
+}
