@@ -57,6 +57,16 @@ fn corpus_of_roce() {
 }
 
 #[test]
+fn corpus_of_tcp_stream() {
+    replay("tcp_stream", checks::tcp_stream::check);
+}
+
+#[test]
+fn corpus_of_tcp_store() {
+    replay("tcp_store", checks::tcp_store::check);
+}
+
+#[test]
 fn corpus_of_connection_manager() {
     replay("connection_manager", checks::connection_manager::check);
 }

@@ -8,6 +8,8 @@ pub mod nccl;
 pub mod nccl_log;
 pub mod pipeline;
 pub mod roce;
+pub mod tcp_store;
+pub mod tcp_stream;
 
 pub mod invariants;
 pub mod script;
