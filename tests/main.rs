@@ -28,6 +28,8 @@ mod ingest;
 mod known_captures;
 // NCCL's logs: lines, facts, text.
 mod logs;
+// What traffic is linked to.
+mod link;
 // The captures under tests/fixtures are the ones that were described.
 mod manifest;
 // What the README shows is what the program prints.

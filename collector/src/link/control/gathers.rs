@@ -34,6 +34,8 @@ pub(super) struct Gathers {
     pub(super) count: usize,
     /// All of the topology was there.
     pub(super) is_whole: bool,
+    /// Bytes of memory.
+    pub(super) kept: usize,
 }
 
 /// Lengths of the gathers of a layout, in order.
@@ -142,7 +144,11 @@ impl Gathers {
         }
         members.sort_unstable_by_key(|member| member.rank);
         let comm_hash = hashes.first().copied().flatten();
+        let topologies = members.iter().filter_map(|member| member.topology.as_ref());
+        let channels: usize = topologies.map(|topology| topology.channels.capacity()).sum();
         Some(Self {
+            kept: members.capacity() * size_of::<RingMember>()
+                + channels * size_of::<ChannelTopology>(),
             connector_rank,
             nranks,
             releases: releases(sequence, &members)?,
@@ -153,13 +159,6 @@ impl Gathers {
             count,
             is_whole: fit.topologies == ahead && fit_back.topologies == back,
         })
-    }
-
-    /// Bytes of memory.
-    pub(super) fn kept(&self) -> usize {
-        let topologies = self.members.iter().filter_map(|member| member.topology.as_ref());
-        let channels: usize = topologies.map(|topology| topology.channels.capacity()).sum();
-        self.members.capacity() * size_of::<RingMember>() + channels * size_of::<ChannelTopology>()
     }
 }
 

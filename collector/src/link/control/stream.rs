@@ -196,11 +196,11 @@ impl Stream {
         });
     }
 
-    /// Bytes of memory, beyond that of the connection itself.
+    /// Bytes of memory, beyond what every connection takes.
     pub(super) fn kept(&self) -> usize {
         match &self.state {
             State::Opening(opening) => opening.connector.capacity() + opening.listener.capacity(),
-            State::Known(conversation) => size_of::<Conversation>() + conversation.dialect.kept(),
+            State::Known(conversation) => conversation.dialect.kept(),
         }
     }
 }
