@@ -26,10 +26,10 @@ mod icrc;
 mod ingest;
 // What is known of the captures is found in them.
 mod known_captures;
-// What traffic is linked to.
-mod link;
 // NCCL's logs: lines, facts, text.
 mod logs;
+// What traffic is linked to.
+mod link;
 // The captures under tests/fixtures are the ones that were described.
 mod manifest;
 // What the README shows is what the program prints.

@@ -1,7 +1,7 @@
 //! The layers composed: frames and lines in, a report out. Reads no clock, file or environment, so
 //! that a replay, a live capture and a test give the same report for the same frames.
 
-use crate::analysis::collective;
+use crate::analysis::{collective, phase};
 use crate::decode::packet::{self, Body};
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
@@ -147,6 +147,8 @@ impl Pipeline {
             self.health.add("link.conflicts", linked.job.conflicts.len() as u64);
             linked.collectives = collective::find(&linked.job);
             linked.collectives.sort_by_key(|one| (one.span.first, one.communicator, one.sequence));
+            linked.phases = phase::find(&linked.job, &linked.streams, &linked.collectives);
+            collective::add_health(&linked.collectives, &mut self.health);
             let name = |id: &CommunicatorId| {
                 communicators::name_of(&linked.job, *places.get(id.0 as usize)?)
             };
@@ -176,6 +178,6 @@ impl Linking {
         let records = self.traffic.flows();
         let job = linker::link(&facts, Traffic { table: tracker.flows(), records, positions });
         let signals = self.traffic.signals().to_vec();
-        Linked { job, collectives: Vec::new(), streams: facts.streams, signals }
+        Linked { job, streams: facts.streams, signals, ..Linked::default() }
     }
 }

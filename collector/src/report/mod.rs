@@ -30,6 +30,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::analysis::collective::Collective;
+use crate::analysis::phase::Phase;
 use crate::flow::tracker::FlowTracker;
 use crate::link::control::facts::StreamFacts;
 use crate::link::job::Job;
@@ -142,6 +143,8 @@ pub struct Linked {
     pub job: Job,
     /// Collectives in order of time.
     pub collectives: Vec<Collective>,
+    /// Phases in order of time.
+    pub phases: Vec<Phase>,
     /// What TCP connections are for.
     pub streams: Vec<StreamFacts>,
     /// CNPs and NAKs in the order in which they passed.
@@ -198,7 +201,7 @@ impl Report {
             bursts: bursts::section(&sources),
             communicators: communicators::section(&sources),
             conflicts: conflicts::section(&sources),
-            phases: Vec::new(),
+            phases: phases::section(&sources),
             collectives: collectives::section(&sources),
             transfers: transfers::section(&sources),
             signals,

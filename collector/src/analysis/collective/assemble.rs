@@ -35,11 +35,6 @@ pub fn ring_or_tree(
         Pattern::Tree => Algorithm::Tree,
         Pattern::Cut => Algorithm::Unknown,
     };
-    let share: Option<u64> = found.readings.iter().map(|reading| reading.share).sum();
-    let bytes = share.map(|share| match found.kind() {
-        CollectiveKind::AllGather | CollectiveKind::ReduceScatter => share * traffic.nranks as u64,
-        _ => share,
-    });
     let mut collective = Collective {
         communicator,
         sequence: 0,
@@ -48,7 +43,7 @@ pub fn ring_or_tree(
         alternatives: found.alternatives.clone(),
         algorithm,
         protocol: found.protocol,
-        bytes,
+        bytes: found.bytes(traffic.nranks),
         is_estimated: is_partly_seen || matches!(found.protocol, Protocol::Ll | Protocol::Ll128),
         channels: found.readings.len() as u32,
         messages: 0,

@@ -1,6 +1,7 @@
 //! Collectives: which messages belong to one call, what was called, and where its parts lie.
 
 pub mod assemble;
+pub mod calls;
 pub mod cut;
 pub mod forwarding;
 pub mod lane;
@@ -18,6 +19,7 @@ use std::ops::Range;
 use crate::link::evidence::Evidence;
 use crate::link::job::{CommunicatorId, Job, NetConnectionId};
 use crate::model::grade::Grade;
+use crate::model::health::Health;
 use crate::model::nccl::{Algorithm, CollectiveKind, Protocol};
 use crate::model::time::{Span, Timestamp};
 
@@ -34,14 +36,24 @@ pub fn find(job: &Job) -> Vec<Collective> {
             around.filter_map(|found| assemble::ring_or_tree(job, id, &traffic, found)).collect();
         found.extend(point_to_point::find(job, id, &traffic));
         found.sort_by_key(|collective| (collective.span.first, collective.span.last));
-        let is_counted_from_init = traffic.lanes.iter().all(|lane| lane.is_from_start);
+        let is_counted_from_init = traffic.is_from_start();
         for (sequence, collective) in (0..).zip(&mut found) {
             collective.sequence = sequence;
             collective.is_counted_from_init = is_counted_from_init;
         }
+        traffic.calls.settle(&mut found, traffic.nranks);
         collectives.append(&mut found);
     }
     collectives
+}
+
+/// Counts what nothing explains, and what was seen in part.
+pub fn add_health(collectives: &[Collective], health: &mut Health) {
+    let unknown = || collectives.iter().filter(|one| one.kind == CollectiveKind::Unknown);
+    health.add("collectives.unknown", unknown().count() as u64);
+    health.add("collectives.unexplained_messages", unknown().map(|one| one.messages).sum());
+    let without_bytes = collectives.iter().filter(|one| one.bytes.is_none());
+    health.add("collectives.incomplete", without_bytes.count() as u64);
 }
 
 /// One collective.

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use super::calls::{Call, Size};
 use super::cut;
 use super::lane::Lane;
-use super::reading::{OPERATION, Pattern, Reading};
+use super::reading::{CONTRADICTION, OPERATION, Pattern, Reading};
 use super::ring::Ring;
 use super::slicing::Slicing;
 use super::stream;
@@ -43,6 +44,8 @@ pub struct Explanation {
 struct State {
     cost: u64,
     parent: usize,
+    /// Collectives so far.
+    count: usize,
     explanation: Option<Explanation>,
     cursors: Cursors,
 }
@@ -84,25 +87,29 @@ impl<'a> Search<'a> {
             cursors[*place] = traffic.lanes[*place].messages.len() as u32;
         }
         let open = BTreeMap::from([((sum(&cursors), cursors.clone()), 0)]);
-        let start = State { cost: 0, parent: 0, explanation: None, cursors };
+        let start = State { cost: 0, parent: 0, count: 0, explanation: None, cursors };
         Self { traffic, states: vec![start], open }
     }
 
     fn expand(&mut self, at: usize) {
         let state = &self.states[at];
         let (cost, cursors) = (state.cost, state.cursors.clone());
+        let call = self.traffic.expected(state.count);
         let Some(lead) = self.lead(&cursors) else { return };
         let mut options = self.options(lead, &cursors);
         let is_first = cursors
             .iter()
             .zip(&self.traffic.lanes)
             .all(|(cursor, lane)| *cursor == 0 || lane.messages.len() == *cursor as usize);
-        let may_begin_amid = is_first && !self.traffic.lanes.iter().all(|lane| lane.is_from_start);
+        let may_begin_amid = is_first && !self.traffic.is_from_start();
         if options.is_empty() || may_begin_amid {
             options.extend(self.cut_off(lead, &cursors, options.is_empty()));
         }
         let mut by_target: BTreeMap<Cursors, Vec<(u32, Explanation)>> = BTreeMap::new();
         for (cost, explanation) in options {
+            let is_called =
+                call.is_none_or(|call| explanation.is_called(call, self.traffic.nranks));
+            let cost = cost + if is_called { 0 } else { CONTRADICTION };
             let mut target = cursors.clone();
             for (lane, count) in explanation.readings.iter().flat_map(|reading| &reading.lanes) {
                 target[*lane] += *count as u32;
@@ -130,7 +137,8 @@ impl<'a> Search<'a> {
             return;
         }
         let cursors = key.1.clone();
-        self.states.push(State { cost, parent, explanation: Some(explanation), cursors });
+        let count = self.states[parent].count + 1;
+        self.states.push(State { cost, parent, count, explanation: Some(explanation), cursors });
         self.open.insert(key, self.states.len() - 1);
     }
 
@@ -339,6 +347,25 @@ impl Explanation {
     #[must_use]
     pub fn kind(&self) -> CollectiveKind {
         self.readings.first().map_or(CollectiveKind::Unknown, |reading| reading.kind)
+    }
+
+    /// Bytes as nccl-tests counts them; `None` where messages are missing.
+    #[must_use]
+    pub fn bytes(&self, nranks: usize) -> Option<u64> {
+        let share: Option<u64> = self.readings.iter().map(|reading| reading.share).sum();
+        let is_part =
+            matches!(self.kind(), CollectiveKind::AllGather | CollectiveKind::ReduceScatter);
+        share.map(|share| if is_part { share * nranks as u64 } else { share })
+    }
+
+    /// Whether it can be what `call` says.
+    fn is_called(&self, call: &Call, nranks: usize) -> bool {
+        let size = Size {
+            bytes: self.bytes(nranks),
+            channels: self.readings.len(),
+            protocol: self.protocol,
+        };
+        self.pattern() == Pattern::Cut || (self.kind() == call.kind && call.has_size(size, nranks))
     }
 
     /// How it runs.

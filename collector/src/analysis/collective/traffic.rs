@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::calls::{Call, Calls};
 use super::forwarding::NextLane;
 use super::lane::Lane;
 use super::slicing::{LL_CAPACITY, LL128_CAPACITY, SIMPLE_RING_CAPACITY, Slicing};
@@ -26,6 +27,8 @@ pub struct Traffic {
     pub nranks: usize,
     /// Its release is 2.22 or later; `None` where it is not known.
     pub is_cell_split: Option<bool>,
+    /// What logs say was called.
+    pub calls: Calls,
     /// What its CTSs offer, apart from LL and LL128.
     simple_capacities: BTreeSet<u64>,
 }
@@ -102,7 +105,21 @@ impl Traffic {
         let simple_capacities =
             offered.filter(|capacity| ![LL_CAPACITY, LL128_CAPACITY].contains(capacity)).collect();
         let is_cell_split = communicator.release.map(|release| release >= CELL_SPLIT);
-        Self { lanes, channels, point_to_point, nranks, is_cell_split, simple_capacities }
+        let calls = Calls::new(job, id, nranks);
+        Self { lanes, channels, point_to_point, nranks, is_cell_split, calls, simple_capacities }
+    }
+
+    /// The first message of every connection was seen.
+    #[must_use]
+    pub fn is_from_start(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.is_from_start)
+    }
+
+    /// The call of collective `number`, apart from sends and receives, where logs tell and the
+    /// first message was seen.
+    #[must_use]
+    pub fn expected(&self, number: usize) -> Option<&Call> {
+        self.calls.collectives.get(number).filter(|_| self.is_from_start())
     }
 
     /// How messages that a CTS of `capacity` asks for are cut in a ring collective, and in a tree
