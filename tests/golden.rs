@@ -56,6 +56,11 @@ fn four_taps_of_one_fabric() {
 }
 
 #[test]
+fn a_job_by_its_control_plane_alone() {
+    check_report("nccl_control_plane", &["tcp/nccl_2.27.5.pcap.gz"]);
+}
+
+#[test]
 fn packets() {
     check_packets("rdmacm_rping");
     check_packets("reorder_write_bw_post");

@@ -17,7 +17,7 @@ use crate::support::roce::Roce;
 
 // What the fuzz targets check.
 #[path = "fuzz/checks/mod.rs"]
-mod checks;
+pub mod checks;
 
 const SEND_ONLY: u8 = 0x04;
 const ACK: u8 = 0x11;
@@ -57,8 +57,23 @@ fn corpus_of_roce() {
 }
 
 #[test]
+fn corpus_of_tcp_stream() {
+    replay("tcp_stream", checks::tcp_stream::check);
+}
+
+#[test]
+fn corpus_of_tcp_store() {
+    replay("tcp_store", checks::tcp_store::check);
+}
+
+#[test]
 fn corpus_of_connection_manager() {
     replay("connection_manager", checks::connection_manager::check);
+}
+
+#[test]
+fn corpus_of_nccl() {
+    replay("nccl", checks::nccl::check);
 }
 
 #[test]

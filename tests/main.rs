@@ -28,6 +28,8 @@ mod icrc;
 mod ingest;
 // What is known of the captures is found in them.
 mod known_captures;
+// What traffic is linked to.
+mod link;
 // NCCL's logs: lines, facts, text.
 mod logs;
 // The captures under tests/fixtures are the ones that were described.

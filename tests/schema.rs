@@ -11,7 +11,7 @@ const BLESS: &str =
     "cargo run -p railscope -- schema > collector/schema/railscope.report-1.schema.json";
 
 /// The sections of `railscope.report/1`, whether or not anything fills them yet.
-const SECTIONS: [&str; 19] = [
+const SECTIONS: [&str; 20] = [
     "bursts",
     "capture",
     "collectives",
@@ -22,6 +22,7 @@ const SECTIONS: [&str; 19] = [
     "health",
     "hosts",
     "iterations",
+    "logs",
     "pfc",
     "phases",
     "ports",

@@ -14,6 +14,12 @@ mod opcodes;
 mod oddities;
 // The same frames through tshark.
 mod tshark;
+// What real NCCL wrote into its peers' FIFOs.
+mod nccl_cts;
+// The table of layouts is that of released libraries.
+mod nccl_layouts;
+// Any bytes and any cut: no panic, and nothing that was not captured.
+mod nccl_cuts;
 // Hashes and ids that real NCCL made.
 mod nccl_hashes;
 

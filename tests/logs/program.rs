@@ -3,7 +3,7 @@
 use crate::cli::railscope;
 use crate::golden;
 
-const EKS: &str = "logs/eks_ofi_no_provider.log";
+const EKS: &str = "logs/eks_ofi_no_provider.log.gz";
 
 #[test]
 fn what_people_see() {
@@ -19,7 +19,7 @@ fn what_people_see() {
 #[test]
 fn logs_beside_a_capture() {
     let text = railscope(["analyze", "rdmacm_rping.pcap.gz", "--nccl-log", EKS]).succeeds();
-    assert!(text.starts_with("logs/eks_ofi_no_provider.log  92 NCCL lines"), "{text}");
+    assert!(text.starts_with("logs/eks_ofi_no_provider.log.gz  92 NCCL lines"), "{text}");
     assert!(text.contains("\nrdmacm_rping.pcap.gz  365 frames"), "{text}");
 }
 

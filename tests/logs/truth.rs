@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use railscope::decode::nccl::comm_hash;
 use railscope::decode::nccl::hash::CharSign;
 use railscope::link::job::{Communicator, CommunicatorId, Identity, Transport};
-use railscope::link::log::LinkedLogs;
+use railscope::link::log::process::QueuePairFact;
+use railscope::link::log::{LinkedLogs, LogFacts};
 use railscope::model::nccl::{CollectiveKind, Graph, Release, UniqueId};
 use serde::Deserialize;
 
@@ -17,10 +18,21 @@ struct Truth {
     nccl_version: String,
     nodes: Vec<Node>,
     communicators: Vec<TrueCommunicator>,
-    /// Communicator, channel, index, sender, receiver, sender's address and QPNs.
-    connections: Vec<(usize, u32, u32, u32, u32, String, Vec<u32>)>,
+    connections: Vec<TrueConnection>,
     /// Communicator, function, bytes, ranks.
     collectives: Vec<(usize, String, u64, Vec<u32>)>,
+}
+
+/// A connection, as an array.
+#[derive(Deserialize)]
+struct TrueConnection {
+    communicator: usize,
+    channel: u32,
+    index: u32,
+    sender: u32,
+    receiver: u32,
+    sender_address: String,
+    sender_qpns: Vec<u32>,
 }
 
 #[derive(Deserialize)]
@@ -58,7 +70,7 @@ struct TrueNode {
 struct Run {
     truth: Truth,
     logs: LinkedLogs,
-    facts: railscope::link::log::LogFacts,
+    facts: LogFacts,
     places: Vec<usize>,
 }
 
@@ -179,11 +191,10 @@ fn rings_and_trees() {
 fn connections_and_queue_pairs() {
     for (name, run) in runs() {
         for (at, communicator, _) in run.communicators() {
-            let truth = run.truth.connections.iter().filter(|connection| connection.0 == at);
+            let truth = run.truth.connections.iter();
             let truth: BTreeSet<_> = truth
-                .map(|(_, channel, index, sender, receiver, ..)| {
-                    (*channel, *index == 1, *sender, *receiver)
-                })
+                .filter(|connection| connection.communicator == at)
+                .map(|one| (one.channel, one.index == 1, one.sender, one.receiver))
                 .collect();
             let found = run.logs.job.connections.iter();
             let found = found.filter(|connection| connection.communicator == run.id(at));
@@ -198,11 +209,12 @@ fn connections_and_queue_pairs() {
                 .collect();
             assert_eq!(found, truth, "{name}");
         }
-        for (_, _, _, sender, _, address, qpns) in &run.truth.connections {
-            let node = &run.truth.nodes[*sender as usize];
+        for connection in &run.truth.connections {
+            let node = &run.truth.nodes[connection.sender as usize];
             let process = run.facts.processes.iter().find(|process| process.pid == node.pid);
-            for qpn in qpns {
-                let is_it = |pair: &&railscope::link::log::process::QueuePairFact| {
+            let address = &connection.sender_address;
+            for qpn in &connection.sender_qpns {
+                let is_it = |pair: &&QueuePairFact| {
                     pair.qpn.value() == *qpn && pair.address == address.parse().ok()
                 };
                 let pair = process.unwrap().queue_pairs.iter().find(is_it);

@@ -87,7 +87,7 @@ pub struct ChannelReport {
 }
 
 /// A rank's place in a tree.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TreeNodeReport {
     /// The rank.
     pub rank: u32,

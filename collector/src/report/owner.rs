@@ -82,9 +82,7 @@ impl OwnerReport {
 const fn why(reason: Reason) -> &'static str {
     match reason {
         Reason::Datagrams => "datagrams: NCCL sends none",
-        Reason::NotNccl => {
-            "no exchange of queue pairs named it, and none of its messages is NCCL's"
-        }
+        Reason::NotNccl => "in no exchange of queue pairs, and without a message like NCCL's",
         Reason::NoClearToSend => {
             "WRITE with immediate as NCCL's, but no clear-to-send asked for any of it"
         }

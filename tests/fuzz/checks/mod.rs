@@ -4,9 +4,12 @@
 pub mod connection_manager;
 pub mod exchange;
 pub mod frame;
+pub mod nccl;
 pub mod nccl_log;
 pub mod pipeline;
 pub mod roce;
+pub mod tcp_store;
+pub mod tcp_stream;
 
 pub mod invariants;
 pub mod script;

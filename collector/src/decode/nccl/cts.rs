@@ -65,11 +65,8 @@ impl Cts {
     pub fn recognise(payload: &[u8], write_len: u32) -> Option<(Self, &'static CtsLayout)> {
         let layout = layout_of(payload, write_len)?;
         let cts = Self::decode(payload, layout)?;
-        let requests = cts.requests.unwrap_or(1);
-        let fills = (requests as usize).checked_mul(layout.len)? == write_len as usize;
         let is_plausible = cts.address != 0 && cts.number.is_none_or(|number| number != 0);
-        let is_known = cts.requests.is_some() || layout.requests.is_none();
-        (is_plausible && (fills || !is_known)).then_some((cts, layout))
+        is_plausible.then_some((cts, layout))
     }
 
     /// Reads an element whose layout is known; `None` where not even the `R_Key` was captured.
@@ -122,6 +119,8 @@ fn layout_of(payload: &[u8], write_len: u32) -> Option<&'static CtsLayout> {
         // The size's upper half, which is an `R_Key` in the older layout, is zero.
         (&CTS_64_FOUR_KEYS, is_zero(12) && is_count(32)),
         (&CTS_64_EIGHT_KEYS, is_zero(12) && is_count(48)),
+        // Cut before the count, with the key of a fifth device where others have the count.
+        (&CTS_64_EIGHT_KEYS, is_zero(12) && is_zero(32) && payload.len() < 52),
         (&CTS_64_TWO_KEYS, !is_zero(12) && is_count(20)),
         (&CTS_32, !is_zero(12) && is_count(16)),
         // A flag that says it is ready.

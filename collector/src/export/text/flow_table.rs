@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use super::TextOptions;
+use super::communicator_names::CommunicatorNames;
 use super::connection::Connection;
+use super::owner;
 use super::quantity::{bit_rate, bytes, count, duration, share};
 use super::table::{Column, render};
 use crate::report::Report;
@@ -16,6 +18,7 @@ const NAME_WIDTH: usize = 33;
 pub(super) fn write(
     report: &Report,
     connections: &[Connection<'_>],
+    names: CommunicatorNames,
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
@@ -34,6 +37,7 @@ pub(super) fn write(
     columns.extend([
         Column::words("FLOW", column(&name)),
         Column::numbers("QP", column(&queue_pair)),
+        Column::words("RANKS", column(&|row| owner::name(row.flow, names))),
         Column::words("MESSAGES", column(&messages)),
         Column::numbers("PAYLOAD", column(&|row| bytes(row.payload_bytes()))).spare(2),
         Column::numbers("RATE", column(&rate)).spare(4),

@@ -9,7 +9,7 @@ use super::style::{Meaning, paint};
 use super::{TextOptions, label, sentence};
 use crate::report::Report;
 use crate::report::communicators::{ChannelReport, CommunicatorReport};
-use crate::report::logs::{LogProcessReport, LogRankReport, LogsReport, NetworkReport};
+use crate::report::logs::{LineReport, LogProcessReport, LogRankReport, LogsReport, NetworkReport};
 
 /// A path longer than this would push the numbers off the line.
 const FILE_WIDTH: usize = 52;
@@ -166,13 +166,23 @@ fn write_network(logs: &LogsReport, out: &mut impl Write) -> io::Result<()> {
     let text = format!("Data between nodes goes over TCP (NET/Socket), not RDMA, on {on}.");
     writeln!(out, "{}", sentence::bullet(Meaning::Bad, &text))?;
     let refused = first.networks.iter().filter(|one| matches!(one.outcome, "failed" | "missing"));
-    refused.map(why).try_for_each(|why| writeln!(out, "{}", sentence::note(&why)))
+    refused
+        .map(|network| why(logs, network))
+        .try_for_each(|why| writeln!(out, "{}", sentence::note(&why)))
+}
+
+/// `line 22` of the only log, `nccl.1.log:22` of several.
+fn place(logs: &LogsReport, line: &LineReport) -> String {
+    match logs.files.as_slice() {
+        [_] => format!("line {}", line.line),
+        _ => format!("{}:{}", label::file(&line.file, FILE_WIDTH), line.line),
+    }
 }
 
 /// `Libfabric failed: No eligible providers were found (line 22)`.
-fn why(network: &NetworkReport) -> String {
+fn why(logs: &LogsReport, network: &NetworkReport) -> String {
     let reason = network.reason.as_deref().unwrap_or("the log does not say why");
-    let line = network.line.as_ref().map(|line| format!(" (line {})", line.line));
+    let line = network.line.as_ref().map(|line| format!(" ({})", place(logs, line)));
     format!("{} {}: {reason}{}", network.name, network.outcome, line.unwrap_or_default())
 }
 
@@ -188,7 +198,7 @@ fn write_bootstrap(logs: &LogsReport, out: &mut impl Write) -> io::Result<()> {
     let is_slow = timing.total_ns >= SLOW_BOOTSTRAP_NS;
     let meaning = if is_slow { Meaning::Odd } else { Meaning::Good };
     let of = rank.communicator.as_deref().unwrap_or("a communicator");
-    let line = timing.line.as_ref().map(|line| format!(" (line {})", line.line));
+    let line = timing.line.as_ref().map(|line| format!(" ({})", place(logs, line)));
     let text = format!(
         "Bootstrap of {of} took rank {} on {} {}, of which {} waiting to receive{}.",
         rank.rank,
@@ -212,10 +222,10 @@ fn write_warnings(
     out: &mut impl Write,
 ) -> io::Result<()> {
     // By text: how often, on how many processes, cause, first line.
-    let mut warnings: BTreeMap<&str, (u64, usize, &str, Option<u64>)> = BTreeMap::new();
+    let mut warnings: BTreeMap<&str, (u64, usize, &str, Option<&LineReport>)> = BTreeMap::new();
     for warning in logs.processes.iter().flat_map(|process| &process.warnings) {
-        let line = warning.line.as_ref().map(|line| line.line);
-        let known = warnings.entry(&warning.text).or_insert((0, 0, warning.cause, line));
+        let first = (0, 0, warning.cause, warning.line.as_ref());
+        let known = warnings.entry(&warning.text).or_insert(first);
         known.0 += warning.count;
         known.1 += 1;
     }
@@ -226,10 +236,13 @@ fn write_warnings(
     let text = format!("{} in NCCL's logs.", counted(total, "warning"));
     writeln!(out, "{}", sentence::bullet(Meaning::Odd, &text))?;
     let mut sorted: Vec<_> = warnings.into_iter().collect();
-    sorted.sort_by_key(|(_, (count, _, _, line))| (std::cmp::Reverse(*count), *line));
+    sorted.sort_by_key(|(_, (count, _, _, line))| {
+        let line = line.map(|line| (line.file.as_str(), line.line));
+        (std::cmp::Reverse(*count), line)
+    });
     for (text, (count, processes, cause, line)) in sorted.iter().take(options.top) {
         let place = match (processes, line) {
-            (1, Some(line)) => format!("line {line}"),
+            (1, Some(line)) => place(logs, line),
             (processes, _) => count_of(*processes, "process", "processes"),
         };
         let times =

@@ -2,23 +2,32 @@
 
 mod burst_table;
 mod calm;
+mod collective_table;
+mod communicator;
+mod communicator_names;
 mod connection;
 mod flow_table;
 mod header;
 mod label;
 mod log_section;
 mod notes;
+mod owner;
 mod pause_table;
+mod phase_table;
 mod port_table;
 mod quantity;
+mod rank_list;
+mod rank_table;
 mod sentence;
 mod style;
 mod table;
 mod tap_table;
 mod troubles;
+mod unlinked;
 
 use std::io::{self, Write};
 
+use self::communicator_names::CommunicatorNames;
 use self::quantity::count;
 use crate::report::Report;
 use crate::report::flows::FlowReport;
@@ -62,10 +71,15 @@ pub fn write(
     header::write(report, &connections, &mut out)?;
     tap_table::write(report, options, &mut out)?;
     writeln!(out)?;
-    if !troubles::write(report, &connections, &mut out)? {
+    let names = CommunicatorNames::new(&report.communicators);
+    if !troubles::write(report, &connections, names, &mut out)? {
         calm::write(report, &connections, &mut out)?;
     }
-    flow_table::write(report, &connections, options, &mut out)?;
+    communicator::write(report, options, &mut out)?;
+    collective_table::write(report, names, options, &mut out)?;
+    phase_table::write(report, names, options, &mut out)?;
+    unlinked::write(report, options, &mut out)?;
+    flow_table::write(report, &connections, names, options, &mut out)?;
     match report.bursts.as_deref() {
         Some([narrow, ..]) => burst_table::write(report, narrow, options, &mut out)?,
         _ => port_table::write(report, options, &mut out)?,

@@ -6,6 +6,7 @@ use super::connection::Connection;
 use super::quantity::{count, counted};
 use super::sentence;
 use super::style::{Meaning, paint};
+use super::unlinked;
 use crate::report::Report;
 use crate::report::flows::PsnReport;
 
@@ -78,6 +79,7 @@ pub(super) fn write(
     let mut lines: Vec<String> = unseen(report).into_iter().flatten().chain(counters).collect();
     lines.extend(unmarked(connections));
     lines.extend(refused(report));
+    lines.extend(unlinked::note(report));
     if lines.is_empty() {
         return Ok(());
     }

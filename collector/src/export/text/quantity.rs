@@ -32,6 +32,16 @@ pub(super) fn bit_rate(bits_per_second: f64) -> String {
     scaled(bits_per_second, 1000.0, &["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"])
 }
 
+/// `0.94 GB/s`, in bytes: what nccl-tests calls bandwidth.
+pub(super) fn byte_rate(bytes_per_second: u64) -> String {
+    scaled(bytes_per_second as f64, 1000.0, &["B/s", "kB/s", "MB/s", "GB/s", "TB/s"])
+}
+
+/// `1.250384 s`: a time after the first frame.
+pub(super) fn moment(nanos: i64) -> String {
+    format!("{:.6} s", nanos as f64 / 1e9)
+}
+
 /// `245 us`.
 pub(super) fn duration(nanos: u64) -> String {
     if nanos >= 120_000_000_000 {

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
+use super::communicator_names::CommunicatorNames;
 use super::connection::Connection;
+use super::owner;
 use super::quantity::{bit_rate, count, counted, duration, share};
 use super::sentence;
 use super::style::Meaning;
@@ -19,16 +21,17 @@ struct Trouble {
 pub(super) fn write(
     report: &Report,
     connections: &[Connection<'_>],
+    names: CommunicatorNames,
     out: &mut impl Write,
 ) -> io::Result<bool> {
     let found = [
-        fatal_naks(connections),
-        loss(connections),
-        reordering(connections),
-        not_ready(connections),
-        timeouts(connections),
-        marks(connections),
-        notifications(connections),
+        fatal_naks(connections, names),
+        loss(connections, names),
+        reordering(connections, names),
+        not_ready(connections, names),
+        timeouts(connections, names),
+        marks(connections, names),
+        notifications(connections, names),
         pause(report),
         bad_icrc(report),
     ];
@@ -60,18 +63,18 @@ fn worst<'a, 'r>(
     worst.map(|(_, worst)| (sum, flows, worst))
 }
 
-fn fatal_naks(connections: &[Connection<'_>]) -> Option<Trouble> {
+fn fatal_naks(connections: &[Connection<'_>], names: CommunicatorNames) -> Option<Trouble> {
     let (naks, flows, worst) = worst(connections, Connection::fatal_naks)?;
     let reasons = worst.fatal_nak_reasons();
     let reason = reasons.iter().find(|(naks, _)| *naks > 0).map_or("", |(_, reason)| reason);
     Some(Trouble {
         meaning: Meaning::Bad,
         title: format!("refused: {} on {}: {reason}", counted(naks, "NAK"), flows_of(flows)),
-        detail: format!("{}: the queue pair goes to its error state", name(worst)),
+        detail: format!("{}: the queue pair goes to its error state", name(worst, names)),
     })
 }
 
-fn loss(connections: &[Connection<'_>]) -> Option<Trouble> {
+fn loss(connections: &[Connection<'_>], names: CommunicatorNames) -> Option<Trouble> {
     // What comes of a receiver that was not ready, or of packets that were merely late, is told
     // apart.
     let is_of_loss = |connection: &Connection<'_>| {
@@ -103,7 +106,7 @@ fn loss(connections: &[Connection<'_>]) -> Option<Trouble> {
     Some(Trouble {
         meaning: Meaning::Bad,
         title,
-        detail: format!("worst {}{}", name(worst), recovery(worst)),
+        detail: format!("worst {}{}", name(worst, names), recovery(worst)),
     })
 }
 
@@ -123,21 +126,21 @@ fn recovery(connection: &Connection<'_>) -> String {
     if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) }
 }
 
-fn reordering(connections: &[Connection<'_>]) -> Option<Trouble> {
+fn reordering(connections: &[Connection<'_>], names: CommunicatorNames) -> Option<Trouble> {
     let (late, flows, worst) = worst(connections, Connection::late)?;
     Some(Trouble {
         meaning: Meaning::Odd,
         title: format!("reordering: {} overtaken on {}", counted(late, "packet"), flows_of(flows)),
         detail: format!(
             "worst {}: {}, {} sent again",
-            name(worst),
+            name(worst, names),
             counted(worst.late(), "packet"),
             count(worst.resent())
         ),
     })
 }
 
-fn not_ready(connections: &[Connection<'_>]) -> Option<Trouble> {
+fn not_ready(connections: &[Connection<'_>], names: CommunicatorNames) -> Option<Trouble> {
     let (naks, flows, worst) = worst(connections, Connection::rnr_naks)?;
     let (waits, wait_ns) = worst.episodes(&["rnr"]);
     Some(Trouble {
@@ -149,7 +152,7 @@ fn not_ready(connections: &[Connection<'_>]) -> Option<Trouble> {
         ),
         detail: format!(
             "worst {}: {} sent again, {} took {}",
-            name(worst),
+            name(worst, names),
             counted(worst.resent(), "packet"),
             counted(waits, "wait"),
             duration(wait_ns)
@@ -157,7 +160,7 @@ fn not_ready(connections: &[Connection<'_>]) -> Option<Trouble> {
     })
 }
 
-fn timeouts(connections: &[Connection<'_>]) -> Option<Trouble> {
+fn timeouts(connections: &[Connection<'_>], names: CommunicatorNames) -> Option<Trouble> {
     let (timeouts, flows, worst) = worst(connections, Connection::timeouts)?;
     let (recoveries, recovery_ns) = worst.episodes(&["timeout"]);
     Some(Trouble {
@@ -169,14 +172,14 @@ fn timeouts(connections: &[Connection<'_>]) -> Option<Trouble> {
         ),
         detail: format!(
             "worst {}: {} took {}",
-            name(worst),
+            name(worst, names),
             counted(recoveries, "recovery"),
             duration(recovery_ns)
         ),
     })
 }
 
-fn marks(connections: &[Connection<'_>]) -> Option<Trouble> {
+fn marks(connections: &[Connection<'_>], names: CommunicatorNames) -> Option<Trouble> {
     let (marks, flows, worst) = worst(connections, Connection::ce)?;
     let cnps: u64 = connections.iter().map(Connection::cnps).sum();
     let answer = if cnps == 0 { "; no CNP answers them" } else { "" };
@@ -188,11 +191,11 @@ fn marks(connections: &[Connection<'_>]) -> Option<Trouble> {
             counted(marks, "packet"),
             flows_of(flows)
         ),
-        detail: format!("worst {}: {} of its packets", name(worst), share(marked, among)),
+        detail: format!("worst {}: {} of its packets", name(worst, names), share(marked, among)),
     })
 }
 
-fn notifications(connections: &[Connection<'_>]) -> Option<Trouble> {
+fn notifications(connections: &[Connection<'_>], names: CommunicatorNames) -> Option<Trouble> {
     let (cnps, flows, worst) = worst(connections, Connection::cnps)?;
     let reaction = worst.flow.cnp_reaction.as_ref().map_or_else(
         || "its rate around them could not be measured".to_owned(),
@@ -213,7 +216,7 @@ fn notifications(connections: &[Connection<'_>]) -> Option<Trouble> {
             counted(cnps, "CNP"),
             flows_of(flows)
         ),
-        detail: format!("worst {}: {reaction}", name(worst)),
+        detail: format!("worst {}: {reaction}", name(worst, names)),
     })
 }
 
@@ -256,9 +259,14 @@ fn bad_icrc(report: &Report) -> Option<Trouble> {
     })
 }
 
-fn name(connection: &Connection<'_>) -> String {
+/// `10.0.0.1 → 10.0.0.2 QP 0x1ae (ranks 1 → 2 ch0 data)`.
+fn name(connection: &Connection<'_>, names: CommunicatorNames) -> String {
     let flow = connection.flow;
-    format!("{} → {} QP {:#x}", flow.src, flow.dst, flow.dest_qpn)
+    let line = format!("{} → {} QP {:#x}", flow.src, flow.dst, flow.dest_qpn);
+    match owner::name(flow, names).as_str() {
+        "" => line,
+        owner => format!("{line} (ranks {owner})"),
+    }
 }
 
 fn flows_of(flows: usize) -> String {

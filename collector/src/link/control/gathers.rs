@@ -34,6 +34,11 @@ pub(super) struct Gathers {
     pub(super) count: usize,
     /// All of the topology was there.
     pub(super) is_whole: bool,
+    /// Nothing came backwards where gathers run both ways: of two ranks nothing does, of three it
+    /// may be on its way.
+    pub(super) may_be_half: bool,
+    /// Bytes of memory.
+    pub(super) kept: usize,
 }
 
 /// Lengths of the gathers of a layout, in order.
@@ -142,7 +147,11 @@ impl Gathers {
         }
         members.sort_unstable_by_key(|member| member.rank);
         let comm_hash = hashes.first().copied().flatten();
+        let topologies = members.iter().filter_map(|member| member.topology.as_ref());
+        let channels: usize = topologies.map(|topology| topology.channels.capacity()).sum();
         Some(Self {
+            kept: members.capacity() * size_of::<RingMember>()
+                + channels * size_of::<ChannelTopology>(),
             connector_rank,
             nranks,
             releases: releases(sequence, &members)?,
@@ -151,15 +160,9 @@ impl Gathers {
             forward: ahead,
             backward: back,
             count,
+            may_be_half: is_both_ways && back == 0,
             is_whole: fit.topologies == ahead && fit_back.topologies == back,
         })
-    }
-
-    /// Bytes of memory.
-    pub(super) fn kept(&self) -> usize {
-        let topologies = self.members.iter().filter_map(|member| member.topology.as_ref());
-        let channels: usize = topologies.map(|topology| topology.channels.capacity()).sum();
-        self.members.capacity() * size_of::<RingMember>() + channels * size_of::<ChannelTopology>()
     }
 }
 

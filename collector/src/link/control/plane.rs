@@ -24,7 +24,7 @@ pub struct ControlConfig {
 
 impl Default for ControlConfig {
     fn default() -> Self {
-        Self { connection_capacity: 1 << 18, kept_bytes: 64 << 20 }
+        Self { connection_capacity: 1 << 17, kept_bytes: 64 << 20 }
     }
 }
 
@@ -75,6 +75,12 @@ impl ControlPlane {
         self.counts
     }
 
+    /// Bytes of connections that are kept now.
+    #[must_use]
+    pub const fn kept_bytes(&self) -> usize {
+        self.kept
+    }
+
     /// Adds what could not be read to `health`.
     pub fn add_health(&self, health: &mut Health) {
         let counts = &self.counts;
@@ -88,15 +94,14 @@ impl ControlPlane {
     /// Lets `act` work on a stream and keeps account of what that keeps.
     fn with(&mut self, id: ConnectionId, act: impl FnOnce(&mut Stream) -> Outcome) -> Interest {
         let Some(stream) = self.streams.get_mut(&id) else { return Interest::Enough };
-        let before = stream.kept();
+        let others = self.kept - stream.kept();
         let mut outcome = act(stream);
-        let mut after = stream.kept();
-        if self.kept - before + after > self.config.kept_bytes {
+        if others + stream.kept() > self.config.kept_bytes {
             stream.end();
-            after = stream.kept();
             outcome = Outcome::Oversized;
         }
-        self.kept = self.kept - before + after;
+        let kept = stream.kept();
+        self.kept = others + kept;
         let counts = &mut self.counts;
         match outcome {
             Outcome::More => return Interest::More,
@@ -104,11 +109,13 @@ impl ControlPlane {
             Outcome::Malformed => counts.malformed_connections += 1,
             Outcome::Gap => counts.gap_connections += 1,
             Outcome::Oversized => counts.oversized_connections += 1,
-            Outcome::Unsupported | Outcome::Other => {
-                counts.unsupported_connections += u64::from(outcome == Outcome::Unsupported);
-                self.kept -= after;
-                self.streams.remove(&id);
-            }
+            Outcome::Unsupported => counts.unsupported_connections += 1,
+            Outcome::Other => {}
+        }
+        let is_none_of_ours = matches!(outcome, Outcome::Unsupported | Outcome::Other);
+        if is_none_of_ours || self.kept > self.config.kept_bytes {
+            self.kept = others;
+            self.streams.remove(&id);
         }
         Interest::Enough
     }

@@ -14,10 +14,6 @@ use crate::model::witness::Witness;
 /// More than the gathers of 6,000 ranks, in bytes.
 const KEPT_LIMIT: usize = 16 << 20;
 
-/// How many frames after the topology may leave the gathers before it incomplete: frames of both
-/// directions may be seen in another order than they were sent.
-const PATIENCE: u32 = 8;
-
 /// Splits that are kept of one communicator.
 const SPLIT_LIMIT: usize = 1024;
 
@@ -31,7 +27,8 @@ pub(super) struct RingConnection {
     colors: Option<Vec<i32>>,
     splits: Vec<Split>,
     has_topology: bool,
-    failures: u32,
+    /// Frames after the first topology that are none.
+    later_frames: usize,
     witness: Option<Witness>,
     span: Span,
 }
@@ -47,7 +44,7 @@ impl RingConnection {
             colors: None,
             splits: Vec::new(),
             has_topology: false,
-            failures: 0,
+            later_frames: 0,
             witness: None,
             span,
         })
@@ -64,10 +61,10 @@ impl RingConnection {
         }
         let is_topology = LAYOUTS.iter().any(|layout| layout.topology.len == frame.len());
         if self.gathers.is_none() && self.has_topology && !is_topology {
-            // The first frame after the topologies: all gathers before it are over.
-            self.read_gathers();
-            if self.failures > PATIENCE {
-                return Progress::Malformed;
+            // What follows the topologies tells that all is there, unless the other direction lags.
+            self.later_frames += 1;
+            if self.later_frames.is_power_of_two() {
+                self.read_gathers(false);
             }
         }
         self.has_topology |= is_topology;
@@ -77,12 +74,10 @@ impl RingConnection {
         self.read_splits()
     }
 
-    fn read_gathers(&mut self) {
+    fn read_gathers(&mut self, is_over: bool) {
         let gathers = Gathers::read(&self.forward, &self.backward);
-        let Some(gathers) = gathers.filter(|gathers| gathers.is_whole) else {
-            self.failures += 1;
-            return;
-        };
+        let is_clear = |gathers: &Gathers| gathers.is_whole && (is_over || !gathers.may_be_half);
+        let Some(gathers) = gathers.filter(is_clear) else { return };
         self.forward.drop_first(gathers.count * gathers.forward);
         self.backward.drop_first(gathers.count * gathers.backward);
         self.gathers = Some(gathers);
@@ -147,6 +142,10 @@ impl RingConnection {
     /// Nothing more is said.
     pub(super) fn end(&mut self) {
         if self.gathers.is_none() {
+            self.read_gathers(true);
+            self.read_splits();
+        }
+        if self.gathers.is_none() {
             self.gathers = Gathers::read(&self.forward, &self.backward);
         }
         if self.as_root_reply().is_none() {
@@ -195,7 +194,7 @@ impl RingConnection {
         let requests: usize = self.splits.iter().map(|split| split.requests.capacity()).sum();
         self.forward.kept()
             + self.backward.kept()
-            + self.gathers.as_ref().map_or(0, Gathers::kept)
+            + self.gathers.as_ref().map_or(0, |gathers| gathers.kept)
             + requests * size_of::<SplitRequest>()
     }
 }

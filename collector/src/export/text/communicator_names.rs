@@ -1,0 +1,68 @@
+//! Communicators by the start of their id, as git does with commits.
+
+use std::collections::BTreeSet;
+
+use super::label;
+use crate::report::communicators::CommunicatorReport;
+
+/// Digits shown even where fewer would tell communicators apart.
+const SHORTEST: usize = 8;
+
+/// How many digits tell the communicators of a report apart.
+#[derive(Clone, Copy)]
+pub(super) struct CommunicatorNames {
+    digits: usize,
+    several: bool,
+}
+
+impl CommunicatorNames {
+    /// Of these communicators.
+    pub(super) fn new(communicators: &[CommunicatorReport]) -> Self {
+        Self::of(&communicators.iter().map(|one| one.id.as_str()).collect::<Vec<_>>())
+    }
+
+    fn of(ids: &[&str]) -> Self {
+        let ids: BTreeSet<&str> = ids.iter().copied().collect();
+        let longest = ids.iter().map(|id| id.len()).max().unwrap_or(0);
+        let tells_apart = |digits: &usize| {
+            let starts: BTreeSet<&str> =
+                ids.iter().map(|id| id.get(..*digits).unwrap_or(id)).collect();
+            starts.len() == ids.len()
+        };
+        let digits = (SHORTEST..longest).find(tells_apart).unwrap_or(longest.max(SHORTEST));
+        Self { digits, several: ids.len() > 1 }
+    }
+
+    /// The start of an `id`; ids that were made up here whole.
+    pub(super) fn short(self, id: &str) -> String {
+        if id.starts_with("inferred") {
+            return label::name(id);
+        }
+        label::name(id.get(..self.digits).unwrap_or(id))
+    }
+
+    /// As [`short`](Self::short) where there are several, else nothing.
+    pub(super) fn where_needed(self, id: &str) -> String {
+        if self.several { self.short(id) } else { String::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn short(ids: &[&str]) -> Vec<String> {
+        let names = CommunicatorNames::of(ids);
+        ids.iter().map(|id| names.where_needed(id)).collect()
+    }
+
+    #[test]
+    fn as_many_digits_as_tell_apart() {
+        assert_eq!(short(&["0ed04865336c0448"]), [""]);
+        assert_eq!(short(&["0ed04865336c0448", "inferred-0"]), ["0ed04865", "inferred-0"]);
+        assert_eq!(
+            short(&["0ed04865336c0448", "0ed04865337c0448"]),
+            ["0ed04865336", "0ed04865337"]
+        );
+    }
+}

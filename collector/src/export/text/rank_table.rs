@@ -1,0 +1,61 @@
+//! The ranks of a communicator: process, GPU, host, and the NICs that their data uses.
+
+use std::io::{self, Write};
+
+use super::TextOptions;
+use super::label;
+use super::table::{Column, render};
+use crate::report::communicators::{CommunicatorReport, NicReport, RankReport};
+
+/// NICs are named one by one as far as they fit.
+const NICS_WIDTH: usize = 40;
+
+/// Writes the table of ranks.
+pub(super) fn write(
+    communicator: &CommunicatorReport,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let ranks = &communicator.ranks;
+    if ranks.is_empty() {
+        return Ok(());
+    }
+    let shown = &ranks[..ranks.len().min(options.top)];
+    let column = |cell: &dyn Fn(&RankReport) -> String| shown.iter().map(cell).collect();
+    let name = |rank: &RankReport| rank.host.as_deref().map(label::name).unwrap_or_default();
+    let columns = vec![
+        Column::numbers("RANK", column(&|rank| rank.rank.to_string())),
+        Column::words("HOST", column(&name)),
+        Column::words("ADDRESS", column(&|rank| rank.address.clone().unwrap_or_default())).spare(2),
+        Column::numbers(
+            "PID",
+            column(&|rank| rank.pid.map(|pid| pid.to_string()).unwrap_or_default()),
+        ),
+        Column::words("GPU", column(&|rank| rank.bus_id.clone().unwrap_or_default())).spare(1),
+        Column::words("NICS", column(&|rank| nics(&rank.nics))),
+    ];
+    writeln!(out, "{}", render(columns))?;
+    options.write_more(ranks.len(), out)
+}
+
+/// What tells a rank's host: its name, else an address.
+pub(super) fn host(rank: &RankReport) -> Option<&str> {
+    let nic = || rank.nics.first().map(|nic| nic.address.as_str());
+    rank.host.as_deref().or(rank.address.as_deref()).or_else(nic)
+}
+
+/// `10.0.0.1 mlx5_0, 10.0.1.1 mlx5_1 +6`.
+pub(super) fn nics(nics: &[NicReport]) -> String {
+    let mut shown = String::new();
+    for (at, nic) in nics.iter().enumerate() {
+        let device = nic.device.as_deref().map(|device| format!(" {}", label::name(device)));
+        let name = format!("{}{}", nic.address, device.unwrap_or_default());
+        let comma = if at == 0 { "" } else { ", " };
+        if at > 0 && shown.chars().count() + comma.len() + name.chars().count() > NICS_WIDTH {
+            return format!("{shown} +{}", nics.len() - at);
+        }
+        shown.push_str(comma);
+        shown.push_str(&name);
+    }
+    shown
+}
