@@ -79,9 +79,14 @@ impl Traffic {
                 continue;
             }
             match connection.channel {
-                Some(_) => by_channel.entry((connection.channel, 0)).or_default().push(at),
+                Some(_) => {
+                    by_channel.entry((connection.channel, 0)).or_default().push(at);
+                }
                 None => {
-                    unnumbered.entry((connection.sender, connection.receiver)).or_default().push(at)
+                    unnumbered
+                        .entry((connection.sender, connection.receiver))
+                        .or_default()
+                        .push(at);
                 }
             }
         }
