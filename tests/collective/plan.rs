@@ -19,10 +19,12 @@ fn spell(runs: &[(usize, u64)], times: usize) -> Vec<u64> {
     once.repeat(times)
 }
 
+type Recorded = (&'static str, CollectiveKind, Protocol, u64, u64, u64, (Runs, usize));
+
 /// What was sent: release, kind, protocol, ranks, channels, bytes of the buffer (of AllGather and
 /// ReduceScatter one rank's), messages of a connection.
 #[rustfmt::skip]
-const RECORDED: &[(&str, CollectiveKind, Protocol, u64, u64, u64, (Runs, usize))] = &[
+const RECORDED: &[Recorded] = &[
     ("2.18.6", AllReduce, Simple, 4, 2, 1_048_576, (&[(12, 65_536)], 1)),
     ("2.18.6", AllReduce, Simple, 4, 2, 262_144, (&[(1, 32_768), (1, 0)], 6)),
     ("2.18.6", AllReduce, Ll, 4, 2, 32_768, (&[(6, 8192)], 1)),
