@@ -1,6 +1,7 @@
 //! Goldens: what people see of the fixtures, character by character.
 
-use crate::cli::railscope;
+use crate::cli::{railscope, railscope_on};
+use crate::support::recording::Recording;
 
 /// Lines of `packets` that are kept.
 const PACKET_LINES: usize = 40;
@@ -19,11 +20,15 @@ fn check(name: &str, text: &str) {
 /// Checks what `analyze` prints with these arguments.
 pub fn check_report(name: &str, files: &[&str]) {
     let text = railscope(["analyze"].iter().chain(files)).succeeds();
+    check_text(name, &text);
+}
+
+fn check_text(name: &str, text: &str) {
     for line in text.lines() {
         let width = line.chars().count();
         assert!(width <= LINE_WIDTH, "{name}: {width} columns: {line}");
     }
-    check(&format!("{name}.text"), &text);
+    check(&format!("{name}.text"), text);
 }
 
 fn check_packets(name: &str) {
@@ -58,6 +63,23 @@ fn four_taps_of_one_fabric() {
 #[test]
 fn a_job_by_its_control_plane_alone() {
     check_report("nccl_control_plane", &["tcp/nccl_2.27.5.pcap.gz"]);
+}
+
+#[test]
+fn jobs() {
+    for run in ["alltoall-2.27.5", "midjob-2.27.5", "rails-2n2g2nic-2.27.5", "split-2.27.5"] {
+        let job = Recording::unpack(run);
+        check_text(run, &railscope_on(&job, &["analyze"]).succeeds());
+    }
+}
+
+#[test]
+fn one_thing_of_a_job() {
+    let job = Recording::unpack("loss1pct-2.27.5");
+    for (what, value) in [("rank", "2"), ("qp", "10.0.0.3/0x1ae"), ("collective", "28")] {
+        let text = railscope_on(&job, &["explain", &format!("--{what}"), value]).succeeds();
+        check_text(&format!("explain_{what}"), &text);
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::railscope;
 
-const COMMANDS: [&str; 4] = ["analyze", "packets", "schema", "completions"];
+const COMMANDS: [&str; 5] = ["analyze", "explain", "packets", "schema", "completions"];
 
 #[test]
 fn every_command_teaches_by_examples_within_100_columns() {

@@ -1,5 +1,7 @@
 //! The program as a user runs it: what it prints, where, and its exit code.
 
+// What `explain` says, and what it says of things that are not there.
+mod explain;
 // One capture cut, foreign, missing, or one bad among several.
 mod files;
 // Display filters and time ranges.
@@ -29,6 +31,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 use crate::support::fixture;
+use crate::support::recording::Recording;
 
 /// A finished run.
 pub(crate) struct Run {
@@ -79,6 +82,14 @@ fn command<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
 /// Runs the program in the folder of the fixtures.
 pub(crate) fn railscope<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Run {
     let mut command = command(arguments);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    Run::of(&command, output)
+}
+
+/// Runs the program on the captures of a recorded job, in its folder.
+pub(crate) fn railscope_on(recording: &Recording, arguments: &[&str]) -> Run {
+    let mut command = command(arguments);
+    command.args(recording.captures()).current_dir(recording.folder());
     let output = command.stdin(Stdio::null()).output().unwrap();
     Run::of(&command, output)
 }

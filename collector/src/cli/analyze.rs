@@ -1,26 +1,21 @@
 //! `railscope analyze`: captures in, the report out.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
+use super::analysis::{Analysis, FLOW_CAPACITY, MessageFile};
 use super::filter::FilterArgs;
-use super::input::{CaptureSink, Input, InputArgs};
+use super::input::{Input, InputArgs};
 use super::line_rate;
 use super::log_input::LogArgs;
-use super::progress::InputProgress;
 use crate::export::text::TextOptions;
 use crate::export::{json, text};
 use crate::flow::tracker::FlowConfig;
-use crate::model::frame::Frame;
-use crate::model::tap::{HostName, Tap, TapId};
-use crate::model::time::Timestamp;
 use crate::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig};
-use crate::report::messages::MessageReport;
 use crate::report::{Detail, Report, ReportContext};
 
 /// Where messages go unless told.
@@ -56,7 +51,7 @@ pub(super) struct AnalyzeArgs {
     #[arg(long, value_name = "RATE", value_parser = line_rate::parse)]
     line_rate: Option<u64>,
     /// Flows kept at a time; beyond that the longest silent make room, and are counted
-    #[arg(long, value_name = "N", default_value_t = 262_144,
+    #[arg(long, value_name = "N", default_value_t = FLOW_CAPACITY,
           value_parser = clap::value_parser!(u32).range(1..))]
     max_flows: u32,
     /// NCCL messages kept to find ranks and collectives; later ones are counted
@@ -108,14 +103,8 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         (Detail::Summary, None) => None,
         (Detail::Full, path) => Some(args.create_messages(path.as_deref())?),
     };
-    let mut analysis = Analysis { pipeline, messages };
-    logs.read(&mut analysis.pipeline);
-    let origin = input.read(InputProgress::new(), &mut analysis)?;
-    if let Some(messages) = &mut analysis.messages {
-        messages.flush()?;
-    }
-    let context = ReportContext { options: args.options(), origin, detail, ..Default::default() };
-    let mut report = analysis.pipeline.finish(context);
+    let context = ReportContext { options: args.options(), detail, ..Default::default() };
+    let mut report = Analysis::new(pipeline, messages).report(input, logs, context)?;
     args.show(&mut report).context("write to standard output")
 }
 
@@ -143,8 +132,7 @@ impl AnalyzeArgs {
         if self.input.names(path) {
             bail!("{} is a capture to read: name another --detail-file", path.display());
         }
-        let file = File::create(path).with_context(|| format!("create {}", path.display()))?;
-        Ok(MessageFile { path: path.to_owned(), out: BufWriter::new(file) })
+        MessageFile::create(path)
     }
 
     /// The options that shape the report, for the report.
@@ -163,60 +151,5 @@ impl AnalyzeArgs {
         options.extend(self.input.time.options());
         options.extend(self.filter.options());
         options
-    }
-}
-
-/// Captures on their way into a pipeline.
-struct Analysis {
-    pipeline: Pipeline,
-    messages: Option<MessageFile>,
-}
-
-impl CaptureSink for Analysis {
-    fn tap(&mut self, tap: Tap) {
-        self.pipeline.add_tap(tap);
-    }
-
-    #[inline]
-    fn frame(&mut self, frame: &Frame<'_>, origin: Timestamp) -> anyhow::Result<()> {
-        self.pipeline.handle_frame(frame);
-        if let Some(messages) = &mut self.messages {
-            for message in self.pipeline.drain_messages() {
-                messages.write(&MessageReport::new(&message, origin))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn host_name(&mut self, name: HostName) {
-        self.pipeline.add_host_name(name);
-    }
-
-    fn lost_frames(&mut self, tap: TapId, frames: u64) {
-        self.pipeline.add_lost_frames(tap, frames);
-    }
-
-    fn missed(&mut self, counter: &'static str, count: u64) {
-        self.pipeline.add_health(counter, count);
-    }
-}
-
-/// The second file of `--detail full`.
-struct MessageFile {
-    path: PathBuf,
-    out: BufWriter<File>,
-}
-
-impl MessageFile {
-    fn write(&mut self, message: &MessageReport) -> anyhow::Result<()> {
-        json::write_line(message, &mut self.out).with_context(|| self.task())
-    }
-
-    fn flush(&mut self) -> anyhow::Result<()> {
-        self.out.flush().with_context(|| self.task())
-    }
-
-    fn task(&self) -> String {
-        format!("write {}", self.path.display())
     }
 }

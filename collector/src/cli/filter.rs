@@ -79,7 +79,8 @@ fn parse_number(text: &str) -> Option<u32> {
     }
 }
 
-fn parse_qpn(text: &str) -> Result<u32, String> {
+/// A queue pair number: decimal, or hexadecimal behind 0x.
+pub(super) fn parse_qpn(text: &str) -> Result<u32, String> {
     parse_number(text)
         .filter(|qpn| *qpn < 1 << 24)
         .ok_or_else(|| format!("`{text}` is no 24-bit queue pair number; write 23 or 0x17"))

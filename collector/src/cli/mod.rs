@@ -1,7 +1,9 @@
 //! The command line: what was typed, made into calls of the library.
 
+mod analysis;
 mod analyze;
 mod completions;
+mod explain;
 mod filter;
 mod input;
 mod line_rate;
@@ -26,6 +28,7 @@ const EXIT_UNUSABLE: u8 = 2;
 Examples:
   railscope analyze host3.pcapng                     what is wrong, on one screen
   railscope analyze --line-rate 400G host*.pcap.gz   several taps of one fabric; bursts
+  railscope explain --rank 2 host*.pcap.gz           one rank: its NICs, connections, evidence
   railscope packets --qpn 0x14 host3.pcapng          the packets of one queue pair
 
 Exit codes: 0 done; 2 wrong usage, unreadable input or output that could not be written.")]
@@ -42,6 +45,8 @@ struct Cli {
 enum Command {
     /// Say what is wrong in captures: loss, resends, congestion, bursts, pause
     Analyze(analyze::AnalyzeArgs),
+    /// Tell everything about one rank, queue pair or collective, and why railscope believes it
+    Explain(explain::ExplainArgs),
     /// Print one line a packet: a tcpdump that knows RoCE
     Packets(packets::PacketsArgs),
     /// Print the JSON Schema of `analyze --format json`
@@ -66,6 +71,7 @@ pub fn main() -> ExitCode {
     choice.write_global();
     let result = match cli.command {
         Command::Analyze(args) => analyze::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Packets(args) => packets::run(&args),
         Command::Schema => schema(),
         Command::Completions(args) => completions::run::<Cli>(&args),

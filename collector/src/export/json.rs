@@ -12,8 +12,17 @@ use crate::report::Report;
 /// # Errors
 ///
 /// When writing fails.
-pub fn write(report: &Report, mut out: impl Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut out, report)?;
+pub fn write(report: &Report, out: impl Write) -> io::Result<()> {
+    write_document(report, out)
+}
+
+/// Writes `value` as [`write`] does a report.
+///
+/// # Errors
+///
+/// When writing fails.
+pub fn write_document(value: &impl Serialize, mut out: impl Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut out, value)?;
     out.write_all(b"\n")
 }
 

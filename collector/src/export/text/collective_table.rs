@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use super::TextOptions;
 use super::communicator_names::CommunicatorNames;
 use super::quantity::{byte_rate, bytes, count, counted, duration};
-use super::sentence;
+use super::style::{Meaning, paint};
 use super::table::{Column, render};
 use crate::report::Report;
 use crate::report::collectives::CollectiveReport;
@@ -49,17 +49,19 @@ pub(super) fn write(
     let column = |cell: &dyn Fn(&Row<'_>) -> String| rows.iter().map(cell).collect();
     let columns = vec![
         Column::words("COLLECTIVE", column(&|row| kind(&row.key))),
-        Column::words("OF", column(&|row| names.where_needed(row.key.communicator))).spare(1),
+        Column::words("OF", column(&|row| names.where_needed(row.key.communicator))),
         Column::words("BY", column(&|row| method(row.key.algorithm, row.key.protocol))),
         Column::numbers("SIZE", column(&size)),
         Column::numbers("COUNT", column(&|row| count(row.all.len() as u64))),
-        Column::numbers("CHANNELS", column(&channels)).spare(2),
+        Column::numbers("CHANNELS", column(&channels)).spare(3),
         Column::numbers("MEDIAN", column(&|row| duration(median(&row.all, duration_ns)))),
         Column::numbers(
             "MAX",
             column(&|row| row.slowest().map(duration_ns).map_or_else(String::new, duration)),
-        ),
-        Column::numbers("ALGBW", column(&|row| rate(&row.all, |one| one.algbw_bytes_per_s))),
+        )
+        .spare(1),
+        Column::numbers("ALGBW", column(&|row| rate(&row.all, |one| one.algbw_bytes_per_s)))
+            .spare(2),
         Column::numbers("BUSBW", column(&|row| rate(&row.all, |one| one.busbw_bytes_per_s))),
         Column::numbers(
             "SLOWEST",
@@ -74,14 +76,14 @@ pub(super) fn write(
              --collective {}",
             slowest.id
         );
-        writeln!(out, "{}", sentence::aside(&hint).trim_start())?;
+        writeln!(out, "{}", paint(Meaning::Aside, hint))?;
     }
     if unknown > 0 {
         let note = format!(
             "{} unknown: messages are missing, or fit nothing that NCCL does",
             counted(unknown as u64, "collective")
         );
-        writeln!(out, "{}", sentence::aside(&note).trim_start())?;
+        writeln!(out, "{}", paint(Meaning::Aside, note))?;
     }
     Ok(())
 }
@@ -122,8 +124,7 @@ pub(super) fn duration_ns(one: &CollectiveReport) -> u64 {
 fn kind(key: &Key<'_>) -> String {
     match key.alternatives {
         [] => key.kind.to_owned(),
-        [other] => format!("{} or {other}", key.kind),
-        others => format!("{} or {} others", key.kind, others.len()),
+        others => format!("{} or {}", key.kind, counted(others.len() as u64, "other")),
     }
 }
 

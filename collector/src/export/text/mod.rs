@@ -6,6 +6,7 @@ mod collective_table;
 mod communicator;
 mod communicator_names;
 mod connection;
+pub mod explain;
 mod flow_table;
 mod header;
 mod label;

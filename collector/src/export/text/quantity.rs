@@ -51,6 +51,16 @@ pub(super) fn duration(nanos: u64) -> String {
     scaled(nanos as f64, 1000.0, &["ns", "us", "ms", "s"])
 }
 
+/// `+245 us`, `-3.10 ms`: a time after another one, or before.
+pub(super) fn offset(nanos: i64) -> String {
+    let sign = match nanos {
+        0 => "",
+        1.. => "+",
+        _ => "-",
+    };
+    format!("{sign}{}", duration(nanos.unsigned_abs()))
+}
+
 /// `0.65 %`.
 pub(super) fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
@@ -100,6 +110,9 @@ mod tests {
         assert_eq!(duration(999_600), "1.00 ms");
         assert_eq!(duration(245_499), "245 us");
         assert_eq!(duration(125_000_000_000), "2 min 05 s");
+        assert_eq!(offset(-3_100_000), "-3.10 ms");
+        assert_eq!(moment(1_250_384_900), "1.250385 s");
+        assert_eq!(byte_rate(940_000_000), "940 MB/s");
         assert_eq!(share(1, 100_000), "<0.01 %");
     }
 }

@@ -1,0 +1,109 @@
+//! Captures and logs read to their end into a pipeline: what `analyze` and `explain` share.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use super::input::{CaptureSink, Input};
+use super::log_input::Logs;
+use super::progress::InputProgress;
+use crate::export::json;
+use crate::model::frame::Frame;
+use crate::model::tap::{HostName, Tap, TapId};
+use crate::model::time::Timestamp;
+use crate::pipeline::Pipeline;
+use crate::report::messages::MessageReport;
+use crate::report::{Report, ReportContext};
+
+/// Flows kept at a time unless told.
+pub(super) const FLOW_CAPACITY: u32 = 262_144;
+
+/// Captures on their way into a pipeline.
+pub(super) struct Analysis {
+    pipeline: Pipeline,
+    /// `None`: they are not kept.
+    messages: Option<MessageFile>,
+}
+
+impl Analysis {
+    /// Into `pipeline`; completed messages go to the file, if it hands them out.
+    pub(super) fn new(pipeline: Pipeline, messages: Option<MessageFile>) -> Self {
+        Self { pipeline, messages }
+    }
+
+    /// Reads everything; the report of it. Its origin is the first frame of the input.
+    ///
+    /// # Errors
+    ///
+    /// When the file of messages cannot be written.
+    pub(super) fn report(
+        mut self,
+        input: Input<'_>,
+        logs: Logs,
+        context: ReportContext,
+    ) -> anyhow::Result<Report> {
+        logs.read(&mut self.pipeline);
+        let origin = input.read(InputProgress::new(), &mut self)?;
+        if let Some(messages) = &mut self.messages {
+            messages.flush()?;
+        }
+        Ok(self.pipeline.finish(ReportContext { origin, ..context }))
+    }
+}
+
+impl CaptureSink for Analysis {
+    fn tap(&mut self, tap: Tap) {
+        self.pipeline.add_tap(tap);
+    }
+
+    #[inline]
+    fn frame(&mut self, frame: &Frame<'_>, origin: Timestamp) -> anyhow::Result<()> {
+        self.pipeline.handle_frame(frame);
+        for message in self.pipeline.drain_messages() {
+            if let Some(messages) = &mut self.messages {
+                messages.write(&MessageReport::new(&message, origin))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn host_name(&mut self, name: HostName) {
+        self.pipeline.add_host_name(name);
+    }
+
+    fn lost_frames(&mut self, tap: TapId, frames: u64) {
+        self.pipeline.add_lost_frames(tap, frames);
+    }
+
+    fn missed(&mut self, counter: &'static str, count: u64) {
+        self.pipeline.add_health(counter, count);
+    }
+}
+
+/// The second file of `--detail full`.
+pub(super) struct MessageFile {
+    path: PathBuf,
+    out: BufWriter<File>,
+}
+
+impl MessageFile {
+    /// An empty file at `path`.
+    pub(super) fn create(path: &Path) -> anyhow::Result<Self> {
+        let file = File::create(path).with_context(|| format!("create {}", path.display()))?;
+        Ok(Self { path: path.to_owned(), out: BufWriter::new(file) })
+    }
+
+    fn write(&mut self, message: &MessageReport) -> anyhow::Result<()> {
+        json::write_line(message, &mut self.out).with_context(|| self.task())
+    }
+
+    fn flush(&mut self) -> anyhow::Result<()> {
+        self.out.flush().with_context(|| self.task())
+    }
+
+    fn task(&self) -> String {
+        format!("write {}", self.path.display())
+    }
+}

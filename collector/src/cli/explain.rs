@@ -1,0 +1,127 @@
+//! `railscope explain`: one rank, queue pair or collective at length.
+
+use std::io::{self, BufWriter, Write};
+use std::net::IpAddr;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+
+use super::analysis::{Analysis, FLOW_CAPACITY};
+use super::filter::parse_qpn;
+use super::input::{Input, InputArgs};
+use super::log_input::LogArgs;
+use crate::export::json;
+use crate::export::text::TextOptions;
+use crate::export::text::explain::{self, Selection, Subject};
+use crate::flow::tracker::FlowConfig;
+use crate::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig};
+use crate::report::{Detail, ReportContext};
+
+/// Options of `railscope explain`, as typed.
+#[derive(Args)]
+#[command(mut_arg("files", |files| files.required(false).required_unless_present("nccl_log")))]
+#[command(after_help = "\
+Numbers of collectives are those of `railscope analyze`.
+
+Examples:
+  railscope explain --rank 2 host*.pcap.gz
+  railscope explain --rank 0 --communicator 0ed04865 host*.pcap.gz
+  railscope explain --qp 10.0.0.2/0x108 host*.pcap.gz
+  railscope explain --collective 17 host*.pcap.gz
+  railscope explain --rank 2 --format json host*.pcap.gz | jq '.rank.rank.nics'")]
+pub(super) struct ExplainArgs {
+    #[command(flatten)]
+    subject: SubjectArgs,
+    /// The communicator of --rank: its id or the start of it
+    #[arg(long, value_name = "ID", conflicts_with_all = ["qp", "collective"])]
+    communicator: Option<String>,
+    /// How to show it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Rows of each table in text
+    #[arg(long, value_name = "N", default_value_t = 16,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    top: u32,
+    #[command(flatten)]
+    logs: LogArgs,
+    // Last: their headings hold for all options that follow.
+    #[command(flatten)]
+    input: InputArgs,
+}
+
+/// What to explain: one of these.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct SubjectArgs {
+    /// A rank: process, NICs, connections, times in collectives
+    #[arg(long, value_name = "N")]
+    rank: Option<u32>,
+    /// A queue pair by its own host's address and its number (10.0.0.2/0x108): both directions
+    #[arg(long, value_name = "ADDRESS/QPN", value_parser = parse_queue_pair)]
+    qp: Option<(IpAddr, u32)>,
+    /// A collective: what it was, and when each rank and connection took part
+    #[arg(long, value_name = "N")]
+    collective: Option<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// The same facts as one JSON object
+    Json,
+}
+
+pub(super) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
+    let Some(selection) = args.selection() else { return Ok(()) };
+    let flow = FlowConfig {
+        flow_capacity: FLOW_CAPACITY as usize,
+        line_rate_bps: None,
+        keeps_details: true,
+    };
+    let message_capacity = Some(MESSAGE_CAPACITY as usize);
+    let pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
+    let input = Input::open(&args.input)?;
+    let logs = args.logs.open()?;
+    let context = ReportContext { detail: Detail::Full, ..Default::default() };
+    let report = Analysis::new(pipeline, None).report(input, logs, context)?;
+    let subject = Subject::find(&report, &selection)?;
+    args.show(&subject).context("write to standard output")
+}
+
+impl ExplainArgs {
+    /// What was asked for; the parser lets through nothing else.
+    fn selection(&self) -> Option<Selection> {
+        let SubjectArgs { rank, qp, collective } = self.subject;
+        let communicator = self.communicator.clone();
+        rank.map(|rank| Selection::Rank { rank, communicator })
+            .or(qp.map(|(address, qpn)| Selection::QueuePair { address, qpn }))
+            .or(collective.map(Selection::Collective))
+    }
+
+    fn show(&self, subject: &Subject<'_>) -> io::Result<()> {
+        match self.format {
+            Format::Json => {
+                let mut out = BufWriter::new(io::stdout().lock());
+                json::write_document(subject, &mut out)?;
+                out.flush()
+            }
+            Format::Text => {
+                let options = TextOptions { top: self.top as usize };
+                let mut out = BufWriter::new(anstream::stdout().lock());
+                explain::write(subject, &options, &mut out)?;
+                out.flush()
+            }
+        }
+    }
+}
+
+fn parse_queue_pair(text: &str) -> Result<(IpAddr, u32), String> {
+    let (address, qpn) = text.rsplit_once('/').ok_or_else(|| wrong(text))?;
+    let address = address.parse().map_err(|_| wrong(text))?;
+    Ok((address, parse_qpn(qpn)?))
+}
+
+fn wrong(text: &str) -> String {
+    format!("`{text}` is no queue pair; write its host's address and its number: 10.0.0.2/0x108")
+}

@@ -1,0 +1,63 @@
+//! Everything that the report has about a collective.
+
+use serde::Serialize;
+
+use super::Missing;
+use crate::report::Report;
+use crate::report::collectives::{CollectiveConnectionReport, CollectiveReport};
+use crate::report::communicators::{CommunicatorReport, ConnectionReport};
+use crate::report::transfers::TransferReport;
+
+/// A collective with its messages on each connection.
+#[derive(Clone, Debug, Serialize)]
+pub struct CollectiveFacts<'a> {
+    /// The collective itself.
+    pub(super) collective: &'a CollectiveReport,
+    /// Its connections, in their order.
+    pub(super) lanes: Vec<Lane<'a>>,
+}
+
+/// A collective's messages on one connection.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Lane<'a> {
+    pub(super) part: &'a CollectiveConnectionReport,
+    pub(super) connection: Option<&'a ConnectionReport>,
+    pub(super) transfers: Vec<&'a TransferReport>,
+}
+
+impl<'a> CollectiveFacts<'a> {
+    /// The facts of the collective with this number.
+    pub(super) fn find(report: &'a Report, id: u32) -> Result<Self, Missing> {
+        let found = report.collectives.iter().find(|one| one.id == id);
+        let collective = found.ok_or_else(|| {
+            Missing(match report.collectives.last() {
+                None => "this input has no NCCL collective".to_owned(),
+                Some(last) => {
+                    format!("there is no collective {id}: there are 0 to {}", last.id)
+                }
+            })
+        })?;
+        let communicator =
+            report.communicators.iter().find(|one| one.id == collective.communicator);
+        let transfers: Vec<&TransferReport> = report
+            .transfers
+            .iter()
+            .flatten()
+            .filter(|transfer| transfer.collective == Some(id))
+            .collect();
+        let lane = |part: &'a CollectiveConnectionReport| Lane {
+            part,
+            connection: communicator.and_then(|one| connection(one, part.connection)),
+            transfers: transfers
+                .iter()
+                .copied()
+                .filter(|transfer| transfer.connection == part.connection)
+                .collect(),
+        };
+        Ok(Self { collective, lanes: collective.connections.iter().map(lane).collect() })
+    }
+}
+
+fn connection(communicator: &CommunicatorReport, id: u32) -> Option<&ConnectionReport> {
+    communicator.connections.iter().find(|connection| connection.id == id)
+}

@@ -1,0 +1,49 @@
+//! Reasons, with the frame or line that shows them.
+
+use std::io::{self, Write};
+
+use crate::export::text::label;
+use crate::export::text::quantity::moment;
+use crate::export::text::sentence;
+use crate::export::text::style::{Meaning, paint};
+use crate::report::evidence::EvidenceReport;
+
+/// Paths are cut to this.
+const FILE_WIDTH: usize = 64;
+
+/// Reasons and the frames of one statement, below a heading.
+pub(super) fn write(
+    heading: &str,
+    evidence: &[EvidenceReport],
+    out: &mut impl Write,
+) -> io::Result<()> {
+    if evidence.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", paint(Meaning::Heading, heading))?;
+    for reason in evidence {
+        writeln!(out, "{}", sentence::note(&reason.text))?;
+        if let Some(place) = place(reason) {
+            writeln!(out, "    {}", paint(Meaning::Aside, place))?;
+        }
+    }
+    Ok(())
+}
+
+/// `host1.pcap frame 161 at 0.316419 s`.
+fn place(reason: &EvidenceReport) -> Option<String> {
+    let file = label::file(reason.source.as_ref()?, FILE_WIDTH);
+    let time = reason.time_ns.map(|time| format!(" at {}", moment(time))).unwrap_or_default();
+    match (reason.frame, reason.line) {
+        (Some(frame), _) => Some(format!("{file} frame {frame}{time}")),
+        (None, Some(line)) => Some(format!("{file} line {line}")),
+        (None, None) => Some(file),
+    }
+}
+
+/// How to look at a frame.
+pub(super) fn write_hint(out: &mut impl Write) -> io::Result<()> {
+    let hint =
+        "a frame in Wireshark: frame.number == N; times are after the first frame of the input";
+    writeln!(out, "\n{}", paint(Meaning::Aside, hint))
+}

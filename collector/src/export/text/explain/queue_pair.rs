@@ -1,0 +1,210 @@
+//! A queue pair: both ends, whose it is, how well both directions did.
+
+use std::io::{self, Write};
+
+use super::evidence;
+use super::queue_pair_facts::{DirectedFlow, QueuePairFacts};
+use super::rank::name;
+use crate::export::text::TextOptions;
+use crate::export::text::label;
+use crate::export::text::quantity::{bytes, count, counted, duration, moment};
+use crate::export::text::sentence;
+use crate::export::text::style::{Meaning, paint};
+use crate::export::text::table::{Column, render};
+use crate::report::flows::FlowReport;
+use crate::report::owner::OwnerReport;
+
+/// Paths are cut to this.
+const FILE_WIDTH: usize = 36;
+
+/// Writes a queue pair.
+pub(super) fn write(
+    facts: &QueuePairFacts<'_>,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let title = format!("queue pair {:#x} ({}) of {}", facts.qpn, facts.qpn, facts.address);
+    writeln!(out, "{}", paint(Meaning::Heading, title))?;
+    for line in lines(facts) {
+        writeln!(out, "{}", sentence::note(&line))?;
+    }
+    flows(facts, options, out)?;
+    recoveries(facts, options, out)?;
+    if let Some((_, connection)) = facts.connection {
+        let heading = format!("Why it is {} ({})", name(connection), connection.grade);
+        evidence::write(&heading, &connection.evidence, out)?;
+    }
+    Ok(())
+}
+
+fn lines(facts: &QueuePairFacts<'_>) -> Vec<String> {
+    let mut lines = vec![match (facts.peer_address, facts.peer_qpn) {
+        (Some(address), Some(qpn)) => format!("the other end is {qpn:#x} ({qpn}) of {address}"),
+        (Some(address), None) => {
+            format!("the other end is on {address}; its number is not known")
+        }
+        _ => "the other end is not known".to_owned(),
+    }];
+    lines.extend(pairing(facts));
+    let owner = facts.flows.iter().find_map(|one| one.flow.owner.as_ref());
+    lines.extend(whose(facts, owner));
+    lines.extend(
+        owner.and_then(|owner| owner.why_unknown.as_ref()).map(|why| format!("not known: {why}")),
+    );
+    if facts.flows.is_empty() {
+        lines.push("none of its packets is in this input: its exchange names it".to_owned());
+    }
+    lines
+}
+
+/// How the two directions were found to belong together.
+fn pairing(facts: &QueuePairFacts<'_>) -> Option<String> {
+    let reverse = facts.flows.iter().find_map(|one| one.flow.reverse.as_ref())?;
+    let how = match reverse.evidence {
+        "cm" => "the connection manager's messages name both numbers",
+        "psn_ack" => "ACKs carry the sequence numbers that the other direction sent",
+        "udp_port" => "both use the same UDP source port, and no other pair of these hosts does",
+        other => other,
+    };
+    Some(format!("both directions belong together: {how}"))
+}
+
+fn whose(facts: &QueuePairFacts<'_>, owner: Option<&OwnerReport>) -> Option<String> {
+    let (communicator, connection) = facts.connection?;
+    let incoming = facts.flows.iter().find(|one| one.is_incoming);
+    let role = incoming.and_then(|one| one.flow.owner.as_ref()).and_then(|owner| owner.role);
+    let role = match role {
+        Some("data") => ": data comes in here, clear-to-sends go out",
+        Some("control") => ": data goes out from here, clear-to-sends come in",
+        _ => "",
+    };
+    let grade = owner.map_or(connection.grade, |owner| owner.grade);
+    let graph = connection.graph.map(|graph| format!(", {}", graph.replace('_', " ")));
+    Some(format!(
+        "ranks {}{} of NCCL communicator {} ({grade}){role}",
+        name(connection),
+        graph.unwrap_or_default(),
+        label::name(communicator)
+    ))
+}
+
+/// Each direction at each tap.
+fn flows(
+    facts: &QueuePairFacts<'_>,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    if facts.flows.is_empty() {
+        return Ok(());
+    }
+    let mut all = facts.flows.clone();
+    all.sort_by_key(|one| (!one.is_incoming, one.flow.id));
+    let shown = &all[..all.len().min(options.top)];
+    let column = |cell: &dyn Fn(&DirectedFlow<'_>) -> String| shown.iter().map(cell).collect();
+    let some = |of: &dyn Fn(&FlowReport) -> Option<u64>| {
+        column(&|one| of(one.flow).filter(|value| *value > 0).map(count).unwrap_or_default())
+    };
+    let file = |one: &DirectedFlow<'_>| {
+        let file = facts.files.get(one.flow.tap as usize).copied().unwrap_or_default();
+        label::file(file, FILE_WIDTH)
+    };
+    let columns = vec![
+        Column::words("", column(&|one| direction(one).to_owned())),
+        Column::words("SEEN IN", column(&file)),
+        Column::numbers("FRAMES", column(&|one| count(one.flow.frames))),
+        Column::numbers("PAYLOAD", column(&|one| bytes(one.flow.payload_bytes))),
+        Column::numbers("RESENT", some(&|flow| flow.psn.retransmitted_packets)),
+        Column::numbers("MISSING", some(&|flow| flow.psn.gap_packets)),
+        Column::numbers("LATE", some(&|flow| flow.psn.out_of_order_packets)),
+        Column::numbers("NAK", some(&|flow| Some(flow.naks.psn_sequence_error))),
+        Column::numbers("RNR", some(&|flow| Some(flow.rnr_naks))),
+        Column::numbers("CE", some(&|flow| flow.ecn.ce)),
+        Column::numbers("CNP", some(&|flow| Some(flow.cnps))),
+        Column::numbers(
+            "RTT p50",
+            column(&|one| {
+                one.flow.ack_rtt_ns.as_ref().map(|rtt| duration(rtt.p50)).unwrap_or_default()
+            }),
+        )
+        .spare(1),
+    ];
+    writeln!(out, "\n{}", render(columns))?;
+    options.write_more(all.len(), out)?;
+    messages(shown, out)
+}
+
+fn direction(one: &DirectedFlow<'_>) -> &'static str {
+    if one.is_incoming { "in" } else { "out" }
+}
+
+/// What kinds of messages, and when.
+fn messages(shown: &[DirectedFlow<'_>], out: &mut impl Write) -> io::Result<()> {
+    let mut told = [false; 2];
+    for one in shown {
+        let is_told = &mut told[usize::from(one.is_incoming)];
+        if std::mem::replace(is_told, true) {
+            continue;
+        }
+        let flow = one.flow;
+        let kinds = [
+            (flow.messages.send, "SEND"),
+            (flow.messages.write, "WRITE"),
+            (flow.messages.write_with_immediate, "WRITE with immediate"),
+            (flow.messages.read, "READ"),
+            (flow.messages.atomic, "atomic"),
+            (flow.acks, "ACK"),
+        ];
+        let kinds = kinds.iter().filter(|(number, _)| *number > 0);
+        let kinds: Vec<String> =
+            kinds.map(|(number, kind)| format!("{} {kind}", count(*number))).collect();
+        let line = format!(
+            "{}: {} from {} to {}",
+            direction(one),
+            if kinds.is_empty() { "no whole message".to_owned() } else { kinds.join(", ") },
+            moment(flow.first_ns),
+            moment(flow.last_ns)
+        );
+        writeln!(out, "{}", sentence::note(&line))?;
+    }
+    Ok(())
+}
+
+/// The recoveries of what it sends and receives, the longest first.
+fn recoveries(
+    facts: &QueuePairFacts<'_>,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut all: Vec<_> = facts
+        .flows
+        .iter()
+        .flat_map(|one| one.flow.episodes.iter().map(move |episode| (one, episode)))
+        .collect();
+    if all.is_empty() {
+        return Ok(());
+    }
+    all.sort_by_key(|(one, episode)| {
+        (std::cmp::Reverse(episode.recovery_ns), episode.start_ns, one.flow.id)
+    });
+    let number = all.len();
+    all.truncate(options.top);
+    let cells = |cell: &dyn Fn(usize) -> String| (0..all.len()).map(cell).collect();
+    let columns = vec![
+        Column::words("RECOVERY", cells(&|at| direction(all[at].0).to_owned())),
+        Column::words("AFTER", cells(&|at| trigger(all[at].1.trigger).to_owned())),
+        Column::numbers("AT", cells(&|at| moment(all[at].1.start_ns))),
+        Column::numbers("TOOK", cells(&|at| duration(all[at].1.recovery_ns))),
+        Column::numbers("SENT AGAIN", cells(&|at| counted(all[at].1.resent_packets, "packet"))),
+        Column::numbers("TAP", cells(&|at| all[at].0.flow.tap.to_string())),
+    ];
+    writeln!(out, "\n{}", render(columns))?;
+    options.write_more(number, out)
+}
+
+fn trigger(name: &str) -> &str {
+    match name {
+        "nak" => "NAK",
+        "rnr" => "receiver not ready",
+        other => other,
+    }
+}

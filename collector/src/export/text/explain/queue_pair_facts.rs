@@ -1,0 +1,134 @@
+//! Everything that the report has about a queue pair.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::Missing;
+use crate::report::Report;
+use crate::report::communicators::ConnectionReport;
+use crate::report::flows::FlowReport;
+
+/// Numbers that are listed where one is not found.
+const LISTED: usize = 12;
+
+/// A queue pair: what goes to it and comes from it, and whose it is.
+#[derive(Clone, Debug, Serialize)]
+pub struct QueuePairFacts<'a> {
+    /// Address of its host.
+    pub(super) address: String,
+    /// Its number.
+    pub(super) qpn: u32,
+    /// The other end, where it is known.
+    pub(super) peer_address: Option<&'a str>,
+    /// The other end's number, where it is known.
+    pub(super) peer_qpn: Option<u32>,
+    /// Files of the taps, by tap.
+    #[serde(skip)]
+    pub(super) files: Vec<&'a str>,
+    /// Flows towards it and from it.
+    pub(super) flows: Vec<DirectedFlow<'a>>,
+    /// `id` of the communicator and the connection that set it up.
+    pub(super) connection: Option<(&'a str, &'a ConnectionReport)>,
+}
+
+/// A flow at one tap, and whether it goes to the queue pair.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct DirectedFlow<'a> {
+    pub(super) is_incoming: bool,
+    pub(super) flow: &'a FlowReport,
+}
+
+impl<'a> QueuePairFacts<'a> {
+    /// The facts of the queue pair with this number on the host with this address.
+    pub(super) fn find(report: &'a Report, address: &str, qpn: u32) -> Result<Self, Missing> {
+        let directed = |flow: &'a FlowReport| {
+            let is_incoming = flow.dst == address && flow.dest_qpn == qpn;
+            let is_outgoing = flow.src == address && flow.source_qpn == Some(qpn);
+            (is_incoming || is_outgoing).then_some(DirectedFlow { is_incoming, flow })
+        };
+        let flows: Vec<DirectedFlow<'_>> = report.flows.iter().filter_map(directed).collect();
+        let connection = connection(report, address, qpn);
+        let peer = flows.iter().find_map(|one| peer_of(one, qpn)).or_else(|| {
+            let (_, connection) = connection?;
+            let mut pairs = connection.queue_pairs.iter();
+            pairs.find_map(|pair| match (pair.src_qpn, pair.dst_qpn) {
+                (sender, receiver) if receiver == qpn && pair.dst == address => {
+                    Some((pair.src.as_str(), sender))
+                }
+                (Some(sender), receiver) if sender == qpn && pair.src == address => {
+                    Some((pair.dst.as_str(), Some(receiver)))
+                }
+                _ => None,
+            })
+        });
+        if flows.is_empty() && connection.is_none() {
+            return Err(missing(report, address, qpn));
+        }
+        Ok(Self {
+            address: address.to_owned(),
+            qpn,
+            peer_address: peer.map(|(address, _)| address),
+            peer_qpn: peer.and_then(|(_, qpn)| qpn),
+            files: report.taps.iter().map(|tap| tap.file.as_str()).collect(),
+            flows,
+            connection,
+        })
+    }
+}
+
+/// The other end of a flow.
+fn peer_of<'a>(one: &DirectedFlow<'a>, qpn: u32) -> Option<(&'a str, Option<u32>)> {
+    let flow = one.flow;
+    match one.is_incoming {
+        true => Some((&flow.src, flow.source_qpn)),
+        false => (flow.source_qpn == Some(qpn)).then_some((flow.dst.as_str(), Some(flow.dest_qpn))),
+    }
+}
+
+/// The connection that names it.
+fn connection<'a>(
+    report: &'a Report,
+    address: &str,
+    qpn: u32,
+) -> Option<(&'a str, &'a ConnectionReport)> {
+    report.communicators.iter().find_map(|communicator| {
+        let names = |connection: &&ConnectionReport| {
+            connection.queue_pairs.iter().any(|pair| {
+                (pair.src == address && pair.src_qpn == Some(qpn))
+                    || (pair.dst == address && pair.dst_qpn == qpn)
+            })
+        };
+        let connection = communicator.connections.iter().find(names)?;
+        Some((communicator.id.as_str(), connection))
+    })
+}
+
+/// What there is instead.
+fn missing(report: &Report, address: &str, qpn: u32) -> Missing {
+    let mut addresses = BTreeSet::new();
+    let mut numbers = BTreeSet::new();
+    for flow in &report.flows {
+        addresses.extend([flow.src.as_str(), flow.dst.as_str()]);
+        if flow.dst == address {
+            numbers.insert(flow.dest_qpn);
+        }
+        if flow.src == address {
+            numbers.extend(flow.source_qpn);
+        }
+    }
+    let list = |items: Vec<String>| {
+        let more = if items.len() > LISTED { ", ..." } else { "" };
+        format!("{}{more}", items[..items.len().min(LISTED)].join(", "))
+    };
+    let text = if addresses.is_empty() {
+        "this input has no RoCEv2, so it has no queue pairs".to_owned()
+    } else if numbers.is_empty() {
+        let addresses = list(addresses.into_iter().map(str::to_owned).collect());
+        format!("no RoCEv2 from or to {address}: there is {addresses}")
+    } else {
+        let numbers = list(numbers.into_iter().map(|qpn| format!("{qpn:#x}")).collect());
+        format!("{address} has no queue pair {qpn:#x}: it has {numbers}")
+    };
+    Missing(text)
+}

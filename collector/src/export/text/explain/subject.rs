@@ -1,0 +1,106 @@
+//! What is to be explained, and where the report has it.
+
+use std::net::IpAddr;
+
+use serde::Serialize;
+
+use super::Missing;
+use super::collective_facts::CollectiveFacts;
+use super::queue_pair_facts::QueuePairFacts;
+use super::rank_facts::RankFacts;
+use crate::export::text::communicator_names::CommunicatorNames;
+use crate::export::text::rank_list::ranges;
+use crate::report::Report;
+use crate::report::communicators::CommunicatorReport;
+
+/// One thing, as users name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// A rank of a communicator.
+    Rank {
+        /// Its number.
+        rank: u32,
+        /// The start of its communicator's id; `None` where there is only one that has the rank.
+        communicator: Option<String>,
+    },
+    /// A queue pair.
+    QueuePair {
+        /// The address of its own host: the destination of flows towards it.
+        address: IpAddr,
+        /// Its number.
+        qpn: u32,
+    },
+    /// A collective.
+    Collective(u32),
+}
+
+/// One thing with everything that the report has about it.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject<'a> {
+    /// A rank.
+    Rank(RankFacts<'a>),
+    /// A queue pair.
+    QueuePair(QueuePairFacts<'a>),
+    /// A collective.
+    Collective(CollectiveFacts<'a>),
+}
+
+impl<'a> Subject<'a> {
+    /// Looks for what `selection` names.
+    ///
+    /// # Errors
+    ///
+    /// When the report has nothing of that name, or several; says what it has.
+    pub fn find(report: &'a Report, selection: &Selection) -> Result<Self, Missing> {
+        match selection {
+            Selection::Rank { rank, communicator } => {
+                let communicator = communicator_of(report, *rank, communicator.as_deref())?;
+                RankFacts::find(report, communicator, *rank).map(Self::Rank)
+            }
+            Selection::QueuePair { address, qpn } => {
+                QueuePairFacts::find(report, &address.to_string(), *qpn).map(Self::QueuePair)
+            }
+            Selection::Collective(id) => CollectiveFacts::find(report, *id).map(Self::Collective),
+        }
+    }
+}
+
+/// The communicator whose id begins so, or the only one that has the rank.
+fn communicator_of<'a>(
+    report: &'a Report,
+    rank: u32,
+    start: Option<&str>,
+) -> Result<&'a CommunicatorReport, Missing> {
+    let all = &report.communicators;
+    let names = CommunicatorNames::new(all);
+    let ids = |among: &[&CommunicatorReport]| {
+        among.iter().map(|one| names.short(&one.id)).collect::<Vec<_>>().join(", ")
+    };
+    let everyone: Vec<&CommunicatorReport> = all.iter().collect();
+    if everyone.is_empty() {
+        return Err(Missing("this input has no NCCL communicator, so it has no ranks".to_owned()));
+    }
+    let candidates: Vec<&CommunicatorReport> = match start {
+        Some(start) => all.iter().filter(|one| one.id.starts_with(start)).collect(),
+        None => all.iter().filter(|one| one.ranks.iter().any(|known| known.rank == rank)).collect(),
+    };
+    match (candidates.as_slice(), start) {
+        ([one], _) => Ok(one),
+        ([], Some(start)) => {
+            Err(Missing(format!("there is no communicator {start}: there is {}", ids(&everyone))))
+        }
+        ([], None) => {
+            let ranks = |one: &&CommunicatorReport| {
+                let ranks: Vec<u32> = one.ranks.iter().map(|rank| rank.rank).collect();
+                format!("{} has ranks {}", names.short(&one.id), ranges(&ranks))
+            };
+            let known = everyone.iter().map(ranks).collect::<Vec<_>>().join(", ");
+            Err(Missing(format!("no communicator has a rank {rank}: {known}")))
+        }
+        (several, _) => Err(Missing(format!(
+            "rank {rank} is in several communicators: add --communicator with one of {}",
+            ids(several)
+        ))),
+    }
+}

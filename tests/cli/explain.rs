@@ -1,0 +1,102 @@
+//! What `explain` says, and what it says of things that are not there.
+
+use serde_json::Value;
+
+use super::{railscope, railscope_on};
+use crate::support::recording::Recording;
+
+#[test]
+fn things_that_are_not_there_name_those_that_are() {
+    let job = Recording::unpack("split-2.27.5");
+    let explain = |arguments: &[&str]| {
+        railscope_on(&job, &[&["explain"], arguments].concat()).fails().trim_end().to_owned()
+    };
+    for (arguments, said) in [
+        (
+            &["--rank", "9"] as &[&str],
+            "error: no communicator has a rank 9: f9ca0a48 has ranks 0-3, be9d4fa7 has ranks 0-1, \
+             149791b6 has ranks 0-1",
+        ),
+        (
+            &["--rank", "1"],
+            "error: rank 1 is in several communicators: add --communicator with one of f9ca0a48, \
+             be9d4fa7, 149791b6",
+        ),
+        (
+            &["--rank", "2", "--communicator", "be9d"],
+            "error: there is no rank 2: communicator be9d4fa7cb014d2d has ranks 0-1",
+        ),
+        (
+            &["--rank", "0", "--communicator", "zz"],
+            "error: there is no communicator zz: there is f9ca0a48, be9d4fa7, 149791b6",
+        ),
+        (
+            &["--qp", "10.0.0.9/3"],
+            "error: no RoCEv2 from or to 10.0.0.9: there is 10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4",
+        ),
+        (
+            &["--qp", "10.0.0.1/3"],
+            "error: 10.0.0.1 has no queue pair 0x3: it has 0x87, 0x88, 0x89, 0x8a, 0x8b, 0x8c, 0x8d, \
+             0x8e",
+        ),
+        (&["--collective", "15"], "error: there is no collective 15: there are 0 to 14"),
+    ] {
+        assert_eq!(explain(arguments), said);
+    }
+}
+
+#[test]
+fn captures_without_nccl_have_no_ranks() {
+    let explain = |arguments: &[&str]| {
+        let file = ["write_lat.pcap.gz"];
+        railscope([&["explain"], arguments, &file].concat())
+    };
+    let said = explain(&["--rank", "0"]).fails();
+    assert_eq!(said, "error: this input has no NCCL communicator, so it has no ranks\n");
+    let said = explain(&["--collective", "0"]).fails();
+    assert_eq!(said, "error: this input has no NCCL collective\n");
+    let shown = explain(&["--qp", "10.0.0.2/21"]).succeeds();
+    assert!(shown.starts_with("queue pair 0x15 (21) of 10.0.0.2\n"), "{shown}");
+}
+
+#[test]
+fn one_thing_at_a_time_and_well_named() {
+    for (arguments, said) in [
+        (&["explain", "x.pcap"] as &[&str], "--rank <N>|--qp <ADDRESS/QPN>|--collective <N>"),
+        (&["explain", "--rank", "1", "--collective", "1", "x.pcap"], "cannot be used with"),
+        (&["explain", "--collective", "1", "--communicator", "a", "x.pcap"], "cannot be used with"),
+        (&["explain", "--qp", "0x17", "x.pcap"], "`0x17` is no queue pair; write its host's"),
+        (&["explain", "--qp", "10.0.0.1/0x1000000", "x.pcap"], "no 24-bit queue pair number"),
+    ] {
+        let complaint = railscope(arguments).fails();
+        assert!(complaint.contains(said), "{complaint}");
+    }
+}
+
+#[test]
+fn a_queue_pair_is_found_by_either_notation_and_from_its_far_end() {
+    let job = Recording::unpack("split-2.27.5");
+    let explain = |qp| railscope_on(&job, &["explain", "--qp", qp]).succeeds();
+    let shown = explain("10.0.0.2/0x111");
+    assert_eq!(shown, explain("10.0.0.2/273"));
+    assert!(shown.contains("the other end is 0x87 (135) of 10.0.0.1"), "{shown}");
+    let far = explain("10.0.0.1/0x87");
+    assert!(far.contains("the other end is 0x111 (273) of 10.0.0.2"), "{far}");
+    assert!(shown.contains("data comes in here") && far.contains("data goes out from here"));
+}
+
+#[test]
+fn json_has_the_same_facts() {
+    let job = Recording::unpack("split-2.27.5");
+    let explain = |arguments: &[&str]| -> Value {
+        let arguments = [&["explain", "--format", "json"], arguments].concat();
+        serde_json::from_str(&railscope_on(&job, &arguments).succeeds()).unwrap()
+    };
+    let rank = explain(&["--rank", "2"]);
+    assert_eq!(rank["rank"]["rank"]["pid"], 933);
+    assert_eq!(rank["rank"]["sends"][0]["connection"]["receiver"], 3);
+    let collective = explain(&["--collective", "3"]);
+    assert_eq!(collective["collective"]["collective"]["id"], 3);
+    let queue_pair = explain(&["--qp", "10.0.0.2/0x111"]);
+    assert_eq!(queue_pair["queue_pair"]["peer_qpn"], 0x87);
+}
