@@ -51,15 +51,18 @@ impl RingConnection {
     }
 
     pub(super) fn frame(&mut self, from: Speaker, frame: &[u8], witness: Witness) -> Progress {
-        if let Witness::Frame { time, .. } = witness {
-            self.span.last = self.span.last.max(time);
-        }
         self.witness.get_or_insert(witness);
         match from {
             Speaker::Connector => self.forward.push(frame, witness),
             Speaker::Listener => self.backward.push(frame, witness),
         }
         let is_topology = LAYOUTS.iter().any(|layout| layout.topology.len == frame.len());
+        // The bootstrap ends with the topologies; what comes later belongs to collectives and splits.
+        if let Witness::Frame { time, .. } = witness
+            && (is_topology || !self.has_topology)
+        {
+            self.span.last = self.span.last.max(time);
+        }
         if self.gathers.is_none() && self.has_topology && !is_topology {
             // What follows the topologies tells that all is there, unless the other direction lags.
             self.later_frames += 1;
