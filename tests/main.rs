@@ -32,6 +32,8 @@ mod logs;
 mod link;
 // The captures under tests/fixtures are the ones that were described.
 mod manifest;
+// Timelines, checked by an independent script.
+mod perfetto;
 // What the README shows is what the program prints.
 mod readme;
 // The JSON contract.
