@@ -34,6 +34,8 @@ mod link;
 mod logs;
 // The captures under tests/fixtures are the ones that were described.
 mod manifest;
+// Timelines, checked by an independent script.
+mod perfetto;
 // What the README shows is what the program prints.
 mod readme;
 // The JSON contract.

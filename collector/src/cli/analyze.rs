@@ -13,7 +13,7 @@ use super::input::{Input, InputArgs};
 use super::line_rate;
 use super::log_input::LogArgs;
 use crate::export::text::TextOptions;
-use crate::export::{json, text};
+use crate::export::{json, perfetto, text};
 use crate::flow::tracker::FlowConfig;
 use crate::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig};
 use crate::report::{Detail, Report, ReportContext};
@@ -30,6 +30,7 @@ Examples:
   railscope analyze host3.pcapng                     one capture, one screen
   railscope analyze --line-rate 400G host*.pcap.gz   several taps; bursts against 400 Gb/s
   railscope analyze --nccl-log 'nccl.*.log' *.pcap    what ranks log, too; or logs alone
+  railscope analyze --format perfetto *.pcap > job.perfetto.json
   railscope analyze --format json a.pcap | jq '.flows[].psn'
   tcpdump -i mlx5_0 -s 128 -w - | railscope analyze -")]
 pub(super) struct AnalyzeArgs {
@@ -75,6 +76,8 @@ enum Format {
     Text,
     /// One document, railscope.report/1: see `railscope schema`
     Json,
+    /// A timeline for ui.perfetto.dev, beside PyTorch's: collectives, messages, ports, NAKs, CNPs
+    Perfetto,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -95,6 +98,9 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     };
     let message_capacity = (!args.no_link).then_some(args.max_messages as usize);
     let pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
+    if args.format == Format::Perfetto && args.filter.options().next().is_some() {
+        bail!("--format perfetto has the whole job: leave out --host, --qpn and --opcode");
+    }
     // Captures first: nothing is overwritten for want of one.
     let input = Input::open(&args.input)?;
     let logs = args.logs.open()?;
@@ -102,6 +108,11 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         (Detail::Summary, Some(_)) => bail!("--detail-file needs --detail full"),
         (Detail::Summary, None) => None,
         (Detail::Full, path) => Some(args.create_messages(path.as_deref())?),
+    };
+    let detail = match args.format {
+        // A timeline is made of single messages and signals.
+        Format::Perfetto => Detail::Full,
+        Format::Text | Format::Json => detail,
     };
     let context = ReportContext { options: args.options(), detail, ..Default::default() };
     let mut report = Analysis::new(pipeline, messages).report(input, logs, context)?;
@@ -115,6 +126,11 @@ impl AnalyzeArgs {
                 report.flows.retain(|flow| self.filter.shows_flow(flow));
                 let mut out = BufWriter::new(io::stdout().lock());
                 json::write(report, &mut out)?;
+                out.flush()
+            }
+            Format::Perfetto => {
+                let mut out = BufWriter::new(io::stdout().lock());
+                perfetto::write(report, &mut out)?;
                 out.flush()
             }
             Format::Text => {

@@ -2,4 +2,5 @@
 
 pub mod json;
 pub mod packet_line;
+pub mod perfetto;
 pub mod text;

@@ -66,6 +66,15 @@ pub struct RankReport {
     pub evidence: Vec<EvidenceReport>,
 }
 
+impl RankReport {
+    /// What tells its host: the host's name, else an address.
+    #[must_use]
+    pub fn place(&self) -> Option<&str> {
+        let nic = || self.nics.first().map(|nic| nic.address.as_str());
+        self.host.as_deref().or(self.address.as_deref()).or_else(nic)
+    }
+}
+
 /// A port that a rank's data uses.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NicReport {

@@ -83,7 +83,7 @@ fn summary(communicator: &CommunicatorReport) -> String {
         Some(ranks) => counted(u64::from(ranks), "rank"),
         None => "an unknown number of ranks".to_owned(),
     };
-    let hosts: BTreeSet<&str> = communicator.ranks.iter().filter_map(rank_table::host).collect();
+    let hosts: BTreeSet<&str> = communicator.ranks.iter().filter_map(RankReport::place).collect();
     let mut parts = vec![match hosts.len() {
         0 => ranks,
         hosts => format!("{ranks} on {}", counted(hosts as u64, "host")),

@@ -16,7 +16,7 @@ mod owner;
 mod pause_table;
 mod phase_table;
 mod port_table;
-mod quantity;
+pub(super) mod quantity;
 mod rank_list;
 mod rank_table;
 mod sentence;

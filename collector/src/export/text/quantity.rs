@@ -23,7 +23,7 @@ pub(super) fn counted(value: u64, noun: &str) -> String {
 }
 
 /// `9.42 MiB`.
-pub(super) fn bytes(value: u64) -> String {
+pub(in crate::export) fn bytes(value: u64) -> String {
     scaled(value as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
 }
 

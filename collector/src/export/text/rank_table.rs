@@ -38,12 +38,6 @@ pub(super) fn write(
     options.write_more(ranks.len(), out)
 }
 
-/// What tells a rank's host: its name, else an address.
-pub(super) fn host(rank: &RankReport) -> Option<&str> {
-    let nic = || rank.nics.first().map(|nic| nic.address.as_str());
-    rank.host.as_deref().or(rank.address.as_deref()).or_else(nic)
-}
-
 /// `10.0.0.1 mlx5_0, 10.0.1.1 mlx5_1 +6`.
 pub(super) fn nics(nics: &[NicReport]) -> String {
     let mut shown = String::new();

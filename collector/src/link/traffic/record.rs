@@ -3,6 +3,7 @@
 
 use std::num::NonZeroU64;
 
+use super::series::Series;
 use crate::decode::nccl::cts::{Cts, KEY_LIMIT};
 use crate::flow::key::FlowKey;
 use crate::flow::observer::Signal;
@@ -16,9 +17,9 @@ pub struct FlowTraffic {
     /// The flow's epoch.
     pub epoch: u32,
     /// Data: WRITE_WITH_IMM, and WRITEs that one of no bytes completes.
-    pub data: Vec<DataRecord>,
+    pub data: Series<DataRecord>,
     /// Clear-to-sends.
-    pub cts: Vec<CtsRecord>,
+    pub cts: Series<CtsRecord>,
     /// The latest WRITE, which a WRITE_WITH_IMM of no bytes may complete (NCCL's adaptive routing).
     pub(super) open_write: Option<DataRecord>,
 }

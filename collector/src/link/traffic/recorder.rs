@@ -3,6 +3,7 @@
 use std::num::NonZeroU64;
 
 use super::record::{CtsRecord, DataRecord, DataStart, FlowTraffic, SignalRecord};
+use super::series::Series;
 use crate::decode::nccl::cts::Cts;
 use crate::decode::roce::packet::RocePacket;
 use crate::flow::message::{Message, MessageKind};
@@ -81,8 +82,8 @@ impl TrafficRecorder {
             self.flows.push(FlowTraffic {
                 key: flow.key,
                 epoch: flow.epoch,
-                data: Vec::new(),
-                cts: Vec::new(),
+                data: Series::default(),
+                cts: Series::default(),
                 open_write: None,
             });
             self.places[at] = self.flows.len() as u32;

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
 use super::record::{CtsRecord, DataRecord, FlowTraffic};
+use super::series::Series;
 use crate::link::job::{Cts, Transfer};
 use crate::link::position::Position;
 use crate::model::tap::TapId;
@@ -97,7 +98,7 @@ fn match_view<'a>(view: &ConnectionView<'a>, fifo_address: Option<u64>) -> Vec<P
     let mut pieces: Vec<Piece<'a>> = Vec::new();
     for (queue_pair, flow) in &view.data {
         let mut ce_before = 0;
-        for data in &flow.data {
+        for data in flow.data.iter() {
             pieces.push(Piece {
                 queue_pair: *queue_pair,
                 position: view.position,
@@ -133,7 +134,7 @@ fn match_view<'a>(view: &ConnectionView<'a>, fifo_address: Option<u64>) -> Vec<P
 /// CTSs of one flow with their numbers, 0 where they are not known. Where the snap length cut the
 /// number off, the FIFO slot tells it, modulo the slots.
 fn numbered(
-    records: &[CtsRecord],
+    records: &Series<CtsRecord>,
     fifo_address: Option<u64>,
 ) -> impl Iterator<Item = (&CtsRecord, u64)> {
     let mut previous = 0;

@@ -1,0 +1,174 @@
+//! Collectives as slices: whole ones and their parts by communicator, each rank's share by host.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::Track;
+use super::event::{Arguments, Event, Phase, Place, arguments};
+use super::lanes;
+use super::processes::{Process, Processes};
+use super::signals::Signals;
+use crate::export::text::quantity::bytes;
+use crate::report::Report;
+use crate::report::collectives::{CollectiveRankReport, CollectiveReport};
+use crate::report::communicators::{CommunicatorReport, RankReport};
+
+/// A slice before it has a lane.
+struct Slice {
+    start_ns: i64,
+    end_ns: i64,
+    name: String,
+    category: &'static str,
+    arguments: Arguments,
+}
+
+/// Whole collectives, and below them their parts.
+pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
+    let mut tracks = Vec::new();
+    for communicator in &report.communicators {
+        let process = Process::Communicator(communicator.id.clone());
+        let whole = of(report, communicator).map(|one| Slice {
+            start_ns: one.start_ns,
+            end_ns: one.end_ns,
+            name: name(one),
+            category: "collective",
+            arguments: details(one),
+        });
+        tracks.extend(place(whole.collect(), &process, "collectives", processes));
+        let parts = of(report, communicator).filter(|one| one.parts.len() > 1).flat_map(|one| {
+            one.parts.iter().map(move |part| Slice {
+                start_ns: part.start_ns,
+                end_ns: part.end_ns,
+                name: format!("{} loop {}", part.part, part.ring_loop),
+                category: "part",
+                arguments: arguments([("collective", json!(one.id))]),
+            })
+        });
+        tracks.extend(place(parts.collect(), &process, "parts", processes));
+    }
+    tracks
+}
+
+/// Each rank's share in each collective, with what told it to slow down or send again.
+pub(super) fn rank_tracks(
+    report: &Report,
+    mut signals: Signals,
+    processes: &mut Processes,
+) -> Vec<Track> {
+    let mut tracks = Vec::new();
+    for communicator in &report.communicators {
+        let mut shares: BTreeMap<u32, Vec<Slice>> = BTreeMap::new();
+        for one in of(report, communicator) {
+            for part in &one.ranks {
+                shares.entry(part.rank).or_default().push(share(one, part));
+            }
+        }
+        for rank in &communicator.ranks {
+            let process = Process::Host(host(rank));
+            let thread = thread_name(report, communicator, rank.rank);
+            let slices = shares.remove(&rank.rank).unwrap_or_default();
+            let first = processes.thread(process.clone(), thread.clone());
+            let mut of_rank = place(slices, &process, &thread, processes);
+            let moments = signals.take(&communicator.id, rank.rank, first);
+            match of_rank.first_mut() {
+                Some(track) => {
+                    track.extend(moments);
+                    track.sort_by_key(|event| event.time_ns);
+                }
+                None => of_rank.push(moments),
+            }
+            tracks.extend(of_rank);
+        }
+    }
+    tracks
+}
+
+/// What tells the host of a rank.
+pub(super) fn host(rank: &RankReport) -> String {
+    rank.place().unwrap_or("of unknown name").to_owned()
+}
+
+/// `rank 2`, and its communicator where there are several.
+fn thread_name(report: &Report, communicator: &CommunicatorReport, rank: u32) -> String {
+    match report.communicators.len() {
+        1 => format!("rank {rank}"),
+        _ => format!("rank {rank} of {}", communicator.id),
+    }
+}
+
+fn of<'a>(
+    report: &'a Report,
+    communicator: &'a CommunicatorReport,
+) -> impl Iterator<Item = &'a CollectiveReport> {
+    report.collectives.iter().filter(|one| one.communicator == communicator.id)
+}
+
+/// `all_reduce 1.00 MiB ring simple`.
+fn name(one: &CollectiveReport) -> String {
+    let size = one.bytes.map(bytes);
+    let method = [one.algorithm, one.protocol].into_iter().filter(|word| *word != "unknown");
+    let words = std::iter::once(one.kind).chain(size.as_deref()).chain(method);
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// From a rank's first packet of data sent to its last received.
+fn share(one: &CollectiveReport, part: &CollectiveRankReport) -> Slice {
+    let start_ns = part.first_send_ns.unwrap_or(one.start_ns);
+    let microseconds = |time: Option<i64>| {
+        json!(time.map(|time| time.saturating_sub(one.start_ns) as f64 / 1000.0))
+    };
+    let mut arguments = details(one);
+    arguments.extend(super::event::arguments([
+        ("first_cts_after_start_us", microseconds(part.first_cts_ns)),
+        ("first_send_after_start_us", microseconds(part.first_send_ns)),
+        ("last_receive_after_start_us", microseconds(part.last_receive_ns)),
+    ]));
+    Slice {
+        start_ns,
+        end_ns: part.last_receive_ns.unwrap_or(one.end_ns).max(start_ns),
+        name: name(one),
+        category: "collective",
+        arguments,
+    }
+}
+
+fn details(one: &CollectiveReport) -> Arguments {
+    arguments([
+        ("collective", json!(one.id)),
+        ("sequence", json!(one.sequence)),
+        ("communicator", json!(one.communicator)),
+        ("bytes", json!(one.bytes)),
+        ("channels", json!(one.channels)),
+        ("messages", json!(one.messages)),
+        ("algbw_gb_per_s", json!(one.algbw_bytes_per_s.map(|rate| rate as f64 / 1e9))),
+        ("busbw_gb_per_s", json!(one.busbw_bytes_per_s.map(|rate| rate as f64 / 1e9))),
+        ("grade", json!(one.grade)),
+    ])
+}
+
+/// Slices on the lanes of a thread.
+fn place(
+    mut slices: Vec<Slice>,
+    process: &Process,
+    thread: &str,
+    processes: &mut Processes,
+) -> Vec<Track> {
+    slices.sort_by_key(|slice| (slice.start_ns, slice.end_ns));
+    let spans = slices.iter().map(|slice| (slice.start_ns, slice.end_ns));
+    let lanes = lanes::assign(spans);
+    let mut tracks: BTreeMap<Place, Track> = BTreeMap::new();
+    for (slice, lane) in slices.into_iter().zip(lanes) {
+        let place = processes.lane(process.clone(), thread, lane);
+        let duration_ns = slice.end_ns.saturating_sub(slice.start_ns);
+        tracks.entry(place).or_default().push(Event {
+            name: slice.name,
+            category: slice.category,
+            phase: Phase::Complete { duration_ns: u64::try_from(duration_ns).unwrap_or(0) },
+            time_ns: slice.start_ns,
+            place,
+            arguments: slice.arguments,
+        });
+    }
+    tracks.into_values().collect()
+}

@@ -1,0 +1,136 @@
+//! One event of a trace, and the clock that its time is told by.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Kineto's quarter of a year.
+const QUARTER_SECONDS: u64 = 7_889_238;
+
+/// Names, numbers and the like that a viewer shows beside an event.
+pub(super) type Arguments = Map<String, Value>;
+
+/// Where an event is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) process: u32,
+    pub(super) thread: u32,
+}
+
+/// What an event is, by the letters of the format.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Phase {
+    /// A slice.
+    Complete { duration_ns: u64 },
+    /// A moment of a thread.
+    Instant,
+    /// The start of something that may overlap others of its name.
+    AsyncBegin { id: u64 },
+    /// Its end.
+    AsyncEnd { id: u64 },
+    /// A new value of a counter.
+    Counter,
+    /// A name or a place in the order of processes and threads.
+    Metadata,
+}
+
+/// An event; times are after the capture's origin.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    pub(super) name: String,
+    pub(super) category: &'static str,
+    pub(super) phase: Phase,
+    pub(super) time_ns: i64,
+    pub(super) place: Place,
+    pub(super) arguments: Arguments,
+}
+
+/// An event as the format has it.
+#[derive(Serialize)]
+pub(super) struct TraceEvent<'a> {
+    ph: &'static str,
+    cat: &'static str,
+    name: &'a str,
+    pid: u32,
+    tid: u32,
+    ts: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dur: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    s: Option<&'static str>,
+    args: &'a Arguments,
+}
+
+/// Nanoseconds after the capture's origin to microseconds after Kineto's base.
+#[derive(Clone, Copy)]
+pub(super) struct Clock {
+    origin_ns: u64,
+}
+
+impl Clock {
+    /// Of a capture that starts at `origin_ns`, as the report spells it.
+    pub(super) fn new(origin_ns: &str) -> Self {
+        Self { origin_ns: origin_ns.parse().unwrap_or(0) }
+    }
+
+    /// The base in nanoseconds since the Unix epoch.
+    pub(super) fn base_ns(self) -> u64 {
+        let quarter_ns = QUARTER_SECONDS * 1_000_000_000;
+        self.origin_ns - self.origin_ns % quarter_ns
+    }
+
+    fn microseconds(self, time_ns: i64) -> f64 {
+        let after_base = self.origin_ns - self.base_ns();
+        // Up to 2^53 ns, or 104 days, a double keeps every nanosecond.
+        after_base.saturating_add_signed(time_ns) as f64 / 1000.0
+    }
+}
+
+impl Event {
+    /// As the format has it.
+    pub(super) fn at(&self, clock: Clock) -> impl Serialize + '_ {
+        let (ph, dur, id, s) = match self.phase {
+            Phase::Complete { duration_ns } => ("X", Some(duration_ns as f64 / 1000.0), None, None),
+            Phase::Instant => ("i", None, None, Some("t")),
+            Phase::AsyncBegin { id } => ("b", None, Some(id), None),
+            Phase::AsyncEnd { id } => ("e", None, Some(id), None),
+            Phase::Counter => ("C", None, None, None),
+            Phase::Metadata => ("M", None, None, None),
+        };
+        TraceEvent {
+            ph,
+            cat: self.category,
+            name: &self.name,
+            pid: self.place.process,
+            tid: self.place.thread,
+            ts: clock.microseconds(self.time_ns),
+            dur,
+            id: id.map(|id| format!("{id:#x}")),
+            s,
+            args: &self.arguments,
+        }
+    }
+}
+
+/// What a viewer shows beside an event; `null` values are left out.
+pub(super) fn arguments<const N: usize>(values: [(&str, Value); N]) -> Arguments {
+    let known = values.into_iter().filter(|(_, value)| !value.is_null());
+    known.map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_keep_their_nanoseconds() {
+        let clock = Clock::new("1763670000123456789");
+        assert_eq!(clock.base_ns() % (QUARTER_SECONDS * 1_000_000_000), 0);
+        let whole =
+            i128::from(clock.base_ns()) + (clock.microseconds(211) * 1000.0).round() as i128;
+        assert_eq!(whole, 1_763_670_000_123_457_000);
+        let text = serde_json::to_string(&clock.microseconds(0)).unwrap_or_default();
+        assert!(text.ends_with(".789"), "{text}");
+    }
+}

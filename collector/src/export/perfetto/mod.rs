@@ -1,0 +1,54 @@
+//! A timeline for ui.perfetto.dev and chrome://tracing: Chrome's Trace Event Format in JSON.
+//!
+//! Times are those of PyTorch's Kineto, so that the events of both can stand in one file:
+//! microseconds with three decimals after `baseTimeNanoseconds`, which Kineto puts at the last
+//! multiple of 7,889,238 s (a quarter of a year) of Unix time, so that times fit a double.
+
+mod collectives;
+mod event;
+mod lanes;
+mod messages;
+mod phases;
+mod ports;
+mod processes;
+mod signals;
+
+use std::io::{self, Write};
+
+use self::event::{Clock, Event};
+use self::processes::Processes;
+use crate::report::Report;
+
+/// Writes `report`, which has to be of full detail, as one JSON object, one event a line.
+///
+/// # Errors
+///
+/// When writing fails.
+pub fn write(report: &Report, mut out: impl Write) -> io::Result<()> {
+    let clock = Clock::new(&report.capture.origin_ns);
+    let mut processes = Processes::default();
+    let mut tracks = Vec::new();
+    tracks.extend(phases::tracks(report, &mut processes));
+    tracks.extend(collectives::tracks(report, &mut processes));
+    let signals = signals::by_rank(report);
+    tracks.extend(collectives::rank_tracks(report, signals, &mut processes));
+    tracks.extend(messages::tracks(report, &mut processes));
+    tracks.extend(ports::tracks(report, &mut processes));
+    write!(
+        out,
+        "{{\"schemaVersion\":1,\"displayTimeUnit\":\"ns\",\"baseTimeNanoseconds\":{},\n\
+         \"traceEvents\":[",
+        clock.base_ns()
+    )?;
+    let mut separator = "\n";
+    let events = processes.names().into_iter().chain(tracks.into_iter().flatten());
+    for event in events {
+        out.write_all(separator.as_bytes())?;
+        serde_json::to_writer(&mut out, &event.at(clock))?;
+        separator = ",\n";
+    }
+    out.write_all(b"\n]}\n")
+}
+
+/// Events of one track in order of time.
+type Track = Vec<Event>;

@@ -1,0 +1,141 @@
+//! Counters of ports: payload of messages sent and received, and CE marks, in buckets of time.
+//!
+//! A message's bytes are spread evenly from its first packet to its last. Buckets are the least of
+//! 10, 20, 50, 100, ... us that cut the capture into 2,000 at most. A value holds until the next.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::Track;
+use super::collectives::host;
+use super::event::{Event, Phase, arguments};
+use super::processes::{Process, Processes};
+use crate::report::Report;
+use crate::report::communicators::ConnectionReport;
+
+/// Buckets at most.
+const MOST_BUCKETS: u64 = 2000;
+
+/// Narrowest bucket.
+const NARROWEST_NS: u64 = 10_000;
+
+/// What is counted of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Series {
+    Sent,
+    Received,
+    Marked,
+}
+
+/// Sums by bucket.
+type Buckets = BTreeMap<u64, f64>;
+
+/// The counters of every port that messages name, on its host.
+pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
+    let bucket_ns = bucket_ns(report.capture.duration_ns);
+    let hosts = hosts(report);
+    let mut tracks = Vec::new();
+    for ((address, series), buckets) in sums(report, bucket_ns) {
+        let process = hosts.get(address.as_str()).cloned().unwrap_or_else(|| address.clone());
+        let place = processes.process(Process::Host(process));
+        let (name, unit, factor) = match series {
+            Series::Sent => ("message payload sent", "Gb/s", 8.0 / bucket_ns as f64),
+            Series::Received => ("message payload received", "Gb/s", 8.0 / bucket_ns as f64),
+            Series::Marked => ("CE-marked packets received", "packets", 1.0),
+        };
+        let event = |bucket: u64, value: f64| Event {
+            name: format!("{address} {name}"),
+            category: "port",
+            phase: Phase::Counter,
+            time_ns: i64::try_from(bucket.saturating_mul(bucket_ns)).unwrap_or(i64::MAX),
+            place,
+            arguments: arguments([(unit, json!(value))]),
+        };
+        let mut track = Track::new();
+        for (bucket, sum) in &buckets {
+            track.push(event(*bucket, sum * factor));
+            if !buckets.contains_key(&(bucket + 1)) {
+                track.push(event(bucket + 1, 0.0));
+            }
+        }
+        tracks.push(track);
+    }
+    tracks
+}
+
+fn bucket_ns(duration_ns: u64) -> u64 {
+    let mut width = NARROWEST_NS;
+    let mut factors = [2, 5, 10].into_iter().cycle();
+    let mut decade = NARROWEST_NS;
+    while duration_ns / width >= MOST_BUCKETS {
+        let factor = factors.next().unwrap_or(10);
+        width = decade.saturating_mul(factor);
+        if factor == 10 {
+            decade = width;
+        }
+    }
+    width
+}
+
+fn sums(report: &Report, bucket_ns: u64) -> BTreeMap<(String, Series), Buckets> {
+    let all = report.communicators.iter().flat_map(|one| &one.connections);
+    let connections: BTreeMap<u32, &ConnectionReport> = all.map(|one| (one.id, one)).collect();
+    let mut sums: BTreeMap<(String, Series), Buckets> = BTreeMap::new();
+    for transfer in report.transfers.iter().flatten() {
+        let pair = connections.get(&transfer.connection).and_then(|one| one.queue_pairs.first());
+        let (Some(pair), Some((first_ns, last_ns))) =
+            (pair, transfer.first_ns.zip(transfer.last_ns))
+        else {
+            continue;
+        };
+        let first_ns = u64::try_from(first_ns).unwrap_or(0);
+        let last_ns = u64::try_from(last_ns).unwrap_or(0).max(first_ns);
+        for (address, series) in [(&pair.src, Series::Sent), (&pair.dst, Series::Received)] {
+            let buckets = sums.entry((address.clone(), series)).or_default();
+            spread(buckets, bucket_ns, (first_ns, last_ns), transfer.bytes.unwrap_or(0) as f64);
+        }
+        if transfer.ce_packets > 0 {
+            let buckets = sums.entry((pair.dst.clone(), Series::Marked)).or_default();
+            *buckets.entry(last_ns / bucket_ns).or_insert(0.0) += f64::from(transfer.ce_packets);
+        }
+    }
+    sums
+}
+
+/// Adds `amount` evenly from the first to the last nanosecond.
+fn spread(buckets: &mut Buckets, bucket_ns: u64, (first_ns, last_ns): (u64, u64), amount: f64) {
+    let length = (last_ns - first_ns + 1) as f64;
+    for bucket in first_ns / bucket_ns..=last_ns / bucket_ns {
+        let from = first_ns.max(bucket * bucket_ns);
+        let to = last_ns.min(bucket * bucket_ns + (bucket_ns - 1));
+        *buckets.entry(bucket).or_insert(0.0) += amount * (to - from + 1) as f64 / length;
+    }
+}
+
+/// The host of each address that a rank's data uses.
+fn hosts(report: &Report) -> BTreeMap<&str, String> {
+    let ranks = report.communicators.iter().flat_map(|one| &one.ranks);
+    let nics = ranks.flat_map(|rank| rank.nics.iter().map(move |nic| (rank, nic)));
+    nics.map(|(rank, nic)| (nic.address.as_str(), host(rank))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_round_and_not_too_many() {
+        assert_eq!(bucket_ns(0), 10_000);
+        assert_eq!(bucket_ns(7_000_000_000), 5_000_000);
+        assert_eq!(bucket_ns(100_000_000), 100_000);
+        assert!(600_000_000_000 / bucket_ns(600_000_000_000) < MOST_BUCKETS);
+    }
+
+    #[test]
+    fn bytes_are_spread_and_none_is_lost() {
+        let mut buckets = Buckets::new();
+        spread(&mut buckets, 10, (5, 24), 200.0);
+        assert_eq!(buckets.into_iter().collect::<Vec<_>>(), [(0, 50.0), (1, 100.0), (2, 50.0)]);
+    }
+}

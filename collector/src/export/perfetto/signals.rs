@@ -1,0 +1,89 @@
+//! NAKs, RNR NAKs and CNPs as moments of the rank that they tell to slow down or to send again.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::json;
+
+use super::Track;
+use super::event::{Event, Phase, Place, arguments};
+use crate::report::Report;
+use crate::report::flows::FlowReport;
+use crate::report::transfers::SignalReport;
+
+/// Moments by communicator and rank.
+pub(super) struct Signals(BTreeMap<(String, u32), Vec<Moment>>);
+
+struct Moment {
+    name: String,
+    time_ns: i64,
+    flow: u32,
+    frame: u64,
+}
+
+impl Signals {
+    /// The moments of a rank in order of time.
+    pub(super) fn take(&mut self, communicator: &str, rank: u32, place: Place) -> Track {
+        let moments = self.0.remove(&(communicator.to_owned(), rank)).unwrap_or_default();
+        let event = |moment: Moment| Event {
+            name: moment.name,
+            category: "signal",
+            phase: Phase::Instant,
+            time_ns: moment.time_ns,
+            place,
+            arguments: arguments([("flow", json!(moment.flow)), ("frame", json!(moment.frame))]),
+        };
+        let mut track: Track = moments.into_iter().map(event).collect();
+        track.sort_by_key(|event| event.time_ns);
+        track
+    }
+}
+
+/// The signals that reached ranks; each once, though several taps may have seen it.
+pub(super) fn by_rank(report: &Report) -> Signals {
+    let signals = || report.signals.iter().flatten();
+    let views = best_views(report, signals());
+    let mut moments: BTreeMap<(String, u32), Vec<Moment>> = BTreeMap::new();
+    for signal in signals().filter(|signal| views.get(&signal.flow).copied().unwrap_or(false)) {
+        let Some(owner) = report.flow(signal.flow).and_then(|flow| flow.owner.as_ref()) else {
+            continue;
+        };
+        let Some((communicator, told)) = owner.communicator.clone().zip(owner.peer_rank) else {
+            continue;
+        };
+        let from = owner.rank.map(|rank| format!(" from rank {rank}")).unwrap_or_default();
+        let name = match signal.signal {
+            "nak" => "NAK",
+            "rnr_nak" => "RNR NAK",
+            _ => "CNP",
+        };
+        moments.entry((communicator, told)).or_default().push(Moment {
+            name: format!("{name}{from}"),
+            time_ns: signal.time_ns,
+            flow: signal.flow,
+            frame: signal.frame,
+        });
+    }
+    Signals(moments)
+}
+
+/// Of the flows that are one flow seen at several taps: whether it is the one with most signals.
+fn best_views<'a>(
+    report: &Report,
+    signals: impl Iterator<Item = &'a SignalReport>,
+) -> HashMap<u32, bool> {
+    let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+    for signal in signals {
+        *counts.entry(signal.flow).or_insert(0) += 1;
+    }
+    let name = |flow: &FlowReport| (flow.src.clone(), flow.dst.clone(), flow.dest_qpn, flow.epoch);
+    let mut best = BTreeMap::new();
+    for (flow, count) in &counts {
+        let Some(known) = report.flow(*flow) else { continue };
+        let entry = best.entry(name(known)).or_insert((*flow, *count));
+        if *count > entry.1 {
+            *entry = (*flow, *count);
+        }
+    }
+    let best: Vec<u32> = best.into_values().map(|(flow, _)| flow).collect();
+    counts.into_keys().map(|flow| (flow, best.contains(&flow))).collect()
+}
