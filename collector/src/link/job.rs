@@ -366,3 +366,5 @@ impl Transfer {
         self.received.or(self.sent).map(|span| span.last)
     }
 }
+
+const _: () = assert!(size_of::<Transfer>() <= 160);

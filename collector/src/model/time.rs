@@ -1,33 +1,36 @@
 //! A point in time: nanoseconds since the Unix epoch, as the capture wrote it.
 
 use std::fmt;
+use std::num::NonZeroU64;
 
 /// Nanoseconds since 1970-01-01T00:00:00Z, without leap seconds; reaches the year 2554.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Timestamp(u64);
+///
+/// Kept one too large, so that an optional time takes no more room than a time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(NonZeroU64);
 
 impl Timestamp {
     /// The Unix epoch.
-    pub const EPOCH: Self = Self(0);
+    pub const EPOCH: Self = Self::from_nanos(0);
     /// The last time that can be told.
-    pub const MAX: Self = Self(u64::MAX);
+    pub const MAX: Self = Self(NonZeroU64::MAX);
 
     /// A time from nanoseconds since the Unix epoch.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
-        Self(nanos)
+        Self(NonZeroU64::MIN.saturating_add(nanos))
     }
 
     /// Nanoseconds since the Unix epoch.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
-        self.0
+        self.0.get() - 1
     }
 
     /// Nanoseconds from `earlier` to `self`; 0 when `earlier` is not earlier.
     #[must_use]
     pub const fn nanos_since(self, earlier: Self) -> u64 {
-        self.0.saturating_sub(earlier.0)
+        self.0.get().saturating_sub(earlier.0.get())
     }
 
     /// Nanoseconds from `origin` to `self`; negative when `self` is earlier. Held at the ends of
@@ -46,6 +49,18 @@ impl Timestamp {
     }
 }
 
+impl Default for Timestamp {
+    fn default() -> Self {
+        Self::EPOCH
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Timestamp({self})")
+    }
+}
+
 /// First and last time of something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
@@ -57,6 +72,7 @@ pub struct Span {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:09}", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
+        let nanos = self.as_nanos();
+        write!(f, "{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000)
     }
 }

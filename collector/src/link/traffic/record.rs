@@ -24,7 +24,7 @@ pub struct FlowTraffic {
     pub(super) open_write: Option<DataRecord>,
 }
 
-/// A data message. 72 bytes.
+/// A data message. 64 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataRecord {
     /// What its first packet said; `None` when that was not seen.
@@ -125,4 +125,4 @@ impl CtsRecord {
     }
 }
 
-const _: () = assert!(size_of::<DataRecord>() <= 72 && size_of::<CtsRecord>() <= 64);
+const _: () = assert!(size_of::<DataRecord>() <= 64 && size_of::<CtsRecord>() <= 64);

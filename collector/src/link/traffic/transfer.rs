@@ -58,21 +58,24 @@ pub fn assemble(views: &[ConnectionView<'_>], fifo_address: Option<u64>) -> Tran
     let mut found = Transfers::default();
     let mut pieces: Vec<Piece<'_>> = Vec::new();
     for view in views {
-        let mut seen = match_view(view, fifo_address);
+        let start = pieces.len();
+        add_pieces(view, &mut pieces);
+        let (known, seen) = pieces.split_at_mut(start);
+        find_offers(view, fifo_address, seen);
         let matched = seen.iter().filter(|piece| piece.cts.is_some()).count();
         found.matched += matched as u64;
         if view.control.iter().any(|flow| !flow.cts.is_empty()) {
             found.unmatched += (seen.len() - matched) as u64;
         }
-        align(&pieces, &mut seen);
-        pieces.append(&mut seen);
+        align(known, seen);
     }
     let is_numbered = number(&mut pieces);
     // Parts of one transfer come together; within it, tap after tap.
     pieces.sort_by_key(|piece| piece.number);
     let immediates = ImmediateOrder::learn(&pieces);
+    found.transfers.reserve_exact(pieces.len().div_ceil(views.len().max(1)));
     let transfers = pieces.chunk_by(|one, other| one.number == other.number);
-    found.transfers = transfers.filter_map(|parts| merge(parts, is_numbered, immediates)).collect();
+    found.transfers.extend(transfers.filter_map(|parts| merge(parts, is_numbered, immediates)));
     found
 }
 
@@ -91,11 +94,9 @@ struct Piece<'a> {
     number: u64,
 }
 
-fn match_view<'a>(view: &ConnectionView<'a>, fifo_address: Option<u64>) -> Vec<Piece<'a>> {
-    let mut offers: Vec<(&CtsRecord, u64)> =
-        view.control.iter().flat_map(|flow| numbered(&flow.cts, fifo_address)).collect();
-    offers.sort_by_key(|(cts, _)| cts.time);
-    let mut pieces: Vec<Piece<'a>> = Vec::new();
+/// The data messages of a view, in the order of their first packets.
+fn add_pieces<'a>(view: &ConnectionView<'a>, pieces: &mut Vec<Piece<'a>>) {
+    let start = pieces.len();
     for (queue_pair, flow) in &view.data {
         let mut ce_before = 0;
         for data in flow.data.iter() {
@@ -112,10 +113,17 @@ fn match_view<'a>(view: &ConnectionView<'a>, fifo_address: Option<u64>) -> Vec<P
             ce_before = data.ce_packets;
         }
     }
-    pieces.sort_by_key(|piece| (piece.data.first(), piece.data.last));
-    let mut latest: BTreeMap<u64, (&CtsRecord, u64)> = BTreeMap::new();
+    pieces[start..].sort_by_key(|piece| (piece.data.first(), piece.data.last));
+}
+
+/// Finds the CTS that asked for each message of a view.
+fn find_offers<'a>(view: &ConnectionView<'a>, fifo_address: Option<u64>, pieces: &mut [Piece<'a>]) {
+    let offers = view.control.iter().flat_map(|flow| numbered(&flow.cts, fifo_address));
+    let mut offers: Vec<(&CtsRecord, u64)> = offers.collect();
+    offers.sort_by_key(|(cts, _)| cts.time);
     let mut offers = offers.into_iter().peekable();
-    for piece in &mut pieces {
+    let mut latest: BTreeMap<u64, (&CtsRecord, u64)> = BTreeMap::new();
+    for piece in pieces {
         let first = piece.data.first();
         while let Some((cts, number)) = offers.next_if(|(cts, _)| cts.time <= first) {
             latest.insert(cts.address, (cts, number));
@@ -128,7 +136,6 @@ fn match_view<'a>(view: &ConnectionView<'a>, fifo_address: Option<u64>) -> Vec<P
             piece.number = number;
         }
     }
-    pieces
 }
 
 /// CTSs of one flow with their numbers, 0 where they are not known. Where the snap length cut the
