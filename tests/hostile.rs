@@ -72,13 +72,13 @@ fn corpus_of_connection_manager() {
 }
 
 #[test]
-fn corpus_of_nccl_log() {
-    replay("nccl_log", checks::nccl_log::check);
+fn corpus_of_nccl() {
+    replay("nccl", checks::nccl::check);
 }
 
 #[test]
-fn corpus_of_nccl() {
-    replay("nccl", checks::nccl::check);
+fn corpus_of_nccl_log() {
+    replay("nccl_log", checks::nccl_log::check);
 }
 
 #[test]

@@ -10,6 +10,8 @@
 
 // The program as a user runs it.
 mod cli;
+// Collectives: the forward model against recorded jobs, and the search against the model.
+mod collective;
 // Short conversations give the report that their definitions give.
 mod conversations;
 // Built frames against what is decoded of them.
@@ -26,10 +28,10 @@ mod icrc;
 mod ingest;
 // What is known of the captures is found in them.
 mod known_captures;
-// NCCL's logs: lines, facts, text.
-mod logs;
 // What traffic is linked to.
 mod link;
+// NCCL's logs: lines, facts, text.
+mod logs;
 // The captures under tests/fixtures are the ones that were described.
 mod manifest;
 // Timelines, checked by an independent script.

@@ -20,11 +20,17 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// The program, built now with this profile of cargo.
+/// The program, built now with this profile of cargo; `test` builds what the suite runs, and the
+/// suite with it.
 pub(crate) fn build_railscope(profile: &str) -> Result<PathBuf> {
     let mut cargo = command("cargo");
-    cargo.args(["build", "--quiet", "--package", "railscope", "--bin", "railscope"]);
-    let status = cargo.args(["--profile", profile]).status().context("start cargo")?;
+    if profile == "test" {
+        cargo.args(["test", "--quiet", "--workspace", "--lib", "--bins", "--tests", "--no-run"]);
+    } else {
+        cargo.args(["build", "--quiet", "--package", "railscope", "--bin", "railscope"]);
+        cargo.args(["--profile", profile]);
+    }
+    let status = cargo.status().context("start cargo")?;
     ensure!(status.success(), "railscope does not build");
     // This program is `<target>/debug/xtask`.
     let own = std::env::current_exe().context("find the target folder")?;

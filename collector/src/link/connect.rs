@@ -371,14 +371,14 @@ fn count_answers(control: &FlowTraffic, data: &FlowTraffic) -> Option<Evidence> 
     let mut latest = BTreeMap::new();
     let mut evidence: Option<Evidence> = None;
     for message in data.data.iter().take(MATCH_SAMPLE) {
-        let start = message.first.unwrap_or(message.last);
-        while let Some(cts) = offers.next_if(|cts| cts.time <= start) {
+        let first = message.first();
+        while let Some(cts) = offers.next_if(|cts| cts.time <= first) {
             latest.insert(cts.address, cts);
         }
-        let Some((address, key)) = message.address.zip(message.remote_key) else { continue };
-        let mut fitting = latest.range(..=address).rev().take(OVERLAPPING_OFFERS);
-        if fitting.any(|(_, cts)| cts.offers(address, key)) {
-            let (tap, number, time) = (data.key.tap, message.number, message.last);
+        let Some(start) = &message.start else { continue };
+        let mut fitting = latest.range(..=start.address).rev().take(OVERLAPPING_OFFERS);
+        if fitting.any(|(_, cts)| cts.offers(start)) {
+            let (tap, number, time) = (data.key.tap, message.number.into(), message.last);
             let first = Evidence {
                 kind: EvidenceKind::CtsMatch,
                 witness: Some(Witness::Frame { tap, number, time }),

@@ -103,16 +103,16 @@ fn announced(
 ) -> Vec<Homeless> {
     let mut homeless = Vec::new();
     let channels = ChannelNames::new(job, roster, places);
-    for (id, draft) in (0..).map(NetConnectionId).zip(drafts) {
+    for (id, mut draft) in (0..).map(NetConnectionId).zip(drafts) {
         let known = draft.exchange.and_then(|(_, listener)| roster.listeners.get(&listener));
         let by_address = || only_ranks(roster, &draft);
         let Some(listener) = known.copied().or_else(by_address) else {
-            job.connections.push(connection_of(&draft, CommunicatorId(u32::MAX)));
+            job.connections.push(connection_of(&mut draft, CommunicatorId(u32::MAX)));
             homeless.push((id, draft));
             continue;
         };
         let place = places[listener.entry];
-        let mut connection = connection_of(&draft, place);
+        let mut connection = connection_of(&mut draft, place);
         connection.sender = listener.sender.or_else(|| {
             let (connector, _) = draft.exchange?;
             only(roster.ranks_at(listener.entry, connector.ip()))
@@ -162,7 +162,7 @@ pub(super) fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
     items.next().is_none().then_some(first)
 }
 
-fn connection_of(draft: &Draft, communicator: CommunicatorId) -> NetConnection {
+fn connection_of(draft: &mut Draft, communicator: CommunicatorId) -> NetConnection {
     NetConnection {
         communicator,
         sender: None,
@@ -172,7 +172,7 @@ fn connection_of(draft: &Draft, communicator: CommunicatorId) -> NetConnection {
         queue_pairs: draft.queue_pairs.clone(),
         matched: draft.traffic.matched,
         unmatched: draft.traffic.unmatched,
-        transfers: draft.traffic.transfers.clone(),
+        transfers: std::mem::take(&mut draft.traffic.transfers),
         evidence: draft.evidence.clone(),
         grade: Grade::Unknown,
     }

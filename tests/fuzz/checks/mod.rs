@@ -4,8 +4,8 @@
 pub mod connection_manager;
 pub mod exchange;
 pub mod frame;
-pub mod nccl_log;
 pub mod nccl;
+pub mod nccl_log;
 pub mod pipeline;
 pub mod roce;
 pub mod tcp_store;

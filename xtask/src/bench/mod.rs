@@ -133,8 +133,8 @@ fn compare(options: &Options, template: &Template, railscope: &Path) -> Result<(
         let mut rows = Vec::new();
         for &tool in &tools {
             let made = if tool.reads_prefix() { &prefix } else { &whole };
-            let is_ready =
-                tool != Tool::Railscope || verify::verify(railscope, &made.path, made.frames)?;
+            let is_ready = tool != Tool::Railscope
+                || verify::verify(railscope, &made.path, made.frames)?.is_some();
             if !is_ready {
                 continue;
             }
@@ -172,13 +172,14 @@ fn measure_linking(options: &Options, railscope: &Path) -> Result<()> {
     let made = Made::new(options.folder()?.join("job.pcapng"), |out| {
         job_traffic::write(&job, options.job_bytes, out)
     })?;
-    if verify::verify(railscope, &made.path, made.frames)? {
+    if let Some(verified) = verify::verify(railscope, &made.path, made.frames)? {
         made.warm()?;
         let row = |tool| Row { tool, frames: made.frames, costs: Vec::new() };
         let mut rows =
             [Tool::Railscope, Tool::Unlinked].map(|tool| (row(tool), made.path.as_path()));
         take_turns(options.runs, railscope, &mut rows)?;
-        let title = format!("{} frames of a job of NCCL", made.frames);
+        let collectives = verified.collectives;
+        let title = format!("{} frames of a job of NCCL, collectives: {collectives}", made.frames);
         table::print_linking(&title, &rows.map(|(row, _)| row));
     }
     if options.keep.is_none() {

@@ -82,8 +82,12 @@ pub(super) fn print_linking(title: &str, rows: &[Row]) {
     let (Some(linked), Some(unlinked)) = (row(Tool::Railscope), row(Tool::Unlinked)) else {
         return;
     };
-    let share = linked.seconds() / unlinked.seconds() - 1.0;
-    println!("\n* linking takes {:.1} % of the time of the rest", share * 100.0);
+    let share = |cost: fn(&Row) -> f64| (cost(linked) / cost(unlinked) - 1.0) * 100.0;
+    println!(
+        "\n* linking adds {:.0} % to the time, {:.0} % to the CPU time",
+        share(Row::seconds),
+        share(Row::cpu_seconds)
+    );
 }
 
 fn print_rows(title: &str, rows: &[Row]) {

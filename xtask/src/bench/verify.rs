@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::repository::command;
 
@@ -14,6 +15,7 @@ use crate::repository::command;
 struct Report {
     capture: Capture,
     flows: Vec<Flow>,
+    collectives: Vec<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -40,9 +42,14 @@ struct Icrc {
     bad: Option<u64>,
 }
 
-/// Whether `railscope` prints a report of `capture` at all; fails when it does and the report does
-/// not count `frames` frames and find them clean.
-pub(super) fn verify(railscope: &Path, capture: &Path, frames: u64) -> Result<bool> {
+/// What a report says about a capture that it found clean.
+pub(super) struct Verified {
+    pub(super) collectives: usize,
+}
+
+/// `None` when `railscope` prints no report of `capture` at all; fails when it does and the report
+/// does not count `frames` frames and find them clean.
+pub(super) fn verify(railscope: &Path, capture: &Path, frames: u64) -> Result<Option<Verified>> {
     let mut analyze = command(railscope);
     analyze.args(["analyze", "--format", "json"]).arg(capture);
     let mut child = analyze.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
@@ -53,13 +60,13 @@ pub(super) fn verify(railscope: &Path, capture: &Path, frames: u64) -> Result<bo
         Ok(report) => report,
         Err(error) => {
             eprintln!("SKIP railscope: {status}, no report on its standard output: {error}");
-            return Ok(false);
+            return Ok(None);
         }
     };
     ensure!(report.capture.frames == frames, "railscope counted {} frames", report.capture.frames);
     let oddities: u64 = report.flows.iter().map(Flow::oddities).sum();
     ensure!(oddities == 0, "railscope found {oddities} gaps or the like in a clean capture");
-    Ok(true)
+    Ok(Some(Verified { collectives: report.collectives.len() }))
 }
 
 impl Flow {

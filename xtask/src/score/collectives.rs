@@ -92,7 +92,10 @@ impl Score {
         for (t, r) in by_overlap(&spans, &said_spans) {
             pairs.insert(t, r);
         }
-        self.found.wrong += (said.len() - pairs.len()) as u64;
+        let end_ns = spans.iter().map(|span| span.end).max().unwrap_or(i64::MIN);
+        let is_cut_off = |span: &&Range<i64>| matching.truth.is_killed() && span.start > end_ns;
+        let cut_off = said_spans.iter().filter(is_cut_off).count();
+        self.found.wrong += (said.len() - pairs.len() - cut_off) as u64;
         for (place, known) in known.iter().enumerate().filter(|(_, known)| !known.is_cut) {
             let said = pairs.get(&place).map(|&r| said[r]);
             self.count(matching, known, said);

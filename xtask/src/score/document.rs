@@ -27,7 +27,8 @@ A communicator that is inferred from traffic alone cannot know how its ranks wer
 numbering is right that fits the truth one to one.
 Collectives are found where they lie over one of the truth in time; `boundaries` are the places at
 which the second part of an AllReduce begins, on each connection.
-Starts are compared with the first message handed to the network, ends with the last.
+Starts are compared with the first message handed to NCCL's proxy, ends with the last: the first
+collective of a communicator then waits until its connections stand, which no packet shows.
 ";
 
 /// Figures of one way to run railscope.

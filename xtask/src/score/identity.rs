@@ -16,7 +16,10 @@ pub(super) fn communicators(matching: &Matching<'_>) -> Vec<Column> {
     for (at, known) in truth.communicators.iter().enumerate() {
         let said = matching.communicators().find(|(_, place)| *place == at).map(|(said, _)| said);
         let version = said.and_then(|said| said.nccl_version.as_deref());
-        release.count(version.map(|version| is_release(truth.nccl_version.as_deref(), version)));
+        if truth.nccl_version.is_some() || version.is_some() {
+            let is_right = |version| is_release(truth.nccl_version.as_deref(), version);
+            release.count(version.map(is_right));
+        }
         identity.count(said.and_then(|said| is_identity(known, said)));
         let nranks = said.and_then(|said| said.nranks);
         sizes.count(nranks.map(|nranks| nranks as usize == known.ranks.len()));
@@ -117,7 +120,7 @@ fn is_release(truth: Option<&str>, said: &str) -> bool {
 fn is_identity(known: &truth::Communicator, said: &Communicator) -> Option<bool> {
     let is_same = |hash: &str| is_same_hash(hash, &said.id);
     match said.id_kind.as_str() {
-        "comm_hash" => Some(is_same(&known.comm_hash)),
+        "comm_hash" => Some(known.comm_hash.as_deref().is_some_and(is_same)),
         "magic" => Some(is_same(&known.magic)),
         _ => None,
     }

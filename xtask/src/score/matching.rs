@@ -125,8 +125,8 @@ impl<'a> Matching<'a> {
     fn place_by_identity(&self, communicator: &report::Communicator) -> Option<usize> {
         let mut truths = self.truth.communicators.iter();
         truths.position(|truth| {
-            is_same_hash(&truth.comm_hash, &communicator.id)
-                || is_same_hash(&truth.magic, &communicator.id)
+            let hashes = truth.comm_hash.iter().chain([&truth.magic]);
+            hashes.into_iter().any(|hash| is_same_hash(hash, &communicator.id))
         })
     }
 

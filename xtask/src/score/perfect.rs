@@ -51,6 +51,7 @@ pub(super) fn truth() -> Truth {
     connections.push(connection(1, 0, 2));
     let json = json!({
         "nccl_version": "2.27.5",
+        "world_size": 4,
         "nodes": (0..4).map(node).collect::<Vec<_>>(),
         "tcpstore": { "server": "192.168.0.0:29500" },
         "communicators": [
@@ -116,7 +117,8 @@ pub(super) fn rename(report: &mut Report, place: usize, id: &str, id_kind: &str)
 }
 
 fn id(truth: &Truth, at: usize) -> String {
-    truth.communicators[at].comm_hash.trim_start_matches("0x").into()
+    let hash = truth.communicators[at].comm_hash.as_ref().unwrap();
+    hash.trim_start_matches("0x").into()
 }
 
 /// The number that a world rank has in the communicator at `at`.

@@ -38,8 +38,8 @@ impl Unnamed {
     pub(super) fn analyze(&self, railscope: &Path, with_logs: bool) -> Result<(Report, f64)> {
         let mut analyze = command(railscope);
         analyze.args(["analyze", "--format", "json"]).args(&self.captures);
-        if with_logs && takes_logs(railscope)? {
-            analyze.arg("--nccl-log").args(&self.logs);
+        for log in self.logs.iter().filter(|_| with_logs) {
+            analyze.arg("--nccl-log").arg(log);
         }
         analyze.stdin(Stdio::null()).stderr(Stdio::piped());
         let (output, seconds) = timed(|| analyze.output());
@@ -56,12 +56,6 @@ impl Drop for Unnamed {
         // What stays behind is overwritten by the next run and lies in the build folder.
         let _ = fs::remove_dir_all(&self.folder);
     }
-}
-
-fn takes_logs(railscope: &Path) -> Result<bool> {
-    let help = command(railscope).args(["analyze", "--help"]).output();
-    let help = help.with_context(|| format!("start {}", railscope.display()))?;
-    Ok(String::from_utf8_lossy(&help.stdout).contains("--nccl-log"))
 }
 
 /// Writes `files` in an order that depends on their content only.

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-/// A recorded job. One without NCCL has only the connections to its store.
+/// A recorded job. One without NCCL has only its store and what was put there.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Truth {
     pub(super) nccl_version: Option<String>,
@@ -17,6 +17,11 @@ pub(super) struct Truth {
     #[serde(default)]
     pub(super) nodes: Vec<Node>,
     tcpstore: Option<Store>,
+    world_size: usize,
+    /// What a job without NCCL put into its store all the same.
+    unique_id_hex: Option<String>,
+    /// What was done to the job.
+    fault_commands: Option<serde_json::Value>,
     #[serde(default)]
     pub(super) communicators: Vec<Communicator>,
     connections: Vec<AnyConnection>,
@@ -49,7 +54,7 @@ pub(super) struct Communicator {
     /// World ranks; the place of a rank is its number in this communicator.
     pub(super) ranks: Vec<u32>,
     pub(super) magic: String,
-    pub(super) comm_hash: String,
+    pub(super) comm_hash: Option<String>,
     pub(super) root_address: Option<String>,
     /// Place of the parent among all communicators.
     pub(super) split_of: Option<usize>,
@@ -133,7 +138,17 @@ pub(super) struct StreamTruth {
 
 impl Truth {
     pub(super) fn parse(json: &[u8]) -> Result<Self> {
-        serde_json::from_slice(json).context("parse the truth")
+        let mut truth: Self = serde_json::from_slice(json).context("parse the truth")?;
+        if let Some(unique_id) = &truth.unique_id_hex {
+            let communicator = Communicator::announced(unique_id, truth.world_size);
+            truth.communicators.push(communicator.context("parse the unique id")?);
+        }
+        Ok(truth)
+    }
+
+    /// Whether a rank was killed: the collective that the others then waited in is not told.
+    pub(super) fn is_killed(&self) -> bool {
+        self.fault_commands.as_ref().is_some_and(|faults| faults.to_string().contains("kill"))
     }
 
     /// Connections that cross the network.
@@ -192,6 +207,25 @@ impl Truth {
         let roots = self.communicators.iter().filter_map(|c| c.root_address.as_ref());
         streams.extend(roots.map(|root| of_listener("nccl_bootstrap", root)));
         streams
+    }
+}
+
+impl Communicator {
+    /// Of a unique id in hexadecimal that `ranks` ranks were told: the magic, then the root's
+    /// `sockaddr_in` (`ncclBootstrapHandle` in `bootstrap.h`).
+    fn announced(unique_id: &str, ranks: usize) -> Option<Self> {
+        let byte = |at: usize| u8::from_str_radix(unique_id.get(2 * at..2 * at + 2)?, 16).ok();
+        let bytes: Vec<u8> = (0..16).map(byte).collect::<Option<_>>()?;
+        let magic = u64::from_le_bytes(bytes[..8].try_into().ok()?);
+        let port = u16::from_be_bytes([bytes[10], bytes[11]]);
+        let [a, b, c, d] = [12, 13, 14, 15].map(|at| bytes[at]);
+        Some(Self {
+            ranks: (0..ranks as u32).collect(),
+            magic: format!("{magic:016x}"),
+            comm_hash: None,
+            root_address: Some(format!("{a}.{b}.{c}.{d}:{port}")),
+            split_of: None,
+        })
     }
 }
 

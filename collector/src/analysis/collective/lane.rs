@@ -20,6 +20,8 @@ pub struct Message {
     /// proxy begins the next one on a connection when the one before is done (`proxy.cc`). Within a
     /// collective, CTSs run ahead of the data. `None` where the two were not seen at one tap.
     pub is_fenced: Option<bool>,
+    /// When its CTS passed, at one tap on the way.
+    pub offered: Option<Timestamp>,
     /// First packet.
     pub first: Option<Timestamp>,
     /// Last packet.
@@ -74,6 +76,7 @@ impl Lane {
                 bytes: transfer.bytes,
                 capacity: transfer.cts.map(|cts| cts.capacity),
                 is_fenced: before.and_then(|before| fence(before, transfer)),
+                offered: transfer.cts.and_then(|cts| cts.posted.or(cts.arrived)),
                 first: transfer.first_time(),
                 last: transfer.last_time(),
                 head: transfer.head,

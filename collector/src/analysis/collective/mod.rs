@@ -26,25 +26,39 @@ use crate::model::time::{Span, Timestamp};
 /// The collectives of `job`, by communicator and order of time.
 #[must_use]
 pub fn find(job: &Job) -> Vec<Collective> {
-    let mut collectives = Vec::new();
+    let mut all = Vec::new();
     for (place, communicator) in job.communicators.iter().enumerate() {
         let id = CommunicatorId(place as u32);
         let traffic = traffic::Traffic::new(job, id, communicator);
         let explained = search::explain(&traffic);
-        let around = explained.iter();
-        let mut found: Vec<Collective> =
-            around.filter_map(|found| assemble::ring_or_tree(job, id, &traffic, found)).collect();
-        found.extend(point_to_point::find(job, id, &traffic));
-        found.sort_by_key(|collective| (collective.span.first, collective.span.last));
+        let collectives = explained
+            .iter()
+            .filter_map(|explained| assemble::ring_or_tree(job, id, &traffic, explained))
+            .collect();
+        let mut found = merge(collectives, point_to_point::find(job, id, &traffic));
         let is_counted_from_init = traffic.is_from_start();
         for (sequence, collective) in (0..).zip(&mut found) {
             collective.sequence = sequence;
             collective.is_counted_from_init = is_counted_from_init;
         }
         traffic.calls.settle(&mut found, traffic.nranks);
-        collectives.append(&mut found);
+        all.append(&mut found);
     }
-    collectives
+    all
+}
+
+/// Both in order of time, without a change to the order of either.
+fn merge(one: Vec<Collective>, other: Vec<Collective>) -> Vec<Collective> {
+    let mut merged = Vec::with_capacity(one.len() + other.len());
+    let mut other = other.into_iter().peekable();
+    for next in one {
+        merged.extend(std::iter::from_fn(|| {
+            other.next_if(|earlier| earlier.span.first < next.span.first)
+        }));
+        merged.push(next);
+    }
+    merged.extend(other);
+    merged
 }
 
 /// Counts what nothing explains, and what was seen in part.

@@ -50,16 +50,19 @@ pub fn find(job: &Job, communicator: CommunicatorId, traffic: &Traffic) -> Vec<C
     let sends: BTreeMap<Pair, Vec<Send>> =
         by_pair.into_iter().map(|(pair, lanes)| (pair, sends(traffic, &lanes))).collect();
     let collective = |group: &[Send], kind| collective(job, communicator, traffic, group, kind);
-    if is_all_to_all(&sends) {
+    let mut found: Vec<Collective> = if is_all_to_all(&sends) {
         let rounds = sends.values().map(Vec::len).max().unwrap_or(0);
         let round = |number: usize| -> Vec<Send> {
             sends.values().filter_map(|sends| sends.get(number).cloned()).collect()
         };
         let all = (0..rounds).map(round);
-        return all.filter_map(|round| collective(&round, CollectiveKind::AllToAll)).collect();
-    }
-    let single = sends.values().flatten().map(std::slice::from_ref);
-    single.filter_map(|send| collective(send, CollectiveKind::SendRecv)).collect()
+        all.filter_map(|round| collective(&round, CollectiveKind::AllToAll)).collect()
+    } else {
+        let single = sends.values().flatten().map(std::slice::from_ref);
+        single.filter_map(|send| collective(send, CollectiveKind::SendRecv)).collect()
+    };
+    found.sort_by_key(|one| (one.span.first, one.span.last));
+    found
 }
 
 /// Every rank sends to every rank on another node, equally often.

@@ -109,6 +109,28 @@ impl Fences {
     }
 }
 
+/// Whether `count` messages on each of the lanes can be one collective that no rank leaves before
+/// all have joined: each lane's first CTS comes before another's last message has ended.
+#[must_use]
+pub fn is_joint(lanes: &[(&Lane, usize)], count: usize) -> bool {
+    let mut ends = [None; 2];
+    for lane in lanes {
+        let end = end_of(std::slice::from_ref(lane), count);
+        if end > ends[0] {
+            ends = [end, ends[0]];
+        } else {
+            ends[1] = ends[1].max(end);
+        }
+    }
+    lanes.len() < 2
+        || lanes.iter().all(|lane| {
+            let is_last = end_of(std::slice::from_ref(lane), count) == ends[0];
+            let end_of_others = if is_last { ends[1] } else { ends[0] };
+            let offered = lane.0.message(lane.1).and_then(|first| first.offered);
+            offered.zip(end_of_others).is_none_or(|(offered, end)| offered <= end)
+        })
+}
+
 /// The latest end of the messages that `lanes` spend.
 #[must_use]
 pub fn end_of(lanes: &[(&Lane, usize)], count: usize) -> Option<Timestamp> {

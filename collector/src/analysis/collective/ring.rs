@@ -5,7 +5,7 @@
 use super::forwarding::{self, Forwarding, NextLane};
 use super::lane::Lane;
 use super::plan::{chunk_bytes, chunk_of_send, last_chunk};
-use super::reading::{CONTRADICTION, Fences, Pattern, RARER, Reading, end_of};
+use super::reading::{CONTRADICTION, Fences, Pattern, RARER, Reading, end_of, is_joint};
 use super::slicing::{ElementSizes, Slicing};
 use crate::model::nccl::{CollectiveKind, Protocol};
 
@@ -87,6 +87,9 @@ impl Ring<'_> {
                 break;
             }
         }
+        found.retain(|reading| {
+            reading.lanes.first().is_some_and(|(_, count)| is_joint(&self.lanes, *count))
+        });
         found
     }
 

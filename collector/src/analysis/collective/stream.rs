@@ -3,7 +3,7 @@
 
 use super::forwarding::{self, Forwarding};
 use super::lane::Lane;
-use super::reading::{CONTRADICTION, Fences, Pattern, RARER, Reading, end_of};
+use super::reading::{CONTRADICTION, Fences, Pattern, RARER, Reading, end_of, is_joint};
 use super::slicing::Slicing;
 use crate::model::nccl::CollectiveKind;
 use crate::model::time::Timestamp;
@@ -37,6 +37,7 @@ pub fn tree(lanes: &[(&Lane, usize)], places: &[usize], slicing: &Slicing) -> Ve
     };
     runs(lanes, slicing, |chunk| slicing.full.is_multiple_of(chunk))
         .into_iter()
+        .filter(|run| is_joint(lanes, run.chunks))
         .map(reading)
         .collect()
 }

@@ -1,6 +1,7 @@
 //! A communicator's connections as the search sees them: lanes, by channel and in the order of the
 //! ring.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
@@ -66,7 +67,7 @@ impl Traffic {
         let mut lanes = Vec::new();
         let mut point_to_point = Vec::new();
         let mut by_channel: BTreeMap<(Option<u32>, u32), Vec<usize>> = BTreeMap::new();
-        let mut unnumbered: BTreeMap<(Option<u32>, Option<u32>), u32> = BTreeMap::new();
+        let mut unnumbered: BTreeMap<(Option<u32>, Option<u32>), Vec<usize>> = BTreeMap::new();
         for (place, connection) in job.connections.iter().enumerate() {
             if connection.communicator != id || connection.transfers.is_empty() {
                 continue;
@@ -77,17 +78,25 @@ impl Traffic {
                 point_to_point.push(at);
                 continue;
             }
-            // Where channels are not known, the k-th connection between two ranks is on the k-th.
-            let ordinal = match connection.channel {
-                Some(_) => 0,
-                None => {
-                    let seen =
-                        unnumbered.entry((connection.sender, connection.receiver)).or_default();
-                    *seen += 1;
-                    *seen
+            match connection.channel {
+                Some(_) => {
+                    by_channel.entry((connection.channel, 0)).or_default().push(at);
                 }
-            };
-            by_channel.entry((connection.channel, ordinal)).or_default().push(at);
+                None => {
+                    unnumbered
+                        .entry((connection.sender, connection.receiver))
+                        .or_default()
+                        .push(at);
+                }
+            }
+        }
+        // Where channels are not known: a channel's connections have about as many messages, and
+        // small collectives use only the first channels.
+        for places in unnumbered.values_mut() {
+            places.sort_by_key(|place| Reverse(lanes[*place].messages.len()));
+            for (ordinal, place) in (1..).zip(places) {
+                by_channel.entry((None, ordinal)).or_default().push(*place);
+            }
         }
         let nranks = nranks(communicator, &lanes);
         let channels = by_channel

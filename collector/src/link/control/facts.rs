@@ -115,7 +115,7 @@ pub struct Ring {
     pub splits: Vec<Split>,
     /// Releases whose gathers look like this.
     pub releases: ReleaseRange,
-    /// From the connection's first frame to the last frame of its gathers.
+    /// From the connection's first frame to the last frame of the topologies.
     pub span: Span,
     /// The frame that brought its first gather.
     pub witness: Witness,

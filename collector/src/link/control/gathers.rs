@@ -34,6 +34,9 @@ pub(super) struct Gathers {
     pub(super) count: usize,
     /// All of the topology was there.
     pub(super) is_whole: bool,
+    /// Nothing came backwards where gathers run both ways: of two ranks nothing does, of three it
+    /// may be on its way.
+    pub(super) may_be_half: bool,
     /// Bytes of memory.
     pub(super) kept: usize,
 }
@@ -157,6 +160,7 @@ impl Gathers {
             forward: ahead,
             backward: back,
             count,
+            may_be_half: is_both_ways && back == 0,
             is_whole: fit.topologies == ahead && fit_back.topologies == back,
         })
     }

@@ -5,6 +5,7 @@ pub mod facts;
 pub mod plane;
 
 mod stream;
+mod recognition;
 mod ends;
 mod frames;
 mod bootstrap;

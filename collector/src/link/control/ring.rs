@@ -51,20 +51,23 @@ impl RingConnection {
     }
 
     pub(super) fn frame(&mut self, from: Speaker, frame: &[u8], witness: Witness) -> Progress {
-        if let Witness::Frame { time, .. } = witness {
-            self.span.last = self.span.last.max(time);
-        }
         self.witness.get_or_insert(witness);
         match from {
             Speaker::Connector => self.forward.push(frame, witness),
             Speaker::Listener => self.backward.push(frame, witness),
         }
         let is_topology = LAYOUTS.iter().any(|layout| layout.topology.len == frame.len());
+        // The bootstrap ends with the topologies; what comes later belongs to collectives and splits.
+        if let Witness::Frame { time, .. } = witness
+            && (is_topology || !self.has_topology)
+        {
+            self.span.last = self.span.last.max(time);
+        }
         if self.gathers.is_none() && self.has_topology && !is_topology {
             // What follows the topologies tells that all is there, unless the other direction lags.
             self.later_frames += 1;
             if self.later_frames.is_power_of_two() {
-                self.read_gathers();
+                self.read_gathers(false);
             }
         }
         self.has_topology |= is_topology;
@@ -74,9 +77,10 @@ impl RingConnection {
         self.read_splits()
     }
 
-    fn read_gathers(&mut self) {
+    fn read_gathers(&mut self, is_over: bool) {
         let gathers = Gathers::read(&self.forward, &self.backward);
-        let Some(gathers) = gathers.filter(|gathers| gathers.is_whole) else { return };
+        let is_clear = |gathers: &Gathers| gathers.is_whole && (is_over || !gathers.may_be_half);
+        let Some(gathers) = gathers.filter(is_clear) else { return };
         self.forward.drop_first(gathers.count * gathers.forward);
         self.backward.drop_first(gathers.count * gathers.backward);
         self.gathers = Some(gathers);
@@ -141,7 +145,7 @@ impl RingConnection {
     /// Nothing more is said.
     pub(super) fn end(&mut self) {
         if self.gathers.is_none() {
-            self.read_gathers();
+            self.read_gathers(true);
             self.read_splits();
         }
         if self.gathers.is_none() {

@@ -8,13 +8,10 @@ use super::ends::{Ends, Progress};
 use super::exchange::Exchange;
 use super::facts::{ControlFacts, StoredId, StreamFacts, StreamKind};
 use super::ras::Ras;
+use super::recognition::Recognition;
 use super::socket::Socket;
-use super::store::{self, StoreConversation};
-use crate::decode::nccl::check_in::{CHECK_IN_64, CheckIn};
+use super::store::StoreConversation;
 use crate::decode::nccl::greeting::{Greeting, SocketType};
-use crate::decode::nccl::layout::{LAYOUTS, Layout};
-use crate::decode::nccl::proxy;
-use crate::decode::nccl::root_reply::{REPLY_28, REPLY_128};
 use crate::flow::tcp_stream::sink::{
     Chunk, ConnectionId, Interest, Side, StreamTotals, TcpConnection,
 };
@@ -95,15 +92,6 @@ pub(super) enum Outcome {
     Oversized,
 }
 
-/// What the first bytes of the connector tell.
-enum Recognition {
-    NeedMore,
-    Other,
-    Unsupported,
-    Greeted(Greeting),
-    Store,
-}
-
 impl Stream {
     pub(super) fn new(connection: TcpConnection) -> Self {
         Self { connection, state: State::Opening(Opening::default()) }
@@ -122,7 +110,7 @@ impl Stream {
         let said = if from == first { &mut opening.connector } else { &mut opening.listener };
         said.extend_from_slice(chunk.bytes);
         let is_small = said.len() <= OPENING_LIMIT;
-        let greeting = match recognise(&opening.connector, &self.connection, first) {
+        let greeting = match Recognition::of(&opening.connector, &self.connection, first) {
             Recognition::Greeted(greeting) => Some(greeting),
             Recognition::Store => None,
             Recognition::NeedMore if is_small => return Outcome::More,
@@ -328,60 +316,4 @@ impl Dialect {
             SocketType::Proxy => Self::Proxy,
         }
     }
-}
-
-/// What `bytes`, the first ones of `first`, are.
-fn recognise(bytes: &[u8], connection: &TcpConnection, first: Side) -> Recognition {
-    match recognise_nccl(bytes) {
-        Recognition::Other => {}
-        known => return known,
-    }
-    // Whoever was heard first connects, unless the SYN says otherwise.
-    let side = if connection.is_from_start { first } else { Side::Client };
-    match store::recognises(bytes, side) {
-        store::Recognition::Yes => Recognition::Store,
-        store::Recognition::NeedMore => Recognition::NeedMore,
-        store::Recognition::No => Recognition::Other,
-    }
-}
-
-fn recognise_nccl(bytes: &[u8]) -> Recognition {
-    if bytes.len() < Greeting::LEN {
-        return Recognition::NeedMore;
-    }
-    let Some(greeting) = Greeting::decode(bytes) else { return recognise_unsupported(bytes) };
-    let rest = bytes.get(Greeting::LEN..).unwrap_or(&[]);
-    let is_ours = match greeting.socket_type {
-        SocketType::Bootstrap => rest.first_chunk().map(|length| begins_bootstrap(*length)),
-        SocketType::Proxy => rest.first_chunk().map(proxy::is_request),
-        SocketType::NetSocket | SocketType::NetIb | SocketType::Ras => Some(true),
-    };
-    match is_ours {
-        Some(true) => Recognition::Greeted(greeting),
-        Some(false) => Recognition::Other,
-        None => Recognition::NeedMore,
-    }
-}
-
-/// Up to 2.15 nobody greets; the check-in at the root is a frame of 64 bytes.
-fn recognise_unsupported(bytes: &[u8]) -> Recognition {
-    let frame = bytes.strip_prefix(&(CHECK_IN_64.len as u32).to_le_bytes());
-    match frame.map(|frame| frame.get(..CHECK_IN_64.len)) {
-        Some(Some(frame)) if CheckIn::decode(frame, &CHECK_IN_64).is_some() => {
-            Recognition::Unsupported
-        }
-        Some(None) => Recognition::NeedMore,
-        _ => Recognition::Other,
-    }
-}
-
-/// A frame of this length may be the first of a bootstrap connection.
-fn begins_bootstrap(length: [u8; 4]) -> bool {
-    let length = u32::from_le_bytes(length) as usize;
-    let is_first = |layout: &Layout| {
-        layout.check_in.len == length
-            || layout.peer_message.preamble_len == length
-            || layout.addresses.gathers.first() == Some(&length)
-    };
-    LAYOUTS.iter().any(is_first) || matches!(length, REPLY_28 | REPLY_128)
 }

@@ -63,8 +63,6 @@ pub struct Setup {
     pub bootstrap: Option<TimingFact>,
     /// How long the whole initialisation took.
     pub init: Option<TimingFact>,
-    /// Edges that found no room.
-    pub dropped_edges: u64,
 }
 
 /// An edge between two ranks, as one of its ends printed it.
@@ -131,10 +129,6 @@ pub struct ChoiceKey {
     pub channels: Option<(u32, u32)>,
 }
 
-/// Edges kept of a rank: 64 channels to a few hundred peers.
-const EDGE_CAPACITY: usize = 16_384;
-/// Calls kept of a rank.
-const CALL_CAPACITY: usize = 1 << 20;
 /// Different choices kept of a rank.
 const CHOICE_CAPACITY: usize = 4_096;
 /// NCCL's `MAXCHANNELS`.
@@ -164,14 +158,10 @@ impl Membership {
         }
     }
 
-    /// Adds a call; `false` where there is no room.
-    pub(super) fn add_call(&mut self, call: &Call<'_>, witness: Witness) -> bool {
-        let has_room = self.calls.len() < CALL_CAPACITY;
-        if has_room {
-            let Call { number, kind, bytes, root, .. } = *call;
-            self.calls.push(CallFact { number, kind, bytes, root, witness });
-        }
-        has_room
+    /// Adds a call.
+    pub(super) fn add_call(&mut self, call: &Call<'_>, witness: Witness) {
+        let Call { number, kind, bytes, root, .. } = *call;
+        self.calls.push(CallFact { number, kind, bytes, root, witness });
     }
 
     /// Adds a choice; `false` where there is no room.
@@ -215,7 +205,7 @@ impl Setup {
                 self.tree_places.insert(place.channel, *place);
             }
             Message::ChannelCounts(counts) => self.channels = Some(*counts),
-            Message::Edge(edge) => self.add_edge(edge, witness),
+            Message::Edge(edge) => self.edges.push(EdgeFact::new(edge, witness)),
             Message::Connected(connected) => {
                 if !self.connected.iter().any(|what| what == connected.what) {
                     self.connected.push(connected.what.to_owned());
@@ -228,14 +218,6 @@ impl Setup {
             _ => return false,
         }
         true
-    }
-
-    fn add_edge(&mut self, edge: &Edge<'_>, witness: Witness) {
-        if self.edges.len() < EDGE_CAPACITY {
-            self.edges.push(EdgeFact::new(edge, witness));
-        } else {
-            self.dropped_edges += 1;
-        }
     }
 
     /// A ring or tree was told.

@@ -120,8 +120,6 @@ const THREAD_CAPACITY: usize = 4_096;
 const HCA_CAPACITY: usize = 64;
 const VARIABLE_CAPACITY: usize = 512;
 const PLUGIN_CAPACITY: usize = 64;
-const QUEUE_PAIR_CAPACITY: usize = 65_536;
-const SHARED_EDGE_CAPACITY: usize = 16_384;
 
 impl Process {
     pub(super) fn new(host: &str, pid: u32, witness: Witness) -> Self {
@@ -171,9 +169,7 @@ impl Process {
                 Some(at) => {
                     self.last_called = Some(at);
                     self.thread(tid).current = Some(at);
-                    if !self.memberships[at].add_call(call, witness) {
-                        health.add("log.dropped_calls", 1);
-                    }
+                    self.memberships[at].add_call(call, witness);
                 }
                 None => health.add("log.calls_of_unknown_communicators", 1),
             },
@@ -184,7 +180,7 @@ impl Process {
                     health.add("log.dropped_choices", 1);
                 }
             }
-            Message::Edge(edge) => self.edge(edge, tid, message, witness, health),
+            Message::Edge(edge) => self.edge(edge, tid, message, witness),
             Message::Summary(summary) => match self.current.get(&summary.pointer) {
                 Some(at) => {
                     self.memberships[*at].setup.observe(message, witness);
@@ -194,7 +190,7 @@ impl Process {
                 }
             },
             _ => {
-                self.facts(message, witness, health);
+                self.facts(message, witness);
                 self.setup(tid, message, witness);
             }
         }
@@ -261,14 +257,7 @@ impl Process {
 
     /// An edge: of the communicator that the thread sets up; else of the only one that can be
     /// meant.
-    fn edge(
-        &mut self,
-        edge: &Edge<'_>,
-        tid: u32,
-        message: &Message<'_>,
-        witness: Witness,
-        health: &mut Health,
-    ) {
+    fn edge(&mut self, edge: &Edge<'_>, tid: u32, message: &Message<'_>, witness: Witness) {
         let own = EdgeFact::printed_by(edge);
         let known = self.thread(tid).current.filter(|at| self.memberships[*at].rank == own);
         if known.is_none() && (self.memberships.is_empty() || self.thread(tid).draft.has_graph()) {
@@ -280,10 +269,8 @@ impl Process {
             let member = &mut self.memberships[at];
             member.setup.observe(message, witness);
             member.lines += 1;
-        } else if self.shared_edges.len() < SHARED_EDGE_CAPACITY {
-            self.shared_edges.push(EdgeFact::new(edge, witness));
         } else {
-            health.add("log.dropped_edges", 1);
+            self.shared_edges.push(EdgeFact::new(edge, witness));
         }
     }
 
@@ -306,7 +293,7 @@ impl Process {
     }
 
     /// Facts about the process itself.
-    fn facts(&mut self, message: &Message<'_>, witness: Witness, health: &mut Health) {
+    fn facts(&mut self, message: &Message<'_>, witness: Witness) {
         match message {
             Message::Release(release) => self.release = self.release.or(Some(*release)),
             Message::BootstrapInterface(interface) => {
@@ -345,7 +332,7 @@ impl Process {
             Message::QueuePair(pair) => {
                 let named = pair.device.and_then(|at| self.hcas.get(at as usize));
                 let device = named.map(|hca| hca.device.clone());
-                self.queue_pair(pair.qpn, health, |fact| {
+                self.queue_pair(pair.qpn, |fact| {
                     fact.address = pair.address;
                     fact.end = Some(EdgeEnd::Send);
                     fact.cts_remote_key = pair.cts_remote_key;
@@ -353,7 +340,7 @@ impl Process {
                     fact.witness = witness;
                 });
             }
-            Message::QueuePairCreated(pair) => self.queue_pair(pair.qpn, health, |fact| {
+            Message::QueuePairCreated(pair) => self.queue_pair(pair.qpn, |fact| {
                 fact.device = pair.device.map(str::to_owned);
                 fact.end = pair.end;
                 fact.is_flush = pair.is_flush;
@@ -381,11 +368,11 @@ impl Process {
     }
 
     /// Sets what a line says of a queue pair; a number that is used again is a new one.
-    fn queue_pair(&mut self, qpn: Qpn, health: &mut Health, set: impl FnOnce(&mut QueuePairFact)) {
+    fn queue_pair(&mut self, qpn: Qpn, set: impl FnOnce(&mut QueuePairFact)) {
         let last = self.queue_pairs.iter_mut().rev().take(64).find(|fact| fact.qpn == qpn);
         if let Some(fact) = last.filter(|fact| fact.address.is_none()) {
             set(fact);
-        } else if self.queue_pairs.len() < QUEUE_PAIR_CAPACITY {
+        } else {
             let mut fact = QueuePairFact {
                 qpn,
                 address: None,
@@ -397,8 +384,6 @@ impl Process {
             };
             set(&mut fact);
             self.queue_pairs.push(fact);
-        } else {
-            health.add("log.dropped_queue_pairs", 1);
         }
     }
 }

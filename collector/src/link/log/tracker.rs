@@ -16,6 +16,8 @@ pub struct LogTracker {
     files: Vec<LogFile>,
     hosts: BTreeMap<String, BTreeMap<u32, Process>>,
     processes: usize,
+    /// Calls, edges and queue pairs that were kept.
+    kept: [usize; 3],
     /// Releases of `NCCL version` lines without a process.
     releases: BTreeSet<Release>,
     unparsed: BTreeMap<String, Unparsed>,
@@ -56,6 +58,12 @@ pub struct Unparsed {
 }
 
 const PROCESS_CAPACITY: usize = 65_536;
+/// Calls kept of all processes; the first stay. A call takes 56 bytes.
+const CALL_CAPACITY: usize = 1 << 22;
+/// Edges kept of all processes: 64 channels of 1,000 ranks, both ends, some times over.
+const EDGE_CAPACITY: usize = 1 << 20;
+/// Queue pairs kept of all processes.
+const QUEUE_PAIR_CAPACITY: usize = 1 << 20;
 const UNPARSED_CAPACITY: usize = 1_024;
 /// Words of a line by which lines that are not known are counted.
 const UNPARSED_WORDS: usize = 3;
@@ -94,6 +102,9 @@ impl LogTracker {
         if entry.message == Message::Other && entry.level != Level::Warn {
             self.unparsed(entry.text, witness);
         }
+        if !self.has_room(&entry.message) {
+            return;
+        }
         match (entry.origin, &entry.message) {
             (Some(origin), _) => match self.process(&origin, witness) {
                 Some((process, health)) => process.observe(entry, origin.tid, witness, health),
@@ -104,6 +115,23 @@ impl LogTracker {
             }
             (None, _) => self.health.add("log.lines_without_process", 1),
         }
+    }
+
+    /// Whether there is room for what the message adds to a list.
+    fn has_room(&mut self, message: &Message<'_>) -> bool {
+        let [calls, edges, pairs] = &mut self.kept;
+        let (kept, capacity, counter) = match message {
+            Message::Call(_) => (calls, CALL_CAPACITY, "log.dropped_calls"),
+            Message::Edge(_) => (edges, EDGE_CAPACITY, "log.dropped_edges"),
+            Message::QueuePair(_) | Message::QueuePairCreated(_) => {
+                (pairs, QUEUE_PAIR_CAPACITY, "log.dropped_queue_pairs")
+            }
+            _ => return true,
+        };
+        let has_room = *kept < capacity;
+        *kept += usize::from(has_room);
+        self.health.add(counter, u64::from(!has_room));
+        has_room
     }
 
     fn process(
@@ -148,9 +176,6 @@ impl LogTracker {
             process.release = process.release.or(only.copied());
             self.health.add("log.shared_edges", process.shared_edges.len() as u64);
             self.health.add("log.dropped_warnings", process.warnings.dropped());
-            let members = process.memberships.iter();
-            let dropped = members.map(|member| member.setup.dropped_edges).sum();
-            self.health.add("log.dropped_edges", dropped);
         }
         LogFacts { files: self.files, processes, unparsed: self.unparsed, health: self.health }
     }

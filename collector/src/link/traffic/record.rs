@@ -1,6 +1,9 @@
 //! What is kept of a message: as little as linking and collectives need, since captures have
 //! millions.
 
+use std::num::NonZeroU64;
+
+use super::series::Series;
 use crate::decode::nccl::cts::{Cts, KEY_LIMIT};
 use crate::flow::key::FlowKey;
 use crate::flow::observer::Signal;
@@ -14,63 +17,64 @@ pub struct FlowTraffic {
     /// The flow's epoch.
     pub epoch: u32,
     /// Data: WRITE_WITH_IMM, and WRITEs that one of no bytes completes.
-    pub data: Vec<DataRecord>,
+    pub data: Series<DataRecord>,
     /// Clear-to-sends.
-    pub cts: Vec<CtsRecord>,
+    pub cts: Series<CtsRecord>,
     /// The latest WRITE, which a WRITE_WITH_IMM of no bytes may complete (NCCL's adaptive routing).
     pub(super) open_write: Option<DataRecord>,
 }
 
-/// A data message.
+/// A data message. 72 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataRecord {
-    /// PSN of its last packet, unwrapped so that it goes on behind 0xffffff.
-    pub last_psn: i64,
-    /// When its first packet passed; `None` when that was not seen.
-    pub first: Option<Timestamp>,
+    /// What its first packet said; `None` when that was not seen.
+    pub start: Option<DataStart>,
     /// When its last packet passed.
     pub last: Timestamp,
-    /// Bytes; `None` when its first packet was not seen.
-    pub bytes: Option<u32>,
+    /// PSN of its last packet, unwrapped so that it goes on behind 0xffffff.
+    pub last_psn: i64,
     /// Immediate data, as four bytes in network order.
     pub immediate: Option<u32>,
-    /// Where it goes; `None` when its first packet was not seen.
-    pub address: Option<u64>,
-    /// R_Key of that memory.
-    pub remote_key: Option<u32>,
-    /// Digest of its first bytes.
-    pub head: Option<u64>,
     /// Packets of its flow with a CE mark up to its last one.
     pub ce_packets: u32,
-    /// Number of its last frame.
-    pub number: u64,
+    /// Number of its last frame; the greatest of 32 bits stands for all beyond.
+    pub number: u32,
 }
 
-/// A clear-to-send.
+/// The start of a data message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataStart {
+    /// When its first packet passed.
+    pub first: Timestamp,
+    /// Where it goes.
+    pub address: u64,
+    /// R_Key of that memory.
+    pub remote_key: u32,
+    /// Bytes.
+    pub bytes: u32,
+    /// Digest of its first bytes; `None` where they were not captured.
+    pub head: Option<NonZeroU64>,
+}
+
+/// A clear-to-send. 64 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CtsRecord {
-    /// Its PSN, unwrapped.
-    pub psn: i64,
     /// When it passed.
     pub time: Timestamp,
-    /// Number of its frame.
-    pub number: u64,
     /// The FIFO slot that it was written to.
     pub slot: u64,
-    /// R_Key of the FIFO.
-    pub fifo_key: u32,
     /// Where the data shall go.
     pub address: u64,
-    /// Bytes that fit.
-    pub capacity: u64,
+    /// Number of the message on its connection, from 1.
+    pub index: Option<NonZeroU64>,
+    /// Bytes that fit, at most the greatest of 32 bits.
+    pub capacity: u32,
     /// R_Keys of that memory, by device.
     pub remote_keys: [u32; KEY_LIMIT],
-    /// Receives in the group.
-    pub requests: Option<u32>,
     /// The sender's rank in the topmost communicator.
     pub tag: Option<u32>,
-    /// Number of the message on its connection, from 1.
-    pub index: Option<u64>,
+    /// Receives in the group.
+    pub requests: Option<u8>,
 }
 
 /// A CNP or NAK.
@@ -88,34 +92,37 @@ pub struct SignalRecord {
     pub number: u64,
 }
 
-impl CtsRecord {
-    /// Whether `element` offers memory for `address` with the R_Key `key`.
+impl DataRecord {
+    /// When its first packet passed; where that was not seen, its last one.
     #[must_use]
-    pub fn offers(&self, address: u64, key: u32) -> bool {
-        let offset = address.wrapping_sub(self.address);
-        (offset == 0 || offset < self.capacity) && self.remote_keys.contains(&key)
+    pub fn first(&self) -> Timestamp {
+        self.start.map_or(self.last, |start| start.first)
+    }
+}
+
+impl CtsRecord {
+    /// Whether it offers the memory that a message that starts so goes to.
+    #[must_use]
+    pub fn offers(&self, start: &DataStart) -> bool {
+        let offset = start.address.wrapping_sub(self.address);
+        let fits = offset == 0 || offset < u64::from(self.capacity);
+        fits && self.remote_keys.contains(&start.remote_key)
     }
 
-    /// The record of `cts`, that came at `time` in frame `number` with `psn` to `slot`.
+    /// The record of `cts`, that came at `time` to the FIFO slot `slot`.
     #[must_use]
-    pub(super) fn new(
-        cts: &Cts,
-        psn: i64,
-        (slot, fifo_key): (u64, u32),
-        (time, number): (Timestamp, u64),
-    ) -> Self {
+    pub(super) fn new(cts: &Cts, slot: u64, time: Timestamp) -> Self {
         Self {
-            psn,
             time,
-            number,
             slot,
-            fifo_key,
             address: cts.address,
-            capacity: cts.capacity,
+            index: cts.number.and_then(NonZeroU64::new),
+            capacity: u32::try_from(cts.capacity).unwrap_or(u32::MAX),
             remote_keys: cts.remote_keys,
-            requests: cts.requests,
             tag: cts.tag,
-            index: cts.number,
+            requests: cts.requests.and_then(|requests| u8::try_from(requests).ok()),
         }
     }
 }
+
+const _: () = assert!(size_of::<DataRecord>() <= 72 && size_of::<CtsRecord>() <= 64);

@@ -1,6 +1,9 @@
 //! Keeps the messages that look like NCCL's, while packets pass.
 
-use super::record::{CtsRecord, DataRecord, FlowTraffic, SignalRecord};
+use std::num::NonZeroU64;
+
+use super::record::{CtsRecord, DataRecord, DataStart, FlowTraffic, SignalRecord};
+use super::series::Series;
 use crate::decode::nccl::cts::Cts;
 use crate::decode::roce::packet::RocePacket;
 use crate::flow::message::{Message, MessageKind};
@@ -13,7 +16,7 @@ use crate::model::frame::Frame;
 const SIGNAL_CAPACITY: usize = 65_536;
 
 /// Bytes of the longest CTS: eight elements of 64.
-const CTS_BYTES_LIMIT: u64 = 512;
+const CTS_BYTES_LIMIT: u32 = 512;
 
 /// NCCL's messages by flow.
 pub struct TrafficRecorder {
@@ -79,8 +82,8 @@ impl TrafficRecorder {
             self.flows.push(FlowTraffic {
                 key: flow.key,
                 epoch: flow.epoch,
-                data: Vec::new(),
-                cts: Vec::new(),
+                data: Series::default(),
+                cts: Series::default(),
                 open_write: None,
             });
             self.places[at] = self.flows.len() as u32;
@@ -104,14 +107,12 @@ impl TrafficRecorder {
     }
 
     fn write(&mut self, at: u32, flow: &Flow, record: DataRecord, packet: &RocePacket<'_>) {
+        let Some(start) = record.start else { return };
         let cts = || {
-            let (cts, _) = Cts::recognise(packet.payload, record.bytes?)?;
-            let memory = record.address.zip(record.remote_key)?;
-            let seen = (record.last, record.number);
-            Some(CtsRecord::new(&cts, record.last_psn, memory, seen))
+            let (cts, _) = Cts::recognise(packet.payload, start.bytes)?;
+            Some(CtsRecord::new(&cts, start.address, record.last))
         };
-        let is_short = record.bytes.is_some_and(|bytes| u64::from(bytes) <= CTS_BYTES_LIMIT);
-        match is_short.then(cts).flatten() {
+        match (start.bytes <= CTS_BYTES_LIMIT).then(cts).flatten() {
             Some(cts) if self.has_room() => self.traffic(at, flow).cts.push(cts),
             Some(_) => {}
             // Only where WRITE_WITH_IMM came before: other programs' WRITEs are not NCCL's.
@@ -129,10 +130,9 @@ impl TrafficRecorder {
         }
         let traffic = self.traffic(at, flow);
         let open = traffic.open_write.take();
-        if let Some(write) = open.filter(|_| record.bytes == Some(0) && record.immediate != Some(0))
-        {
-            let DataRecord { first, bytes, address, remote_key, head, .. } = write;
-            record = DataRecord { first, bytes, address, remote_key, head, ..record };
+        let is_empty = record.start.is_some_and(|start| start.bytes == 0);
+        if let Some(write) = open.filter(|_| is_empty && record.immediate != Some(0)) {
+            record.start = write.start;
         }
         traffic.data.push(record);
     }
@@ -154,17 +154,22 @@ impl FlowObserver for TrafficRecorder {
             MessageKind::Send | MessageKind::Read | MessageKind::Atomic => return,
         };
         let first_psn = flow.requests.first().map_or(0, |psn| i64::from(psn.value()));
+        let start = || {
+            Some(DataStart {
+                first: message.first_time?,
+                address: message.virtual_address?,
+                remote_key: message.remote_key?,
+                bytes: u32::try_from(message.bytes?).ok()?,
+                head: message.head.and_then(NonZeroU64::new),
+            })
+        };
         let record = DataRecord {
-            last_psn: first_psn + flow.requests.unwrap(packet.bth.psn),
-            first: message.first_time,
+            start: start(),
             last: message.last_time,
-            bytes: message.bytes.and_then(|bytes| u32::try_from(bytes).ok()),
+            last_psn: first_psn + flow.requests.unwrap(packet.bth.psn),
             immediate: message.immediate,
-            address: message.virtual_address,
-            remote_key: message.remote_key,
-            head: message.head,
-            ce_packets: flow.ecn.of(Ecn::Ce).min(u64::from(u32::MAX)) as u32,
-            number: frame.number,
+            ce_packets: u32::try_from(flow.ecn.of(Ecn::Ce)).unwrap_or(u32::MAX),
+            number: u32::try_from(frame.number).unwrap_or(u32::MAX),
         };
         if is_data {
             self.write_with_immediate(at, flow, record);

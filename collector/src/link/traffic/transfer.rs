@@ -7,11 +7,14 @@
 //! at any tap on the way.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
 
 use super::record::{CtsRecord, DataRecord, FlowTraffic};
+use super::series::Series;
 use crate::link::job::{Cts, Transfer};
 use crate::link::position::Position;
-use crate::model::time::Span;
+use crate::model::tap::TapId;
+use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
 /// PSNs on the circle.
@@ -53,7 +56,7 @@ pub struct Transfers {
 #[must_use]
 pub fn assemble(views: &[ConnectionView<'_>], fifo_address: Option<u64>) -> Transfers {
     let mut found = Transfers::default();
-    let mut pieces: Vec<Piece> = Vec::new();
+    let mut pieces: Vec<Piece<'_>> = Vec::new();
     for view in views {
         let mut seen = match_view(view, fifo_address);
         let matched = seen.iter().filter(|piece| piece.cts.is_some()).count();
@@ -65,54 +68,61 @@ pub fn assemble(views: &[ConnectionView<'_>], fifo_address: Option<u64>) -> Tran
         pieces.append(&mut seen);
     }
     let is_numbered = number(&mut pieces);
-    found.transfers = merge(pieces, is_numbered);
+    // Parts of one transfer come together; within it, tap after tap.
+    pieces.sort_by_key(|piece| piece.number);
+    let immediates = ImmediateOrder::learn(&pieces);
+    let transfers = pieces.chunk_by(|one, other| one.number == other.number);
+    found.transfers = transfers.filter_map(|parts| merge(parts, is_numbered, immediates)).collect();
     found
 }
 
 /// A data message, or the part of one that went over one queue pair, at one tap.
-struct Piece {
+struct Piece<'a> {
     queue_pair: u8,
-    data: DataRecord,
+    position: Position,
+    tap: TapId,
     /// Packets with a CE mark since the message before on its flow.
     ce_packets: u32,
-    cts: Option<CtsRecord>,
-    number: Option<u64>,
-    position: Position,
-    witness: Witness,
+    data: &'a DataRecord,
+    cts: Option<&'a CtsRecord>,
+    /// PSN of its last packet, on one line for all taps.
+    last_psn: i64,
+    /// 0 while it is not known.
+    number: u64,
 }
 
-fn match_view(view: &ConnectionView<'_>, fifo_address: Option<u64>) -> Vec<Piece> {
-    let mut offers: Vec<(CtsRecord, Option<u64>)> =
+fn match_view<'a>(view: &ConnectionView<'a>, fifo_address: Option<u64>) -> Vec<Piece<'a>> {
+    let mut offers: Vec<(&CtsRecord, u64)> =
         view.control.iter().flat_map(|flow| numbered(&flow.cts, fifo_address)).collect();
     offers.sort_by_key(|(cts, _)| cts.time);
-    let mut pieces: Vec<Piece> = Vec::new();
+    let mut pieces: Vec<Piece<'a>> = Vec::new();
     for (queue_pair, flow) in &view.data {
         let mut ce_before = 0;
-        for data in &flow.data {
-            let tap = flow.key.tap;
+        for data in flow.data.iter() {
             pieces.push(Piece {
                 queue_pair: *queue_pair,
-                data: *data,
-                ce_packets: data.ce_packets.saturating_sub(ce_before),
-                cts: None,
-                number: None,
                 position: view.position,
-                witness: Witness::Frame { tap, number: data.number, time: data.last },
+                tap: flow.key.tap,
+                ce_packets: data.ce_packets.saturating_sub(ce_before),
+                data,
+                cts: None,
+                last_psn: data.last_psn,
+                number: 0,
             });
             ce_before = data.ce_packets;
         }
     }
-    pieces.sort_by_key(|piece| (piece.data.first.unwrap_or(piece.data.last), piece.data.last));
-    let mut latest: BTreeMap<u64, (CtsRecord, Option<u64>)> = BTreeMap::new();
+    pieces.sort_by_key(|piece| (piece.data.first(), piece.data.last));
+    let mut latest: BTreeMap<u64, (&CtsRecord, u64)> = BTreeMap::new();
     let mut offers = offers.into_iter().peekable();
     for piece in &mut pieces {
-        let start = piece.data.first.unwrap_or(piece.data.last);
-        while let Some((cts, number)) = offers.next_if(|(cts, _)| cts.time <= start) {
+        let first = piece.data.first();
+        while let Some((cts, number)) = offers.next_if(|(cts, _)| cts.time <= first) {
             latest.insert(cts.address, (cts, number));
         }
-        let Some((address, key)) = piece.data.address.zip(piece.data.remote_key) else { continue };
-        let fitting = latest.range(..=address).rev().take(OVERLAPPING_OFFERS);
-        let offer = fitting.map(|(_, offer)| *offer).find(|(cts, _)| cts.offers(address, key));
+        let Some(start) = &piece.data.start else { continue };
+        let fitting = latest.range(..=start.address).rev().take(OVERLAPPING_OFFERS);
+        let offer = fitting.map(|(_, offer)| *offer).find(|(cts, _)| cts.offers(start));
         if let Some((cts, number)) = offer {
             piece.cts = Some(cts);
             piece.number = number;
@@ -121,200 +131,212 @@ fn match_view(view: &ConnectionView<'_>, fifo_address: Option<u64>) -> Vec<Piece
     pieces
 }
 
-/// CTSs of one flow with their numbers. Where the snap length cut the number off, the FIFO slot
-/// tells it, modulo the slots.
+/// CTSs of one flow with their numbers, 0 where they are not known. Where the snap length cut the
+/// number off, the FIFO slot tells it, modulo the slots.
 fn numbered(
-    records: &[CtsRecord],
+    records: &Series<CtsRecord>,
     fifo_address: Option<u64>,
-) -> impl Iterator<Item = (CtsRecord, Option<u64>)> {
+) -> impl Iterator<Item = (&CtsRecord, u64)> {
     let mut previous = 0;
     records.iter().map(move |cts| {
         let by_slot = || {
             let slot = cts.slot.checked_sub(fifo_address?)? / FIFO_STRIDE;
-            let ahead = slot.wrapping_sub(previous) % FIFO_SLOTS + 1;
-            Some(previous + ahead)
+            Some(previous + slot.wrapping_sub(previous) % FIFO_SLOTS + 1)
         };
-        let number = cts.index.or_else(by_slot);
+        let number = cts.index.map(NonZeroU64::get).or_else(by_slot);
         previous = number.unwrap_or(previous);
-        (*cts, number)
+        (cts, number.unwrap_or(0))
     })
 }
 
 /// Brings the PSNs that one view saw onto the line of the views before it: taps that began on
 /// different turns of the circle differ by whole turns.
-fn align(known: &[Piece], view: &mut [Piece]) {
+fn align(known: &[Piece<'_>], view: &mut [Piece<'_>]) {
     let queue_pairs: BTreeSet<u8> = view.iter().map(|piece| piece.queue_pair).collect();
     for queue_pair in queue_pairs {
-        let on_it = |piece: &&Piece| piece.queue_pair == queue_pair;
+        let on_it = |piece: &&Piece<'_>| piece.queue_pair == queue_pair;
         let Some(first) = view.iter().find(on_it) else { continue };
-        let (psn, time) = (first.data.last_psn, first.data.last);
-        let distance = |piece: &&Piece| {
+        let (psn, time) = (first.last_psn, first.data.last);
+        let distance = |piece: &&Piece<'_>| {
             piece.data.last.nanos_since(time).max(time.nanos_since(piece.data.last))
         };
         let Some(nearest) = known.iter().filter(on_it).min_by_key(distance) else { continue };
-        let turns = (nearest.data.last_psn - psn + PSN_CIRCLE / 2).div_euclid(PSN_CIRCLE);
+        let turns = (nearest.last_psn - psn + PSN_CIRCLE / 2).div_euclid(PSN_CIRCLE);
         for piece in view.iter_mut().filter(|piece| piece.queue_pair == queue_pair) {
-            piece.data.last_psn += turns * PSN_CIRCLE;
+            piece.last_psn += turns * PSN_CIRCLE;
         }
     }
 }
 
 /// Gives every piece a number. Returns whether the numbers are NCCL's.
-fn number(pieces: &mut [Piece]) -> bool {
-    let mut by_psn: BTreeMap<(u8, i64), Option<u64>> = BTreeMap::new();
-    for piece in &*pieces {
-        let known = by_psn.entry((piece.queue_pair, piece.data.last_psn)).or_default();
-        *known = known.or(piece.number);
+fn number(pieces: &mut [Piece<'_>]) -> bool {
+    if pieces.iter().all(|piece| piece.number != 0) {
+        return true;
     }
-    let is_numbered = by_psn.values().any(Option::is_some);
+    let mut by_psn: BTreeMap<(u8, i64), u64> = BTreeMap::new();
+    for piece in &*pieces {
+        let known = by_psn.entry((piece.queue_pair, piece.last_psn)).or_default();
+        *known = piece.number.max(*known);
+    }
+    let is_numbered = by_psn.values().any(|number| *number != 0);
     let is_single = pieces.iter().all(|piece| piece.queue_pair == 0);
     if !is_numbered && !is_single {
         // Nothing orders the queue pairs but time.
-        let mut order: Vec<((u8, i64), u64)> = pieces
+        let mut order: Vec<(Timestamp, (u8, i64))> = pieces
             .iter()
-            .map(|piece| ((piece.queue_pair, piece.data.last_psn), piece.data.last.as_nanos()))
+            .map(|piece| (piece.data.last, (piece.queue_pair, piece.last_psn)))
             .collect();
-        order.sort_unstable_by_key(|(key, time)| (*time, *key));
+        order.sort_unstable();
         let mut next = 0;
-        for (key, _) in order {
-            if let Some(number @ None) = by_psn.get_mut(&key) {
+        for (_, key) in order {
+            if let Some(number @ 0) = by_psn.get_mut(&key) {
                 next += 1;
-                *number = Some(next);
+                *number = next;
             }
         }
     }
     fill(&mut by_psn);
     for piece in pieces {
-        piece.number = by_psn.get(&(piece.queue_pair, piece.data.last_psn)).copied().flatten();
+        piece.number = by_psn.get(&(piece.queue_pair, piece.last_psn)).copied().unwrap_or_default();
     }
     is_numbered
 }
 
 /// Numbers what no CTS was seen for by its neighbours on the same queue pair.
-fn fill(by_psn: &mut BTreeMap<(u8, i64), Option<u64>>) {
-    let first = by_psn.values().position(Option::is_some);
-    let start = by_psn.values().copied().flatten().next().unwrap_or(1);
+fn fill(by_psn: &mut BTreeMap<(u8, i64), u64>) {
+    let first = by_psn.values().position(|number| *number != 0);
+    let start = by_psn.values().copied().find(|number| *number != 0).unwrap_or(1);
     let mut next = start.saturating_sub(first.unwrap_or(0) as u64).max(1);
     let mut queue_pair = None;
     for ((on, _), number) in by_psn.iter_mut() {
-        if queue_pair.is_some_and(|known| known != *on) {
-            next = number.unwrap_or(next);
+        if queue_pair.is_some_and(|known| known != *on) && *number != 0 {
+            next = *number;
         }
         queue_pair = Some(*on);
-        let known = number.get_or_insert(next);
-        next = *known + 1;
+        if *number == 0 {
+            *number = next;
+        }
+        next = *number + 1;
     }
 }
 
-fn merge(pieces: Vec<Piece>, is_numbered: bool) -> Vec<Transfer> {
-    let learns_order = || {
+/// How NCCL writes the size of a message into its immediate data: in the host's order up to 2.28,
+/// in network order since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ImmediateOrder {
+    Host,
+    Network,
+    Unknown,
+}
+
+impl ImmediateOrder {
+    /// From the first message whose size both its first packet and its immediate tell.
+    fn learn(pieces: &[Piece<'_>]) -> Self {
         let mut orders = pieces.iter().filter_map(|piece| {
-            let (bytes, immediate) = piece.data.bytes.zip(piece.data.immediate)?;
-            match bytes {
+            let (start, immediate) = piece.data.start.zip(piece.data.immediate)?;
+            match start.bytes {
                 0 => None,
-                _ if immediate == bytes => Some(false),
-                _ if immediate.swap_bytes() == bytes => Some(true),
+                bytes if immediate.swap_bytes() == bytes => Some(Self::Host),
+                bytes if immediate == bytes => Some(Self::Network),
                 _ => None,
             }
         });
-        orders.next()
+        orders.next().unwrap_or(Self::Unknown)
+    }
+
+    fn size(self, immediate: u32) -> Option<u64> {
+        match self {
+            Self::Host => Some(u64::from(immediate.swap_bytes())),
+            Self::Network => Some(u64::from(immediate)),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// The transfer of which `parts` are the pieces at all taps.
+fn merge(parts: &[Piece<'_>], is_numbered: bool, immediates: ImmediateOrder) -> Option<Transfer> {
+    let first = parts.first()?;
+    let mut transfer = Transfer {
+        number: first.number,
+        is_numbered,
+        bytes: Some(0),
+        cts: None,
+        sent: None,
+        received: None,
+        head: None,
+        ce_packets: 0,
+        queue_pair: first.queue_pair,
+        witness: first.witness(),
     };
-    let is_little_endian = learns_order();
-    let mut transfers: BTreeMap<u64, Merged> = BTreeMap::new();
-    for piece in pieces {
-        let Some(number) = piece.number else { continue };
-        match transfers.get_mut(&number) {
-            Some(merged) => merged.add(&piece, is_little_endian),
-            None => {
-                let mut merged = Merged::new(number, is_numbered, &piece);
-                merged.add(&piece, is_little_endian);
-                transfers.insert(number, merged);
+    let mut elsewhere = None;
+    for (at, part) in parts.iter().enumerate() {
+        // The same part at another tap counts once.
+        let same = |other: &&Piece<'_>| other.queue_pair == part.queue_pair;
+        if !parts[..at].iter().any(|other| same(&other)) {
+            let bytes = parts[at..].iter().filter(same).find_map(|same| same.bytes(immediates));
+            transfer.bytes = transfer.bytes.zip(bytes).map(|(sum, bytes)| sum + bytes);
+        }
+        let span = Span { first: part.data.first(), last: part.data.last };
+        extend(
+            match part.position {
+                Position::Sender => &mut transfer.sent,
+                Position::Receiver => &mut transfer.received,
+                Position::Fabric | Position::Unknown => &mut elsewhere,
+            },
+            span,
+        );
+        if part.position != Position::Sender {
+            transfer.ce_packets = transfer.ce_packets.max(part.ce_packets);
+            transfer.witness = part.witness();
+        }
+        transfer.queue_pair = transfer.queue_pair.min(part.queue_pair);
+        add_cts(&mut transfer, part);
+    }
+    transfer.sent = transfer.sent.or(elsewhere);
+    transfer.received = transfer.received.or(elsewhere);
+    Some(transfer)
+}
+
+impl Piece<'_> {
+    fn witness(&self) -> Witness {
+        let number = u64::from(self.data.number);
+        Witness::Frame { tap: self.tap, number, time: self.data.last }
+    }
+
+    fn bytes(&self, immediates: ImmediateOrder) -> Option<u64> {
+        let by_start = self.data.start.map(|start| u64::from(start.bytes));
+        by_start.or_else(|| immediates.size(self.data.immediate?))
+    }
+}
+
+/// What a part tells of the CTS, and of the first bytes where the CTS says that it has them.
+fn add_cts(transfer: &mut Transfer, part: &Piece<'_>) {
+    let start = part.data.start;
+    if let Some(record) = part.cts {
+        let cts = transfer.cts.get_or_insert(Cts {
+            posted: None,
+            arrived: None,
+            capacity: u64::from(record.capacity),
+            requests: record.requests.map(u32::from),
+            address: record.address,
+            remote_key: record.remote_keys[0],
+            tag: record.tag,
+        });
+        let time = Some(record.time);
+        match part.position {
+            Position::Receiver => cts.posted = time,
+            Position::Sender => cts.arrived = time,
+            Position::Fabric | Position::Unknown => {
+                cts.posted = cts.posted.or(time);
+                cts.arrived = cts.arrived.or(time);
             }
         }
     }
-    transfers.into_values().map(Merged::finish).collect()
-}
-
-/// A transfer in the making.
-struct Merged {
-    transfer: Transfer,
-    /// Bytes of each part, by queue pair: the parts at one tap are those at another.
-    parts: Vec<(u8, Option<u64>)>,
-    elsewhere: Option<Span>,
-}
-
-impl Merged {
-    fn new(number: u64, is_numbered: bool, piece: &Piece) -> Self {
-        let transfer = Transfer {
-            number,
-            is_numbered,
-            bytes: None,
-            cts: None,
-            sent: None,
-            received: None,
-            head: None,
-            ce_packets: 0,
-            queue_pair: piece.queue_pair,
-            witness: piece.witness,
-        };
-        Self { transfer, parts: Vec::new(), elsewhere: None }
-    }
-
-    fn add(&mut self, piece: &Piece, is_little_endian: Option<bool>) {
-        let transfer = &mut self.transfer;
-        let data = &piece.data;
-        let bytes = match (data.bytes, data.immediate, is_little_endian) {
-            (Some(bytes), ..) => Some(u64::from(bytes)),
-            (None, Some(immediate), Some(true)) => Some(u64::from(immediate.swap_bytes())),
-            (None, Some(immediate), Some(false)) => Some(u64::from(immediate)),
-            _ => None,
-        };
-        match self.parts.iter_mut().find(|(queue_pair, _)| *queue_pair == piece.queue_pair) {
-            Some((_, known)) => *known = known.or(bytes),
-            None => self.parts.push((piece.queue_pair, bytes)),
-        }
-        let span = Span { first: data.first.unwrap_or(data.last), last: data.last };
-        let place = match piece.position {
-            Position::Sender => &mut transfer.sent,
-            Position::Receiver => &mut transfer.received,
-            Position::Fabric | Position::Unknown => &mut self.elsewhere,
-        };
-        extend(place, span);
-        if piece.position != Position::Sender {
-            transfer.ce_packets = transfer.ce_packets.max(piece.ce_packets);
-            transfer.witness = piece.witness;
-        }
-        transfer.queue_pair = transfer.queue_pair.min(piece.queue_pair);
-        if transfer.cts.is_none_or(|cts| Some(cts.address) == data.address) {
-            transfer.head = transfer.head.or(data.head);
-        }
-        if let Some(record) = &piece.cts {
-            let cts = transfer.cts.get_or_insert(Cts {
-                posted: None,
-                arrived: None,
-                capacity: record.capacity,
-                requests: record.requests,
-                address: record.address,
-                remote_key: record.remote_keys[0],
-                tag: record.tag,
-            });
-            match piece.position {
-                Position::Receiver => cts.posted = Some(record.time),
-                Position::Sender => cts.arrived = Some(record.time),
-                Position::Fabric | Position::Unknown => {
-                    cts.posted = cts.posted.or(Some(record.time));
-                    cts.arrived = cts.arrived.or(Some(record.time));
-                }
-            }
-        }
-    }
-
-    fn finish(self) -> Transfer {
-        let Self { mut transfer, parts, elsewhere } = self;
-        transfer.bytes = parts.iter().map(|(_, bytes)| *bytes).sum();
-        transfer.sent = transfer.sent.or(elsewhere);
-        transfer.received = transfer.received.or(elsewhere);
-        transfer
+    let is_first =
+        transfer.cts.is_none_or(|cts| start.is_some_and(|start| start.address == cts.address));
+    if is_first {
+        let head = start.and_then(|start| start.head).map(NonZeroU64::get);
+        transfer.head = transfer.head.or(head);
     }
 }
 

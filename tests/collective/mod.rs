@@ -1,0 +1,6 @@
+//! Collectives: what NCCL sends for them, and how they are found again.
+
+mod job;
+mod phases;
+mod plan;
+mod search;
