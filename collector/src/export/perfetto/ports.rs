@@ -40,9 +40,9 @@ pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
         let process = hosts.get(address.as_str()).cloned().unwrap_or_else(|| address.clone());
         let place = processes.process(Process::Host(process));
         let (name, unit, factor) = match series {
-            Series::Sent => ("message payload sent", "Gb/s", 8.0 / bucket_ns as f64),
-            Series::Received => ("message payload received", "Gb/s", 8.0 / bucket_ns as f64),
-            Series::Marked => ("CE-marked packets received", "packets", 1.0),
+            Series::Sent => ("TX payload", "Gb/s", 8.0 / bucket_ns as f64),
+            Series::Received => ("RX payload", "Gb/s", 8.0 / bucket_ns as f64),
+            Series::Marked => ("RX CE marks", "packets", 1.0),
         };
         let event = |bucket: u64, value: f64| Event {
             name: format!("{address} {name}"),
