@@ -275,7 +275,8 @@ mod tests {
         let state = run([(1_000_000_000, 0xffff), (5_000, 0xffff), (6_000, 0)]);
         assert_eq!(state.paused_ns, Some(FULL_NS + 1_000));
         assert_eq!(run((0..400).map(|_| (7_000_000_000, 0xffff))).storms, 0);
-        assert_eq!(run([(u64::MAX - 5, 0xffff), (u64::MAX, 0)]).paused_ns, Some(5));
+        let last = Timestamp::MAX.as_nanos();
+        assert_eq!(run([(last - 5, 0xffff), (last, 0)]).paused_ns, Some(5));
     }
 
     #[test]
