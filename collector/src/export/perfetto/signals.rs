@@ -1,13 +1,12 @@
 //! NAKs, RNR NAKs and CNPs as moments of the rank that they tell to slow down or to send again.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
 use super::Track;
 use super::event::{Event, Phase, Place, arguments};
 use crate::report::Report;
-use crate::report::flows::FlowReport;
 use crate::report::transfers::SignalReport;
 
 /// Moments by communicator and rank.
@@ -43,7 +42,7 @@ pub(super) fn by_rank(report: &Report) -> Signals {
     let signals = || report.signals.iter().flatten();
     let views = best_views(report, signals());
     let mut moments: BTreeMap<(String, u32), Vec<Moment>> = BTreeMap::new();
-    for signal in signals().filter(|signal| views.get(&signal.flow).copied().unwrap_or(false)) {
+    for signal in signals().filter(|signal| views.contains(&signal.flow)) {
         let Some(owner) = report.flow(signal.flow).and_then(|flow| flow.owner.as_ref()) else {
             continue;
         };
@@ -66,24 +65,23 @@ pub(super) fn by_rank(report: &Report) -> Signals {
     Signals(moments)
 }
 
-/// Of the flows that are one flow seen at several taps: whether it is the one with most signals.
+/// Of the flows that are one flow seen at several taps: the one with most signals.
 fn best_views<'a>(
     report: &Report,
     signals: impl Iterator<Item = &'a SignalReport>,
-) -> HashMap<u32, bool> {
+) -> BTreeSet<u32> {
     let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
     for signal in signals {
         *counts.entry(signal.flow).or_insert(0) += 1;
     }
-    let name = |flow: &FlowReport| (flow.src.clone(), flow.dst.clone(), flow.dest_qpn, flow.epoch);
     let mut best = BTreeMap::new();
-    for (flow, count) in &counts {
-        let Some(known) = report.flow(*flow) else { continue };
-        let entry = best.entry(name(known)).or_insert((*flow, *count));
-        if *count > entry.1 {
-            *entry = (*flow, *count);
+    for (id, count) in counts {
+        let Some(flow) = report.flow(id) else { continue };
+        let name = (&flow.src, &flow.dst, flow.dest_qpn, flow.epoch);
+        let entry = best.entry(name).or_insert((id, count));
+        if count > entry.1 {
+            *entry = (id, count);
         }
     }
-    let best: Vec<u32> = best.into_values().map(|(flow, _)| flow).collect();
-    counts.into_keys().map(|flow| (flow, best.contains(&flow))).collect()
+    best.into_values().map(|(id, _)| id).collect()
 }
