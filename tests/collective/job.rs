@@ -135,6 +135,7 @@ fn send(transfers: &mut Vec<Transfer>, sizes: &[u64], capacity: u64, start: u64)
             sent: Some(span(0)),
             received: Some(span(10)),
             head: None,
+            packets: 0,
             ce_packets: 0,
             queue_pair: 0,
             witness: Witness::Frame { tap: TapId(0), number: message + 1, time: time(last) },

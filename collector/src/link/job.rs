@@ -306,7 +306,9 @@ pub struct Transfer {
     pub received: Option<Span>,
     /// Digest of its first bytes (`Message::head`).
     pub head: Option<u64>,
-    /// Its data packets that carry a CE mark, at the receiver's tap where there is one.
+    /// Its data packets, resends not counted; 0 where they are not known.
+    pub packets: u32,
+    /// Its data packets that carry a CE mark, at the tap that saw most of them.
     pub ce_packets: u32,
     /// Place of its queue pair in [`NetConnection::queue_pairs`].
     pub queue_pair: u8,
@@ -367,4 +369,5 @@ impl Transfer {
     }
 }
 
-const _: () = assert!(size_of::<Transfer>() <= 160);
+// A capture of a gigabyte has hundreds of thousands of them.
+const _: () = assert!(size_of::<Transfer>() <= 168);

@@ -32,6 +32,8 @@ pub struct TransferReport {
     pub first_ns: Option<i64>,
     /// Last packet of data, next to the receiver if it was seen there.
     pub last_ns: Option<i64>,
+    /// Its packets, resends not counted; 0 where they are not known.
+    pub packets: u32,
     /// Its packets with a CE mark.
     pub ce_packets: u32,
 }
@@ -66,6 +68,7 @@ pub(super) fn section(sources: &Sources<'_>) -> Option<Vec<TransferReport>> {
                 cts_arrived_ns: transfer.cts.and_then(|cts| cts.arrived).map(time),
                 first_ns: transfer.first_time().map(time),
                 last_ns: transfer.last_time().map(time),
+                packets: transfer.packets,
                 ce_packets: transfer.ce_packets,
             });
         }

@@ -1,4 +1,5 @@
-//! Counters of ports: payload of messages sent and received, and CE marks, in buckets of time.
+//! Counters of ports: payload of messages sent and received, and the share of packets received with
+//! a CE mark, in buckets of time. A port that never received one has no such counter.
 //!
 //! A message's bytes are spread evenly from its first packet to its last. Buckets are the least of
 //! 10, 20, 50, 100, ... us that cut the capture into 2,000 at most. A value holds until the next.
@@ -25,24 +26,28 @@ const NARROWEST_NS: u64 = 10_000;
 enum Series {
     Sent,
     Received,
+    Packets,
     Marked,
 }
 
 /// Sums by bucket.
 type Buckets = BTreeMap<u64, f64>;
 
+/// By port and what is counted of it.
+type Sums = BTreeMap<(String, Series), Buckets>;
+
 /// The counters of every port that messages name, on its host.
 pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
     let bucket_ns = bucket_ns(report.capture.duration_ns);
     let hosts = hosts(report);
     let mut tracks = Vec::new();
-    for ((address, series), buckets) in sums(report, bucket_ns) {
+    for ((address, series), buckets) in shares(sums(report, bucket_ns)) {
         let process = hosts.get(address.as_str()).cloned().unwrap_or_else(|| address.clone());
         let place = processes.process(Process::Host(process));
         let (name, unit, factor) = match series {
             Series::Sent => ("TX payload", "Gb/s", 8.0 / bucket_ns as f64),
             Series::Received => ("RX payload", "Gb/s", 8.0 / bucket_ns as f64),
-            Series::Marked => ("RX CE marks", "packets", 1.0),
+            Series::Packets | Series::Marked => ("RX CE share", "%", 100.0),
         };
         let event = |bucket: u64, value: f64| Event {
             name: format!("{address} {name}"),
@@ -78,10 +83,10 @@ fn bucket_ns(duration_ns: u64) -> u64 {
     width
 }
 
-fn sums(report: &Report, bucket_ns: u64) -> BTreeMap<(String, Series), Buckets> {
+fn sums(report: &Report, bucket_ns: u64) -> Sums {
     let all = report.communicators.iter().flat_map(|one| &one.connections);
     let connections: BTreeMap<u32, &ConnectionReport> = all.map(|one| (one.id, one)).collect();
-    let mut sums: BTreeMap<(String, Series), Buckets> = BTreeMap::new();
+    let mut sums = Sums::new();
     for transfer in report.transfers.iter().flatten() {
         let pair = connections.get(&transfer.connection).and_then(|one| one.queue_pairs.first());
         let (Some(pair), Some((first_ns, last_ns))) =
@@ -95,9 +100,28 @@ fn sums(report: &Report, bucket_ns: u64) -> BTreeMap<(String, Series), Buckets> 
             let buckets = sums.entry((address.clone(), series)).or_default();
             spread(buckets, bucket_ns, (first_ns, last_ns), transfer.bytes.unwrap_or(0) as f64);
         }
-        if transfer.ce_packets > 0 {
-            let buckets = sums.entry((pair.dst.clone(), Series::Marked)).or_default();
-            *buckets.entry(last_ns / bucket_ns).or_insert(0.0) += f64::from(transfer.ce_packets);
+        let packets = transfer.packets.max(transfer.ce_packets);
+        for (count, series) in [(packets, Series::Packets), (transfer.ce_packets, Series::Marked)] {
+            let buckets = sums.entry((pair.dst.clone(), series)).or_default();
+            spread(buckets, bucket_ns, (first_ns, last_ns), f64::from(count));
+        }
+    }
+    sums
+}
+
+/// Turns marks into shares of the packets in the same bucket, and leaves ports without any mark out.
+fn shares(mut sums: Sums) -> Sums {
+    let addresses: Vec<String> = sums.keys().map(|(address, _)| address.clone()).collect();
+    for address in addresses {
+        let Some(packets) = sums.remove(&(address.clone(), Series::Packets)) else { continue };
+        let key = (address, Series::Marked);
+        let Some(marks) = sums.get_mut(&key) else { continue };
+        if marks.values().all(|marks| *marks == 0.0) {
+            sums.remove(&key);
+            continue;
+        }
+        for (bucket, share) in marks {
+            *share /= packets.get(bucket).copied().unwrap_or(0.0).max(f64::MIN_POSITIVE);
         }
     }
     sums

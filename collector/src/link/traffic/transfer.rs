@@ -84,6 +84,8 @@ struct Piece<'a> {
     queue_pair: u8,
     position: Position,
     tap: TapId,
+    /// Packets since the message before on its flow, as far as their numbers tell.
+    packets: u32,
     /// Packets with a CE mark since the message before on its flow.
     ce_packets: u32,
     data: &'a DataRecord,
@@ -99,11 +101,14 @@ fn add_pieces<'a>(view: &ConnectionView<'a>, pieces: &mut Vec<Piece<'a>>) {
     let start = pieces.len();
     for (queue_pair, flow) in &view.data {
         let mut ce_before = 0;
+        // A connection's first packet has PSN 0.
+        let mut psn_before = -1;
         for data in flow.data.iter() {
             pieces.push(Piece {
                 queue_pair: *queue_pair,
                 position: view.position,
                 tap: flow.key.tap,
+                packets: u32::try_from(data.last_psn - psn_before).unwrap_or(0),
                 ce_packets: data.ce_packets.saturating_sub(ce_before),
                 data,
                 cts: None,
@@ -111,6 +116,7 @@ fn add_pieces<'a>(view: &ConnectionView<'a>, pieces: &mut Vec<Piece<'a>>) {
                 number: 0,
             });
             ce_before = data.ce_packets;
+            psn_before = data.last_psn;
         }
     }
     pieces[start..].sort_by_key(|piece| (piece.data.first(), piece.data.last));
@@ -271,6 +277,7 @@ fn merge(parts: &[Piece<'_>], is_numbered: bool, immediates: ImmediateOrder) -> 
         sent: None,
         received: None,
         head: None,
+        packets: 0,
         ce_packets: 0,
         queue_pair: first.queue_pair,
         witness: first.witness(),
@@ -282,6 +289,11 @@ fn merge(parts: &[Piece<'_>], is_numbered: bool, immediates: ImmediateOrder) -> 
         if !parts[..at].iter().any(|other| same(&other)) {
             let bytes = parts[at..].iter().filter(same).find_map(|same| same.bytes(immediates));
             transfer.bytes = transfer.bytes.zip(bytes).map(|(sum, bytes)| sum + bytes);
+            let packets = parts[at..].iter().filter(same).map(|same| same.packets).min();
+            transfer.packets = transfer.packets.saturating_add(packets.unwrap_or(0));
+            // Next to the sender no switch has marked anything yet.
+            let marked = parts[at..].iter().filter(same).map(|same| same.ce_packets).max();
+            transfer.ce_packets = transfer.ce_packets.saturating_add(marked.unwrap_or(0));
         }
         let span = Span { first: part.data.first(), last: part.data.last };
         extend(
@@ -293,7 +305,6 @@ fn merge(parts: &[Piece<'_>], is_numbered: bool, immediates: ImmediateOrder) -> 
             span,
         );
         if part.position != Position::Sender {
-            transfer.ce_packets = transfer.ce_packets.max(part.ce_packets);
             transfer.witness = part.witness();
         }
         transfer.queue_pair = transfer.queue_pair.min(part.queue_pair);
