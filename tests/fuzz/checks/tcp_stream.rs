@@ -44,7 +44,8 @@ fn run(data: &[u8]) -> (Listener, u64) {
         let is_far = what & 8 != 0;
         let flags = TcpFlags(s1 >> 3 & 0x17);
         // A jump of at most 128 segments, or anywhere.
-        let jump = i32::from(s0.cast_signed()) * if is_far { 0x0103_0507 } else { 8 };
+        let stride = if is_far { 0x0103_0507 } else { 8 };
+        let jump = i32::from(s0.cast_signed()).wrapping_mul(stride);
         let near = if s1 & 1 == 0 { 0 } else { jump };
         let sequence = sequences[connection][way].wrapping_add_signed(near);
         let start = sequence.wrapping_add(u32::from(flags.has(TcpFlags::SYN)));

@@ -79,9 +79,10 @@ impl LogTracker {
     /// Takes the next line of a log, with or without its end; `number` counts from 1. Whether there
     /// is an entry of NCCL on it.
     pub fn observe(&mut self, log: LogId, number: u64, line: &[u8]) -> bool {
+        // Most lines of a log are another program's. Colour codes may hide the mark.
         let has_mark = line.windows(5).any(|bytes| bytes == b"NCCL ");
         let mut found = 0;
-        if has_mark {
+        if has_mark || line.trim_ascii_end().iter().any(u8::is_ascii_control) {
             let text = clean(line);
             let witness = Witness::Line { log, number };
             for entry in entries(&text) {
