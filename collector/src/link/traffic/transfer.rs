@@ -129,13 +129,17 @@ fn find_offers<'a>(view: &ConnectionView<'a>, fifo_address: Option<u64>, pieces:
     offers.sort_by_key(|(cts, _)| cts.time);
     let mut offers = offers.into_iter().peekable();
     let mut latest: BTreeMap<u64, (&CtsRecord, u64)> = BTreeMap::new();
+    let is_cut = pieces.iter().any(|piece| piece.queue_pair != 0);
     for piece in pieces {
         let first = piece.data.first();
         while let Some((cts, number)) = offers.next_if(|(cts, _)| cts.time <= first) {
             latest.insert(cts.address, (cts, number));
         }
         let Some(start) = &piece.data.start else { continue };
-        let fitting = latest.range(..=start.address).rev().take(OVERLAPPING_OFFERS);
+        // On one queue pair a message goes where the CTS says; cut over several, its parts follow.
+        let reach = if is_cut { OVERLAPPING_OFFERS } else { 1 };
+        let fitting = latest.range(..=start.address).rev().take(reach);
+        let fitting = fitting.filter(|(address, _)| is_cut || **address == start.address);
         let offer = fitting.map(|(_, offer)| *offer).find(|(cts, _)| cts.offers(start));
         if let Some((cts, number)) = offer {
             piece.cts = Some(cts);
@@ -364,3 +368,6 @@ fn extend(place: &mut Option<Span>, span: Span) {
     known.first = known.first.min(span.first);
     known.last = known.last.max(span.last);
 }
+
+#[cfg(test)]
+mod tests;
