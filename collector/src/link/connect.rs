@@ -336,7 +336,8 @@ impl<'a> Finder<'a> {
             let views: Vec<ConnectionView<'_>> = views.into_values().collect();
             draft.traffic = transfer::assemble(&views, draft.fifo_address);
         }
-        self.drafts.retain(|draft| draft.exchange.is_some() || !draft.flows.is_empty());
+        // Of an exchange with one end only, no queue pair is known whole.
+        self.drafts.retain(|draft| !draft.queue_pairs.is_empty());
         self.drafts
     }
 }

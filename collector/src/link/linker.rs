@@ -298,8 +298,8 @@ fn describe_ranks(job: &mut Job) {
 fn find_conflicts(job: &mut Job) {
     let mut conflicts = Vec::new();
     for (id, connection) in (0..).map(NetConnectionId).zip(&mut job.connections) {
-        let communicator = &job.communicators[connection.communicator.0 as usize];
-        let Some(sender) = connection.sender else { continue };
+        let communicator = job.communicators.get(connection.communicator.0 as usize);
+        let Some((communicator, sender)) = communicator.zip(connection.sender) else { continue };
         let ranks = communicator.ranks.iter();
         let expected = ranks.filter(|rank| rank.rank == sender).find_map(|rank| rank.top_rank);
         // Children that share their parent's resources go by their parent's ranks.
