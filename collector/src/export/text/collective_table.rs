@@ -155,11 +155,9 @@ fn median(all: &[&CollectiveReport], of: impl Fn(&CollectiveReport) -> u64) -> u
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0)
 }
 
+/// The upper median, which is the rate of the collective with the lower median duration.
 fn rate(all: &[&CollectiveReport], of: impl Fn(&CollectiveReport) -> Option<u64>) -> String {
-    let known: Vec<&CollectiveReport> =
-        all.iter().copied().filter(|one| of(one).is_some()).collect();
-    if known.is_empty() {
-        return String::new();
-    }
-    byte_rate(median(&known, |one| of(one).unwrap_or(0)))
+    let mut rates: Vec<u64> = all.iter().filter_map(|one| of(one)).collect();
+    rates.sort_unstable();
+    rates.get(rates.len() / 2).copied().map(byte_rate).unwrap_or_default()
 }
