@@ -145,6 +145,7 @@ impl Pipeline {
         if let Some(linked) = &mut linked {
             let places = join::join(&mut linked.job, &logs, &from_logs);
             self.health.add("link.conflicts", linked.job.conflicts.len() as u64);
+            self.health.add("link.communicators_dropped", linked.job.dropped_communicators);
             linked.collectives = collective::find(&linked.job);
             linked.collectives.sort_by_key(|one| (one.span.first, one.communicator, one.sequence));
             linked.phases = phase::find(&linked.job, &linked.streams, &linked.collectives);

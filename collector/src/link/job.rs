@@ -32,6 +32,8 @@ pub struct Job {
     pub owners: Vec<Ownership>,
     /// Statements that contradict each other.
     pub conflicts: Vec<Conflict>,
+    /// Messages of communicators that found no room.
+    pub dropped_communicators: u64,
     /// Communicators by the magic that they greet with.
     pub magics: BTreeMap<u64, CommunicatorId>,
     /// Communicators by where NET receivers listen for their senders.

@@ -27,7 +27,8 @@ pub fn link(facts: &ControlFacts, traffic: Traffic<'_>) -> Job {
     let roster = Roster::new(facts);
     let drafts = connect::find(facts, traffic);
     let owners = owners(&drafts, traffic);
-    let mut job = Job { owners, ..Job::default() };
+    let dropped_communicators = roster.dropped_magics;
+    let mut job = Job { owners, dropped_communicators, ..Job::default() };
     let places = communicators(&mut job, &roster, facts);
     let homeless = announced(&mut job, &roster, &places, drafts);
     unannounced::place(&mut job, homeless);

@@ -8,6 +8,7 @@ use super::sentence;
 use super::style::{Meaning, paint};
 use super::unlinked;
 use crate::report::Report;
+use crate::report::conflicts::ConflictReport;
 use crate::report::flows::PsnReport;
 
 /// Counters that people should know of: what each counts, and what that means.
@@ -38,6 +39,21 @@ const MEANINGS: &[(&str, &str, &str)] = &[
     ("connection.evicted", "connection", "set up by the CM, forgotten to make room"),
     ("port.unmetered_frames", "frame", "of too many ports to meter"),
     ("pause.refused", "pause frame", "of too many stations to follow"),
+    ("tcp.evicted_connections", "TCP connection", "forgotten to make room"),
+    ("control.gap_connections", "connection", "of NCCL or a TCPStore with bytes missing"),
+    ("control.malformed_connections", "connection", "that greeted as NCCL does, then did not"),
+    ("control.unsupported_connections", "connection", "of NCCL 2.15 or before: not read"),
+    ("control.oversized_connections", "connection", "of the control plane too long to keep"),
+    ("control.ignored_connections", "TCP connection", "too many to look at"),
+    ("link.communicators_dropped", "communicator", "too many to tell apart"),
+    (
+        "link.messages_dropped",
+        "NCCL message",
+        "without room: later collectives are not told; raise --max-messages",
+    ),
+    ("link.signals_dropped", "CNP or NAK", "without room: not in the timeline"),
+    ("collectives.unknown", "stretch", "of messages that no collective explains"),
+    ("collectives.incomplete", "collective", "of which messages are missing"),
     (
         "log.unparsed_lines",
         "line",
@@ -63,6 +79,9 @@ const MEANINGS: &[(&str, &str, &str)] = &[
     ("capture.file_problems", "problem", "with files, told on standard error"),
 ];
 
+/// Conflicts that are told.
+const CONFLICTS_SHOWN: usize = 4;
+
 /// Refused headers that are named.
 const REFUSED_SHOWN: usize = 4;
 
@@ -78,6 +97,7 @@ pub(super) fn write(
     });
     let mut lines: Vec<String> = unseen(report).into_iter().flatten().chain(counters).collect();
     lines.extend(unmarked(connections));
+    lines.extend(conflicts(report));
     lines.extend(refused(report));
     lines.extend(unlinked::note(report));
     if lines.is_empty() {
@@ -109,6 +129,21 @@ fn unmarked(connections: &[Connection<'_>]) -> Option<String> {
     let flows = connections.iter().filter(|connection| connection.hides_ce()).count();
     let meaning = "seen only next to the sender, before any switch: CE unknown";
     (flows > 0).then(|| format!("{} {meaning}", counted(flows as u64, "flow")))
+}
+
+/// What was seen twice and differs.
+fn conflicts(report: &Report) -> Vec<String> {
+    let tell = |conflict: &ConflictReport| {
+        let rank = conflict.rank.map_or_else(String::new, |rank| format!("rank {rank}: "));
+        let ConflictReport { what, reported, contradicted_by, .. } = conflict;
+        format!("conflict: {rank}{what} is {reported}, but {contradicted_by}")
+    };
+    let mut lines: Vec<String> = report.conflicts.iter().take(CONFLICTS_SHOWN).map(tell).collect();
+    let more = report.conflicts.len().saturating_sub(CONFLICTS_SHOWN);
+    if more > 0 {
+        lines.push(format!("{} more: --format json", counted(more as u64, "conflict")));
+    }
+    lines
 }
 
 /// The commonest reasons why headers were not read.
