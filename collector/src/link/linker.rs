@@ -64,6 +64,9 @@ fn communicators(job: &mut Job, roster: &Roster, facts: &ControlFacts) -> Vec<Co
         communicator.bootstrap = entry.bootstrap.map(|span| Bootstrap { span, last_rank });
         job.communicators.push(communicator);
     }
+    for (magic, at) in roster.other_roots() {
+        job.magics.insert(magic, places[at]);
+    }
     for (address, listener) in &roster.listeners {
         job.listeners.insert(*address, places[listener.entry]);
     }

@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use foldhash::fast::FixedState;
 
-use super::control::facts::{ControlFacts, Ring, RingMember, Setup, Split};
+use super::control::facts::{CheckIn, ControlFacts, Ring, RingMember, Setup, Split};
 use super::evidence::{Evidence, EvidenceKind, add_evidence};
 use super::job::{Communicator, Identity, Rank, Transport};
 use super::rings::Topology;
@@ -39,6 +39,8 @@ pub struct Roster {
     /// Magics that found no room.
     pub dropped_magics: u64,
     by_magic: HashMap<u64, usize, FixedState>,
+    /// Where a communicator has several roots: the magic of the first by those of the others.
+    first_roots: HashMap<u64, u64, FixedState>,
 }
 
 /// One communicator's facts.
@@ -81,7 +83,7 @@ impl Roster {
     /// The roster that `facts` make.
     #[must_use]
     pub fn new(facts: &ControlFacts) -> Self {
-        let mut roster = Self::default();
+        let mut roster = Self { first_roots: first_roots(facts), ..Self::default() };
         roster.add_ids(facts);
         roster.add_check_ins(facts);
         for ring in &facts.rings {
@@ -99,7 +101,12 @@ impl Roster {
     /// The place of the communicator that greets with `magic`.
     #[must_use]
     pub fn find(&self, magic: u64) -> Option<usize> {
-        self.by_magic.get(&magic).copied()
+        self.by_magic.get(self.first_roots.get(&magic).unwrap_or(&magic)).copied()
+    }
+
+    /// The magics that are not the first of their communicator, with its place.
+    pub fn other_roots(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
+        self.first_roots.keys().filter_map(|magic| Some((*magic, self.find(*magic)?)))
     }
 
     /// The ranks of one communicator whose control plane has this address.
@@ -109,6 +116,7 @@ impl Roster {
     }
 
     fn entry(&mut self, magic: u64) -> Option<&mut Entry> {
+        let magic = self.first_roots.get(&magic).copied().unwrap_or(magic);
         let place = match self.by_magic.get(&magic) {
             Some(place) => *place,
             None if self.entries.len() < CAPACITY => {
@@ -127,8 +135,12 @@ impl Roster {
     fn add_ids(&mut self, facts: &ControlFacts) {
         for stored in &facts.stored_ids {
             let Some(id) = unique_id::parse(&stored.id) else { continue };
-            let Some(entry) = id.magic.and_then(|magic| self.entry(magic)) else { continue };
-            entry.communicator.root.get_or_insert(id.root);
+            let Some(magic) = id.magic else { continue };
+            let is_first = !self.first_roots.contains_key(&magic);
+            let Some(entry) = self.entry(magic) else { continue };
+            if is_first {
+                entry.communicator.root.get_or_insert(id.root);
+            }
             observed(&mut entry.communicator.evidence, EvidenceKind::UniqueId, stored.witness);
         }
     }
@@ -137,7 +149,9 @@ impl Roster {
         for check_in in &facts.check_ins {
             let Some(entry) = check_in.magic.and_then(|magic| self.entry(magic)) else { continue };
             let communicator = &mut entry.communicator;
-            communicator.root.get_or_insert(check_in.root);
+            if check_in.root_index == 0 {
+                communicator.root.get_or_insert(check_in.root);
+            }
             communicator.nranks.get_or_insert(check_in.nranks);
             observed(&mut communicator.evidence, EvidenceKind::CheckIn, check_in.witness);
             let rank = rank_of(&mut entry.ranks, check_in.rank);
@@ -299,6 +313,21 @@ impl Entry {
     }
 }
 
+/// Of communicators with several roots (`ncclCommInitRankScalable`, 2.23 and later): the magic of
+/// the first root, by which all ranks greet each other, by the magics of the others. The ring tells
+/// which they are: a rank is reached where it told its root that it listens.
+fn first_roots(facts: &ControlFacts) -> HashMap<u64, u64, FixedState> {
+    let rings: HashMap<SocketAddr, u64, FixedState> =
+        facts.rings.iter().filter_map(|ring| Some((ring.listener, ring.magic?))).collect();
+    let others = facts.check_ins.iter().filter(|check_in| check_in.root_index > 0);
+    let first_of = |check_in: &CheckIn| {
+        let first = rings.get(check_in.ring_listener.as_ref()?)?;
+        let magic = check_in.magic?;
+        (magic != *first).then_some((magic, *first))
+    };
+    others.filter_map(first_of).collect()
+}
+
 fn rank_of(ranks: &mut BTreeMap<u32, Rank>, number: u32) -> &mut Rank {
     ranks.entry(number).or_insert_with(|| Rank::new(number))
 }
@@ -306,3 +335,6 @@ fn rank_of(ranks: &mut BTreeMap<u32, Rank>, number: u32) -> &mut Rank {
 fn observed(evidence: &mut Vec<Evidence>, kind: EvidenceKind, witness: Witness) {
     add_evidence(evidence, Evidence { kind, witness: Some(witness), count: 1 });
 }
+
+#[cfg(test)]
+mod tests;
