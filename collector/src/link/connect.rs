@@ -38,6 +38,8 @@ pub struct Draft {
     pub devices: [Option<String>; 2],
     /// Where the sender's CTS FIFO starts.
     pub fifo_address: Option<u64>,
+    /// When that was complete.
+    pub exchanged_at: Timestamp,
     /// Releases whose exchange looks like this one.
     pub releases: Option<ReleaseRange>,
     /// Its messages.
@@ -152,6 +154,7 @@ impl<'a> Finder<'a> {
             exchange: Some(ends),
             devices: [name(&sender), name(&receiver)],
             fifo_address: sender.as_ref().map(|sender| sender.fifo_address).filter(|at| *at != 0),
+            exchanged_at: time,
             releases,
             evidence,
             ..Draft::default()

@@ -68,10 +68,12 @@ fn communicators(job: &mut Job, roster: &Roster, facts: &ControlFacts) -> Vec<Co
         job.magics.insert(magic, places[at]);
     }
     for (address, listener) in &roster.listeners {
-        job.listeners.insert(*address, places[listener.entry]);
+        if let Some(listener) = listener.last() {
+            job.listeners.insert(*address, places[listener.entry]);
+        }
     }
     for socket in &facts.sockets {
-        if let Some(listener) = roster.listeners.get(&socket.listener) {
+        if let Some(listener) = roster.listener(socket.listener, socket.span.last) {
             let place = places[listener.entry];
             uses(&mut job.communicators[place.0 as usize], Transport::Socket);
         }
@@ -90,7 +92,7 @@ fn uses(communicator: &mut Communicator, transport: Transport) {
 /// By communicator: how many connections each edge was set up with.
 fn seen_edges(roster: &Roster) -> BTreeMap<usize, BTreeMap<(Graph, Edge), u32>> {
     let mut seen: BTreeMap<usize, BTreeMap<(Graph, Edge), u32>> = BTreeMap::new();
-    for listener in roster.listeners.values() {
+    for listener in roster.listeners.values().flatten() {
         let Some(sender) = listener.sender else { continue };
         let edge = Edge { sender, receiver: listener.receiver };
         *seen.entry(listener.entry).or_default().entry((listener.graph, edge)).or_default() += 1;
@@ -108,7 +110,9 @@ fn announced(
     let mut homeless = Vec::new();
     let channels = ChannelNames::new(job, roster, places);
     for (id, mut draft) in (0..).map(NetConnectionId).zip(drafts) {
-        let known = draft.exchange.and_then(|(_, listener)| roster.listeners.get(&listener));
+        let exchange = draft.exchange;
+        let known =
+            exchange.and_then(|(_, listener)| roster.listener(listener, draft.exchanged_at));
         let by_address = || only_ranks(roster, &draft);
         let Some(listener) = known.copied().or_else(by_address) else {
             job.connections.push(connection_of(&mut draft, CommunicatorId(u32::MAX)));
@@ -129,7 +133,9 @@ fn announced(
             let witness = Some(listener.witness);
             add_evidence(&mut connection.evidence, Evidence { kind, witness, count: 1 });
         }
-        connection.grade = Grade::Proven;
+        // Without a set-up message, another communicator of the same hosts could be meant.
+        let is_proven = known.is_some() && connection.sender.is_some();
+        connection.grade = if is_proven { Grade::Proven } else { Grade::Inferred };
         let communicator = &mut job.communicators[place.0 as usize];
         communicator.releases = match (communicator.releases, draft.releases) {
             (Some(known), Some(seen)) => Some(known.intersect(seen).unwrap_or(known)),
@@ -234,8 +240,6 @@ impl ChannelNames {
                 };
                 if candidates.len() == *count as usize {
                     by_edge.insert((*entry, *graph, *edge), candidates);
-                } else if communicator.channels.is_empty() && *graph == Graph::Ring {
-                    by_edge.insert((*entry, *graph, *edge), (0..*count).collect());
                 }
             }
         }

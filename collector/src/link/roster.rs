@@ -35,10 +35,12 @@ pub struct Roster {
     /// Communicators, oldest first, without connections.
     pub entries: Vec<Entry>,
     /// By the address and port of a NET receiver's listener: whose connection it is.
-    pub listeners: HashMap<SocketAddr, Listener, FixedState>,
+    /// Ports are used again: in the order of the set-up messages.
+    pub listeners: HashMap<SocketAddr, Vec<Listener>, FixedState>,
     /// Magics that found no room.
     pub dropped_magics: u64,
-    by_magic: HashMap<u64, usize, FixedState>,
+    /// Several by one magic: until 2.22 all children of a communicator greet alike.
+    by_magic: HashMap<u64, Vec<usize>, FixedState>,
     /// Where a communicator has several roots: the magic of the first by those of the others.
     first_roots: HashMap<u64, u64, FixedState>,
 }
@@ -52,6 +54,8 @@ pub struct Entry {
     pub ranks: BTreeMap<u32, Rank>,
     /// The magic that it greets with.
     pub magic: u64,
+    /// commHash, where what was gathered tells it.
+    pub comm_hash: Option<u64>,
     /// What its ranks told of the topology.
     pub topology: Topology,
     /// The splits that its ranks asked for.
@@ -101,12 +105,34 @@ impl Roster {
     /// The place of the communicator that greets with `magic`.
     #[must_use]
     pub fn find(&self, magic: u64) -> Option<usize> {
-        self.by_magic.get(self.first_roots.get(&magic).unwrap_or(&magic)).copied()
+        self.all(magic).first().copied()
+    }
+
+    fn all(&self, magic: u64) -> &[usize] {
+        let magic = self.first_roots.get(&magic).unwrap_or(&magic);
+        self.by_magic.get(magic).map_or(&[], Vec::as_slice)
     }
 
     /// The magics that are not the first of their communicator, with its place.
     pub fn other_roots(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
         self.first_roots.keys().filter_map(|magic| Some((*magic, self.find(*magic)?)))
+    }
+
+    /// Whose connection goes to the listener at `address`, by a set-up message of `time` at the
+    /// latest; where all are later, the first: taps differ.
+    #[must_use]
+    pub fn listener(&self, address: SocketAddr, time: Timestamp) -> Option<&Listener> {
+        let known = self.listeners.get(&address)?;
+        let is_before = |known: &&Listener| match known.witness {
+            Witness::Frame { time: seen, .. } => seen <= time,
+            Witness::Line { .. } => true,
+        };
+        let time_of = |known: &&Listener| match known.witness {
+            Witness::Frame { time, .. } => time,
+            Witness::Line { .. } => Timestamp::EPOCH,
+        };
+        let latest = known.iter().filter(is_before).max_by_key(time_of);
+        latest.or_else(|| known.iter().min_by_key(time_of))
     }
 
     /// The ranks of one communicator whose control plane has this address.
@@ -115,14 +141,17 @@ impl Roster {
         ranks.filter(move |rank| rank.address == Some(address)).map(|rank| rank.rank)
     }
 
-    fn entry(&mut self, magic: u64) -> Option<&mut Entry> {
+    /// The communicator that greets with `magic` and that `fits`; a new one where there is none.
+    fn entry(&mut self, magic: u64, fits: impl Fn(&Entry) -> bool) -> Option<&mut Entry> {
         let magic = self.first_roots.get(&magic).copied().unwrap_or(magic);
-        let place = match self.by_magic.get(&magic) {
-            Some(place) => *place,
+        let known = self.all(magic).iter().copied().find(|at| fits(&self.entries[*at]));
+        let place = match known {
+            Some(place) => place,
             None if self.entries.len() < CAPACITY => {
                 self.entries.push(Entry::new(magic));
-                self.by_magic.insert(magic, self.entries.len() - 1);
-                self.entries.len() - 1
+                let place = self.entries.len() - 1;
+                self.by_magic.entry(magic).or_default().push(place);
+                place
             }
             None => {
                 self.dropped_magics += 1;
@@ -137,7 +166,7 @@ impl Roster {
             let Some(id) = unique_id::parse(&stored.id) else { continue };
             let Some(magic) = id.magic else { continue };
             let is_first = !self.first_roots.contains_key(&magic);
-            let Some(entry) = self.entry(magic) else { continue };
+            let Some(entry) = self.entry(magic, |_| true) else { continue };
             if is_first {
                 entry.communicator.root.get_or_insert(id.root);
             }
@@ -147,7 +176,8 @@ impl Roster {
 
     fn add_check_ins(&mut self, facts: &ControlFacts) {
         for check_in in &facts.check_ins {
-            let Some(entry) = check_in.magic.and_then(|magic| self.entry(magic)) else { continue };
+            let entry = check_in.magic.and_then(|magic| self.entry(magic, |_| true));
+            let Some(entry) = entry else { continue };
             let communicator = &mut entry.communicator;
             if check_in.root_index == 0 {
                 communicator.root.get_or_insert(check_in.root);
@@ -166,7 +196,9 @@ impl Roster {
     }
 
     fn add_ring(&mut self, ring: &Ring) {
-        let Some(entry) = ring.magic.and_then(|magic| self.entry(magic)) else { return };
+        let Some(magic) = ring.magic else { return };
+        let Some(entry) = self.entry(magic, |entry| entry.agrees(ring)) else { return };
+        entry.comm_hash = entry.comm_hash.or(ring.comm_hash);
         entry.narrow(ring.releases);
         entry.extend(ring.span);
         let communicator = &mut entry.communicator;
@@ -188,41 +220,45 @@ impl Roster {
     fn name(&mut self) {
         for entry in &mut self.entries {
             entry.topology.nranks = entry.communicator.nranks.unwrap_or(0);
-            let release = entry.release();
             let root = entry.communicator.root;
             let id = root.map(|root| unique_id::from_magic(entry.magic, root));
-            if let Some((release, id)) = release.zip(id) {
-                let hash = comm_hash::of_id(&id, HashFunction::of(release, CharSign::Signed));
+            let computed = id.zip(entry.hash_function());
+            let computed = computed.map(|(id, function)| comm_hash::of_id(&id, function));
+            if let Some(hash) = entry.comm_hash.or(computed) {
                 entry.communicator.identity = Identity::CommHash(hash);
-                entry.communicator.log_hash = Some(comm_hash::logged_id(&id, CharSign::Signed));
                 // Until 2.24 ranks sent no PID, only a hash of it.
                 for rank in entry.ranks.values_mut().filter(|rank| rank.pid.is_none()) {
                     rank.pid =
                         rank.pid_hash.and_then(|pid_hash| pid_hash::find_pid(pid_hash, hash));
                 }
-            } else if id.is_none() && release.is_some_and(|release| release >= CHILD_MAGIC) {
-                entry.communicator.identity = Identity::CommHash(entry.magic);
             }
+            entry.communicator.log_hash = id.map(|id| comm_hash::logged_id(&id, CharSign::Signed));
         }
     }
 
     fn add_setup(&mut self, setup: &Setup) {
-        let Some(at) = setup.magic.and_then(|magic| self.find(magic)) else { return };
-        let Some(entry) = self.entries.get(at) else { return };
-        let sender = entry.rank_listening_at(setup.to);
+        let Some(magic) = setup.magic else { return };
+        let listening = |at: &usize| self.entries[*at].rank_listening_at(setup.to);
+        let known = self.all(magic).iter().copied().find(|at| listening(at).is_some());
+        let Some(at) = known.or(self.find(magic)) else { return };
+        let sender = listening(&at);
         for (position, listener) in (0..).zip(&setup.listeners) {
             let Some(listener) = *listener else { continue };
-            self.listeners.insert(
-                listener,
-                Listener {
+            let listeners = self.listeners.entry(listener).or_default();
+            let known = listeners.iter_mut().find(|known| {
+                (known.entry, known.receiver, known.graph) == (at, setup.from_rank, setup.graph)
+            });
+            match known {
+                Some(known) => known.sender = known.sender.or(sender),
+                None => listeners.push(Listener {
                     entry: at,
                     sender,
                     receiver: setup.from_rank,
                     graph: setup.graph,
                     position,
                     witness: setup.witness,
-                },
-            );
+                }),
+            }
         }
     }
 
@@ -257,6 +293,7 @@ impl Entry {
             },
             ranks: BTreeMap::new(),
             magic,
+            comm_hash: None,
             topology: Topology::default(),
             splits: Vec::new(),
             bootstrap: None,
@@ -268,6 +305,16 @@ impl Entry {
     #[must_use]
     pub fn release(&self) -> Option<Release> {
         self.communicator.release.or(self.communicator.releases.map(|range| range.first))
+    }
+
+    /// How its releases hash; `None` where they do not hash alike.
+    fn hash_function(&self) -> Option<HashFunction> {
+        let of = |release| HashFunction::of(release, CharSign::Signed);
+        if let Some(release) = self.communicator.release {
+            return Some(of(release));
+        }
+        let range = self.communicator.releases?;
+        (of(range.first) == of(range.last)).then(|| of(range.first))
     }
 
     fn narrow(&mut self, releases: ReleaseRange) {
@@ -304,6 +351,16 @@ impl Entry {
         if let Some(topology) = &member.topology {
             self.topology.ranks.entry(member.rank).or_insert_with(|| topology.clone());
         }
+    }
+
+    /// Whether `ring` can be one of its connections: no rank is two processes.
+    fn agrees(&self, ring: &Ring) -> bool {
+        let is_same = |member: &RingMember| {
+            let known = self.ranks.get(&member.rank).and_then(|rank| rank.listener);
+            known.zip(member.peer_listener).is_none_or(|(known, seen)| known == seen)
+        };
+        ring.nranks.is_none_or(|seen| self.communicator.nranks.is_none_or(|known| known == seen))
+            && ring.members.iter().all(is_same)
     }
 
     /// The rank that other ranks reach at `listener`.

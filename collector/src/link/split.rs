@@ -3,6 +3,10 @@
 //! The ranks of the parent gather colours and keys over their ring. A child greets with a magic
 //! made from the parent's commHash (NCCL `src/init.cc`), so that the parent is certain.
 
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+
 use super::control::facts::{Split, SplitRequest};
 use super::job::{CommunicatorId, Identity, Rank};
 use super::roster::{CHILD_MAGIC, Entry};
@@ -21,57 +25,83 @@ pub(super) fn merge(known: &mut Split, seen: &Split) {
     known.witness = known.witness.min(seen.witness);
 }
 
-/// Finds the parent of every communicator that has no root of its own.
+/// A child that a communicator was asked to make.
+#[derive(Clone, Copy)]
+struct Order {
+    parent: usize,
+    /// Place of the split among the parent's.
+    split: usize,
+    color: i32,
+    comm_hash: u64,
+}
+
+/// Finds the parent of every communicator that has no root of its own. Parents come before their
+/// children: each round finds the children of those that the round before has named.
 pub(super) fn find_parents(entries: &mut [Entry]) {
-    for child in 0..entries.len() {
-        if entries[child].communicator.root.is_some() {
-            continue;
+    let mut orders: HashMap<u64, Vec<Order>, FixedState> = HashMap::default();
+    let mut parents: Vec<usize> = (0..entries.len()).collect();
+    let mut orphans: Vec<usize> =
+        (0..entries.len()).filter(|at| entries[*at].communicator.root.is_none()).collect();
+    while !parents.is_empty() {
+        for parent in std::mem::take(&mut parents) {
+            add_orders(&mut orders, parent, &entries[parent]);
         }
-        let made = (0..entries.len())
-            .filter(|parent| *parent != child)
-            .find_map(|parent| Some((parent, made_by(&entries[parent], &entries[child])?)));
-        let Some((parent, made)) = made else { continue };
-        let in_parent: Vec<Option<Rank>> =
-            made.ranks.iter().map(|rank| entries[parent].ranks.get(rank).cloned()).collect();
-        let entry = &mut entries[child];
-        entry.communicator.parent = Some(CommunicatorId(parent as u32));
-        entry.communicator.identity = Identity::CommHash(made.comm_hash);
-        let is_whole =
-            entry.communicator.nranks.is_none_or(|nranks| nranks as usize == in_parent.len());
-        for (rank, in_parent) in (0_u32..).zip(in_parent) {
-            let rank = entry.ranks.get_mut(&rank).filter(|_| is_whole);
-            if let Some((rank, in_parent)) = rank.zip(in_parent) {
-                rank.top_rank = in_parent.top_rank.or(Some(in_parent.rank));
-                // The same process, which a child tells less of.
-                rank.pid = rank.pid.or(in_parent.pid);
+        orphans.retain(|child| {
+            let candidates = orders.get(&entries[*child].magic).into_iter().flatten();
+            let order = candidates.copied().find(|order| made(entries, order, *child));
+            if let Some(order) = order {
+                adopt(entries, &order, *child);
+                parents.push(*child);
             }
+            order.is_none()
+        });
+    }
+}
+
+fn add_orders(orders: &mut HashMap<u64, Vec<Order>, FixedState>, parent: usize, entry: &Entry) {
+    let Identity::CommHash(parent_hash) = entry.communicator.identity else { return };
+    let Some(release) = entry.release() else { return };
+    let function = HashFunction::of(release, CharSign::Signed);
+    for (split, asked) in entry.splits.iter().enumerate() {
+        for color in colors(asked) {
+            let call = i32::try_from(split + 1).unwrap_or(i32::MAX);
+            let comm_hash = comm_hash::of_split(parent_hash, call, color, function);
+            let magic = magic_of(comm_hash, parent_hash, release);
+            orders.entry(magic).or_default().push(Order { parent, split, color, comm_hash });
         }
     }
 }
 
-/// A child as its parent makes it.
-struct Made {
-    comm_hash: u64,
-    /// Ranks in the parent by rank in the child.
-    ranks: Vec<u32>,
+/// Whether `child` is what was ordered. Until 2.22 all children of a communicator greet alike:
+/// then their ranks' addresses tell.
+fn made(entries: &[Entry], order: &Order, child: usize) -> bool {
+    let (parent, child_entry) = (&entries[order.parent], &entries[child]);
+    let ranks = members(&parent.splits[order.split], order.color);
+    let is_whole =
+        child_entry.communicator.nranks.is_none_or(|nranks| nranks as usize == ranks.len());
+    let is_same = |(at, in_parent): (u32, &u32)| {
+        let own = child_entry.ranks.get(&at).and_then(|rank| rank.address);
+        let there = parent.ranks.get(in_parent).and_then(|rank| rank.address);
+        own.zip(there).is_none_or(|(own, there)| own == there)
+    };
+    order.parent != child && is_whole && (0_u32..).zip(&ranks).all(is_same)
 }
 
-fn made_by(parent: &Entry, child: &Entry) -> Option<Made> {
-    let Identity::CommHash(parent_hash) = parent.communicator.identity else { return None };
-    let release = parent.release()?;
-    let calls = (1_i32..).zip(&parent.splits);
-    let mut candidates =
-        calls.flat_map(|(call, split)| colors(split).map(move |color| (call, split, color)));
-    candidates.find_map(|(call, split, color)| {
-        let comm_hash = comm_hash::of_split(
-            parent_hash,
-            call,
-            color,
-            HashFunction::of(release, CharSign::Signed),
-        );
-        let magic = magic_of(comm_hash, parent_hash, release);
-        (magic == child.magic).then(|| Made { comm_hash, ranks: members(split, color) })
-    })
+fn adopt(entries: &mut [Entry], order: &Order, child: usize) {
+    let parent = &entries[order.parent];
+    let ranks = members(&parent.splits[order.split], order.color);
+    let in_parent: Vec<Option<Rank>> =
+        ranks.iter().map(|rank| parent.ranks.get(rank).cloned()).collect();
+    let entry = &mut entries[child];
+    entry.communicator.parent = Some(CommunicatorId(order.parent as u32));
+    entry.communicator.identity = Identity::CommHash(order.comm_hash);
+    for (rank, in_parent) in (0_u32..).zip(in_parent) {
+        if let Some((rank, in_parent)) = entry.ranks.get_mut(&rank).zip(in_parent) {
+            rank.top_rank = in_parent.top_rank.or(Some(in_parent.rank));
+            // The same process, which a child tells less of.
+            rank.pid = rank.pid.or(in_parent.pid);
+        }
+    }
 }
 
 /// What a child greets with: its commHash, since 2.23; before, the first bytes of its unique id,
