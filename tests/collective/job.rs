@@ -159,6 +159,7 @@ fn connection(channel: u32, rank: u32, nranks: u32) -> NetConnection {
             receiver: address(receiver),
             receiver_qpn: Qpn::new(200 + channel),
         }],
+        first_cts: None,
         matched: 0,
         unmatched: 0,
         transfers: Vec::new(),

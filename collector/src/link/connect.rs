@@ -42,6 +42,8 @@ pub struct Draft {
     pub exchanged_at: Timestamp,
     /// Releases whose exchange looks like this one.
     pub releases: Option<ReleaseRange>,
+    /// The first clear-to-send that was seen.
+    pub first_cts: Option<Witness>,
     /// Its messages.
     pub traffic: Transfers,
     /// Reasons for its queue pairs being a connection.
@@ -333,7 +335,15 @@ impl<'a> Finder<'a> {
                 });
                 match flow.role {
                     Role::Data => view.data.push((flow.queue_pair, records)),
-                    Role::Control => view.control.push(records),
+                    Role::Control => {
+                        let first = records.cts.iter().next().map(|cts| Witness::Frame {
+                            tap: key.tap,
+                            number: u64::from(cts.number),
+                            time: cts.time,
+                        });
+                        draft.first_cts = draft.first_cts.or(first);
+                        view.control.push(records);
+                    }
                 }
             }
             let views: Vec<ConnectionView<'_>> = views.into_values().collect();

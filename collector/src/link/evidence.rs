@@ -8,6 +8,8 @@ use crate::model::witness::Witness;
 pub enum EvidenceKind {
     /// The queue pairs between hosts form a ring.
     RingShape,
+    /// Hosts pass on what they received, or change it, as a collective of this kind does.
+    Payload,
     /// The same UDP source port both ways, unique between the two hosts.
     UdpPort,
     /// ACKs carry PSNs for which the other direction asked for an ACK.
@@ -49,6 +51,7 @@ impl EvidenceKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::RingShape => "ring_shape",
+            Self::Payload => "payload",
             Self::UdpPort => "udp_port",
             Self::PsnAck => "psn_ack",
             Self::CtsTag => "cts_tag",
@@ -67,7 +70,7 @@ impl EvidenceKind {
     #[must_use]
     pub const fn grade(self) -> Grade {
         match self {
-            Self::RingShape | Self::UdpPort | Self::PsnAck => Grade::Inferred,
+            Self::RingShape | Self::Payload | Self::UdpPort | Self::PsnAck => Grade::Inferred,
             _ => Grade::Proven,
         }
     }

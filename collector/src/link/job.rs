@@ -265,6 +265,8 @@ pub struct NetConnection {
     pub graph: Option<Graph>,
     /// Its queue pairs, the first of which carries the CTS.
     pub queue_pairs: Vec<QueuePair>,
+    /// The first CTS that was seen.
+    pub first_cts: Option<Witness>,
     /// Its messages that answer a CTS, of those where a CTS was looked for.
     pub matched: u64,
     /// Its messages that no CTS was found for, though some were seen.

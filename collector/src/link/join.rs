@@ -30,7 +30,8 @@ pub fn join(job: &mut Job, logs: &LogFacts, linked: &LinkedLogs) -> Vec<Communic
                 place
             }
             None => {
-                job.communicators.push(logged.clone());
+                // Its parent has another number here.
+                job.communicators.push(Communicator { parent: None, ..logged.clone() });
                 CommunicatorId(job.communicators.len() as u32 - 1)
             }
         };
@@ -38,6 +39,7 @@ pub fn join(job: &mut Job, logs: &LogFacts, linked: &LinkedLogs) -> Vec<Communic
         communicator.parent = communicator.parent.or(parent);
         places.push(place);
     }
+    number_inferred(job);
     add_connections(job, linked, &places);
     job.calls = linked
         .job
@@ -49,6 +51,17 @@ pub fn join(job: &mut Job, logs: &LogFacts, linked: &LinkedLogs) -> Vec<Communic
         })
         .collect();
     places
+}
+
+/// Numbers what has no identity, whether it comes from traffic or from logs.
+fn number_inferred(job: &mut Job) {
+    let mut next = 0;
+    for communicator in &mut job.communicators {
+        if let Identity::Inferred(number) = &mut communicator.identity {
+            *number = next;
+            next += 1;
+        }
+    }
 }
 
 fn by_hash(job: &Job, logged: &Communicator) -> Option<CommunicatorId> {

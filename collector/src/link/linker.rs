@@ -180,6 +180,7 @@ fn connection_of(draft: &mut Draft, communicator: CommunicatorId) -> NetConnecti
         channel: None,
         graph: None,
         queue_pairs: draft.queue_pairs.clone(),
+        first_cts: draft.first_cts,
         matched: draft.traffic.matched,
         unmatched: draft.traffic.unmatched,
         transfers: std::mem::take(&mut draft.traffic.transfers),
@@ -322,9 +323,8 @@ fn find_conflicts(job: &mut Job) {
                 *wrong.entry(tag).or_default() += 1;
             }
         }
-        let first = connection.transfers.iter().find(|transfer| transfer.cts.is_some());
         if agreeing > 0 {
-            let witness = first.map(|transfer| transfer.witness);
+            let witness = connection.first_cts;
             let kind = EvidenceKind::CtsTag;
             add_evidence(&mut connection.evidence, Evidence { kind, witness, count: agreeing });
         }

@@ -33,7 +33,7 @@ fn tag_of(connection: &NetConnection) -> Option<(u32, Evidence)> {
     let mut tags: BTreeMap<u32, Evidence> = BTreeMap::new();
     for transfer in &connection.transfers {
         let Some(tag) = transfer.cts.and_then(|cts| cts.tag) else { continue };
-        let witness = Some(transfer.witness);
+        let witness = connection.first_cts;
         let first = Evidence { kind: EvidenceKind::CtsTag, witness, count: 0 };
         tags.entry(tag).or_insert(first).count += 1;
     }

@@ -36,6 +36,10 @@ impl fmt::Display for Release {
     }
 }
 
+/// Ranks that a communicator can have, far beyond the largest clusters: a greater number is no
+/// number of ranks.
+pub const RANK_LIMIT: u32 = 1 << 20;
+
 /// `ncclUniqueId`: what the ranks of a communicator share before they know each other (NCCL
 /// `src/nccl.h.in`). Its first bytes are the root's magic and address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -199,11 +199,14 @@ fn report(
     let bootstrap = communicator.bootstrap.zip(communicator.nranks).map(|(bootstrap, nranks)| {
         let missing_ranks: Vec<u32> =
             (0..nranks).filter(|rank| !known.contains(rank)).take(MISSING_RANKS_LISTED).collect();
+        // What has not ended took no time yet, and its last rank is still to come.
+        let complete = missing_ranks.is_empty();
+        let duration_ns = bootstrap.span.last.nanos_since(bootstrap.span.first);
         BootstrapReport {
-            complete: missing_ranks.is_empty(),
+            complete,
             missing_ranks,
-            duration_ns: Some(bootstrap.span.last.nanos_since(bootstrap.span.first)),
-            last_rank: bootstrap.last_rank,
+            duration_ns: complete.then_some(duration_ns),
+            last_rank: bootstrap.last_rank.filter(|_| complete),
         }
     });
     CommunicatorReport {

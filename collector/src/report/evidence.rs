@@ -11,7 +11,7 @@ use crate::model::witness::Witness;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EvidenceReport {
     /// What it is: `oob_exchange`, `transport_setup`, `ring_gather`, `check_in`, `unique_id`, `log`,
-    /// `connection_manager`, `cts_match`, `cts_tag`, `psn_ack`, `udp_port` or `ring_shape`.
+    /// `connection_manager`, `cts_match`, `cts_tag`, `psn_ack`, `udp_port`, `payload` or `ring_shape`.
     pub kind: &'static str,
     /// The capture's or log's file name; `null` where it rests on many.
     pub source: Option<String>,
@@ -62,6 +62,7 @@ impl EvidenceReport {
 fn text(kind: EvidenceKind, count: u64) -> String {
     let what = match kind {
         EvidenceKind::RingShape => "the connections between hosts form one ring",
+        EvidenceKind::Payload => "hosts pass payload on as such a collective does",
         EvidenceKind::UdpPort => "the same UDP source port both ways, unique between the hosts",
         EvidenceKind::PsnAck => "ACKs carry the PSNs that the other direction sent",
         EvidenceKind::CtsTag => "clear-to-sends name the sender's rank",

@@ -55,7 +55,8 @@ pub fn ring_or_tree(
         evidence: Vec::new(),
     };
     if found.readings.iter().all(|reading| reading.is_witnessed) {
-        collective.grade = Grade::Proven;
+        let count = found.readings.len() as u64;
+        collective.evidence.push(Evidence { kind: EvidenceKind::Payload, witness: None, count });
     }
     complete(job, &mut collective);
     Some(collective)
@@ -67,10 +68,11 @@ pub fn complete(job: &Job, collective: &mut Collective) {
     collective.messages = collective.transfers.iter().map(|on| on.places.len() as u64).sum();
     collective.ranks = ranks(job, &collective.transfers);
     let with_cts =
-        transfers_of(job, &collective.transfers).filter(|(_, transfer)| transfer.cts.is_some());
-    let count = with_cts.count() as u64;
+        || transfers_of(job, &collective.transfers).filter(|(_, transfer)| transfer.cts.is_some());
+    let witness = with_cts().map(|(_, transfer)| transfer.witness).next();
+    let count = with_cts().count() as u64;
     if count > 0 {
-        collective.evidence.push(Evidence { kind: EvidenceKind::CtsMatch, witness: None, count });
+        collective.evidence.push(Evidence { kind: EvidenceKind::CtsMatch, witness, count });
     }
 }
 

@@ -96,7 +96,8 @@ impl Ring<'_> {
     /// The pass that starts `ahead` messages behind the cursors.
     fn pass(&self, ahead: usize, slicing: &Slicing) -> Option<Pass> {
         let sends = self.nranks - 1;
-        let mut chunks = Vec::with_capacity(self.lanes.len() * sends);
+        // No room beforehand: the number of ranks is what somebody said.
+        let mut chunks = Vec::new();
         let mut elements = ElementSizes::ANY;
         for (lane, cursor) in &self.lanes {
             for send in 0..sends {

@@ -209,7 +209,7 @@ fn next_lane(
     }
     match (positions[at], positions[after]) {
         (Some(from), Some(to)) => {
-            let distance = (to as usize + nranks - from as usize) % nranks;
+            let distance = (to as usize + nranks - from as usize % nranks) % nranks;
             (distance > 0).then_some((after, distance))
         }
         _ => {

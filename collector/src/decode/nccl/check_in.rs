@@ -1,6 +1,7 @@
 //! A rank's message to the root: who it is and where it listens (`struct extInfo`, NCCL
 //! `src/bootstrap.cc`).
 
+use crate::model::nccl::RANK_LIMIT;
 use std::net::SocketAddr;
 
 use super::structure::Structure;
@@ -55,7 +56,10 @@ impl CheckIn {
             Some(at) => (structure.count(at)?, structure.count(at.checked_add(4)?)?),
             None => (0, 1),
         };
-        let makes_sense = bytes.len() == layout.len && rank < nranks && root_index < root_count;
+        let makes_sense = bytes.len() == layout.len
+            && rank < nranks
+            && nranks <= RANK_LIMIT
+            && root_index < root_count;
         makes_sense.then_some(Self {
             rank,
             nranks,

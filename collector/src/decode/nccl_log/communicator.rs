@@ -1,6 +1,7 @@
 //! A communicator's life: its start, what its ranks look like, how long that took, its end.
 
 use super::words::{after, hex, number, seconds_ns};
+use crate::model::nccl::RANK_LIMIT;
 
 /// `... comm P rank N nranks N ... - Init START|COMPLETE`: a rank of a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +97,7 @@ impl<'a> Init<'a> {
             function,
             pointer: hex(after(rest, "comm")?)?,
             rank: number(rest, "rank")?,
-            nranks: number(rest, "nranks")?,
+            nranks: number(rest, "nranks").filter(|nranks| *nranks <= RANK_LIMIT)?,
             cuda_device: number(rest, "cudaDev"),
             nvml_device: number(rest, "nvmlDev"),
             bus_id: after(rest, "busId").and_then(hex),
@@ -124,7 +125,7 @@ impl Summary {
         Some(Self {
             pointer: hex(after(text, "comm")?)?,
             rank: number(text, "rank")?,
-            nranks: number(text, "nRanks")?,
+            nranks: number(text, "nRanks").filter(|nranks| *nranks <= RANK_LIMIT)?,
             nodes: number(text, "nNodes")?,
             local_ranks: number(text, "localRanks")?,
         })

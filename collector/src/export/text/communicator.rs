@@ -111,7 +111,8 @@ fn bootstrap(bootstrap: &BootstrapReport) -> String {
     let missing = if bootstrap.complete {
         String::new()
     } else {
-        format!("; not heard of: ranks {}", ranges(&bootstrap.missing_ranks))
+        let word = if bootstrap.missing_ranks.len() == 1 { "rank" } else { "ranks" };
+        format!(" not complete: {word} {} not heard of", ranges(&bootstrap.missing_ranks))
     };
     format!("bootstrap{}{}{missing}", took.unwrap_or_default(), last.unwrap_or_default())
 }

@@ -298,7 +298,8 @@ impl Dialect {
     fn kept(&self) -> usize {
         match self {
             Self::Store(store) => {
-                store.conversation.kept() + store.ids.len() * size_of::<StoredId>()
+                let keys: usize = store.ids.iter().map(|id| id.key.capacity()).sum();
+                store.conversation.kept() + keys + store.ids.len() * size_of::<StoredId>()
             }
             Self::Bootstrap(bootstrap) => bootstrap.kept(),
             Self::Exchange(exchange) => exchange.kept(),

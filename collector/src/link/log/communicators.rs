@@ -311,6 +311,7 @@ fn connection(id: CommunicatorId, edge: &EdgeFact) -> NetConnection {
         channel: Some(edge.channel),
         graph: is_point_to_point.then_some(Graph::PointToPoint),
         queue_pairs: Vec::new(),
+        first_cts: None,
         matched: 0,
         unmatched: 0,
         transfers: Vec::new(),

@@ -9,6 +9,9 @@ use crate::flow::key::FlowKey;
 use crate::flow::observer::Signal;
 use crate::model::time::Timestamp;
 
+/// Messages of a connection are fewer: a greater number is none.
+const NUMBER_LIMIT: u64 = 1 << 48;
+
 /// NCCL messages of one flow in one epoch, as one tap saw them, oldest first.
 #[derive(Clone, Debug)]
 pub struct FlowTraffic {
@@ -56,7 +59,7 @@ pub struct DataStart {
     pub head: Option<NonZeroU64>,
 }
 
-/// A clear-to-send. 64 bytes.
+/// A clear-to-send. 72 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CtsRecord {
     /// When it passed.
@@ -75,6 +78,8 @@ pub struct CtsRecord {
     pub tag: Option<u32>,
     /// Receives in the group.
     pub requests: Option<u8>,
+    /// Number of its frame; the greatest of 32 bits stands for all beyond.
+    pub number: u32,
 }
 
 /// A CNP or NAK.
@@ -109,20 +114,21 @@ impl CtsRecord {
         fits && self.remote_keys.contains(&start.remote_key)
     }
 
-    /// The record of `cts`, that came at `time` to the FIFO slot `slot`.
+    /// The record of `cts`, that came to the FIFO slot `slot` at `time` in frame `number`.
     #[must_use]
-    pub(super) fn new(cts: &Cts, slot: u64, time: Timestamp) -> Self {
+    pub(super) fn new(cts: &Cts, slot: u64, (time, number): (Timestamp, u32)) -> Self {
         Self {
             time,
             slot,
             address: cts.address,
-            index: cts.number.and_then(NonZeroU64::new),
+            index: cts.number.filter(|number| *number < NUMBER_LIMIT).and_then(NonZeroU64::new),
             capacity: u32::try_from(cts.capacity).unwrap_or(u32::MAX),
             remote_keys: cts.remote_keys,
             tag: cts.tag,
             requests: cts.requests.and_then(|requests| u8::try_from(requests).ok()),
+            number,
         }
     }
 }
 
-const _: () = assert!(size_of::<DataRecord>() <= 64 && size_of::<CtsRecord>() <= 64);
+const _: () = assert!(size_of::<DataRecord>() <= 64 && size_of::<CtsRecord>() <= 72);

@@ -110,7 +110,7 @@ impl TrafficRecorder {
         let Some(start) = record.start else { return };
         let cts = || {
             let (cts, _) = Cts::recognise(packet.payload, start.bytes)?;
-            Some(CtsRecord::new(&cts, start.address, record.last))
+            Some(CtsRecord::new(&cts, start.address, (record.last, record.number)))
         };
         match (start.bytes <= CTS_BYTES_LIMIT).then(cts).flatten() {
             Some(cts) if self.has_room() => self.traffic(at, flow).cts.push(cts),

@@ -63,6 +63,7 @@ fn offer(time: u64, index: u64, address: u64) -> CtsRecord {
         remote_keys: [KEY, 0, 0, 0],
         tag: Some(3),
         requests: Some(1),
+        number: 6,
     }
 }
 
