@@ -198,8 +198,10 @@ impl<'a> Finder<'a> {
             let Some(announced) = self.announced.get(&way_of(flow)) else { continue };
             let before = announced.iter().filter(|(time, _)| *time <= flow.span.last);
             let latest = before.max_by_key(|(time, _)| *time);
-            let earliest = announced.iter().min_by_key(|(time, _)| *time);
-            let Some((_, place)) = latest.or(earliest) else { continue };
+            // Clocks of two hosts differ a little; a flow that was over long before is another's.
+            let soon = flow.span.last.plus_nanos(CLOCK_SLACK_NS);
+            let next = announced.iter().filter(|(time, _)| *time <= soon);
+            let Some((_, place)) = latest.or(next.min_by_key(|(time, _)| *time)) else { continue };
             let DraftPlace { draft, queue_pair, role } = *place;
             self.drafts[draft].flows.push(DraftFlow { at, queue_pair, role });
             self.taken.insert(at);
@@ -354,6 +356,9 @@ impl<'a> Finder<'a> {
         self.drafts
     }
 }
+
+/// What clocks of two hosts may differ by.
+const CLOCK_SLACK_NS: u64 = 1_000_000_000;
 
 /// Messages of a flow that are looked at to find the connection that it belongs to.
 const MATCH_SAMPLE: usize = 256;

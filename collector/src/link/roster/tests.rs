@@ -74,3 +74,29 @@ fn magics_beyond_the_capacity_are_counted() {
     let roster = Roster::new(&ControlFacts { check_ins, ..ControlFacts::default() });
     assert_eq!((roster.entries.len(), roster.dropped_magics), (CAPACITY, 5));
 }
+
+#[test]
+fn children_that_greet_alike_are_told_by_their_ranks() {
+    // Until 2.22 the magic of every child is the start of its parent's commHash.
+    let other = |ring: Ring| Ring {
+        members: ring
+            .members
+            .into_iter()
+            .map(|member| RingMember { peer_listener: Some(host(member.rank, 4001)), ..member })
+            .collect(),
+        ..ring
+    };
+    let rings = vec![ring(0, 1, 9), other(ring(0, 1, 9)), ring(1, 2, 9), other(ring(2, 3, 9))];
+    let roster = Roster::new(&ControlFacts { rings, ..ControlFacts::default() });
+    assert_eq!(roster.entries.len(), 2);
+    assert!(roster.entries.iter().all(|entry| entry.ranks.len() == 4));
+}
+
+#[test]
+fn a_magic_is_no_hash_where_nothing_says_so() {
+    let facts = ControlFacts { rings: vec![ring(0, 1, 9)], ..ControlFacts::default() };
+    assert_eq!(Roster::new(&facts).entries[0].communicator.identity, Identity::Magic(9));
+    let rings = vec![Ring { comm_hash: Some(5), ..ring(0, 1, 9) }];
+    let roster = Roster::new(&ControlFacts { rings, ..ControlFacts::default() });
+    assert_eq!(roster.entries[0].communicator.identity, Identity::CommHash(5));
+}
