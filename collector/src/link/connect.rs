@@ -14,7 +14,7 @@ use super::evidence::{Evidence, EvidenceKind, add_evidence};
 use super::job::{QueuePair, Role};
 use super::position::TapPosition;
 use super::traffic::record::FlowTraffic;
-use super::traffic::transfer::{self, ConnectionView, OVERLAPPING_OFFERS, Transfers};
+use super::traffic::transfer::{self, ConnectionView, OVERLAPPING_OFFERS, Pieces, Transfers};
 use crate::decode::nccl::layout::ReleaseRange;
 use crate::flow::key::FlowKey;
 use crate::flow::state::{Flow, PairEvidence};
@@ -320,6 +320,7 @@ impl<'a> Finder<'a> {
     fn finish(mut self) -> Vec<Draft> {
         let records: HashMap<(FlowKey, u32), &FlowTraffic, FixedState> =
             self.traffic.records.iter().map(|known| ((known.key, known.epoch), known)).collect();
+        let mut pieces = Pieces::default();
         for draft in &mut self.drafts {
             let mut views: BTreeMap<TapId, ConnectionView<'_>> = BTreeMap::new();
             for flow in &draft.flows {
@@ -349,7 +350,7 @@ impl<'a> Finder<'a> {
                 }
             }
             let views: Vec<ConnectionView<'_>> = views.into_values().collect();
-            draft.traffic = transfer::assemble(&views, draft.fifo_address);
+            draft.traffic = transfer::assemble(&views, draft.fifo_address, &mut pieces);
         }
         // Of an exchange with one end only, no queue pair is known whole.
         self.drafts.retain(|draft| !draft.queue_pairs.is_empty());

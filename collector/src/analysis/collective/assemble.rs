@@ -67,10 +67,10 @@ pub fn complete(job: &Job, collective: &mut Collective) {
     collective.transfers.sort_by_key(|on| on.connection);
     collective.messages = collective.transfers.iter().map(|on| on.places.len() as u64).sum();
     collective.ranks = ranks(job, &collective.transfers);
-    let with_cts =
-        || transfers_of(job, &collective.transfers).filter(|(_, transfer)| transfer.cts.is_some());
-    let witness = with_cts().map(|(_, transfer)| transfer.witness).next();
-    let count = with_cts().count() as u64;
+    let mut with_cts =
+        transfers_of(job, &collective.transfers).filter(|(_, transfer)| transfer.cts.is_some());
+    let witness = with_cts.next().map(|(_, transfer)| transfer.witness);
+    let count = u64::from(witness.is_some()) + with_cts.count() as u64;
     if count > 0 {
         collective.evidence.push(Evidence { kind: EvidenceKind::CtsMatch, witness, count });
     }

@@ -51,20 +51,23 @@ pub fn find(job: &Job) -> Vec<Collective> {
 /// Half of an AllReduce looks like a whole ReduceScatter or AllGather. So does what is left of one
 /// where messages are missing: at both ends of the capture, and anywhere if it has holes.
 fn doubt_halves(job: &Job, id: CommunicatorId, found: &mut [Collective]) {
-    let connections = job.connections.iter().filter(|connection| connection.communicator == id);
+    let may_be_half = |one: &Collective| {
+        matches!(one.kind, CollectiveKind::ReduceScatter | CollectiveKind::AllGather)
+            && !one.alternatives.contains(&CollectiveKind::AllReduce)
+    };
+    if !found.iter().any(may_be_half) {
+        return;
+    }
     let has_hole = |transfers: &[Transfer]| {
         transfers.windows(2).any(|pair| pair[1].number != pair[0].number + 1)
             || transfers.iter().any(|transfer| transfer.bytes.is_none())
     };
-    let has_holes =
-        connections.into_iter().any(|one| one.unmatched > 0 || has_hole(&one.transfers));
+    let mut connections = job.connections.iter().filter(|one| one.communicator == id);
+    let has_holes = connections.any(|one| one.unmatched > 0 || has_hole(&one.transfers));
     let last = found.len().saturating_sub(1);
     for (at, one) in found.iter_mut().enumerate() {
         let is_at_end = at == last || at == 0 && !one.is_counted_from_init;
-        let may_be_half =
-            matches!(one.kind, CollectiveKind::ReduceScatter | CollectiveKind::AllGather);
-        let is_told = one.alternatives.contains(&CollectiveKind::AllReduce);
-        if may_be_half && (has_holes || is_at_end) && !is_told {
+        if (has_holes || is_at_end) && may_be_half(one) {
             one.alternatives.push(CollectiveKind::AllReduce);
         }
     }

@@ -1,7 +1,7 @@
 //! What is kept of a message: as little as linking and collectives need, since captures have
 //! millions.
 
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use super::series::Series;
 use crate::decode::nccl::cts::{Cts, KEY_LIMIT};
@@ -59,7 +59,7 @@ pub struct DataStart {
     pub head: Option<NonZeroU64>,
 }
 
-/// A clear-to-send. 72 bytes.
+/// A clear-to-send. 64 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CtsRecord {
     /// When it passed.
@@ -74,8 +74,8 @@ pub struct CtsRecord {
     pub capacity: u32,
     /// R_Keys of that memory, by device.
     pub remote_keys: [u32; KEY_LIMIT],
-    /// The sender's rank in the topmost communicator.
-    pub tag: Option<u32>,
+    /// The sender's rank in the topmost communicator, plus 1.
+    pub(super) tag: Option<NonZeroU32>,
     /// Receives in the group.
     pub requests: Option<u8>,
     /// Number of its frame; the greatest of 32 bits stands for all beyond.
@@ -106,6 +106,12 @@ impl DataRecord {
 }
 
 impl CtsRecord {
+    /// The sender's rank in the topmost communicator.
+    #[must_use]
+    pub fn tag(&self) -> Option<u32> {
+        self.tag.map(|tag| tag.get() - 1)
+    }
+
     /// Whether it offers the memory that a message that starts so goes to.
     #[must_use]
     pub fn offers(&self, start: &DataStart) -> bool {
@@ -124,11 +130,11 @@ impl CtsRecord {
             index: cts.number.filter(|number| *number < NUMBER_LIMIT).and_then(NonZeroU64::new),
             capacity: u32::try_from(cts.capacity).unwrap_or(u32::MAX),
             remote_keys: cts.remote_keys,
-            tag: cts.tag,
+            tag: cts.tag.and_then(|tag| NonZeroU32::new(tag.saturating_add(1))),
             requests: cts.requests.and_then(|requests| u8::try_from(requests).ok()),
             number,
         }
     }
 }
 
-const _: () = assert!(size_of::<DataRecord>() <= 64 && size_of::<CtsRecord>() <= 72);
+const _: () = assert!(size_of::<DataRecord>() <= 64 && size_of::<CtsRecord>() <= 64);

@@ -52,14 +52,23 @@ pub struct Transfers {
     pub unmatched: u64,
 }
 
+/// Room for the pieces of one connection after the other.
+#[derive(Default)]
+pub struct Pieces<'a>(Vec<Piece<'a>>);
+
 /// The transfers that `views` saw. `fifo_address` is where the sender's CTS FIFO starts, if known.
 #[must_use]
-pub fn assemble(views: &[ConnectionView<'_>], fifo_address: Option<u64>) -> Transfers {
+pub fn assemble<'a>(
+    views: &[ConnectionView<'a>],
+    fifo_address: Option<u64>,
+    pieces: &mut Pieces<'a>,
+) -> Transfers {
     let mut found = Transfers::default();
-    let mut pieces: Vec<Piece<'_>> = Vec::new();
+    let Pieces(pieces) = pieces;
+    pieces.clear();
     for view in views {
         let start = pieces.len();
-        add_pieces(view, &mut pieces);
+        add_pieces(view, pieces);
         let (known, seen) = pieces.split_at_mut(start);
         find_offers(view, fifo_address, seen);
         let matched = seen.iter().filter(|piece| piece.cts.is_some()).count();
@@ -69,10 +78,10 @@ pub fn assemble(views: &[ConnectionView<'_>], fifo_address: Option<u64>) -> Tran
         }
         align(known, seen);
     }
-    let is_numbered = number(&mut pieces);
+    let is_numbered = number(pieces);
     // Parts of one transfer come together; within it, tap after tap.
     pieces.sort_by_key(|piece| piece.number);
-    let immediates = ImmediateOrder::learn(&pieces);
+    let immediates = ImmediateOrder::learn(pieces);
     found.transfers.reserve_exact(pieces.len().div_ceil(views.len().max(1)));
     let transfers = pieces.chunk_by(|one, other| one.number == other.number);
     found.transfers.extend(transfers.filter_map(|parts| merge(parts, is_numbered, immediates)));
@@ -342,7 +351,7 @@ fn add_cts(transfer: &mut Transfer, part: &Piece<'_>) {
             requests: record.requests.map(u32::from),
             address: record.address,
             remote_key: record.remote_keys[0],
-            tag: record.tag,
+            tag: record.tag(),
         });
         let time = Some(record.time);
         match part.position {

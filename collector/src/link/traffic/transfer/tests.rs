@@ -54,17 +54,20 @@ fn message(time: u64, last_psn: i64, address: u64, bytes: u32) -> DataRecord {
 }
 
 fn offer(time: u64, index: u64, address: u64) -> CtsRecord {
-    CtsRecord {
-        time: Timestamp::from_nanos(time),
-        slot: FIFO + (index - 1) % FIFO_SLOTS * FIFO_STRIDE,
+    let cts = crate::decode::nccl::cts::Cts {
         address,
-        index: NonZeroU64::new(index),
         capacity: 0x1000,
         remote_keys: [KEY, 0, 0, 0],
-        tag: Some(3),
         requests: Some(1),
-        number: 6,
-    }
+        tag: Some(3),
+        number: Some(index),
+    };
+    let slot = FIFO + (index - 1) % FIFO_SLOTS * FIFO_STRIDE;
+    CtsRecord::new(&cts, slot, (Timestamp::from_nanos(time), 6))
+}
+
+fn assembled(views: &[ConnectionView<'_>], fifo_address: Option<u64>) -> Transfers {
+    assemble(views, fifo_address, &mut Pieces::default())
 }
 
 fn view<'a>(
@@ -83,7 +86,7 @@ fn numbers(found: &Transfers) -> Vec<(u64, Option<u64>)> {
 fn an_address_is_offered_again_and_again() {
     let cts = control(0, &[offer(10, 41, 0x100), offer(110, 42, 0x100), offer(210, 43, 0x100)]);
     let sent = data(0, 5, &[message(50, 0, 0x100, 64), message(150, 1, 0x100, 32)]);
-    let found = assemble(&[view(Position::Sender, &[(0, &sent)], &cts)], None);
+    let found = assembled(&[view(Position::Sender, &[(0, &sent)], &cts)], None);
     assert_eq!(numbers(&found), [(41, Some(64)), (42, Some(32))]);
     assert_eq!((found.matched, found.unmatched), (2, 0));
     let second = found.transfers[1];
@@ -102,7 +105,7 @@ fn two_taps_see_the_same_messages() {
         view(Position::Sender, &[(0, &sent)], &at_sender),
         view(Position::Receiver, &[(0, &received)], &at_receiver),
     ];
-    let found = assemble(&views, None);
+    let found = assembled(&views, None);
     assert_eq!(numbers(&found), [(1, Some(64))]);
     let transfer = found.transfers[0];
     let times = |span: Option<Span>| span.map(|span| (span.first.as_nanos(), span.last.as_nanos()));
@@ -120,7 +123,7 @@ fn parts_on_two_queue_pairs_are_one_message() {
     let cts = control(0, &[offer(10, 1, 0x100)]);
     let first = data(0, 5, &[message(50, 0, 0x100, 128)]);
     let second = data(0, 6, &[message(51, 0, 0x180, 72)]);
-    let found = assemble(&[view(Position::Receiver, &[(0, &first), (1, &second)], &cts)], None);
+    let found = assembled(&[view(Position::Receiver, &[(0, &first), (1, &second)], &cts)], None);
     assert_eq!(numbers(&found), [(1, Some(200))]);
 }
 
@@ -129,7 +132,7 @@ fn a_lost_cts_leaves_the_number_to_the_neighbours() {
     let cts = control(0, &[offer(10, 7, 0x100), offer(210, 9, 0x300)]);
     let sent = [message(50, 0, 0x100, 1), message(150, 1, 0x200, 2), message(250, 2, 0x300, 3)];
     let sent = data(0, 5, &sent);
-    let found = assemble(&[view(Position::Sender, &[(0, &sent)], &cts)], None);
+    let found = assembled(&[view(Position::Sender, &[(0, &sent)], &cts)], None);
     assert_eq!(numbers(&found), [(7, Some(1)), (8, Some(2)), (9, Some(3))]);
     assert_eq!((found.matched, found.unmatched), (2, 1));
 }
@@ -142,7 +145,7 @@ fn where_the_number_was_cut_off_the_slot_tells_it() {
     let messages: Vec<DataRecord> =
         (1..=600).map(|index| message(index * 100 + 50, index as i64, 0x100, 8)).collect();
     let sent = data(0, 5, &messages);
-    let found = assemble(&[view(Position::Sender, &[(0, &sent)], &cts)], Some(FIFO));
+    let found = assembled(&[view(Position::Sender, &[(0, &sent)], &cts)], Some(FIFO));
     assert!(found.transfers.iter().map(|transfer| transfer.number).eq(1..=600));
 }
 
@@ -150,7 +153,7 @@ fn where_the_number_was_cut_off_the_slot_tells_it() {
 fn without_any_cts_messages_are_counted() {
     let cts = control(0, &[]);
     let sent = data(0, 5, &[message(50, 9, 0x100, 1), message(150, 12, 0x200, 2)]);
-    let found = assemble(&[view(Position::Sender, &[(0, &sent)], &cts)], None);
+    let found = assembled(&[view(Position::Sender, &[(0, &sent)], &cts)], None);
     assert_eq!(numbers(&found), [(1, Some(1)), (2, Some(2))]);
     assert!(!found.transfers[0].is_numbered);
 }
@@ -165,7 +168,7 @@ fn a_tap_that_began_one_turn_later_is_put_on_the_same_line() {
         view(Position::Sender, &[(0, &early)], &none[0]),
         view(Position::Receiver, &[(0, &late)], &none[1]),
     ];
-    let found = assemble(&views, None);
+    let found = assembled(&views, None);
     assert_eq!(numbers(&found), [(1, Some(1)), (2, Some(2))]);
     assert!(found.transfers[1].received.is_some());
 }
@@ -175,6 +178,6 @@ fn a_message_without_its_start_has_the_size_of_its_immediate() {
     let cts = control(0, &[]);
     let headless = DataRecord { start: None, ..message(150, 1, 0, 77) };
     let sent = data(0, 5, &[message(50, 0, 0x100, 1000), headless]);
-    let found = assemble(&[view(Position::Sender, &[(0, &sent)], &cts)], None);
+    let found = assembled(&[view(Position::Sender, &[(0, &sent)], &cts)], None);
     assert_eq!(numbers(&found), [(1, Some(1000)), (2, Some(77))]);
 }
