@@ -5,8 +5,8 @@
 //! * Bootstrap, by communicator: from the first check-in to the end of the gathers.
 //! * Parameter broadcast, by communicator: the Broadcasts before its first other collective.
 //! * Training, by communicator: from its first collective that is no such Broadcast to its last.
-//! * Idle, by communicator: in its training, longer than [`IDLE_NS`] without a collective, and
-//!   longer than [`IDLE_FACTOR`] times the median of its pauses.
+//! * Idle, by communicator: in its training, longer than `IDLE_NS` without a collective, and
+//!   longer than `IDLE_FACTOR` times the median of its pauses.
 
 use super::collective::Collective;
 use crate::link::control::facts::{StreamFacts, StreamKind};

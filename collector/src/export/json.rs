@@ -16,7 +16,7 @@ pub fn write(report: &Report, out: impl Write) -> io::Result<()> {
     write_document(report, out)
 }
 
-/// Writes `value` as [`write`] does a report.
+/// Writes `value` as [`write()`] does a report.
 ///
 /// # Errors
 ///

@@ -77,7 +77,7 @@ pub struct Entry<'a> {
 /// NCCL cuts entries at 1024 bytes, of which an unseen time stamp may have taken some.
 const CUT_BYTES: usize = 980;
 
-/// The entries on one line, as [`clean`](super::clean) gives it: mostly none or one, more where
+/// The entries on one line, as [`clean`](super::clean()) gives it: mostly none or one, more where
 /// two processes wrote at the same time.
 #[must_use]
 pub fn entries(line: &str) -> Entries<'_> {
