@@ -1,0 +1,1 @@
+//! `railscope drive` as a user runs it: ranks, places, tables, ends.

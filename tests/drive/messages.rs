@@ -1,0 +1,1 @@
+//! Messages and sums of collectives: the rules of NCCL and real captures of it.

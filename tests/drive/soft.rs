@@ -1,0 +1,1 @@
+//! RoCEv2 in user space: packets, loss, order, congestion.
