@@ -7,7 +7,7 @@
 //!
 //! [`release`] and [`job`] say what to do. [`collective`] is the schedule and the arithmetic, [`net`]
 //! moves messages as NCCL's network plugins do, [`rdma`] is the queue pairs under them. [`truth`] is
-//! the record of it.
+//! the record of it, [`report`] what a rank tells meanwhile.
 
 pub mod clock;
 pub mod collective;
@@ -17,6 +17,7 @@ pub mod job;
 pub mod net;
 pub mod rdma;
 pub mod release;
+pub mod report;
 pub mod truth;
 
 pub use error::{DriveError, Result};
