@@ -19,5 +19,6 @@ pub mod rdma;
 pub mod release;
 pub mod report;
 pub mod truth;
+pub mod workload;
 
 pub use error::{DriveError, Result};
