@@ -8,6 +8,7 @@ mod recording;
 mod repository;
 mod score;
 mod tidy;
+mod verbs;
 
 use std::process::ExitCode;
 
