@@ -4,3 +4,4 @@ mod control;
 mod launch;
 mod messages;
 mod soft;
+mod verbs;

@@ -9,6 +9,7 @@ mod recording;
 mod repository;
 mod score;
 mod tidy;
+mod verbs;
 
 use std::process::ExitCode;
 
