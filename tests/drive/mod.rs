@@ -2,5 +2,7 @@
 
 mod control;
 mod launch;
+mod memory_net;
 mod messages;
 mod soft;
+mod sums;
