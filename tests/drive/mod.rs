@@ -2,6 +2,8 @@
 
 mod control;
 mod launch;
+mod memory_net;
 mod messages;
 mod soft;
+mod sums;
 mod verbs;

@@ -92,6 +92,17 @@ pub struct LinkSpec {
     pub receiver: u32,
 }
 
+/// The two links of a rank on one channel of its ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelLinks {
+    /// From 0.
+    pub channel: u32,
+    /// To the next rank.
+    pub send: SendLink,
+    /// From the rank before.
+    pub receive: ReceiveLink,
+}
+
 /// A receiving end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReceiveLink(pub usize);
