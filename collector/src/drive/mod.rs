@@ -20,6 +20,7 @@ pub mod place;
 pub mod rdma;
 pub mod release;
 pub mod report;
+pub mod table;
 pub mod truth;
 
 pub use error::{DriveError, Result};
