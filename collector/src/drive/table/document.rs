@@ -68,11 +68,11 @@ pub struct Config {
     /// Largest size.
     pub maximum_bytes: u64,
     /// From one size to the next.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub step_factor: Option<u64>,
-    /// See `step_factor`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub step_bytes: Option<u64>,
+    #[serde(rename = "step_factor", skip_serializing_if = "Option::is_none")]
+    pub increment_factor: Option<u64>,
+    /// See `increment_factor`.
+    #[serde(rename = "step_bytes", skip_serializing_if = "Option::is_none")]
+    pub increment_bytes: Option<u64>,
     /// Not counted.
     pub warmup_iters: u32,
     /// Counted.
@@ -194,8 +194,8 @@ fn config(job: &Job, table: &Table) -> Config {
     Config {
         minimum_bytes: sizes.iter().min().copied().unwrap_or(0),
         maximum_bytes: sizes.iter().max().copied().unwrap_or(0),
-        step_factor: (unit == "factor").then_some(by),
-        step_bytes: (unit == "bytes").then_some(by),
+        increment_factor: (unit == "factor").then_some(by),
+        increment_bytes: (unit == "bytes").then_some(by),
         warmup_iters,
         iterations,
         validation: u8::from(job.check),

@@ -32,6 +32,14 @@ pub enum Record {
     Injected(Injected),
 }
 
+impl Record {
+    /// Whether it says who takes part: the job and its ranks.
+    #[must_use]
+    pub fn is_introduction(&self) -> bool {
+        matches!(self, Self::Job(_) | Self::Rank(_))
+    }
+}
+
 /// The job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Job {
