@@ -134,7 +134,8 @@ fn namespaces_are_a_network() {
     );
     let scripts = [listen.as_str(), &script, &script];
     let (to, events) = channel();
-    let ranks = (0..).zip(places).zip(scripts).map(|((rank, place), run)| (rank, place, shell(run)));
+    let ranks =
+        (0..).zip(places).zip(scripts).map(|((rank, place), run)| (rank, place, shell(run)));
     let mut heard = Heard::default();
     let outcome = supervise(Ranks::start(ranks, &to), &events, &mut heard).unwrap();
     assert_eq!(outcome, Outcome::Done, "{:?}", heard.1);

@@ -23,9 +23,12 @@ fn runs(program: &str) -> bool {
     static TRIED: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
     let mut tried = TRIED.lock().unwrap();
     *tried.entry(program.to_owned()).or_insert_with(|| {
-        let mut version = Command::new(program);
-        version.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
-        version.status().is_ok_and(|status| status.success())
+        // iproute2 knows only the short one.
+        ["--version", "-V"].into_iter().any(|option| {
+            let mut version = Command::new(program);
+            version.arg(option).stdout(Stdio::null()).stderr(Stdio::null());
+            version.status().is_ok_and(|status| status.success())
+        })
     })
 }
 

@@ -9,6 +9,7 @@
 //! moves messages as NCCL's network plugins do, [`rdma`] is the queue pairs under them. [`truth`] is
 //! the record of it, [`report`] what a rank tells meanwhile.
 
+pub mod capture;
 pub mod clock;
 pub mod collective;
 pub mod error;
@@ -20,6 +21,7 @@ pub mod place;
 pub mod rdma;
 pub mod release;
 pub mod report;
+pub mod table;
 pub mod truth;
 pub mod workload;
 

@@ -106,7 +106,7 @@ impl<O: Outlet> RankReport for Reporter<O> {
     }
 
     fn record(&mut self, record: &Record) -> Result<()> {
-        if self.wants_truth || matches!(record, Record::Job(_) | Record::Rank(_)) {
+        if self.wants_truth || record.is_introduction() {
             self.outlet.send(&Message::Record(Box::new(record.clone())))?;
         }
         Ok(())

@@ -6,11 +6,13 @@
 
 mod child;
 mod ending;
+mod mailbox;
 mod message;
 mod pipe;
 mod supervise;
 
 pub use ending::Ending;
+pub use mailbox::{StoreOutlet, listen};
 pub use message::{Failure, Message, Outlet, Reporter};
 pub use pipe::PipeOutlet;
 pub use supervise::{Audience, Outcome, Ranks, supervise};

@@ -47,6 +47,8 @@ pub enum Outcome {
 pub struct Ranks {
     running: BTreeSet<u32>,
     processes: Vec<Handle>,
+    /// How long after the first the last may be done; processes always end.
+    patience: Option<Duration>,
 }
 
 impl Ranks {
@@ -55,7 +57,7 @@ impl Ranks {
         ranks: impl IntoIterator<Item = (u32, Place, Command)>,
         to: &Sender<Event>,
     ) -> Self {
-        let mut started = Self { running: BTreeSet::new(), processes: Vec::new() };
+        let mut started = Self { running: BTreeSet::new(), processes: Vec::new(), patience: None };
         for (rank, place, command) in ranks {
             started.running.insert(rank);
             started.processes.push(child::start(rank, place, command, to.clone()));
@@ -63,9 +65,10 @@ impl Ranks {
         started
     }
 
-    /// Ranks that somebody else started.
-    pub fn elsewhere(ranks: impl IntoIterator<Item = u32>) -> Self {
-        Self { running: ranks.into_iter().collect(), processes: Vec::new() }
+    /// Ranks that somebody else started: once one is done, all are within `patience`.
+    pub fn elsewhere(ranks: impl IntoIterator<Item = u32>, patience: Duration) -> Self {
+        let running = ranks.into_iter().collect();
+        Self { running, processes: Vec::new(), patience: Some(patience) }
     }
 
     fn kill(&self) {
@@ -103,20 +106,26 @@ fn listen(
     audience: &mut dyn Audience,
 ) -> Result<Outcome> {
     let mut endings: Vec<(u32, Ending)> = Vec::new();
-    let mut grace: Option<Deadline> = None;
-    let is_over = |grace: &Option<Deadline>| grace.is_some_and(|grace| grace.left().is_zero());
-    while !ranks.running.is_empty() && !is_over(&grace) {
-        let event = match &grace {
+    let mut limit: Option<Deadline> = None;
+    let is_over = |limit: &Option<Deadline>| limit.is_some_and(|limit| limit.left().is_zero());
+    while !ranks.running.is_empty() && !is_over(&limit) {
+        let event = match &limit {
             None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(grace) => events.recv_timeout(grace.left()),
+            Some(limit) => events.recv_timeout(limit.left()),
         };
         match event {
             Ok(Event::Said(rank, message)) => audience.hear(rank, message)?,
             Ok(Event::Noise(rank, line)) => audience.note(&format!("rank {rank}: {line}")),
             Ok(Event::Ended(rank, ending)) => {
                 ranks.running.remove(&rank);
-                if ending != Ending::Finished && grace.is_none() {
-                    grace = Some(Deadline::after(GRACE));
+                let is_first = blame(&endings).is_none();
+                match ending {
+                    Ending::Finished if limit.is_none() => {
+                        limit = ranks.patience.map(Deadline::after);
+                    }
+                    Ending::Finished => {}
+                    _ if is_first => limit = Some(Deadline::after(GRACE)),
+                    _ => {}
                 }
                 endings.push((rank, ending));
             }
@@ -124,5 +133,15 @@ fn listen(
             Err(_) => break,
         }
     }
-    Ok(blame(&endings).map_or(Outcome::Done, Outcome::Failed))
+    Ok(match blame(&endings) {
+        Some(reason) => Outcome::Failed(reason),
+        None if ranks.running.is_empty() => Outcome::Done,
+        None => {
+            let silent: Vec<_> = ranks.running.iter().map(u32::to_string).collect();
+            Outcome::Failed(format!(
+                "rank {} did not say that it is done, as others did",
+                silent.join(", rank ")
+            ))
+        }
+    })
 }

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 
+use super::sys;
 use crate::drive::{DriveError, Result};
 
 /// An interface and its first address.
@@ -14,6 +15,8 @@ pub struct Interface {
     pub name: String,
     /// Its address.
     pub address: IpAddr,
+    /// Largest packet, bytes.
+    pub mtu: u32,
 }
 
 /// The interface that `NCCL_SOCKET_IFNAME` chooses, else the first that is not docker's and not
@@ -21,7 +24,7 @@ pub struct Interface {
 ///
 /// # Errors
 /// Nothing matches; the message lists what is there.
-pub fn find_interface(wish: Option<&str>) -> Result<Interface> {
+pub fn find(wish: Option<&str>) -> Result<Interface> {
     let all = interfaces()?;
     let found = match wish {
         Some(wish) => all.iter().find(|interface| matches(wish, &interface.name)),
@@ -61,7 +64,7 @@ pub fn towards(remote: SocketAddr) -> Result<Interface> {
         |item: &nix::ifaddrs::InterfaceAddress| item.address.as_ref().and_then(ip) == Some(address);
     let name = all.into_iter().find(has_it).map(|item| item.interface_name);
     // A part of 127.0.0.0/8 that no interface lists is loopback's all the same.
-    Ok(Interface { name: name.unwrap_or_else(|| "lo".to_owned()), address })
+    named(name.unwrap_or_else(|| "lo".to_owned()), address)
 }
 
 /// Interfaces that are up and have an IPv4 address, the first address of each.
@@ -73,10 +76,15 @@ fn interfaces() -> Result<Vec<Interface>> {
             continue;
         };
         if found.iter().all(|interface| interface.name != item.interface_name) {
-            found.push(Interface { name: item.interface_name, address });
+            found.push(named(item.interface_name, address)?);
         }
     }
     Ok(found)
+}
+
+fn named(name: String, address: IpAddr) -> Result<Interface> {
+    let mtu = sys::mtu(&name)?;
+    Ok(Interface { name, address, mtu })
 }
 
 fn ip(address: &nix::sys::socket::SockaddrStorage) -> Option<IpAddr> {
@@ -115,10 +123,10 @@ mod tests {
 
     #[test]
     fn loopback_is_found_and_reached() {
-        let found = find_interface(Some("=lo")).unwrap();
+        let found = find(Some("=lo")).unwrap();
         assert_eq!(found.address, IpAddr::from(Ipv4Addr::LOCALHOST));
         assert_eq!(towards("127.0.0.1:29500".parse().unwrap()).unwrap(), found);
-        let error = find_interface(Some("nosuch")).unwrap_err().to_string();
+        let error = find(Some("nosuch")).unwrap_err().to_string();
         assert!(error.contains("NCCL_SOCKET_IFNAME=nosuch") && error.contains("lo"), "{error}");
     }
 }

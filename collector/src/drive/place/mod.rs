@@ -14,7 +14,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::OwnedFd;
 
 use super::{DriveError, Result};
-pub use interface::{Interface, find_interface, host_name, towards};
+pub use interface::{Interface, find as find_interface, host_name, towards};
 pub use sys::{die_with_parent, user_id};
 
 /// Ranks that find room: addresses of one /24.
@@ -66,6 +66,8 @@ pub struct Places {
     pub kind: Kind,
     /// By rank.
     pub ranks: Vec<Place>,
+    /// Largest packet of the ranks' interfaces, bytes.
+    pub mtu: u32,
     /// Why it is not a better kind.
     pub reason: Option<String>,
 }
@@ -80,10 +82,7 @@ pub struct Places {
 pub fn make(kind: Option<Kind>, ranks: u32) -> Result<Places> {
     let reason = match kind {
         Some(Kind::Loopback) => return Ok(loopback(ranks, None)),
-        Some(Kind::Host) => {
-            let address = find_interface(None)?;
-            return Ok(host(ranks, &address));
-        }
+        Some(Kind::Host) => return interface::find(None).map(|found| host(ranks, &found)),
         Some(kind @ (Kind::Namespaces | Kind::UserNamespaces)) => {
             return namespace::probe(kind)
                 .map_err(DriveError::Unusable)
@@ -113,7 +112,8 @@ pub fn host(ranks: u32, interface: &Interface) -> Places {
         port: interface.name.clone(),
         namespace: None,
     };
-    Places { kind: Kind::Host, ranks: (0..ranks).map(place).collect(), reason: None }
+    let ranks = (0..ranks).map(place).collect();
+    Places { kind: Kind::Host, ranks, mtu: interface.mtu, reason: None }
 }
 
 fn loopback(ranks: u32, reason: Option<String>) -> Places {
@@ -127,7 +127,7 @@ fn loopback(ranks: u32, reason: Option<String>) -> Places {
         namespace: None,
     };
     let ranks = (0..ranks).map(place).collect();
-    Places { kind: Kind::Loopback, ranks, reason }
+    Places { kind: Kind::Loopback, ranks, mtu: 65_536, reason }
 }
 
 /// The address `rank` places after `first`.

@@ -30,7 +30,8 @@ const FIRST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
 /// Links without addresses of their own making: nothing but the job's packets is on them.
 const BRIDGE_LINES: &str = "\
-link add name fabric0 mtu 9000 addrgenmode none type bridge stp_state 0 forward_delay 0 mcast_snooping 0
+link add name fabric0 type bridge stp_state 0 forward_delay 0 mcast_snooping 0
+link set dev fabric0 addrgenmode none
 link set dev fabric0 up
 ";
 
@@ -61,10 +62,14 @@ pub(super) fn make(kind: Kind, ranks: u32) -> Result<Places> {
     let mut lines = String::new();
     for place in &places {
         // Writing to a String cannot fail.
-        let _ = writeln!(lines, "link set dev {} master {BRIDGE} addrgenmode none up", place.port);
+        let _ = writeln!(
+            lines,
+            "link set dev {port} addrgenmode none\nlink set dev {port} master {BRIDGE} up",
+            port = place.port
+        );
     }
     batch::run(&lines)?;
-    Ok(Places { kind, ranks: places, reason: None })
+    Ok(Places { kind, ranks: places, mtu: MTU, reason: None })
 }
 
 fn place(rank: u32) -> Result<Place> {
@@ -73,8 +78,9 @@ fn place(rank: u32) -> Result<Place> {
     let fabric = own_path()?;
     let lines = format!(
         "link set dev lo up\n\
-         link add name {INTERFACE} mtu {MTU} addrgenmode none address {mac} type veth \
+         link add name {INTERFACE} mtu {MTU} address {mac} type veth \
          peer name {port} mtu {MTU} netns {fabric}\n\
+         link set dev {INTERFACE} addrgenmode none\n\
          addr add {address}/24 dev {INTERFACE}\n\
          link set dev {INTERFACE} up\n",
         mac = mac(rank),

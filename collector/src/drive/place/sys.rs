@@ -87,25 +87,45 @@ pub(super) fn send_real_packets(interface: &str) -> Result<()> {
         command: u32,
         data: u32,
     }
-    let failed =
-        |error: io::Error| DriveError::io(format!("switch off offloads of {interface}"))(error);
-    let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
-        .map_err(|error| failed(error.into()))?;
     for command in OFFLOADS {
         let mut value = Value { command, data: 0 };
-        // SAFETY: `ifreq` is plain data, for which zeroes are valid.
-        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        let name = request.ifr_name.iter_mut().zip(interface.bytes());
-        // The last byte stays 0.
-        name.take(libc::IFNAMSIZ - 1).for_each(|(to, from)| *to = from.cast_signed());
+        let mut request = request(interface);
         request.ifr_ifru.ifru_data = (&raw mut value).cast();
-        // SAFETY: SIOCETHTOOL with these commands reads an `ethtool_value` behind `ifr_data`, and
-        // both live until the call returns.
-        let result =
-            unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) };
-        if result < 0 {
-            return Err(failed(io::Error::last_os_error()));
-        }
+        // SAFETY: SIOCETHTOOL with these commands reads an `ethtool_value` behind `ifr_data`, which
+        // lives until the call returns.
+        unsafe { ask(libc::SIOCETHTOOL, &mut request) }
+            .map_err(DriveError::io(format!("switch off offloads of {interface}")))?;
     }
     Ok(())
+}
+
+/// Largest packet of an interface, bytes.
+pub(super) fn mtu(interface: &str) -> Result<u32> {
+    let mut request = request(interface);
+    // SAFETY: SIOCGIFMTU fills in `ifru_mtu`.
+    let mtu = unsafe {
+        ask(libc::SIOCGIFMTU, &mut request)
+            .map_err(DriveError::io(format!("read the MTU of {interface}")))?;
+        request.ifr_ifru.ifru_mtu
+    };
+    Ok(mtu.unsigned_abs())
+}
+
+/// A request about an interface.
+fn request(interface: &str) -> libc::ifreq {
+    // SAFETY: `ifreq` is plain data, for which zeroes are valid.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    let name = request.ifr_name.iter_mut().zip(interface.bytes());
+    // The last byte stays 0.
+    name.take(libc::IFNAMSIZ - 1).for_each(|(to, from)| *to = from.cast_signed());
+    request
+}
+
+/// # Safety
+/// What `request` points to must be what the call `number` takes.
+unsafe fn ask(number: libc::c_ulong, request: &mut libc::ifreq) -> io::Result<()> {
+    let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
+    // SAFETY: as the caller promises; the socket and the request live until the call returns.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), number, &raw mut *request) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

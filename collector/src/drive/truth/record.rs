@@ -38,6 +38,12 @@ impl Record {
     pub fn json_schema() -> schemars::Schema {
         schemars::schema_for!(Self)
     }
+
+    /// Whether it says who takes part: the job and its ranks.
+    #[must_use]
+    pub fn is_introduction(&self) -> bool {
+        matches!(self, Self::Job(_) | Self::Rank(_))
+    }
 }
 
 /// The job.
