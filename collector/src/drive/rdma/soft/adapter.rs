@@ -5,15 +5,19 @@ use std::time::{Duration, Instant};
 
 use super::batch::Batch;
 use super::counters::Counters;
-use super::engine::{Arrival, Engine, address_of};
+use super::engine::{Arrival, CE, Engine, address_of};
 use super::fault::{Faults, Injection, SoftFault};
 use super::socket::Port;
+use super::sys;
 use super::window::flight_limit;
 use crate::drive::rdma::{Completion, Device, Rdma, Region, RegionId, Remote, Write};
 use crate::drive::{DriveError, Result, clock};
 
 /// What the adapter says its speed is, Mbit/s: as a veth says.
 const SPEED: u32 = 10_000;
+/// Two clocks are read within this time, ns, or read again so often.
+const CLOSE: u64 = 5_000;
+const READINGS: usize = 4;
 /// Full batches are received so often before anything is sent.
 const ROUNDS: usize = 8;
 
@@ -84,7 +88,7 @@ impl SoftAdapter {
     /// What was sent, received and dropped so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        self.engine.counters()
+        Counters { overflowed: self.port.overflowed(), ..self.engine.counters() }
     }
 
     /// Meddles with other packets from now on: an edge is known only once it is known where ranks
@@ -120,7 +124,7 @@ impl SoftAdapter {
                     bytes,
                 });
             })?;
-            if count == 0 {
+            if count < sys::MOST {
                 break;
             }
             self.send()?;
@@ -152,9 +156,20 @@ impl SoftAdapter {
         u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// What that clock's 0 is on `CLOCK_REALTIME`.
+    /// What that clock's 0 is on `CLOCK_REALTIME`. Both are read until nothing came between.
     fn epoch(&self) -> u64 {
-        clock::wall_ns().saturating_sub(self.now())
+        let read = || {
+            let (before, wall, after) = (self.now(), clock::wall_ns(), self.now());
+            (after - before, wall.saturating_sub(u64::midpoint(before, after)))
+        };
+        let mut best = read();
+        for _ in 0..READINGS {
+            if best.0 <= CLOSE {
+                break;
+            }
+            best = best.min(read());
+        }
+        best.1
     }
 }
 
@@ -189,6 +204,13 @@ impl Rdma for SoftAdapter {
             let (theirs, ours) = (remote.mtu, self.device.mtu);
             let what = format!("a path MTU of {theirs} bytes is more than the port's {ours}");
             return Err(DriveError::Unusable(what));
+        }
+        if remote.traffic_class & CE == 0 && self.faults.mark(to) {
+            return Err(DriveError::Unusable(format!(
+                "packets to {to} cannot be marked with CE: traffic class {} (NCCL_IB_TC) has ECN \
+                 bits 00, not ECN-capable; add 2",
+                remote.traffic_class
+            )));
         }
         let port = self.port.open_sender(source_port(qpn, remote.qpn))?;
         self.engine.connect(qpn, remote, port)

@@ -27,6 +27,8 @@ pub struct Counters {
     pub icrc_errors: u64,
     /// ICRC right, but not a packet for a connected queue pair of this adapter.
     pub undeliverable: u64,
+    /// Datagrams that came while the socket's buffer was full, and are lost: not counted above.
+    pub overflowed: u64,
     /// Request packets sent again.
     pub retransmitted: u64,
     /// Times that nothing was answered in time.

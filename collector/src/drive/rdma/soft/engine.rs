@@ -203,6 +203,9 @@ impl Engine {
         for _ in 0..self.queue_pairs.len() {
             self.turn = (self.turn + 1) % self.queue_pairs.len();
             let Some(queue_pair) = &self.queue_pairs[self.turn] else { continue };
+            if queue_pair.is_idle() {
+                continue;
+            }
             let to = queue_pair.address();
             let room = self.flight_limit.saturating_sub(self.in_flight(to));
             let Some(queue_pair) = &mut self.queue_pairs[self.turn] else { continue };

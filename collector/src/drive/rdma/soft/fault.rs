@@ -49,6 +49,12 @@ pub struct Injection {
     pub psn: u32,
 }
 
+impl SoftFault {
+    fn meets(&self, to: IpAddr) -> bool {
+        self.to.is_none_or(|only| only == to)
+    }
+}
+
 /// The faults of an adapter, and the packets they hold.
 #[derive(Debug)]
 pub struct Faults {
@@ -86,7 +92,13 @@ impl Faults {
     /// Whether packets to an address pass untouched.
     #[must_use]
     pub fn spare(&self, to: IpAddr) -> bool {
-        !self.faults.iter().any(|fault| fault.to.is_none_or(|only| only == to))
+        !self.faults.iter().any(|fault| fault.meets(to))
+    }
+
+    /// Whether packets to an address shall be marked.
+    #[must_use]
+    pub fn mark(&self, to: IpAddr) -> bool {
+        self.faults.iter().any(|fault| fault.kind == FaultKind::MarkCe && fault.meets(to))
     }
 
     /// Moves from `batch` to `out` what leaves now.
@@ -95,11 +107,8 @@ impl Faults {
         out.begin(from, to, source_port);
         for packet in batch.packets_mut() {
             let choose = |kind| {
-                let of_kind = |fault: &&SoftFault| {
-                    fault.kind == kind && fault.to.is_none_or(|only| only == to)
-                };
-                let mut shares = self.faults.iter().filter(of_kind).map(|fault| fault.share);
-                shares.any(|share| self.rng.f64() < share)
+                let met = self.faults.iter().filter(|fault| fault.kind == kind && fault.meets(to));
+                met.fold(false, |is_met, fault| is_met | (self.rng.f64() < fault.share))
             };
             let [is_lost, is_late, is_marked] =
                 [FaultKind::Loss, FaultKind::Reorder, FaultKind::MarkCe].map(choose);

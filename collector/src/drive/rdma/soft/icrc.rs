@@ -13,6 +13,10 @@ use super::packet::{BTH_BYTES, ICRC_BYTES, PORT};
 
 const UDP_BYTES: usize = 8;
 const UDP: u8 = 17;
+/// Ones in place of the local route header.
+const NO_ROUTE_BYTES: usize = 8;
+/// Up to the end of the BTH behind IPv6, the longer one.
+const HEAD_BYTES: usize = NO_ROUTE_BYTES + 40 + UDP_BYTES + BTH_BYTES;
 
 /// The ICRC of a packet between two ports, in the order of the wire. `bytes` is from behind the
 /// UDP header to before the ICRC.
@@ -21,45 +25,46 @@ const UDP: u8 = 17;
 /// discovers the path MTU: no options, identification 0, "don't fragment".
 #[must_use]
 pub fn icrc(source: IpAddr, destination: IpAddr, source_port: u16, bytes: &[u8]) -> [u8; 4] {
-    let mut crc = Hasher::new();
-    crc.update(&[0xff; 8]);
-    let udp_length = length16(UDP_BYTES + bytes.len() + ICRC_BYTES);
+    let (bth, rest) = bytes.split_at(bytes.len().min(BTH_BYTES));
+    let mut head = Head { bytes: [0xff; HEAD_BYTES], len: NO_ROUTE_BYTES };
+    let udp_bytes = length16(UDP_BYTES + bytes.len() + ICRC_BYTES);
     match (source, destination) {
         (IpAddr::V4(source), IpAddr::V4(destination)) => {
-            let [length_high, length_low] = length16(20 + UDP_BYTES + bytes.len() + ICRC_BYTES);
-            crc.update(&[
-                0x45,
-                0xff,
-                length_high,
-                length_low,
-                0,
-                0,
-                0x40,
-                0,
-                0xff,
-                UDP,
-                0xff,
-                0xff,
-            ]);
-            crc.update(&source.octets());
-            crc.update(&destination.octets());
+            let [high, low] = length16(20 + UDP_BYTES + bytes.len() + ICRC_BYTES);
+            head.put(&[0x45, 0xff, high, low, 0, 0, 0x40, 0, 0xff, UDP, 0xff, 0xff]);
+            head.put(&source.octets());
+            head.put(&destination.octets());
         }
         (source, destination) => {
-            crc.update(&[0x6f, 0xff, 0xff, 0xff, udp_length[0], udp_length[1], UDP, 0xff]);
-            crc.update(&octets16(source));
-            crc.update(&octets16(destination));
+            head.put(&[0x6f, 0xff, 0xff, 0xff, udp_bytes[0], udp_bytes[1], UDP, 0xff]);
+            head.put(&octets16(source));
+            head.put(&octets16(destination));
         }
     }
-    let [from_high, from_low] = source_port.to_be_bytes();
-    let [to_high, to_low] = PORT.to_be_bytes();
-    let [length_high, length_low] = udp_length;
-    crc.update(&[from_high, from_low, to_high, to_low, length_high, length_low, 0xff, 0xff]);
-    let (bth, rest) = bytes.split_at(bytes.len().min(BTH_BYTES));
-    for (at, &byte) in bth.iter().enumerate() {
-        crc.update(&[if at == 4 { 0xff } else { byte }]);
-    }
+    head.put(&source_port.to_be_bytes());
+    head.put(&PORT.to_be_bytes());
+    head.put(&udp_bytes);
+    head.put(&[0xff; 2]);
+    let resv8a = head.len + 4;
+    head.put(bth);
+    head.bytes[resv8a] = 0xff;
+    let mut crc = Hasher::new();
+    crc.update(&head.bytes[..head.len]);
     crc.update(rest);
     crc.finalize().to_le_bytes()
+}
+
+/// Headers with ones where routers may write.
+struct Head {
+    bytes: [u8; HEAD_BYTES],
+    len: usize,
+}
+
+impl Head {
+    fn put(&mut self, field: &[u8]) {
+        self.bytes[self.len..self.len + field.len()].copy_from_slice(field);
+        self.len += field.len();
+    }
 }
 
 /// An address as IPv6 has it.

@@ -57,6 +57,12 @@ impl QueuePair {
         self.is_failed
     }
 
+    /// Whether it has nothing to send, now or later.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        !self.owes_cnp && !self.responder.has_answers() && self.requester.has_sent_all()
+    }
+
     /// Encodes what may be sent now: what it owes, then parts of writes. `room` is what may still
     /// be sent to the peer, bytes.
     pub fn fill(

@@ -116,6 +116,12 @@ impl Requester {
         self.works.len()
     }
 
+    /// Whether nothing is to be sent, unless an answer or the timer wants it again.
+    #[must_use]
+    pub fn has_sent_all(&self) -> bool {
+        self.next == self.end
+    }
+
     /// Bytes sent and not answered, counted in full packets.
     #[must_use]
     pub fn in_flight(&self) -> usize {

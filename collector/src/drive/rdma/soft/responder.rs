@@ -81,6 +81,12 @@ impl Responder {
         self.receives.push_back(id);
     }
 
+    /// Whether there is an answer to send.
+    #[must_use]
+    pub fn has_answers(&self) -> bool {
+        !self.answers.is_empty()
+    }
+
     /// The next answer to send: its PSN, and what it says.
     pub fn next_answer(&mut self) -> Option<(u32, Answer)> {
         self.answers.pop_front()

@@ -24,6 +24,7 @@ pub struct Port {
     /// Each has room for one packet.
     slots: Vec<Vec<u8>>,
     received: Vec<Received>,
+    overflowed: u32,
 }
 
 impl Port {
@@ -49,11 +50,13 @@ impl Port {
         };
         set(level, traffic_class, 1)?;
         set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
+        set(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1)?;
         set(libc::SOL_SOCKET, libc::SO_RCVBUF, RECEIVE_BUFFER)?;
         // Beyond net.core.rmem_max only with CAP_NET_ADMIN; without it what was given must do.
         let _ = sys::set_option(&receiver, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, RECEIVE_BUFFER);
         let slots = vec![vec![0; mtu + OVERHEAD_BYTES]; sys::MOST];
-        Ok(Self { address, receiver, senders: BTreeMap::new(), slots, received: Vec::new() })
+        let (senders, received) = (BTreeMap::new(), Vec::new());
+        Ok(Self { address, receiver, senders, slots, received, overflowed: 0 })
     }
 
     /// Bytes that the kernel keeps for the adapter, its own overhead included.
@@ -148,9 +151,16 @@ impl Port {
             }
         }
         for (received, slot) in self.received.iter().zip(&self.slots) {
+            self.overflowed = received.overflowed.unwrap_or(self.overflowed);
             each(received, &slot[..received.bytes]);
         }
         Ok(self.received.len())
+    }
+
+    /// Datagrams for which the receive buffer had no room.
+    #[must_use]
+    pub fn overflowed(&self) -> u64 {
+        u64::from(self.overflowed)
     }
 
     /// Waits for a datagram, at most `wait`.

@@ -15,8 +15,8 @@ use libc::{c_int, c_void, cmsghdr, iovec, mmsghdr, msghdr, sockaddr_storage, tim
 /// The most packets of one call.
 pub const MOST: usize = 64;
 
-/// Room for a time stamp and a traffic class.
-const CONTROL_BYTES: usize = 64;
+/// Room for a time stamp, a traffic class and a count.
+const CONTROL_BYTES: usize = 96;
 
 /// Control messages are read and written as structures.
 #[repr(C, align(8))]
@@ -43,6 +43,9 @@ pub struct Received {
     pub traffic_class: u8,
     /// When, by the kernel's `CLOCK_REALTIME`, ns; `None` where it did not say.
     pub wall_ns: Option<u64>,
+    /// How many before it had no room in the socket's buffer, since the socket was made; `None`
+    /// where the kernel did not say.
+    pub overflowed: Option<u32>,
 }
 
 /// Sets an option that is an `int`.
@@ -139,9 +142,10 @@ pub fn receive(
     let came = usize::try_from(came).map_err(|_| io::Error::last_os_error())?;
     for (message, address) in messages[..came].iter().zip(&addresses) {
         let from = address_of(address).unwrap_or((Ipv4Addr::UNSPECIFIED, 0).into());
-        let (traffic_class, wall_ns) = read_controls(&message.msg_hdr);
         let bytes = message.msg_len as usize;
-        received.push(Received { bytes, from, traffic_class, wall_ns });
+        let mut one = Received { bytes, from, traffic_class: 0, wall_ns: None, overflowed: None };
+        read_controls(&message.msg_hdr, &mut one);
+        received.push(one);
     }
     Ok(())
 }
@@ -178,9 +182,8 @@ fn put_control(header: &mut msghdr, (level, kind): (c_int, c_int), value: c_int)
     }
 }
 
-/// Traffic class and time stamp of a datagram that came.
-fn read_controls(header: &msghdr) -> (u8, Option<u64>) {
-    let (mut traffic_class, mut wall_ns) = (0, None);
+/// What the kernel says of a datagram that came.
+fn read_controls(header: &msghdr, one: &mut Received) {
     // SAFETY: the kernel filled the control buffer and set its length; the CMSG macros stay in it.
     let mut at: *const cmsghdr = unsafe { libc::CMSG_FIRSTHDR(header) };
     while !at.is_null() {
@@ -188,20 +191,22 @@ fn read_controls(header: &msghdr) -> (u8, Option<u64>) {
         unsafe {
             let data = libc::CMSG_DATA(at);
             match ((*at).cmsg_level, (*at).cmsg_type) {
-                (libc::IPPROTO_IP, libc::IP_TOS) => traffic_class = *data,
+                (libc::IPPROTO_IP, libc::IP_TOS) => one.traffic_class = *data,
                 (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
-                    traffic_class = data.cast::<c_int>().read_unaligned() as u8;
+                    one.traffic_class = data.cast::<c_int>().read_unaligned() as u8;
                 }
                 (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
                     let time = data.cast::<timespec>().read_unaligned();
-                    wall_ns = Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64);
+                    one.wall_ns = Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64);
+                }
+                (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => {
+                    one.overflowed = Some(data.cast::<u32>().read_unaligned());
                 }
                 _ => {}
             }
             at = libc::CMSG_NXTHDR(header, at);
         }
     }
-    (traffic_class, wall_ns)
 }
 
 /// As the kernel takes addresses.
