@@ -33,3 +33,14 @@ fn runs(program: &str) -> bool {
 fn requires_all() -> bool {
     std::env::var("RAILSCOPE_REQUIRE_ALL").is_ok_and(|value| value == "1")
 }
+
+/// Whether this is root. When it is not: as [`has`].
+#[expect(clippy::explicit_write, reason = "what a passing test says by `eprintln!` is not shown")]
+pub fn root(test: &str) -> bool {
+    let is_root = railscope::drive::place::user_id() == 0;
+    if !is_root {
+        assert!(!requires_all(), "{test}: root is required");
+        writeln!(std::io::stderr(), "SKIP {test}: only root may do this").unwrap();
+    }
+    is_root
+}

@@ -10,12 +10,12 @@ mod line_rate;
 mod log_input;
 mod packets;
 mod progress;
+mod schema;
 mod time_range;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::{ColorChoice, Parser, Subcommand};
 
 /// Exit code for wrong usage and unreadable input.
@@ -49,12 +49,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Print one line a packet: a tcpdump that knows RoCE
     Packets(packets::PacketsArgs),
-    /// Print the JSON Schema of `analyze --format json`
-    #[command(after_help = "\
-Examples:
-  railscope schema > railscope.report-1.schema.json
-  railscope schema | jq '.\"$defs\".PsnReport.properties'")]
-    Schema,
+    /// Print the JSON Schema of `analyze --format json`, or of a truth file
+    Schema(schema::SchemaArgs),
     /// Print a script that completes commands and options in a shell
     Completions(completions::CompletionsArgs),
 }
@@ -73,7 +69,7 @@ pub fn main() -> ExitCode {
         Command::Analyze(args) => analyze::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Packets(args) => packets::run(&args),
-        Command::Schema => schema(),
+        Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run::<Cli>(&args),
     };
     match result {
@@ -86,11 +82,6 @@ pub fn main() -> ExitCode {
             ExitCode::from(EXIT_UNUSABLE)
         }
     }
-}
-
-fn schema() -> anyhow::Result<()> {
-    let schema = serde_json::to_string_pretty(&crate::report::Report::json_schema())?;
-    writeln!(io::stdout(), "{schema}").context("write to standard output")
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
