@@ -35,6 +35,7 @@ fn at(address: IpAddr) -> VerbsSettings {
 mod on_a_device {
     use std::net::IpAddr;
     use std::path::Path;
+    use std::process::Command;
     use std::time::Duration;
 
     use railscope::drive::clock::Deadline;
@@ -158,6 +159,26 @@ mod on_a_device {
         assert!(failed.starts_with("status=12 retry exceeded"), "{failed}");
         let failed = sender.next(&mut idle).outcome.unwrap_err();
         assert!(failed.starts_with("status=5 flushed"), "{failed}");
+    }
+
+    /// The lab's first host; the other tests must not run meanwhile.
+    #[test]
+    #[ignore = "needs an RDMA device: cargo xtask lab"]
+    fn a_port_that_went_down_is_named() {
+        let link = |state: &str| {
+            let arguments = ["-n", "h0", "link", "set", "eth0", state];
+            assert!(Command::new("ip").args(arguments).status().unwrap().success());
+        };
+        let [mut sender, mut receiver] = pair();
+        let target = receiver.region;
+        link("down");
+        sender.write(&target, 64, None);
+        let failed = sender.next(&mut receiver).outcome;
+        link("up");
+        // rxe flushes what it cannot send; others run out of retries.
+        let failed = failed.unwrap_err();
+        let why = format!("({} port 1 is down)", sender.adapter.device().name);
+        assert!(failed.starts_with("status=") && failed.ends_with(&why), "{failed}");
     }
 
     #[test]

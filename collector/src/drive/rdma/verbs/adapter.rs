@@ -107,6 +107,9 @@ impl VerbsAdapter {
             self.device.name
         )))?;
         let has_some = !self.ended.is_empty();
+        if self.ended.iter().any(|ended| ended.status != 0) {
+            self.listen()?;
+        }
         let trouble = self.trouble.as_deref();
         completions.extend(self.ended.drain(..).map(|ended| completion(ended, trouble)));
         Ok(has_some)
