@@ -4,3 +4,5 @@ mod control;
 mod launch;
 mod messages;
 mod soft;
+mod store;
+mod wire;
