@@ -5,5 +5,7 @@ mod launch;
 mod memory_net;
 mod messages;
 mod soft;
+mod store;
 mod sums;
 mod verbs;
+mod wire;
