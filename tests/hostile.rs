@@ -86,6 +86,12 @@ fn corpus_of_pipeline() {
     replay("pipeline", checks::pipeline::check);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn corpus_of_drive_packet() {
+    replay("drive_packet", checks::drive_packet::check);
+}
+
 #[test]
 fn corpus_of_exchange() {
     replay("exchange", checks::exchange::check);

@@ -2,6 +2,8 @@
 //! the result. The suite replays every corpus through the same functions.
 
 pub mod connection_manager;
+#[cfg(target_os = "linux")]
+pub mod drive_packet;
 pub mod exchange;
 pub mod frame;
 pub mod nccl;

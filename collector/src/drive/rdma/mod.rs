@@ -2,6 +2,8 @@
 //!
 //! [`Rdma`] is what a network adapter offers to one process; NET/IB is written against it.
 
+pub mod soft;
+
 use std::time::Duration;
 
 use super::Result;
@@ -137,7 +139,7 @@ pub struct Completion {
     /// What ended, or why it failed.
     pub outcome: std::result::Result<Done, String>,
     /// When the first and the last packet of it passed this port, ns of `CLOCK_REALTIME`; where
-    /// the adapter tells.
+    /// the adapter tells. The last packet of a write is the one that acknowledged it.
     pub packets_ns: Option<(u64, u64)>,
 }
 
