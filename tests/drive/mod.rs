@@ -4,5 +4,6 @@ mod control;
 mod launch;
 mod memory_net;
 mod messages;
+mod networks;
 mod soft;
 mod sums;
