@@ -7,3 +7,4 @@ mod messages;
 mod networks;
 mod soft;
 mod sums;
+mod verbs;

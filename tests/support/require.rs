@@ -30,13 +30,27 @@ fn runs(program: &str) -> bool {
     static TRIED: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
     let mut tried = TRIED.lock().unwrap();
     *tried.entry(program.to_owned()).or_insert_with(|| {
-        let mut version = Command::new(program);
-        version.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
-        version.status().is_ok_and(|status| status.success())
+        // iproute2 knows only the short one.
+        ["--version", "-V"].into_iter().any(|option| {
+            let mut version = Command::new(program);
+            version.arg(option).stdout(Stdio::null()).stderr(Stdio::null());
+            version.status().is_ok_and(|status| status.success())
+        })
     })
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one switch of the suite")]
 fn requires_all() -> bool {
     std::env::var("RAILSCOPE_REQUIRE_ALL").is_ok_and(|value| value == "1")
+}
+
+/// Whether this is root. When it is not: as [`has`].
+#[expect(clippy::explicit_write, reason = "what a passing test says by `eprintln!` is not shown")]
+pub fn root(test: &str) -> bool {
+    let is_root = railscope::drive::place::user_id() == 0;
+    if !is_root {
+        assert!(!requires_all(), "{test}: root is required");
+        writeln!(std::io::stderr(), "SKIP {test}: only root may do this").unwrap();
+    }
+    is_root
 }

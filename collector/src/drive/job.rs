@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::collective::{DataType, Kind, Operator};
@@ -48,6 +49,8 @@ pub struct Seat {
     pub host: String,
     /// The store: `MASTER_ADDR` and `MASTER_PORT`. Rank 0 serves it.
     pub store: SocketAddr,
+    /// Where its log goes, as with `NCCL_DEBUG=INFO`; `None`: nowhere.
+    pub log: Option<PathBuf>,
 }
 
 /// What carries data.

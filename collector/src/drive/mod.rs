@@ -7,16 +7,22 @@
 //!
 //! [`release`] and [`job`] say what to do. [`collective`] is the schedule and the arithmetic, [`net`]
 //! moves messages as NCCL's network plugins do, [`rdma`] is the queue pairs under them. [`truth`] is
-//! the record of it.
+//! the record of it, [`report`] what a rank tells meanwhile.
 
+pub mod capture;
 pub mod clock;
 pub mod collective;
 pub mod error;
 pub mod fault;
 pub mod job;
+pub mod launch;
 pub mod net;
+pub mod place;
 pub mod rdma;
 pub mod release;
+pub mod report;
+pub mod table;
 pub mod truth;
+pub mod workload;
 
 pub use error::{DriveError, Result};

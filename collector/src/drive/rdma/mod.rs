@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use super::Result;
 
+pub mod verbs;
+
 /// A network adapter of this process: registered memory, queue pairs of type RC, one completion
 /// queue for all of them.
 pub trait Rdma {

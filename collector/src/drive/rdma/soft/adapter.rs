@@ -91,6 +91,12 @@ impl SoftAdapter {
         Counters { overflowed: self.port.overflowed(), ..self.engine.counters() }
     }
 
+    /// Meddles with other packets from now on: an edge is known only once it is known where ranks
+    /// are.
+    pub fn set_faults(&mut self, faults: Vec<SoftFault>) {
+        self.faults.set(faults);
+    }
+
     /// The packets that faults met since the last call; times are ns of `CLOCK_REALTIME`.
     pub fn take_injected(&mut self) -> Vec<Injection> {
         let epoch = self.epoch();

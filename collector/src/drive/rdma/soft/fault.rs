@@ -84,6 +84,11 @@ impl Faults {
         Self { faults, rng: Rng::with_seed(seed), held: Vec::new(), injected: Vec::new() }
     }
 
+    /// Other faults from now on.
+    pub fn set(&mut self, faults: Vec<SoftFault>) {
+        self.faults = faults;
+    }
+
     /// Whether packets to an address pass untouched.
     #[must_use]
     pub fn spare(&self, to: IpAddr) -> bool {
