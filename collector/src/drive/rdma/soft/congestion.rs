@@ -1,8 +1,8 @@
 //! Congestion control after DCQCN: a receiver answers CE with CNPs, a sender answers CNPs with a
 //! lower rate and comes back by and by.
 //!
-//! Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015; the times and
-//! the additive increase are those that ConnectX adapters start with.
+//! Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, with the paper's
+//! numbers but for the time between rises (`rpg_time_reset` of mlx5), and without its byte counter.
 
 /// A queue pair sends at most one CNP in this time, ns.
 const CNP_INTERVAL: u64 = 50_000;

@@ -180,3 +180,58 @@ impl Faults {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drive::rdma::soft::packet::{Body, Packet};
+
+    /// The PSNs that leave of 100 packets, ten a batch, and what happened to the others.
+    fn passed(kind: FaultKind, share: f64) -> (Vec<u32>, Vec<Injection>) {
+        let [from, to] = [1, 2].map(|host| IpAddr::from([10, 0, 0, host]));
+        let mut faults = Faults::new(vec![SoftFault { to: Some(to), kind, share }], 1);
+        assert!(faults.spare(from) && !faults.spare(to));
+        let (mut batch, mut out, mut left) = (Batch::default(), Batch::default(), Vec::new());
+        for now in 0..10 {
+            batch.begin(from, to, 0xc000);
+            for psn in 10 * now..10 * now + 10 {
+                batch.push(&Packet { qpn: 9, psn, body: Body::Cnp }, 2);
+            }
+            faults.apply(&mut batch, u64::from(now), &mut out);
+            left.extend(out.packets().iter().map(|packet| packet.psn));
+        }
+        while faults.release(LONGEST_HOLD + 10, &mut out) {
+            left.extend(out.packets().iter().map(|packet| packet.psn));
+        }
+        (left, faults.take_injected())
+    }
+
+    #[test]
+    fn what_is_lost_is_written_down() {
+        let (left, injected) = passed(FaultKind::Loss, 0.2);
+        let lost: Vec<_> = injected.iter().map(|one| one.psn).collect();
+        assert!(lost.len() > 10 && left.len() + lost.len() == 100);
+        assert!(lost.iter().all(|psn| !left.contains(psn)));
+    }
+
+    #[test]
+    fn what_is_late_still_comes_once_and_soon() {
+        let (left, injected) = passed(FaultKind::Reorder, 0.2);
+        let mut all = left.clone();
+        all.sort_unstable();
+        assert_eq!(all, (0..100).collect::<Vec<_>>());
+        // Packets held back at the same time let the same others pass.
+        let overtaken =
+            |psn: &u32| left.iter().take_while(|one| one != &psn).filter(|one| *one > psn).count();
+        let late: Vec<_> = injected.iter().map(|one| one.psn).collect();
+        assert!(late.len() > 10 && late.iter().all(|psn| (1..=6).contains(&overtaken(psn))));
+        assert_eq!((0..100).filter(|psn| overtaken(psn) > 0 && !late.contains(psn)).count(), 0);
+    }
+
+    #[test]
+    fn a_mark_changes_neither_order_nor_number() {
+        let (left, injected) = passed(FaultKind::MarkCe, 0.2);
+        assert_eq!(left, (0..100).collect::<Vec<_>>());
+        assert!(injected.len() > 10);
+    }
+}

@@ -308,3 +308,52 @@ impl Requester {
         self.timer = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REMOTE: Remote =
+        Remote { qpn: 2, gid: [0; 16], mtu: 256, traffic_class: 2, timeout: 8, retries: 7 };
+
+    /// The PSNs of all that may be sent now.
+    fn sent(requester: &mut Requester, counters: &mut Counters) -> Vec<u32> {
+        let parts = std::iter::from_fn(|| requester.next_part(0, 1 << 20, counters));
+        parts.map(|part| part.psn).collect()
+    }
+
+    #[test]
+    fn psns_go_on_where_24_bits_end() {
+        let mut requester = Requester::new(1, &REMOTE, 1e9);
+        let near_end = (1 << 24) - 2;
+        (requester.acknowledged, requester.next) = (near_end, near_end);
+        (requester.sent, requester.end) = (near_end, near_end);
+        let (region, immediate) = (RegionId(0), None);
+        let (id, offset, bytes, remote_address, rkey) = (5, 0, 4 * 256, 0, 0);
+        requester.post(Write { id, region, offset, bytes, remote_address, rkey, immediate });
+
+        let (mut counters, mut completions) = (Counters::default(), Vec::new());
+        assert_eq!(sent(&mut requester, &mut counters), [0x00ff_fffe, 0x00ff_ffff, 0, 1]);
+        let nak = Answer { syndrome: Syndrome::SequenceError, msn: 0 };
+        requester.on_answer(0, nak, 1, &mut counters, &mut completions).unwrap();
+        assert_eq!(sent(&mut requester, &mut counters), [0, 1]);
+        let ack = Answer { syndrome: Syndrome::Ack, msn: 1 };
+        requester.on_answer(1, ack, 2, &mut counters, &mut completions).unwrap();
+        assert_eq!((counters.retransmitted, completions.len()), (2, 1));
+    }
+
+    #[test]
+    fn the_peers_room_is_kept_but_for_one_packet() {
+        let mut requester = Requester::new(1, &REMOTE, 1e9);
+        let (region, immediate) = (RegionId(0), None);
+        let (id, offset, bytes, remote_address, rkey) = (5, 0, 4 * 256, 0, 0);
+        requester.post(Write { id, region, offset, bytes, remote_address, rkey, immediate });
+        let mut counters = Counters::default();
+        let first = requester.next_part(0, 0, &mut counters).unwrap();
+        assert!(first.ack_request, "nothing else brings an answer");
+        assert_eq!(requester.next_part(0, 255, &mut counters), None);
+        let second = requester.next_part(0, 600, &mut counters).unwrap();
+        assert!(!second.ack_request);
+        assert_eq!(requester.wakes_at(0), Some(4096 << 8));
+    }
+}

@@ -201,3 +201,33 @@ impl Responder {
         self.answers.push_back((psn::wire(psn), answer));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fastrand::Rng;
+
+    use super::super::packet::Target;
+
+    #[test]
+    fn psns_go_on_where_24_bits_end() {
+        let remote =
+            Remote { qpn: 2, gid: [0; 16], mtu: 256, traffic_class: 2, timeout: 8, retries: 7 };
+        let mut responder = Responder::new(1, &remote);
+        responder.expected = (1 << 24) - 1;
+        let mut memory = Memory::new(&mut Rng::with_seed(1));
+        let (mut counters, mut completions) = (Counters::default(), Vec::new());
+        let mut take = |psn| {
+            let target = Some(Target { address: 0, rkey: 0, bytes: 0 });
+            let part = WritePart { target, end: End::Last, ack_request: true, payload: &[] };
+            let all = (&mut memory, &mut counters, &mut completions);
+            let verdict = responder.on_write(psn, &part, 0, all.0, all.1, all.2);
+            (verdict, responder.next_answer().map(|(psn, answer)| (psn, answer.syndrome)))
+        };
+        let (ended, dropped) = (Verdict::MessageEnded, Verdict::Dropped);
+        assert_eq!(take(0), (dropped, Some((0x00ff_ffff, Syndrome::SequenceError))));
+        assert_eq!(take(0x00ff_ffff), (ended, Some((0x00ff_ffff, Syndrome::Ack))));
+        assert_eq!(take(0), (ended, Some((0, Syndrome::Ack))));
+        assert_eq!(take(0x00ff_ffff), (dropped, Some((0, Syndrome::Ack))));
+    }
+}
