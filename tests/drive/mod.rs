@@ -5,4 +5,6 @@ mod launch;
 mod memory_net;
 mod messages;
 mod soft;
+mod store;
 mod sums;
+mod wire;

@@ -9,14 +9,19 @@
 //! moves messages as NCCL's network plugins do, [`rdma`] is the queue pairs under them. [`truth`] is
 //! the record of it.
 
+pub mod bootstrap;
 pub mod clock;
 pub mod collective;
 pub mod error;
 pub mod fault;
 pub mod job;
+pub mod nccl_log;
 pub mod net;
 pub mod rdma;
 pub mod release;
+pub mod store;
+pub mod tcp;
 pub mod truth;
+pub mod wire;
 
 pub use error::{DriveError, Result};

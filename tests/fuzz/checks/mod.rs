@@ -4,6 +4,8 @@
 pub mod connection_manager;
 #[cfg(target_os = "linux")]
 pub mod drive_packet;
+#[cfg(target_os = "linux")]
+pub mod drive_store;
 pub mod exchange;
 pub mod frame;
 pub mod nccl;
