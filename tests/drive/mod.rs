@@ -4,6 +4,7 @@ mod control;
 mod launch;
 mod memory_net;
 mod messages;
+mod networks;
 mod soft;
 mod store;
 mod sums;

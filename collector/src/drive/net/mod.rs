@@ -4,6 +4,10 @@
 //! fills it: NET/IB with a clear-to-send written into the sender's memory and a write with
 //! immediate, NET/Socket with TCP.
 
+mod dialogue;
+pub mod ib;
+pub mod socket;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
