@@ -30,6 +30,22 @@ pub(super) enum Terminal {
     Own,
 }
 
+impl Terminal {
+    /// For stty in the guest: output passes as it is, or as on the terminal of this size.
+    pub(super) fn settings(self) -> String {
+        let size = || {
+            let output = Command::new("stty").arg("size").stdin(Stdio::inherit()).output().ok()?;
+            let size = String::from_utf8(output.stdout).ok()?;
+            let (rows, columns) = size.trim().split_once(' ')?;
+            Some(format!("sane rows {rows} columns {columns}"))
+        };
+        match self {
+            Self::None => "raw -echo".to_owned(),
+            Self::Own => size().unwrap_or_else(|| "sane".to_owned()),
+        }
+    }
+}
+
 /// One guest.
 pub(super) struct Machine<'a> {
     pub(super) built: &'a Built,

@@ -11,14 +11,16 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// An empty folder below `lab` with `script`, for bash, as its job.
-    pub(super) fn create(lab: &Path, script: &str) -> Result<Self> {
+    /// An empty folder below `lab` with `script`, for bash, as its job at a terminal with the
+    /// `settings` of stty.
+    pub(super) fn create(lab: &Path, script: &str, settings: &str) -> Result<Self> {
         let folder = lab.join("host");
         if folder.exists() {
             fs::remove_dir_all(&folder).with_context(|| format!("empty {}", folder.display()))?;
         }
         let write = || {
             fs::create_dir_all(&folder)?;
+            fs::write(folder.join("job.stty"), settings)?;
             fs::write(folder.join("job.sh"), format!("{script}\n"))
         };
         write().with_context(|| format!("write the job into {}", folder.display()))?;
