@@ -3,6 +3,12 @@
 mod command;
 mod control;
 mod launch;
+mod memory_net;
 mod messages;
+mod networks;
 mod soft;
+mod store;
+mod sums;
 mod table;
+mod verbs;
+mod wire;

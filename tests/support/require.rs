@@ -18,6 +18,13 @@ pub fn has(test: &str, program: &str) -> bool {
     runs
 }
 
+/// Says that `test` lacks `what`, or panics where everything is required.
+#[expect(clippy::explicit_write, reason = "what a passing test says by `eprintln!` is not shown")]
+pub fn lacks(test: &str, what: &str) {
+    assert!(!requires_all(), "{test}: {what} is required");
+    writeln!(std::io::stderr(), "SKIP {test}: this machine lacks {what}").unwrap();
+}
+
 /// Tries each program once: tshark takes a third of a second to say its version.
 fn runs(program: &str) -> bool {
     static TRIED: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());

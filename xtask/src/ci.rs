@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::clock::timed;
 use crate::repository::{command, is_installed, root};
-use crate::score;
+use crate::{score, verbs};
 
 /// Programs that tests compare railscope with.
 const ORACLES: &[&str] = &["tshark", "tcpdump", "capinfos", "python3"];
@@ -19,6 +19,7 @@ const ORACLES: &[&str] = &["tshark", "tcpdump", "capinfos", "python3"];
 pub(crate) fn run() -> Result<ExitCode> {
     phase("format", cargo("fmt --all --check"))?;
     phase("clippy", cargo("clippy --workspace --all-targets -- -D warnings"))?;
+    check_verbs()?;
     check_fuzz_targets()?;
     check_dependencies()?;
     let mut documentation = cargo("doc --workspace --no-deps --document-private-items");
@@ -27,6 +28,24 @@ pub(crate) fn run() -> Result<ExitCode> {
     phase("documentation tests", cargo("test --workspace --doc --quiet"))?;
     check_score()?;
     run_tests()
+}
+
+/// The feature that needs more of the host than the rest.
+fn check_verbs() -> Result<()> {
+    let missing = verbs::missing_packages();
+    if !missing.is_empty() {
+        let reason = format!("missing packages: {}", missing.join(" "));
+        ensure!(!requires_all(), "the feature verbs: {reason}");
+        skip("feature verbs", &reason);
+        return Ok(());
+    }
+    let arguments = ["--package", "railscope", "--features", "verbs"];
+    let mut clippy = verbs::cargo();
+    clippy.arg("clippy").args(arguments).args(["--all-targets", "--", "-D", "warnings"]);
+    phase("clippy, feature verbs", clippy)?;
+    let mut tests = verbs::cargo();
+    tests.args(["test", "--quiet"]).args(arguments).args(["--lib", "--tests", "verbs"]);
+    phase("tests, feature verbs", tests)
 }
 
 /// The fuzz crate stands outside the workspace; that it compiles is as much as CI asks of it.
@@ -85,6 +104,11 @@ fn phase(name: &str, mut work: Command) -> Result<()> {
     ensure!(status.success(), "{name} failed");
     eprintln!("== {name}: {seconds:.1} s");
     Ok(())
+}
+
+/// Whether what is missing fails: the switch of the suite.
+fn requires_all() -> bool {
+    std::env::var_os("RAILSCOPE_REQUIRE_ALL").is_some_and(|value| value == "1")
 }
 
 fn skip(name: &str, reason: &str) {

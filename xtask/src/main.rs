@@ -4,10 +4,12 @@ mod bench;
 mod ci;
 mod clock;
 mod fixtures;
+mod lab;
 mod recording;
 mod repository;
 mod score;
 mod tidy;
+mod verbs;
 
 use std::process::ExitCode;
 
@@ -27,6 +29,8 @@ enum Chore {
     Score(score::Options),
     /// Pack recorded jobs into tests/captures.
     Fixtures(fixtures::Options),
+    /// Boot a virtual machine with Linux's soft-RoCE and run RDMA programs in it.
+    Lab(lab::Options),
 }
 
 fn main() -> ExitCode {
@@ -36,6 +40,7 @@ fn main() -> ExitCode {
         Chore::Bench(options) => bench::run(&options),
         Chore::Score(options) => score::run(&options),
         Chore::Fixtures(options) => fixtures::run(&options),
+        Chore::Lab(options) => lab::run(&options),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

@@ -13,12 +13,12 @@ mod line_rate;
 mod log_input;
 mod packets;
 mod progress;
+mod schema;
 mod time_range;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// Exit code for wrong usage and unreadable input.
@@ -55,12 +55,8 @@ enum Command {
     /// Make traffic: a training job in small over RoCEv2 or sockets, and what it truly did
     #[cfg(target_os = "linux")]
     Drive(Box<drive::DriveArgs>),
-    /// Print the JSON Schema of `analyze --format json`
-    #[command(after_help = "\
-Examples:
-  railscope schema > railscope.report-1.schema.json
-  railscope schema | jq '.\"$defs\".PsnReport.properties'")]
-    Schema,
+    /// Print the JSON Schema of `analyze --format json`, or of a truth file
+    Schema(schema::SchemaArgs),
     /// Print a script that completes commands and options in a shell
     Completions(completions::CompletionsArgs),
 }
@@ -84,7 +80,7 @@ pub fn main() -> ExitCode {
         Command::Packets(args) => packets::run(&args).map(|()| 0),
         #[cfg(target_os = "linux")]
         Command::Drive(args) => drive::run(&args),
-        Command::Schema => schema().map(|()| 0),
+        Command::Schema(args) => schema::run(&args).map(|()| 0),
         Command::Completions(args) => completions::run::<Cli>(&args).map(|()| 0),
     };
     match result {
@@ -97,11 +93,6 @@ pub fn main() -> ExitCode {
             ExitCode::from(EXIT_UNUSABLE)
         }
     }
-}
-
-fn schema() -> anyhow::Result<()> {
-    let schema = serde_json::to_string_pretty(&crate::report::Report::json_schema())?;
-    writeln!(io::stdout(), "{schema}").context("write to standard output")
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -9,6 +9,7 @@
 //! moves messages as NCCL's network plugins do, [`rdma`] is the queue pairs under them. [`truth`] is
 //! the record of it, [`report`] what a rank tells meanwhile.
 
+pub mod bootstrap;
 pub mod capture;
 pub mod clock;
 pub mod collective;
@@ -16,12 +17,18 @@ pub mod error;
 pub mod fault;
 pub mod job;
 pub mod launch;
+pub mod nccl_log;
 pub mod net;
 pub mod place;
+pub mod rank;
 pub mod rdma;
 pub mod release;
 pub mod report;
+pub mod store;
 pub mod table;
+pub mod tcp;
 pub mod truth;
+pub mod wire;
+pub mod workload;
 
 pub use error::{DriveError, Result};

@@ -4,6 +4,10 @@
 //! fills it: NET/IB with a clear-to-send written into the sender's memory and a write with
 //! immediate, NET/Socket with TCP.
 
+mod dialogue;
+pub mod ib;
+pub mod socket;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -90,6 +94,17 @@ pub struct LinkSpec {
     pub sender: u32,
     /// The rank that receives.
     pub receiver: u32,
+}
+
+/// The two links of a rank on one channel of its ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelLinks {
+    /// From 0.
+    pub channel: u32,
+    /// To the next rank.
+    pub send: SendLink,
+    /// From the rank before.
+    pub receive: ReceiveLink,
 }
 
 /// A receiving end.

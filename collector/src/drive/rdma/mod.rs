@@ -2,9 +2,13 @@
 //!
 //! [`Rdma`] is what a network adapter offers to one process; NET/IB is written against it.
 
+pub mod soft;
+
 use std::time::Duration;
 
 use super::Result;
+
+pub mod verbs;
 
 /// A network adapter of this process: registered memory, queue pairs of type RC, one completion
 /// queue for all of them.
@@ -137,7 +141,7 @@ pub struct Completion {
     /// What ended, or why it failed.
     pub outcome: std::result::Result<Done, String>,
     /// When the first and the last packet of it passed this port, ns of `CLOCK_REALTIME`; where
-    /// the adapter tells.
+    /// the adapter tells. The last packet of a write is the one that acknowledged it.
     pub packets_ns: Option<(u64, u64)>,
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Name and version of the format; keys may be added, none renamed.
 pub const SCHEMA: &str = "railscope.truth/1";
 
-/// One line.
+/// One line of a truth file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record {
@@ -33,6 +33,12 @@ pub enum Record {
 }
 
 impl Record {
+    /// The JSON Schema of a line.
+    #[must_use]
+    pub fn json_schema() -> schemars::Schema {
+        schemars::schema_for!(Self)
+    }
+
     /// Whether it says who takes part: the job and its ranks.
     #[must_use]
     pub fn is_introduction(&self) -> bool {
@@ -43,7 +49,7 @@ impl Record {
 /// The job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Job {
-    /// [`SCHEMA`]
+    /// `railscope.truth/1`
     pub schema: String,
     /// NCCL release whose formats are spoken: `2.27.7`.
     pub nccl_version: String,

@@ -1,1 +1,0 @@
-//! RoCEv2 in user space: packets, loss, order, congestion.

@@ -1,0 +1,25 @@
+#!/bin/bash
+# The guest's first process: runs /host/job.sh at the second serial port, leaves its exit status in
+# /host/job.rc and powers off.
+export PATH=/usr/sbin:/usr/bin HOME=/tmp TERM=${TERM:-linux} LC_ALL=C.UTF-8
+
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t debugfs debug /sys/kernel/debug
+mount -t tracefs trace /sys/kernel/tracing
+mkdir -p /dev/shm /dev/pts
+mount -t devpts pts /dev/pts
+for folder in /run /tmp /dev/shm; do mount -t tmpfs tmpfs $folder; done
+ip link set lo up
+hostname lab
+for module in rdma_rxe ib_uverbs ib_umad rdma_ucm veth bridge; do modprobe $module; done
+ulimit -l unlimited
+
+cd /host
+if grep -q 'bash -i' job.sh; then mode='sane'; else mode='raw -echo'; fi
+stty -F /dev/ttyS1 $mode
+setsid --ctty --wait bash /host/job.sh < /dev/ttyS1 > /dev/ttyS1 2>&1
+echo $? > /host/job.rc
+sync
+echo o > /proc/sysrq-trigger
+sleep 60

@@ -1,0 +1,56 @@
+//! Who executes the guest: the processor through KVM, or QEMU itself (TCG).
+//!
+//! `/dev/kvm` may exist and still not run a stock kernel, on clouds that virtualise virtual
+//! machines. So the question is asked by booting, once for each kernel of the host.
+
+use std::fs;
+use std::fs::File;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::build::Built;
+use super::machine::{Machine, Terminal};
+use super::share::Share;
+
+/// Where KVM works, a boot takes two seconds.
+const PROBE: Duration = Duration::from_secs(20);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Accelerator {
+    Kvm,
+    Tcg,
+}
+
+impl Accelerator {
+    /// QEMU's `-accel`.
+    pub(super) fn option(self) -> &'static str {
+        match self {
+            Self::Kvm => "kvm",
+            Self::Tcg => "tcg,thread=multi,tb-size=512",
+        }
+    }
+}
+
+/// The fastest one that boots this lab on this host.
+pub(super) fn probe(built: &Built) -> Result<Accelerator> {
+    let host = fs::read_to_string("/proc/version").unwrap_or_default();
+    let answer = built.folder.join("accelerator");
+    let known = fs::read_to_string(&answer).unwrap_or_default();
+    if let Some(kind) = known.strip_suffix(&host) {
+        return Ok(if kind == "kvm\n" { Accelerator::Kvm } else { Accelerator::Tcg });
+    }
+    // Opened as QEMU does: a user may see the device and not be let in.
+    let may_open = File::options().read(true).write(true).open("/dev/kvm").is_ok();
+    let boots = may_open && {
+        let share = Share::create(&built.folder, "true")?;
+        let accelerator = Accelerator::Kvm;
+        let machine = Machine { built, accelerator, share: &share, terminal: Terminal::None };
+        machine.boot(PROBE).is_ok_and(|status| status == 0)
+    };
+    let (kind, name) = if boots { (Accelerator::Kvm, "kvm") } else { (Accelerator::Tcg, "tcg") };
+    eprintln!("lab: guests run under {}", name.to_uppercase());
+    // Not kept is asked again.
+    let _ = fs::write(&answer, format!("{name}\n{host}"));
+    Ok(kind)
+}

@@ -1,0 +1,119 @@
+//! Makes the lab once: packages, tree, initramfs. What is there and of the same recipe is used again.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use super::apt::Apt;
+use super::packages::Package;
+use super::{initramfs, kernel, mirror, recipe, tree};
+use crate::clock::timed;
+use crate::repository::root;
+
+/// Pauses between two lines of progress.
+const PROGRESS: Duration = Duration::from_secs(5);
+
+/// A lab that is ready to boot. Nobody else uses its folder while this lives.
+pub(super) struct Built {
+    pub(super) folder: PathBuf,
+    pub(super) tree: PathBuf,
+    pub(super) kernel: PathBuf,
+    pub(super) initramfs: PathBuf,
+    _lock: File,
+}
+
+/// The lab, made now if it was not made before.
+pub(super) fn build(mirror: Option<&str>) -> Result<Built> {
+    let folder = root().join("target/lab");
+    fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    let lock = lock(&folder)?;
+    let tree = folder.join("tree");
+    // Names recipe and packages, and is written last.
+    let manifest = folder.join("manifest.txt");
+    let recipe = format!("recipe {}\n", recipe::key());
+    if !fs::read_to_string(&manifest).is_ok_and(|text| text.starts_with(&recipe)) {
+        let mirror = mirror.map_or_else(mirror::of_host, str::to_owned);
+        let (packages, seconds) = timed(|| make_tree(&folder, &tree, mirror));
+        let lines = packages?.iter().map(line_of_manifest).collect::<String>();
+        fs::write(&manifest, recipe + &lines)
+            .with_context(|| format!("write {}", manifest.display()))?;
+        eprintln!(
+            "lab: built in {seconds:.0} s; {} has versions and checksums",
+            manifest.display()
+        );
+    }
+    let modules = tree::kernel(&tree)?;
+    let initramfs = folder.join("initramfs");
+    fs::write(&initramfs, initramfs::make(&tree, &modules)?)
+        .with_context(|| format!("write {}", initramfs.display()))?;
+    Ok(Built { kernel: modules.join("vmlinuz"), folder, tree, initramfs, _lock: lock })
+}
+
+/// One lab at a time: they share tree and results.
+fn lock(folder: &Path) -> Result<File> {
+    let path = folder.join("lock");
+    let lock = File::create(&path).with_context(|| format!("create {}", path.display()))?;
+    if lock.try_lock().is_err() {
+        eprintln!("lab: another `cargo xtask lab` uses {}; waiting for it", folder.display());
+        lock.lock().with_context(|| format!("lock {}", path.display()))?;
+    }
+    Ok(lock)
+}
+
+fn make_tree(folder: &Path, tree: &Path, mirror: String) -> Result<Vec<Package>> {
+    eprintln!("lab: reading the lists of {mirror}");
+    let apt = Apt::new(folder.join("apt"), mirror)?;
+    let kernel = kernel::packages(&apt.depends(recipe::KERNEL, recipe::KERNEL_SUITE)?)?;
+    let names: Vec<_> = recipe::PACKAGES.iter().map(ToString::to_string).chain(kernel).collect();
+    let packages = apt.resolve(&names)?;
+    download(&apt, &names, &packages)?;
+
+    eprintln!("lab: unpacking {} packages", packages.len());
+    if tree.exists() {
+        fs::remove_dir_all(tree).with_context(|| format!("remove {}", tree.display()))?;
+    }
+    let files: Vec<_> = packages.iter().map(|package| apt.archives().join(&package.file)).collect();
+    tree::unpack(&files, tree)?;
+    tree::index_modules(tree)?;
+    Ok(packages)
+}
+
+/// Downloads, and says every few seconds how far that is.
+fn download(apt: &Apt, names: &[String], packages: &[Package]) -> Result<()> {
+    const MB: u64 = 1_000_000;
+    let total = packages.iter().map(|package| package.bytes).sum::<u64>() / MB;
+    eprintln!("lab: downloading {} packages, {total} MB", packages.len());
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let progress = scope.spawn(|| {
+            while !ended.load(Ordering::Relaxed) {
+                std::thread::park_timeout(PROGRESS);
+                if !ended.load(Ordering::Relaxed) {
+                    eprintln!("lab: {} of {total} MB", size(&apt.archives()) / MB);
+                }
+            }
+        });
+        let outcome = apt.download(names);
+        ended.store(true, Ordering::Relaxed);
+        progress.thread().unpark();
+        outcome
+    })
+}
+
+/// Bytes of the files in `folder` and below. Files come and go meanwhile.
+fn size(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => size(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
+}
+
+fn line_of_manifest(package: &Package) -> String {
+    format!("{} {} {}\n", package.file, package.bytes, package.checksum)
+}

@@ -1,0 +1,33 @@
+//! The folder that host and guest share: the job goes in, its results come out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// `/host` in the guest.
+pub(super) struct Share {
+    pub(super) folder: PathBuf,
+}
+
+impl Share {
+    /// An empty folder below `lab` with `script`, for bash, as its job.
+    pub(super) fn create(lab: &Path, script: &str) -> Result<Self> {
+        let folder = lab.join("host");
+        if folder.exists() {
+            fs::remove_dir_all(&folder).with_context(|| format!("empty {}", folder.display()))?;
+        }
+        let write = || {
+            fs::create_dir_all(&folder)?;
+            fs::write(folder.join("job.sh"), format!("{script}\n"))
+        };
+        write().with_context(|| format!("write the job into {}", folder.display()))?;
+        Ok(Self { folder })
+    }
+
+    /// The job's exit status, if it came to one. QEMU's own status does not tell: it is 0 after a
+    /// panic as well.
+    pub(super) fn status(&self) -> Option<u8> {
+        fs::read_to_string(self.folder.join("job.rc")).ok()?.trim().parse().ok()
+    }
+}
