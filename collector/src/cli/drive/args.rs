@@ -27,8 +27,8 @@ Examples:
       --record job                                  a late rank, with captures, truth and logs
   railscope drive --ranks 4 -b 1M -e 1M --loss edge=1-2,share=1%
                                                     loss on the way from rank 1 to rank 2
-  torchrun --nnodes 2 --nproc-per-node 1 --no-python ... railscope drive --transport verbs
-                                                    over RDMA devices of two hosts
+  torchrun --nnodes 2 --node-rank 0 --master-addr host0 --no-python \\
+      railscope drive --transport verbs             RDMA devices of two hosts; here the first
 
 Exit codes: 0 done; 1 results were wrong; 2 a rank failed, or wrong usage; 130 interrupted.")]
 pub(in crate::cli) struct DriveArgs {
