@@ -6,11 +6,11 @@ use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use railscope::drive::bootstrap::communicator::Joining;
 use railscope::drive::bootstrap::{Communicator, Root};
-use railscope::drive::clock::Deadline;
+use railscope::drive::clock::{self, Deadline};
 use railscope::drive::collective::{DataType, Kind, Operator};
 use railscope::drive::job::Seat;
 use railscope::drive::nccl_log::{Log, Network, Work};
@@ -292,7 +292,7 @@ fn ranks_that_contradict_each_other_are_refused() {
         let deadline = Deadline::after(Duration::from_secs(10));
         let root = Root::start(Release::V2_21_5, address(0), deadline).unwrap();
         let id = root.id();
-        let began = Instant::now();
+        let began = clock::now();
         let join = |place: usize| {
             let seat = seat(0, ranks[place], free_port());
             let release = Release::V2_21_5;
@@ -332,7 +332,7 @@ fn a_rank_that_dies_ends_the_others_at_once() {
         let threads: Vec<_> = (0..3).map(|rank| scope.spawn(move || join(rank))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    let began = Instant::now();
+    let began = clock::now();
     drop(ranks.pop());
     for communicator in &mut ranks {
         let error = communicator.barrier(5, deadline).unwrap_err();
