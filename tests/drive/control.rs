@@ -282,8 +282,9 @@ fn a_missing_rank_is_named() {
     });
     let first = said[0].to_string();
     assert!(first.starts_with("rank 2 did not check in with the root at 127.0.77.1:"), "{first}");
-    assert!(first.ends_with(": 3 of 4 ranks did"), "{first}");
-    assert!(said[1].to_string().contains("knows who is missing"), "{}", said[1]);
+    assert!(first.contains(": 3 of 4 ranks did"), "{first}");
+    let second = said[1].to_string();
+    assert!(second.contains("knows who is missing"), "{second}");
 }
 
 #[test]
