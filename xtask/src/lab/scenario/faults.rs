@@ -119,8 +119,7 @@ const FAULTS: &[Fault] = &[
         receiver: Receiver::Goes,
         also: |case, facts| {
             lossless(case, facts);
-            let retries = case.counters.of(0, "completer_retry_err");
-            facts.some("retries", retries);
+            facts.some("retries", case.retries());
             Ok(())
         },
     },
