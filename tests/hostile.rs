@@ -56,6 +56,12 @@ fn corpus_of_roce() {
     replay("roce", checks::roce::check);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn corpus_of_drive_store() {
+    replay("drive_store", checks::drive_store::check);
+}
+
 #[test]
 fn corpus_of_tcp_stream() {
     replay("tcp_stream", checks::tcp_stream::check);
@@ -84,6 +90,12 @@ fn corpus_of_nccl_log() {
 #[test]
 fn corpus_of_pipeline() {
     replay("pipeline", checks::pipeline::check);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn corpus_of_drive_packet() {
+    replay("drive_packet", checks::drive_packet::check);
 }
 
 #[test]

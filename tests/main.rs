@@ -16,6 +16,9 @@ mod collective;
 mod conversations;
 // Built frames against what is decoded of them.
 mod decode;
+// The driver: what it sends and what it says it did.
+#[cfg(target_os = "linux")]
+mod drive;
 // Loss, order, pairs and messages against simulated wires.
 mod flow;
 // What people see of the fixtures.

@@ -18,18 +18,51 @@ pub fn has(test: &str, program: &str) -> bool {
     runs
 }
 
+/// Says that `test` lacks `what`, or panics where everything is required.
+#[expect(clippy::explicit_write, reason = "what a passing test says by `eprintln!` is not shown")]
+pub fn lacks(test: &str, what: &str) {
+    assert!(!requires_all(), "{test}: {what} is required");
+    writeln!(std::io::stderr(), "SKIP {test}: this machine lacks {what}").unwrap();
+}
+
 /// Tries each program once: tshark takes a third of a second to say its version.
 fn runs(program: &str) -> bool {
     static TRIED: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
     let mut tried = TRIED.lock().unwrap();
     *tried.entry(program.to_owned()).or_insert_with(|| {
-        let mut version = Command::new(program);
-        version.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
-        version.status().is_ok_and(|status| status.success())
+        // iproute2 knows only the short one.
+        ["--version", "-V"].into_iter().any(|option| {
+            let mut version = Command::new(program);
+            version.arg(option).stdout(Stdio::null()).stderr(Stdio::null());
+            version.status().is_ok_and(|status| status.success())
+        })
     })
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one switch of the suite")]
 fn requires_all() -> bool {
     std::env::var("RAILSCOPE_REQUIRE_ALL").is_ok_and(|value| value == "1")
+}
+
+/// Whether this is root. When it is not: as [`has`].
+#[expect(clippy::explicit_write, reason = "what a passing test says by `eprintln!` is not shown")]
+pub fn root(test: &str) -> bool {
+    let is_root = railscope::drive::place::user_id() == 0;
+    if !is_root {
+        assert!(!requires_all(), "{test}: root is required");
+        writeln!(std::io::stderr(), "SKIP {test}: only root may do this").unwrap();
+    }
+    is_root
+}
+
+/// Whether a command succeeds. When it does not: as [`has`]; `what` is what it tries.
+#[expect(clippy::explicit_write, reason = "what a passing test says by `eprintln!` is not shown")]
+pub fn works(test: &str, command: &mut Command, what: &str) -> bool {
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let works = command.status().is_ok_and(|status| status.success());
+    if !works {
+        assert!(!requires_all(), "{test}: {what} is required and cannot be had");
+        writeln!(std::io::stderr(), "SKIP {test}: {what} cannot be had on this machine").unwrap();
+    }
+    works
 }

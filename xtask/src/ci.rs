@@ -9,9 +9,8 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, ensure};
 
 use crate::clock::timed;
-use crate::lab;
 use crate::repository::{build_railscope, command, is_installed, root};
-use crate::score;
+use crate::{lab, score, verbs};
 
 /// Programs that tests compare railscope with.
 const ORACLES: &[&str] = &["tshark", "tcpdump", "capinfos", "python3"];
@@ -20,6 +19,7 @@ const ORACLES: &[&str] = &["tshark", "tcpdump", "capinfos", "python3"];
 pub(crate) fn run() -> Result<ExitCode> {
     phase("format", cargo("fmt --all --check"))?;
     phase("clippy", cargo("clippy --workspace --all-targets -- -D warnings"))?;
+    check_verbs()?;
     check_fuzz_targets()?;
     check_dependencies()?;
     let mut documentation = cargo("doc --workspace --no-deps --document-private-items");
@@ -29,6 +29,24 @@ pub(crate) fn run() -> Result<ExitCode> {
     check_score()?;
     check_lab()?;
     run_tests()
+}
+
+/// The feature that needs more of the host than the rest.
+fn check_verbs() -> Result<()> {
+    let missing = verbs::missing_packages();
+    if !missing.is_empty() {
+        let reason = format!("missing packages: {}", missing.join(" "));
+        ensure!(!requires_all(), "the feature verbs: {reason}");
+        skip("feature verbs", &reason);
+        return Ok(());
+    }
+    let arguments = ["--package", "railscope", "--features", "verbs"];
+    let mut clippy = verbs::cargo();
+    clippy.arg("clippy").args(arguments).args(["--all-targets", "--", "-D", "warnings"]);
+    phase("clippy, feature verbs", clippy)?;
+    let mut tests = verbs::cargo();
+    tests.args(["test", "--quiet"]).args(arguments).args(["--lib", "--tests", "verbs"]);
+    phase("tests, feature verbs", tests)
 }
 
 /// The fuzz crate stands outside the workspace; that it compiles is as much as CI asks of it.

@@ -3,20 +3,23 @@
 mod analysis;
 mod analyze;
 mod completions;
+#[cfg(target_os = "linux")]
+mod drive;
 mod explain;
 mod filter;
+mod help;
 mod input;
 mod line_rate;
 mod log_input;
 mod packets;
 mod progress;
+mod schema;
 mod time_range;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use anyhow::Context;
-use clap::{ColorChoice, Parser, Subcommand};
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// Exit code for wrong usage and unreadable input.
 const EXIT_UNUSABLE: u8 = 2;
@@ -30,6 +33,7 @@ Examples:
   railscope analyze --line-rate 400G host*.pcap.gz   several taps of one fabric; bursts
   railscope explain --rank 2 host*.pcap.gz           one rank: its NICs, connections, evidence
   railscope packets --qpn 0x14 host3.pcapng          the packets of one queue pair
+  railscope drive --ranks 4 -b 4K -e 16M -f 4        traffic of a training job, with its truth
 
 Exit codes: 0 done; 2 wrong usage, unreadable input or output that could not be written.")]
 struct Cli {
@@ -41,7 +45,6 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-#[command(subcommand_help_heading = "Look at a capture")]
 enum Command {
     /// Say what is wrong in captures: loss, resends, congestion, bursts, pause
     Analyze(analyze::AnalyzeArgs),
@@ -49,12 +52,11 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Print one line a packet: a tcpdump that knows RoCE
     Packets(packets::PacketsArgs),
-    /// Print the JSON Schema of `analyze --format json`
-    #[command(after_help = "\
-Examples:
-  railscope schema > railscope.report-1.schema.json
-  railscope schema | jq '.\"$defs\".PsnReport.properties'")]
-    Schema,
+    /// Make traffic: a training job in small over RoCEv2 or sockets, and what it truly did
+    #[cfg(target_os = "linux")]
+    Drive(Box<drive::DriveArgs>),
+    /// Print the JSON Schema of `analyze --format json`, or of a truth file
+    Schema(schema::SchemaArgs),
     /// Print a script that completes commands and options in a shell
     Completions(completions::CompletionsArgs),
 }
@@ -62,7 +64,10 @@ Examples:
 /// Runs the command line of this process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::from_arg_matches(&help::grouped(Cli::command()).get_matches()) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
     let choice = match cli.color {
         ColorChoice::Auto => anstream::ColorChoice::Auto,
         ColorChoice::Always => anstream::ColorChoice::Always,
@@ -70,14 +75,16 @@ pub fn main() -> ExitCode {
     };
     choice.write_global();
     let result = match cli.command {
-        Command::Analyze(args) => analyze::run(&args),
-        Command::Explain(args) => explain::run(&args),
-        Command::Packets(args) => packets::run(&args),
-        Command::Schema => schema(),
-        Command::Completions(args) => completions::run::<Cli>(&args),
+        Command::Analyze(args) => analyze::run(&args).map(|()| 0),
+        Command::Explain(args) => explain::run(&args).map(|()| 0),
+        Command::Packets(args) => packets::run(&args).map(|()| 0),
+        #[cfg(target_os = "linux")]
+        Command::Drive(args) => drive::run(&args),
+        Command::Schema(args) => schema::run(&args).map(|()| 0),
+        Command::Completions(args) => completions::run::<Cli>(&args).map(|()| 0),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => ExitCode::from(code),
         // Whoever reads our output has seen enough.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -86,11 +93,6 @@ pub fn main() -> ExitCode {
             ExitCode::from(EXIT_UNUSABLE)
         }
     }
-}
-
-fn schema() -> anyhow::Result<()> {
-    let schema = serde_json::to_string_pretty(&crate::report::Report::json_schema())?;
-    writeln!(io::stdout(), "{schema}").context("write to standard output")
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

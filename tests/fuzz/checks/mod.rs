@@ -2,6 +2,10 @@
 //! the result. The suite replays every corpus through the same functions.
 
 pub mod connection_manager;
+#[cfg(target_os = "linux")]
+pub mod drive_packet;
+#[cfg(target_os = "linux")]
+pub mod drive_store;
 pub mod exchange;
 pub mod frame;
 pub mod nccl;

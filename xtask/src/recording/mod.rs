@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! node01.eth0.pcap   one capture a tap
-//! truth.json         what the job did, told by the job itself
+//! truth.json         what the job did, told by the job itself; truth.jsonl of `railscope drive`
 //! logs/              what NCCL logged, one file a rank
 //! README.md
 //! ```
@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-pub(crate) const TRUTH: &str = "truth.json";
+/// The file that makes a folder a recording.
+pub(crate) const TRUTHS: [&str; 2] = ["truth.json", "truth.jsonl"];
 
 const LOGS: &str = "logs/";
 const CAPTURE_EXTENSIONS: &[&str] = &["pcap", "pcapng"];
@@ -42,7 +43,8 @@ impl Recording {
             if path.is_dir() { files_of_folder(path) } else { archive::unpack(File::open(path)?) }
         };
         let files = read().with_context(|| format!("read {}", path.display()))?;
-        ensure!(files.contains_key(TRUTH), "{} has no {TRUTH}", path.display());
+        let has_truth = TRUTHS.iter().any(|&truth| files.contains_key(truth));
+        ensure!(has_truth, "{} has no {}", path.display(), TRUTHS.join(" or "));
         Ok(Self { name, files })
     }
 
@@ -55,7 +57,8 @@ impl Recording {
     }
 
     pub(crate) fn truth(&self) -> &[u8] {
-        self.files.get(TRUTH).map_or(&[], Vec::as_slice)
+        let mut found = TRUTHS.iter().filter_map(|&truth| self.files.get(truth));
+        found.next().map_or(&[], Vec::as_slice)
     }
 
     /// With their names.
@@ -75,7 +78,8 @@ impl Recording {
 /// The recordings that `path` names: itself, or those in it.
 pub(crate) fn find(path: &Path) -> Result<Vec<PathBuf>> {
     let is_recording = |path: &Path| {
-        path.join(TRUTH).is_file() || path.to_string_lossy().ends_with(ARCHIVE_EXTENSION)
+        let has_truth = TRUTHS.iter().any(|truth| path.join(truth).is_file());
+        has_truth || path.to_string_lossy().ends_with(ARCHIVE_EXTENSION)
     };
     if is_recording(path) {
         return Ok(vec![path.to_owned()]);

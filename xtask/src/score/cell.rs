@@ -43,6 +43,15 @@ impl Cell {
         }
     }
 
+    /// Whether all there is was found, and nothing wrong said.
+    pub(super) fn is_perfect(&self) -> bool {
+        match self {
+            Self::Empty | Self::Text(_) | Self::Differences { .. } => true,
+            Self::Tally(Tally { right, wrong, of }) => right == of && *wrong == 0,
+            Self::Faults(faults) => *faults == 0,
+        }
+    }
+
     /// Whether this is worse than `before`. What is no longer scored is worse than any score.
     pub(super) fn is_worse_than(&self, before: &Self) -> bool {
         match (self, before) {

@@ -31,6 +31,9 @@ use truth::Truth;
 
 const TITLES: [&str; 2] = ["Without logs", "With NCCL's logs"];
 
+/// The column that no packet can fill.
+const FROM_LOGS_ALONE: &str = "host name";
+
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Recorded jobs, or folders of them [default: tests/captures]
@@ -42,6 +45,9 @@ pub(crate) struct Options {
     /// Fail where a figure is worse than in SCORE.md, and print nothing else.
     #[arg(long)]
     check: bool,
+    /// Fail unless everything was found and nothing wrong said, and print what is not so.
+    #[arg(long, requires = "recordings", conflicts_with_all = ["write", "check"])]
+    perfect: bool,
     /// The profile of cargo that railscope is built with; `test` is what the suite builds anyway.
     #[arg(long, default_value = "release")]
     profile: String,
@@ -61,6 +67,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         let is_kept = is_kept(&jobs)?;
         return Ok(if is_kept { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
+    if options.perfect {
+        let imperfect = jobs.iter().filter(|job| !job.is_perfect()).count();
+        return Ok(if imperfect == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
     let document = document::write(&parts(&jobs));
     if options.write {
         let path = root().join(document::NAME);
@@ -76,6 +86,29 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
 /// Whether the repository's recordings score no worse than `SCORE.md` says; says where not.
 pub(crate) fn check(profile: &str) -> Result<bool> {
     is_kept(&score_all(&[], profile)?)
+}
+
+/// Whether railscope finds out everything about recorded jobs; says what not.
+pub(crate) fn is_perfect(recordings: &[PathBuf], profile: &str) -> Result<bool> {
+    let jobs = score_all(recordings, profile)?;
+    Ok(jobs.iter().filter(|job| !job.is_perfect()).count() == 0)
+}
+
+impl Scored {
+    /// Says where not.
+    fn is_perfect(&self) -> bool {
+        let mut is_perfect = true;
+        for (title, sections) in TITLES.iter().zip(&self.sections) {
+            let columns = sections.iter().flat_map(|section| &section.columns);
+            let columns =
+                columns.filter(|(head, _)| *title != TITLES[0] || *head != FROM_LOGS_ALONE);
+            for (head, cell) in columns.filter(|(_, cell)| !cell.is_perfect()) {
+                eprintln!("{}, {}: {head} {cell}", self.name, title.to_lowercase());
+                is_perfect = false;
+            }
+        }
+        is_perfect
+    }
 }
 
 fn is_kept(jobs: &[Scored]) -> Result<bool> {

@@ -1,6 +1,9 @@
-//! What truly happened in a recorded job: `truth.json`, as far as it is scored.
+//! What truly happened in a recorded job: `truth.json` of real NCCL or `truth.jsonl` of
+//! `railscope drive`, as far as it is scored.
 //!
 //! Ranks are world ranks here: they number all processes of the job.
+
+mod driver;
 
 use std::net::IpAddr;
 
@@ -138,6 +141,9 @@ pub(super) struct StreamTruth {
 
 impl Truth {
     pub(super) fn parse(json: &[u8]) -> Result<Self> {
+        if driver::is_driven(json) {
+            return driver::parse(json).context("parse the driver's truth");
+        }
         let mut truth: Self = serde_json::from_slice(json).context("parse the truth")?;
         if let Some(unique_id) = &truth.unique_id_hex {
             let communicator = Communicator::announced(unique_id, truth.world_size);

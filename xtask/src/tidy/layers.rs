@@ -15,8 +15,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("ingest", &["model"]),
     // They write down what the core found out.
     ("export", &["model", "report", "metrics"]),
-    // The oracle that results are compared with: it must not share code with what it judges.
-    ("drive", &["model", "report", "metrics", "ingest", "export"]),
+    // The oracle that results are compared with: it shares no code with what it judges.
+    ("drive", &[]),
     (
         "cli",
         &[
@@ -150,7 +150,10 @@ mod tests {
             named("ingest/pcap.rs", "use crate::{\n  decode::{self, X},\n  model::Y,\n};"),
             ["decode"]
         );
-        assert_eq!(named("drive/fabric.rs", "use crate::{analysis, model};"), ["analysis"]);
+        assert_eq!(
+            named("drive/fabric.rs", "use crate::{analysis, model};"),
+            ["analysis", "model"]
+        );
         assert_eq!(named("analysis/finding/loss.rs", "use crate::analysis::X;"), [""; 0]);
     }
 

@@ -1,0 +1,125 @@
+//! Trouble on purpose, as typed: `rank=2,delay=30ms,iterations=5..9`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::units;
+use crate::drive::fault::{Fault, PacketFault};
+use crate::drive::job::Iterations;
+
+/// `--straggler`
+pub(super) fn straggler(text: &str) -> Result<Fault, String> {
+    let (rank, delay, iterations) = delayed(text)?;
+    Ok(Fault::Straggler { rank, delay, iterations })
+}
+
+/// `--late-receiver`
+pub(super) fn late_receiver(text: &str) -> Result<Fault, String> {
+    let (rank, delay, iterations) = delayed(text)?;
+    Ok(Fault::LateReceiver { rank, delay, iterations })
+}
+
+/// What `--loss`, `--reorder` and `--mark-ce` take: `1%`, or `edge=1-2,share=1%`.
+pub(super) fn packets(text: &str) -> Result<PacketFault, String> {
+    if !text.contains('=') {
+        return Ok(PacketFault { edge: None, share: units::share(text)? });
+    }
+    let mut fields = Fields::parse(text, &["edge", "share"])?;
+    let edge = fields.take("edge").map(edge).transpose()?;
+    let share = fields.need("share")?;
+    Ok(PacketFault { edge, share: units::share(share)? })
+}
+
+fn delayed(text: &str) -> Result<(u32, Duration, Option<Iterations>), String> {
+    let mut fields = Fields::parse(text, &["rank", "delay", "iterations"])?;
+    let rank = fields.need("rank")?;
+    let rank = rank.parse().map_err(|_| format!("`rank={rank}` is no rank; write rank=2"))?;
+    let delay = units::time(fields.need("delay")?)?;
+    let iterations = fields.take("iterations").map(iterations).transpose()?;
+    Ok((rank, delay, iterations))
+}
+
+/// `5..9` or `5`: both ends count.
+fn iterations(text: &str) -> Result<Iterations, String> {
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    let number = |text: &str| text.parse::<u32>().ok();
+    match (number(first), number(last.trim_start_matches('='))) {
+        (Some(first), Some(last)) if first <= last && last < u32::MAX => Ok(first..last + 1),
+        _ => Err(format!("`iterations={text}` is no range of training steps; write 5..9, or 5")),
+    }
+}
+
+fn edge(text: &str) -> Result<(u32, u32), String> {
+    let ends = text.split_once('-');
+    let ends = ends.and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
+    ends.ok_or_else(|| format!("`edge={text}` is no edge; write edge=1-2 for rank 1 to rank 2"))
+}
+
+/// `name=value,name=value`
+struct Fields<'a> {
+    text: &'a str,
+    values: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> Fields<'a> {
+    fn parse(text: &'a str, known: &[&str]) -> Result<Self, String> {
+        let mut values = BTreeMap::new();
+        for field in text.split(',') {
+            let (name, value) = field.split_once('=').unwrap_or((field, ""));
+            if !known.contains(&name) {
+                return Err(format!(
+                    "`{field}` is not known here; there are: {}",
+                    known.join(", ")
+                ));
+            }
+            if values.insert(name, value).is_some() {
+                return Err(format!("`{name}` is there twice"));
+            }
+        }
+        Ok(Self { text, values })
+    }
+
+    fn take(&mut self, name: &str) -> Option<&'a str> {
+        self.values.remove(name)
+    }
+
+    fn need(&mut self, name: &str) -> Result<&'a str, String> {
+        self.take(name).ok_or_else(|| format!("`{}` lacks `{name}=`", self.text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_as_typed() {
+        let delay = Duration::from_millis(30);
+        let fault = Fault::Straggler { rank: 2, delay, iterations: Some(5..10) };
+        assert_eq!(straggler("rank=2,delay=30ms,iterations=5..9"), Ok(fault));
+        let fault = Fault::LateReceiver { rank: 0, delay, iterations: Some(3..4) };
+        assert_eq!(late_receiver("delay=30ms,rank=0,iterations=3"), Ok(fault));
+        assert_eq!(packets("1%"), Ok(PacketFault { edge: None, share: 0.01 }));
+        let fault = PacketFault { edge: Some((1, 2)), share: 0.01 };
+        assert_eq!(packets("edge=1-2,share=1%"), Ok(fault));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let cases = [
+            ("rank=2", "lacks `delay=`"),
+            ("delay=1s", "lacks `rank=`"),
+            ("rank=x,delay=1s", "`rank=x` is no rank"),
+            ("rank=1,delay=1s,when=3", "there are: rank, delay, iterations"),
+            ("rank=1,rank=2,delay=1s", "twice"),
+            ("rank=1,delay=1s,iterations=9..5", "no range"),
+        ];
+        for (text, said) in cases {
+            let error = straggler(text).unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+        for (text, said) in [("edge=1-2", "lacks `share=`"), ("edge=12,share=1%", "no edge")] {
+            assert!(packets(text).unwrap_err().contains(said), "{text}");
+        }
+    }
+}

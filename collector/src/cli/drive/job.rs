@@ -1,0 +1,289 @@
+//! The job that was typed, checked as a whole.
+
+use std::time::Duration;
+
+use anyhow::{bail, ensure};
+
+use super::args::{DriveArgs, SweepArgs, TrainingArgs};
+use super::environment::Environment;
+use crate::drive::collective::{DataType, Kind};
+use crate::drive::fault::{Fault, PacketFault};
+use crate::drive::job::{IbSettings, Iterations, Job, Shape, Transport, Workload};
+use crate::drive::place;
+
+/// nccl-tests' `-b` and `-e` where they are not given.
+const DEFAULT_BYTES: u64 = 32 << 20;
+
+/// nccl-tests' `-i` where it is not given.
+const DEFAULT_INCREMENT: u64 = 1 << 20;
+
+/// Largest buffer of a rank: it has to hold several of them.
+const MAX_BYTES: u64 = 16 << 30;
+
+/// Most sizes of a sweep.
+const MAX_SIZES: usize = 10_000;
+
+/// DDP's buckets of a model of some 14 million parameters.
+const DEFAULT_BUCKETS: [u64; 3] = [25 << 20, 25 << 20, 4 << 20];
+
+/// 4.096 us · 2^20 = 4.3 s: NCCL's default since 2.23.
+const VERBS_TIMEOUT: u8 = 20;
+
+/// 268 ms: without hardware a lost last packet need not cost seconds, and a busy machine may well
+/// keep a rank from answering for a tenth of one.
+const SOFT_TIMEOUT: u8 = 16;
+
+/// The job of `ranks` ranks whose interfaces carry packets of `interface_mtu` bytes.
+pub(super) fn job(
+    args: &DriveArgs,
+    environment: &Environment,
+    ranks: u32,
+    interface_mtu: u32,
+) -> anyhow::Result<Job> {
+    ensure!(
+        (2..=place::MAX_RANKS).contains(&ranks),
+        "--ranks {ranks}: a ring needs 2 ranks, and there is room for {}",
+        place::MAX_RANKS
+    );
+    let transport = Transport::from(args.transport);
+    let kind = Kind::from(args.collective);
+    ensure!(
+        args.sweep.root < ranks,
+        "--root {}: there are ranks 0 to {}",
+        args.sweep.root,
+        ranks - 1
+    );
+    ensure!(!args.timeout.is_zero(), "--timeout 0s: ranks need some time to meet");
+    let data_type = DataType::from(args.sweep.datatype);
+    let cut = Cut { kind, data_type, ranks };
+    let shape = if args.training.is_given() {
+        training(&args.training, args.sweep.warmup_iters, cut)?
+    } else {
+        sweep(&args.sweep, cut)?
+    };
+    let faults = faults(args);
+    let job = Job {
+        release: args.nccl_wire,
+        transport,
+        channels: args.channels,
+        workload: Workload {
+            kind,
+            data_type,
+            operator: args.sweep.op.into(),
+            root: args.sweep.root,
+            shape,
+        },
+        check: args.sweep.check > 0,
+        seed: args.seed,
+        faults,
+        ib: ib_settings(args, environment, transport, interface_mtu)?,
+        patience: args.timeout,
+    };
+    check_faults(&job, ranks)?;
+    Ok(job)
+}
+
+impl TrainingArgs {
+    fn is_given(&self) -> bool {
+        self.iterations.is_some()
+            || !self.buckets.is_empty()
+            || self.compute.is_some()
+            || self.jitter.is_some()
+    }
+}
+
+/// How sizes are cut to what the ranks' buffers can hold, as nccl-tests does it.
+#[derive(Clone, Copy)]
+struct Cut {
+    kind: Kind,
+    data_type: DataType,
+    ranks: u32,
+}
+
+impl Cut {
+    /// The largest size that is not larger: whole elements, and parts of 16 bytes per rank where each
+    /// rank has a part (`*GetCollByteCount`).
+    fn size(self, bytes: u64) -> u64 {
+        let unit = match self.kind {
+            Kind::AllReduce | Kind::Broadcast => self.data_type.bytes() as u64,
+            Kind::AllGather | Kind::ReduceScatter => 16 * u64::from(self.ranks),
+        };
+        bytes / unit * unit
+    }
+}
+
+fn sweep(args: &SweepArgs, cut: Cut) -> anyhow::Result<Shape> {
+    let first =
+        args.minbytes.unwrap_or_else(|| args.maxbytes.unwrap_or(DEFAULT_BYTES).min(DEFAULT_BYTES));
+    let last = args.maxbytes.unwrap_or(first.max(DEFAULT_BYTES));
+    ensure!(first > 0, "-b 0: a collective needs a byte");
+    ensure!(first <= last, "-b {first} is more than -e {last}: sizes go from -b to -e");
+    ensure!(last <= MAX_BYTES, "-e {last}: 16G at most");
+    let next = |size: u64| match (args.stepfactor, args.stepbytes) {
+        (Some(factor), _) => size.saturating_mul(factor),
+        (None, increment) => size.saturating_add(increment.unwrap_or(DEFAULT_INCREMENT)),
+    };
+    ensure!(next(first) > first, "-i 0: sizes would not grow");
+    let all = std::iter::successors(Some(first), |&size| Some(next(size)));
+    let mut sizes: Vec<u64> = all.take_while(|&size| size <= last).take(MAX_SIZES + 1).collect();
+    ensure!(sizes.len() <= MAX_SIZES, "more than {MAX_SIZES} sizes: choose a larger -i, or -f 2");
+    sizes.iter_mut().for_each(|size| *size = cut.size(*size));
+    // Nothing is left of some: nccl-tests has lines without bytes for them.
+    sizes.retain(|&size| size > 0);
+    ensure!(!sizes.is_empty(), "-e {last}: too small for {} ranks of 16 bytes each", cut.ranks);
+    Ok(Shape::Sweep { sizes, warmup: args.warmup_iters, iterations: args.iters.unwrap_or(20) })
+}
+
+fn training(args: &TrainingArgs, warmup: u32, cut: Cut) -> anyhow::Result<Shape> {
+    let buckets = if args.buckets.is_empty() { &DEFAULT_BUCKETS[..] } else { &args.buckets };
+    let sizes: Vec<u64> = buckets.iter().map(|&bytes| cut.size(bytes)).collect();
+    for (typed, size) in buckets.iter().zip(&sizes) {
+        ensure!(*size > 0, "--buckets {typed}: too small");
+        ensure!(*size <= MAX_BYTES, "--buckets {typed}: 16G at most");
+    }
+    let compute = args.compute.unwrap_or(Duration::from_millis(80));
+    let jitter = args.jitter.unwrap_or_default();
+    ensure!(jitter <= compute, "--jitter {jitter:?} is more than --compute {compute:?}");
+    Ok(Shape::Training {
+        buckets: sizes,
+        warmup,
+        iterations: args.iterations.unwrap_or(10),
+        compute,
+        jitter,
+    })
+}
+
+fn ib_settings(
+    args: &DriveArgs,
+    environment: &Environment,
+    transport: Transport,
+    interface_mtu: u32,
+) -> anyhow::Result<IbSettings> {
+    // -1, NCCL's default, lets it choose.
+    let gid_index = environment.number("NCCL_IB_GID_INDEX", -1..=255)?;
+    let timeout = if transport == Transport::Soft { SOFT_TIMEOUT } else { VERBS_TIMEOUT };
+    let mtu = match args.mtu.as_deref() {
+        Some("1024") => 1024,
+        Some(_) => 4096,
+        // IPv4, UDP, BTH, RETH, immediate and ICRC come on top of the payload.
+        None if interface_mtu >= 4096 + 64 => 4096,
+        None => 1024,
+    };
+    Ok(IbSettings {
+        hca: environment.text("NCCL_IB_HCA").map(str::to_owned),
+        gid_index: gid_index.and_then(|index: i32| u8::try_from(index).ok()),
+        traffic_class: environment.number("NCCL_IB_TC", 0..=255)?.unwrap_or(0),
+        queue_pairs: environment.number("NCCL_IB_QPS_PER_CONNECTION", 1..=128)?.unwrap_or(1),
+        timeout: environment.number("NCCL_IB_TIMEOUT", 0..=31)?.unwrap_or(timeout),
+        retries: environment.number("NCCL_IB_RETRY_CNT", 0..=7)?.unwrap_or(7),
+        mtu,
+    })
+}
+
+fn faults(args: &DriveArgs) -> Vec<Fault> {
+    let args = &args.faults;
+    let mut all = args.straggler.clone();
+    all.extend_from_slice(&args.late_receiver);
+    all.extend(args.loss.iter().copied().map(Fault::Loss));
+    all.extend(args.reorder.iter().copied().map(Fault::Reorder));
+    all.extend(args.mark_ce.iter().copied().map(Fault::MarkCe));
+    all.extend(args.socket_fallback.then_some(Fault::SocketFallback));
+    all.extend(args.missing_rank.iter().map(|&rank| Fault::MissingRank { rank }));
+    all
+}
+
+/// Refuses faults that cannot happen, with the way out.
+fn check_faults(job: &Job, ranks: u32) -> anyhow::Result<()> {
+    for fault in &job.faults {
+        match fault {
+            Fault::Straggler { rank, delay, iterations } => {
+                ensure!(
+                    matches!(job.workload.shape, Shape::Training { .. }),
+                    "--straggler is late after computing, and a sweep of sizes computes nothing: \
+                     add --iterations 20"
+                );
+                check_delay("--straggler", job, ranks, *rank, *delay, iterations.as_ref())?;
+            }
+            Fault::LateReceiver { rank, delay, iterations } => {
+                check_delay("--late-receiver", job, ranks, *rank, *delay, iterations.as_ref())?;
+            }
+            Fault::Loss(packets) => check_packets("--loss", "loss 1%", job, ranks, *packets)?,
+            Fault::Reorder(packets) => {
+                check_packets("--reorder", "delay 1ms reorder 99%", job, ranks, *packets)?;
+            }
+            Fault::MarkCe(packets) => {
+                check_packets("--mark-ce", "loss 1% ecn", job, ranks, *packets)?;
+            }
+            Fault::SocketFallback => ensure!(
+                job.transport != Transport::Socket,
+                "--socket-fallback: --transport socket is what ranks would fall back to"
+            ),
+            Fault::MissingRank { rank } => check_rank("--missing-rank", *rank, ranks)?,
+        }
+    }
+    Ok(())
+}
+
+fn check_rank(option: &str, rank: u32, ranks: u32) -> anyhow::Result<()> {
+    ensure!(rank < ranks, "{option}: there is no rank {rank}; ranks are 0 to {}", ranks - 1);
+    Ok(())
+}
+
+fn check_delay(
+    option: &str,
+    job: &Job,
+    ranks: u32,
+    rank: u32,
+    delay: Duration,
+    iterations: Option<&Iterations>,
+) -> anyhow::Result<()> {
+    check_rank(option, rank, ranks)?;
+    ensure!(
+        delay < job.patience,
+        "{option}: after {delay:?} the others have given up; raise --timeout"
+    );
+    let Some(wanted) = iterations else { return Ok(()) };
+    match job.workload.shape {
+        Shape::Sweep { .. } => {
+            bail!("{option}: iterations= are training steps, and a sweep of sizes has none")
+        }
+        Shape::Training { iterations, .. } => ensure!(
+            wanted.end <= iterations,
+            "{option}: iterations= goes to {}, and the last of --iterations {iterations} is {}",
+            wanted.end - 1,
+            iterations - 1
+        ),
+    }
+    Ok(())
+}
+
+/// Only packets of our own making can be met on purpose; for others there is the kernel's netem.
+fn check_packets(
+    option: &str,
+    netem: &str,
+    job: &Job,
+    ranks: u32,
+    packets: PacketFault,
+) -> anyhow::Result<()> {
+    ensure!(
+        job.transport == Transport::Soft,
+        "{option} works with --transport soft, whose packets are made here. Otherwise let the kernel \
+         do it: tc qdisc add dev INTERFACE root netem {netem}"
+    );
+    ensure!(
+        !job.faults.contains(&Fault::SocketFallback),
+        "{option}: after --socket-fallback the kernel makes the packets"
+    );
+    if let Some((from, to)) = packets.edge {
+        check_rank(option, from, ranks)?;
+        check_rank(option, to, ranks)?;
+        let distance = from.abs_diff(to);
+        ensure!(
+            distance == 1 || distance == ranks - 1,
+            "{option}: ranks {from} and {to} are no neighbours of the ring 0-1-...-{}-0, and send \
+             each other no packets",
+            ranks - 1
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! One rank of a job that torchrun, Open MPI or Slurm started. Rank 0 shows the table; the others tell
+//! it by way of the store.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use anyhow::Context;
+
+use super::args::DriveArgs;
+use super::environment::{Environment, Launched};
+use super::show::{JsonFile, Show, TruthFile, make_folder};
+use super::{job, outcome_code, seat};
+use crate::drive::fault::Fault;
+use crate::drive::job::{Job, Seat};
+use crate::drive::launch::{
+    self, Ending, Event, Message, Outlet, Ranks, Reporter, StoreOutlet, supervise,
+};
+use crate::drive::table::{Document, Facts, Table};
+use crate::drive::{self, DriveError, rank};
+
+pub(super) fn run(
+    args: &DriveArgs,
+    environment: &Environment,
+    launched: &Launched,
+) -> anyhow::Result<u8> {
+    let interface = seat::interface(environment, launched)?;
+    let job = job::job(args, environment, launched.ranks, interface.mtu)?;
+    if job.faults.contains(&Fault::MissingRank { rank: launched.rank }) {
+        return Ok(0);
+    }
+    args.output.log().as_deref().map(make_folder).transpose()?;
+    let seat = seat::launched_seat(launched, &interface, args.output.log().as_deref())?;
+    let truth = args.output.truth().as_deref().map(|path| numbered(path, seat.rank));
+    let truth = truth.as_deref().map(TruthFile::create).transpose()?;
+    if seat.rank == 0 {
+        return first(args, &job, &seat, truth);
+    }
+    let store = StoreOutlet::new(seat.rank, seat.address, seat.store, job.patience);
+    let mut report = Reporter::new(Follower { truth, store }, args.output.truth().is_some());
+    rank::run(&job, &seat, &mut report).inspect_err(|error| {
+        // Rank 0 may be what is lost; the error itself is shown here.
+        let _ = report.failed(error);
+    })?;
+    Ok(0)
+}
+
+/// `truth.jsonl` of rank 2 is `truth.rank2.jsonl`: ranks may share a file system.
+fn numbered(path: &Path, rank: u32) -> PathBuf {
+    let extension = path.extension().map(|extension| extension.to_string_lossy());
+    path.with_extension(match extension {
+        Some(extension) => format!("rank{rank}.{extension}"),
+        None => format!("rank{rank}"),
+    })
+}
+
+/// What a rank other than 0 says: the truth to its own file, the rest to rank 0.
+struct Follower {
+    truth: Option<TruthFile>,
+    store: StoreOutlet,
+}
+
+impl Outlet for Follower {
+    fn send(&mut self, message: &Message) -> drive::Result<()> {
+        if let (Message::Record(record), Some(truth)) = (message, &mut self.truth) {
+            truth.write(record)?;
+        }
+        match message {
+            Message::Progress { .. } => Ok(()),
+            Message::Record(record) if !record.is_introduction() => Ok(()),
+            message => self.store.send(message),
+        }
+    }
+
+    fn finish(&mut self) -> drive::Result<()> {
+        self.truth.as_mut().map_or(Ok(()), TruthFile::flush)?;
+        self.store.finish()
+    }
+}
+
+/// What rank 0 says to the thread that shows it.
+struct ToSelf {
+    events: Sender<Event>,
+    /// Closed once all ranks were heard: until then the store must stay.
+    all_heard: Receiver<()>,
+}
+
+impl Outlet for ToSelf {
+    fn send(&mut self, message: &Message) -> drive::Result<()> {
+        let event = Event::from_message(0, message.clone());
+        self.events.send(event).map_err(|_| DriveError::Unusable("the job is over".to_owned()))
+    }
+
+    fn finish(&mut self) -> drive::Result<()> {
+        // Nothing is ever sent: it ends with the sender.
+        let _ = self.all_heard.recv();
+        Ok(())
+    }
+}
+
+fn first(args: &DriveArgs, job: &Job, seat: &Seat, truth: Option<TruthFile>) -> anyhow::Result<u8> {
+    let json = args.output.json.as_deref().map(JsonFile::create).transpose()?;
+    let (events, heard) = channel();
+    let interrupts = events.clone();
+    // Where the receiver has gone, the job has ended anyway.
+    ctrlc::set_handler(move || drop(interrupts.send(Event::Interrupted)))
+        .context("wait for Ctrl-C")?;
+    let facts = Facts {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        place: vec!["a process per rank, started by another launcher".to_owned()],
+    };
+    let mut show = Show::new(Table::new(job, seat.ranks, &facts), truth);
+    show.show().context("write to standard output")?;
+
+    let (still_listening, all_heard) = channel();
+    let outlet = ToSelf { events: events.clone(), all_heard };
+    work(job, seat, Reporter::new(outlet, args.output.truth().is_some()), events.clone());
+    for rank in 1..seat.ranks {
+        listen(rank, seat, job, events.clone());
+    }
+    let ranks = Ranks::elsewhere(0..seat.ranks, job.patience);
+    let outcome = supervise(ranks, &heard, &mut show)?;
+    drop(still_listening);
+    let table = show.end(&outcome)?;
+    if let Some(json) = json {
+        json.write(&Document::new(job, seat.ranks, &table, &outcome))?;
+    }
+    outcome_code(outcome, table.results().wrong())
+}
+
+/// Rank 0's own work, in a thread; its end is an event, whatever it is.
+fn work(job: &Job, seat: &Seat, mut report: Reporter<ToSelf>, events: Sender<Event>) {
+    let (job, seat) = (job.clone(), seat.clone());
+    let working = thread::spawn(move || rank::run(&job, &seat, &mut report));
+    thread::spawn(move || {
+        let ending = match working.join() {
+            // It said so itself.
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => Ending::Failed((&error).into()),
+            Err(_) => Ending::Exit { code: 101, last_words: None },
+        };
+        // Where the receiver has gone, the job has ended anyway.
+        let _ = events.send(Event::Ended(0, ending));
+    });
+}
+
+/// Passes on what another rank says. A store that is gone is noticed by rank 0's own work.
+fn listen(rank: u32, seat: &Seat, job: &Job, events: Sender<Event>) {
+    let (at, patience) = ((seat.address, seat.store), job.patience);
+    thread::spawn(move || launch::listen(rank, at, patience, &events));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbered;
+
+    #[test]
+    fn each_rank_has_a_truth_file() {
+        assert_eq!(numbered("a/truth.jsonl".as_ref(), 2).to_str(), Some("a/truth.rank2.jsonl"));
+        assert_eq!(numbered("truth".as_ref(), 0).to_str(), Some("truth.rank0"));
+    }
+}

@@ -1,0 +1,115 @@
+//! `railscope drive --ranks N`: all ranks on this machine, each a process started here.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::sync::mpsc::channel;
+
+use anyhow::Context;
+
+use super::args::{DriveArgs, OutputArgs};
+use super::environment::{Environment, Launched};
+use super::seat::ChildSeat;
+use super::show::{JsonFile, Show, TruthFile, make_folder};
+use super::{job, outcome_code};
+use crate::drive::capture::{Capture, Counts};
+use crate::drive::fault::Fault;
+use crate::drive::job::{Job, Transport};
+use crate::drive::launch::{Audience, Event, Ranks, supervise};
+use crate::drive::place::{self, Kind, Place, Places};
+use crate::drive::table::{Document, Facts, Table};
+
+pub(super) fn run(args: &DriveArgs, environment: &Environment, ranks: u32) -> anyhow::Result<u8> {
+    // What is wrong with the command line is said before anything is made.
+    job::job(args, environment, ranks, u32::MAX)?;
+    let folders = [args.output.log(), args.output.capture()];
+    folders.into_iter().flatten().try_for_each(|folder| make_folder(&folder))?;
+    let truth = args.output.truth().as_deref().map(TruthFile::create).transpose()?;
+    let json = args.output.json.as_deref().map(JsonFile::create).transpose()?;
+
+    // Before the first thread begins: a user namespace takes only whole processes.
+    let places = places(args, environment, ranks)?;
+    let job = job::job(args, environment, ranks, places.mtu)?;
+    let (events, heard) = channel();
+    let interrupts = events.clone();
+    // Where the receiver has gone, the job has ended anyway.
+    ctrlc::set_handler(move || drop(interrupts.send(Event::Interrupted)))
+        .context("wait for Ctrl-C")?;
+
+    // Here is where the ports are.
+    let captures = captures(&args.output, &places)?;
+    let facts = Facts { version: env!("CARGO_PKG_VERSION").to_owned(), place: places.describe() };
+    let mut show = Show::new(Table::new(&job, ranks, &facts), truth);
+    show.show().context("write to standard output")?;
+    let started = Ranks::start(commands(&job, environment, places)?, &events);
+    let outcome = supervise(started, &heard, &mut show)?;
+    for capture in captures {
+        end_capture(capture, &mut show)?;
+    }
+    let table = show.end(&outcome)?;
+    if let Some(json) = json {
+        json.write(&Document::new(&job, ranks, &table, &outcome))?;
+    }
+    outcome_code(outcome, table.results().wrong())
+}
+
+/// Places as asked for; RDMA devices are where the machine has them.
+fn places(args: &DriveArgs, environment: &Environment, ranks: u32) -> anyhow::Result<Places> {
+    let wish = args.place.map(Kind::from);
+    if Transport::from(args.transport) == Transport::Verbs {
+        anyhow::ensure!(
+            wish.is_none_or(|wish| wish == Kind::Host),
+            "--transport verbs needs RDMA devices, which are on this machine's network: --place host"
+        );
+    } else if wish != Some(Kind::Host) {
+        return Ok(place::make(wish, ranks)?);
+    }
+    let interface = place::find_interface(environment.text("NCCL_SOCKET_IFNAME"))?;
+    Ok(place::host(ranks, &interface))
+}
+
+/// A capture per port; ranks that share one have one.
+fn captures(output: &OutputArgs, places: &Places) -> anyhow::Result<Vec<Capture>> {
+    let Some(folder) = output.capture() else { return Ok(Vec::new()) };
+    let ports: BTreeSet<_> = places.ranks.iter().map(|place| place.port.as_str()).collect();
+    let start = |port: &str| {
+        Ok(Capture::start(port, &folder.join(format!("{port}.pcap")), output.snaplen)?)
+    };
+    ports.into_iter().map(start).collect()
+}
+
+fn end_capture(capture: Capture, show: &mut Show) -> anyhow::Result<()> {
+    let (path, Counts { frames, dropped }) = capture.finish()?;
+    if dropped > 0 {
+        show.note(&format!(
+            "warning: {}: {dropped} frames found no room beside {frames} that did; --snaplen 128 \
+             makes more",
+            path.display()
+        ));
+    }
+    Ok(())
+}
+
+/// This program again, once a rank, with torchrun's variables.
+fn commands(
+    job: &Job,
+    environment: &Environment,
+    places: Places,
+) -> anyhow::Result<Vec<(u32, Place, Command)>> {
+    let program = std::env::current_exe().context("find this program's file")?;
+    let ranks = u32::try_from(places.ranks.len())?;
+    let master = places.ranks.first().map(|place| place.address.to_string()).unwrap_or_default();
+    let port = environment.port()?;
+    let mut commands = Vec::new();
+    for (rank, place) in (0..).zip(places.ranks) {
+        if job.faults.contains(&Fault::MissingRank { rank }) {
+            continue;
+        }
+        let mut command = Command::new(&program);
+        command.args(std::env::args_os().skip(1));
+        let local_rank = place.local_rank;
+        let launched = Launched { rank, ranks, local_rank, master: master.clone(), port };
+        ChildSeat::at(&place, places.mtu).tell(&mut command, &launched)?;
+        commands.push((rank, place, command));
+    }
+    Ok(commands)
+}

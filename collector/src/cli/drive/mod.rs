@@ -1,0 +1,58 @@
+//! `railscope drive`: makes the traffic of a training job, and writes down what it did.
+//!
+//! With `--ranks` this process is the parent of all ranks ([`local`]): it makes their places, shows the
+//! table and sees to it that they end together. Each rank is this program again ([`child`]).
+//! Without, another launcher has made this process one rank ([`launched`]).
+
+mod args;
+mod child;
+mod environment;
+mod fault;
+mod job;
+mod launched;
+mod local;
+mod seat;
+mod show;
+mod units;
+
+use anyhow::bail;
+
+pub(super) use args::DriveArgs;
+
+use crate::drive::launch::Outcome;
+use environment::Environment;
+use seat::ChildSeat;
+
+/// Exit code where results were wrong, as nccl-tests fails then.
+const EXIT_WRONG: u8 = 1;
+
+/// Exit code of programs that Ctrl-C ended.
+const EXIT_INTERRUPTED: u8 = 130;
+
+/// Runs a job or a rank of it; returns the exit code.
+pub(super) fn run(args: &DriveArgs) -> anyhow::Result<u8> {
+    let environment = Environment::of_process();
+    if let Some(seat) = ChildSeat::of_process(&environment)? {
+        return child::run(args, &environment, seat);
+    }
+    if let Some(ranks) = args.ranks {
+        return local::run(args, &environment, ranks);
+    }
+    if let Some(launched) = environment.launched()? {
+        return launched::run(args, &environment, &launched);
+    }
+    bail!(
+        "how many ranks? --ranks 4 starts 4 on this machine; torchrun, mpirun or srun make this \
+         process one rank of a job of many hosts"
+    )
+}
+
+/// What the shell is told.
+fn outcome_code(outcome: Outcome, wrong: Option<u64>) -> anyhow::Result<u8> {
+    match outcome {
+        Outcome::Done if wrong.unwrap_or(0) > 0 => Ok(EXIT_WRONG),
+        Outcome::Done => Ok(0),
+        Outcome::Interrupted => Ok(EXIT_INTERRUPTED),
+        Outcome::Failed(reason) => bail!("{reason}; all ranks were ended"),
+    }
+}

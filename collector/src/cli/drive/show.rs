@@ -1,0 +1,155 @@
+//! What people see while ranks work: the table as it grows, a progress bar, the truth on its way to
+//! its file.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::drive::launch::{Audience, Message, Outcome};
+use crate::drive::table::{Document, Table, write_document};
+use crate::drive::truth::Record;
+use crate::drive::{self, DriveError};
+
+/// The audience of a job.
+pub(super) struct Show {
+    table: Table,
+    truth: Option<TruthFile>,
+    bar: ProgressBar,
+}
+
+impl Show {
+    pub(super) fn new(table: Table, truth: Option<TruthFile>) -> Self {
+        Self { table, truth, bar: bar() }
+    }
+
+    /// Shows what the table has to say so far.
+    pub(super) fn show(&mut self) -> io::Result<()> {
+        let text = self.table.take_text();
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.bar.suspend(|| {
+            let mut out = io::stdout().lock();
+            out.write_all(text.as_bytes())?;
+            out.flush()
+        })
+    }
+
+    /// Shows the rest; the table is complete afterwards.
+    pub(super) fn end(mut self, outcome: &Outcome) -> anyhow::Result<Table> {
+        self.bar.finish_and_clear();
+        self.table.end(outcome);
+        self.show().context("write to standard output")?;
+        if let Some(truth) = &mut self.truth {
+            truth.flush()?;
+        }
+        Ok(self.table)
+    }
+}
+
+impl Audience for Show {
+    fn hear(&mut self, rank: u32, message: Message) -> drive::Result<()> {
+        match message {
+            // Ranks go in step with each other; one speaks for all.
+            Message::Progress { done, total } if rank == 0 => {
+                self.bar.set_length(total);
+                self.bar.set_position(done);
+            }
+            Message::Progress { .. } | Message::Failed(_) | Message::Finished => {}
+            Message::Measured(measure) => {
+                self.table.results_mut().measured(rank, &measure);
+                self.table.update();
+            }
+            Message::Iteration(iteration) => self.table.results_mut().iteration(rank, &iteration),
+            Message::Record(record) => {
+                if let Some(truth) = &mut self.truth {
+                    truth.write(&record)?;
+                }
+                if let Record::Rank(rank) = *record {
+                    self.table.introduce(rank);
+                }
+            }
+        }
+        self.show().map_err(DriveError::io("write to standard output"))
+    }
+
+    fn note(&mut self, text: &str) {
+        // Nothing is left to tell a failing standard error to.
+        self.bar.suspend(|| drop(writeln!(anstream::stderr(), "{text}")));
+    }
+}
+
+fn bar() -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} collectives {elapsed}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
+/// The truth file.
+pub(super) struct TruthFile {
+    name: String,
+    out: BufWriter<File>,
+    has_job: bool,
+}
+
+impl TruthFile {
+    pub(super) fn create(path: &Path) -> anyhow::Result<Self> {
+        let name = path.display().to_string();
+        let file = create(path)?;
+        Ok(Self { name, out: BufWriter::new(file), has_job: false })
+    }
+
+    /// Every rank begins with the job; the file has it once.
+    pub(super) fn write(&mut self, record: &Record) -> drive::Result<()> {
+        if matches!(record, Record::Job(_)) && std::mem::replace(&mut self.has_job, true) {
+            return Ok(());
+        }
+        let written = serde_json::to_writer(&mut self.out, record).map_err(io::Error::from);
+        let written = written.and_then(|()| self.out.write_all(b"\n"));
+        written.map_err(DriveError::io(format!("write {}", self.name)))
+    }
+
+    pub(super) fn flush(&mut self) -> drive::Result<()> {
+        self.out.flush().map_err(DriveError::io(format!("write {}", self.name)))
+    }
+}
+
+/// Where the JSON document goes; made before the job, so that a wrong path costs no run.
+pub(super) struct JsonFile {
+    name: String,
+    file: File,
+}
+
+impl JsonFile {
+    pub(super) fn create(path: &Path) -> anyhow::Result<Self> {
+        Ok(Self { name: path.display().to_string(), file: create(path)? })
+    }
+
+    pub(super) fn write(self, document: &Document) -> anyhow::Result<()> {
+        let mut out = BufWriter::new(self.file);
+        write_document(document, &mut out).with_context(|| format!("write {}", self.name))
+    }
+}
+
+fn create(path: &Path) -> anyhow::Result<File> {
+    if let Some(folder) = path.parent() {
+        make_folder(folder)?;
+    }
+    File::create(path).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Makes a folder that may be there already.
+pub(super) fn make_folder(folder: &Path) -> anyhow::Result<()> {
+    if folder.as_os_str().is_empty() {
+        return Ok(());
+    }
+    let failed = || format!("cannot make the folder {}", folder.display());
+    std::fs::create_dir_all(folder).with_context(failed)
+}

@@ -1,0 +1,40 @@
+//! `railscope schema`: the JSON Schemas of what railscope writes.
+
+use std::io::{self, Write};
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+
+use crate::report::Report;
+
+/// Options of `railscope schema`, as typed.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  railscope schema > railscope.report-1.schema.json
+  railscope schema truth > railscope.truth-1.schema.json
+  railscope schema | jq '.\"$defs\".PsnReport.properties'")]
+pub(super) struct SchemaArgs {
+    /// Of what
+    #[arg(value_enum, default_value_t = Document::Report)]
+    document: Document,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Document {
+    /// What `analyze --format json` prints
+    Report,
+    /// A line of what `drive --truth` writes
+    #[cfg(target_os = "linux")]
+    Truth,
+}
+
+pub(super) fn run(args: &SchemaArgs) -> anyhow::Result<()> {
+    let schema = match args.document {
+        Document::Report => Report::json_schema(),
+        #[cfg(target_os = "linux")]
+        Document::Truth => crate::drive::truth::Record::json_schema(),
+    };
+    let schema = serde_json::to_string_pretty(&schema)?;
+    writeln!(io::stdout(), "{schema}").context("write to standard output")
+}

@@ -1,0 +1,91 @@
+//! Captures of ports, frame by frame with nanoseconds, as `tcpdump` would make them.
+//!
+//! The kernel puts frames into memory that it shares with this process ([`sys`]); a thread writes them
+//! to a file in the classic pcap format. What found no room is counted.
+
+mod file;
+mod sys;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use self::file::PcapFile;
+use self::sys::Ring;
+use super::{DriveError, Result};
+
+/// How long the kernel may hold back frames of a block that is not full.
+const RETIRE: Duration = Duration::from_millis(20);
+
+/// A capture that runs.
+#[derive(Debug)]
+pub struct Capture {
+    path: PathBuf,
+    over: Arc<AtomicBool>,
+    thread: JoinHandle<Result<Counts>>,
+}
+
+/// What a capture came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Frames in the file.
+    pub frames: u64,
+    /// Frames that found no room.
+    pub dropped: u64,
+}
+
+impl Capture {
+    /// Begins to capture at `interface` of the calling thread's namespace; of each frame `snaplen`
+    /// bytes.
+    ///
+    /// # Errors
+    /// It needs `CAP_NET_RAW` there; the file cannot be written.
+    pub fn start(interface: &str, path: &Path, snaplen: u32) -> Result<Self> {
+        let file = PcapFile::create(path, snaplen)?;
+        let ring = Ring::open(interface, snaplen, RETIRE).map_err(DriveError::io(format!(
+            "capture at {interface} (that needs root, or a place of its own: --place)"
+        )))?;
+        let over = Arc::new(AtomicBool::new(false));
+        let seen = over.clone();
+        let thread = thread::spawn(move || record(ring, file, &seen));
+        Ok(Self { path: path.to_owned(), over, thread })
+    }
+
+    /// Ends it, once what has passed by now is written.
+    ///
+    /// # Errors
+    /// The file could not be written.
+    pub fn finish(self) -> Result<(PathBuf, Counts)> {
+        self.over.store(true, Ordering::Relaxed);
+        let lost =
+            || DriveError::Unusable(format!("{}: the capture broke off", self.path.display()));
+        let counts = self.thread.join().map_err(|_| lost())??;
+        Ok((self.path, counts))
+    }
+}
+
+fn record(mut ring: Ring, mut file: PcapFile, over: &AtomicBool) -> Result<Counts> {
+    let failed = || DriveError::io("read captured frames");
+    let mut counts = Counts::default();
+    loop {
+        // Asked first: what passed before it was said is in the ring then, or comes within the wait.
+        let is_over = over.load(Ordering::Relaxed);
+        if !ring.wait(RETIRE * 3).map_err(failed())? {
+            if is_over {
+                break;
+            }
+            continue;
+        }
+        while let Some(mut block) = ring.next_block() {
+            while let Some(frame) = block.next_frame() {
+                file.write(&frame)?;
+                counts.frames += 1;
+            }
+        }
+    }
+    file.flush()?;
+    counts.dropped = ring.dropped().map_err(failed())?;
+    Ok(counts)
+}

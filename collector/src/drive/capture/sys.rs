@@ -1,0 +1,238 @@
+//! `AF_PACKET` with a ring of blocks that the kernel fills (`TPACKET_V3`, packet(7) and
+//! Documentation/networking/packet_mmap.rst).
+#![expect(
+    unsafe_code,
+    reason = "memory shared with the kernel, and socket options without wrappers"
+)]
+
+use std::ffi::c_int;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use nix::net::if_::if_nametoindex;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+
+/// Bytes of a block, and how many there are.
+const BLOCK: usize = 1 << 20;
+const BLOCKS: usize = 64;
+
+/// The kernel divides blocks by frames; their size matters only to earlier versions.
+const FRAME: usize = 2048;
+
+/// `struct tpacket_block_desc`: whose it is, number of frames, place of the first.
+const STATUS: usize = 8;
+const FRAMES: usize = 12;
+const FIRST: usize = 16;
+
+/// `struct tpacket3_hdr`
+const NEXT: usize = 0;
+const SECONDS: usize = 4;
+const NANOSECONDS: usize = 8;
+const CAPTURED: usize = 12;
+const LENGTH: usize = 16;
+const MAC: usize = 24;
+
+/// A captured frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame<'a> {
+    /// Since 1970.
+    pub(super) seconds: u32,
+    pub(super) nanoseconds: u32,
+    /// On the wire.
+    pub(super) length: u32,
+    pub(super) bytes: &'a [u8],
+}
+
+/// A packet socket with its ring.
+#[derive(Debug)]
+pub(super) struct Ring {
+    socket: OwnedFd,
+    memory: NonNull<u8>,
+    next: usize,
+}
+
+// SAFETY: the memory belongs to the ring alone, and only `&mut Ring` reads it.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    /// At an interface of the calling thread's namespace.
+    pub(super) fn open(interface: &str, snaplen: u32, retire: Duration) -> io::Result<Self> {
+        let index = if_nametoindex(interface)?;
+        // Without a protocol it receives nothing until it is bound to the interface.
+        let socket = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)?;
+        let version: c_int = libc::tpacket_versions::TPACKET_V3 as c_int;
+        set_option(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
+        if interface == "lo" {
+            // There each frame passes twice, out and in.
+            let yes: c_int = 1;
+            set_option(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &yes)?;
+        }
+        keep_only(&socket, snaplen)?;
+        let request = libc::tpacket_req3 {
+            tp_block_size: BLOCK as u32,
+            tp_block_nr: BLOCKS as u32,
+            tp_frame_size: FRAME as u32,
+            tp_frame_nr: (BLOCK * BLOCKS / FRAME) as u32,
+            tp_retire_blk_tov: u32::try_from(retire.as_millis()).unwrap_or(u32::MAX),
+            tp_sizeof_priv: 0,
+            tp_feature_req_word: 0,
+        };
+        set_option(&socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a fresh mapping of the ring, whose size the request has set.
+        let memory = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                BLOCK * BLOCKS,
+                access,
+                libc::MAP_SHARED,
+                socket.as_raw_fd(),
+                0,
+            )
+        };
+        if memory == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let memory = NonNull::new(memory.cast()).ok_or_else(|| io::Error::other("no memory"))?;
+        let ring = Self { socket, memory, next: 0 };
+        ring.bind(index)?;
+        Ok(ring)
+    }
+
+    fn bind(&self, index: u32) -> io::Result<()> {
+        // SAFETY: `sockaddr_ll` is plain data, for which zeroes are valid.
+        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+        address.sll_ifindex = index.cast_signed();
+        let bytes = size_of_val(&address) as libc::socklen_t;
+        // SAFETY: the address is a `sockaddr_ll` of `bytes` bytes.
+        let result =
+            unsafe { libc::bind(self.socket.as_raw_fd(), (&raw const address).cast(), bytes) };
+        check(result)
+    }
+
+    /// Waits until a block is there, at most for `patience`; whether one is.
+    pub(super) fn wait(&self, patience: Duration) -> io::Result<bool> {
+        if self.is_ready() {
+            return Ok(true);
+        }
+        let mut fds = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN | PollFlags::POLLERR)];
+        let millis = u16::try_from(patience.as_millis()).unwrap_or(u16::MAX);
+        match poll(&mut fds, PollTimeout::from(millis)) {
+            Ok(_) | Err(nix::Error::EINTR) => Ok(self.is_ready()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
+    }
+
+    /// Whose the next block is.
+    fn status(&self) -> &AtomicU32 {
+        // SAFETY: within the mapping and aligned: blocks begin at multiples of their size. The kernel
+        // writes this word while we may read it, hence the atomic.
+        unsafe { AtomicU32::from_ptr(self.memory.add(self.next * BLOCK + STATUS).as_ptr().cast()) }
+    }
+
+    /// The frames of the next block, if the kernel has filled it; it goes back when they are dropped.
+    pub(super) fn next_block(&mut self) -> Option<Block<'_>> {
+        if !self.is_ready() {
+            return None;
+        }
+        // SAFETY: within the mapping, and behind the status; the block is ours until that changes,
+        // which `Block` does when it is dropped.
+        let bytes = unsafe {
+            let block = self.memory.add(self.next * BLOCK + FRAMES);
+            std::slice::from_raw_parts(block.as_ptr(), BLOCK - FRAMES)
+        };
+        let (left, first) = (word(bytes, 0), word(bytes, FIRST - FRAMES) as usize);
+        Some(Block { at: first.saturating_sub(FRAMES), left, bytes, ring: self })
+    }
+
+    /// Frames that found no room since the last call.
+    pub(super) fn dropped(&self) -> io::Result<u64> {
+        // SAFETY: `tpacket_stats_v3` is plain data, for which zeroes are valid.
+        let mut counts: libc::tpacket_stats_v3 = unsafe { std::mem::zeroed() };
+        let mut bytes = size_of_val(&counts) as libc::socklen_t;
+        // SAFETY: PACKET_STATISTICS of a TPACKET_V3 socket fills in a `tpacket_stats_v3`.
+        let result = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_STATISTICS,
+                (&raw mut counts).cast(),
+                &raw mut bytes,
+            )
+        };
+        check(result).map(|()| u64::from(counts.tp_drops))
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: the mapping that `open` made; nothing reads it any more.
+        unsafe { libc::munmap(self.memory.as_ptr().cast(), BLOCK * BLOCKS) };
+    }
+}
+
+/// A block that the kernel has filled.
+#[derive(Debug)]
+pub(super) struct Block<'a> {
+    ring: &'a mut Ring,
+    bytes: &'a [u8],
+    left: u32,
+    at: usize,
+}
+
+impl Block<'_> {
+    /// The next frame, for as long as the block is there.
+    pub(super) fn next_frame(&mut self) -> Option<Frame<'_>> {
+        self.left = self.left.checked_sub(1)?;
+        let header = self.bytes.get(self.at..)?;
+        self.at += word(header, NEXT) as usize;
+        let begin = usize::from(word(header, MAC) as u16);
+        let bytes = header.get(begin..begin + word(header, CAPTURED) as usize)?;
+        let (seconds, nanoseconds) = (word(header, SECONDS), word(header, NANOSECONDS));
+        Some(Frame { seconds, nanoseconds, length: word(header, LENGTH), bytes })
+    }
+}
+
+impl Drop for Block<'_> {
+    fn drop(&mut self) {
+        self.ring.status().store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        self.ring.next = (self.ring.next + 1) % BLOCKS;
+    }
+}
+
+/// Four bytes in this machine's order; 0 outside of the block.
+fn word(bytes: &[u8], at: usize) -> u32 {
+    let word = bytes.get(at..at + 4).and_then(|word| word.try_into().ok());
+    word.map_or(0, u32::from_ne_bytes)
+}
+
+/// Lets the kernel copy no more than `snaplen` bytes of each frame.
+fn keep_only(socket: &OwnedFd, snaplen: u32) -> io::Result<()> {
+    // BPF_RET | BPF_K
+    let mut filter = [libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: snaplen }];
+    let program = libc::sock_fprog { len: 1, filter: filter.as_mut_ptr() };
+    set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+}
+
+fn set_option<T>(socket: &OwnedFd, level: c_int, name: c_int, value: &T) -> io::Result<()> {
+    let bytes = size_of_val(value) as libc::socklen_t;
+    // SAFETY: the kernel reads `bytes` bytes of `value`, which lives until the call returns.
+    let result = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, name, std::ptr::from_ref(value).cast(), bytes)
+    };
+    check(result)
+}
+
+fn check(result: c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

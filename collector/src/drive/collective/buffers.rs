@@ -1,0 +1,75 @@
+//! The buffers of one rank in one collective.
+
+use super::{Kind, Operation};
+
+/// Where a rank's input lies and where its output goes.
+#[derive(Debug)]
+pub enum Buffers<'a> {
+    /// Two buffers.
+    OutOfPlace {
+        /// What the rank gives.
+        input: &'a [u8],
+        /// What it gets.
+        output: &'a mut [u8],
+    },
+    /// One buffer, the larger of the two. A rank's own part of it is its input (AllGather) or its
+    /// output (ReduceScatter).
+    InPlace(&'a mut [u8]),
+}
+
+/// Both, with the place of the rank's part known.
+#[derive(Debug)]
+pub(super) struct Memory<'a> {
+    buffers: Buffers<'a>,
+    /// In place: where the input and the output begin.
+    input: usize,
+    output: usize,
+}
+
+impl<'a> Memory<'a> {
+    /// What is wrong with the sizes, if anything.
+    pub(super) fn new(
+        buffers: Buffers<'a>,
+        operation: &Operation,
+        rank: u32,
+        ranks: u32,
+    ) -> Result<Self, String> {
+        let own = operation.part_bytes() * rank as usize;
+        let (input, output) = match (&buffers, operation.kind) {
+            (Buffers::InPlace(_), Kind::AllGather) => (own, 0),
+            (Buffers::InPlace(_), Kind::ReduceScatter) => (0, own),
+            _ => (0, 0),
+        };
+        let (given, taken) = (operation.input_bytes(ranks), operation.output_bytes(ranks));
+        let fits = match &buffers {
+            Buffers::OutOfPlace { input, output } => input.len() == given && output.len() == taken,
+            Buffers::InPlace(both) => both.len() == operation.total_bytes(ranks),
+        };
+        if !fits {
+            let name = operation.kind.name();
+            return Err(format!("{name}: buffers must hold {given} bytes in and {taken} out"));
+        }
+        Ok(Self { buffers, input, output })
+    }
+
+    pub(super) fn input(&self, offset: usize, bytes: usize) -> &[u8] {
+        match &self.buffers {
+            Buffers::OutOfPlace { input, .. } => &input[offset..offset + bytes],
+            Buffers::InPlace(both) => &both[self.input + offset..self.input + offset + bytes],
+        }
+    }
+
+    /// Makes the input the output: what a rank does that is alone.
+    pub(super) fn copy_all(&mut self, bytes: usize) {
+        if let Buffers::OutOfPlace { input, output } = &mut self.buffers {
+            output[..bytes].copy_from_slice(&input[..bytes]);
+        }
+    }
+
+    pub(super) fn output(&mut self, offset: usize, bytes: usize) -> &mut [u8] {
+        match &mut self.buffers {
+            Buffers::OutOfPlace { output, .. } => &mut output[offset..offset + bytes],
+            Buffers::InPlace(both) => &mut both[self.output + offset..self.output + offset + bytes],
+        }
+    }
+}

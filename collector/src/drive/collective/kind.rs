@@ -1,0 +1,106 @@
+//! What a collective does, to which numbers.
+
+/// A collective operation; all of them run on rings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Every rank gets the reduction of all buffers: ReduceScatter, then AllGather.
+    AllReduce,
+    /// Every rank gets the buffers of all ranks, one behind the other.
+    AllGather,
+    /// Every rank gets its share of the reduction of all buffers.
+    ReduceScatter,
+    /// Every rank gets the buffer of the root, passed on along the ring.
+    Broadcast,
+}
+
+/// What the buffers hold, as nccl-tests' `-d` spells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DataType {
+    /// `int32`
+    Int32,
+    /// `float`
+    Float32,
+    /// `double`
+    Float64,
+}
+
+/// How numbers are reduced, as nccl-tests' `-o` spells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operator {
+    /// `sum`
+    Sum,
+    /// `prod`
+    Prod,
+    /// `min`
+    Min,
+    /// `max`
+    Max,
+}
+
+impl DataType {
+    /// Bytes of one element.
+    #[must_use]
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Int32 | Self::Float32 => 4,
+            Self::Float64 => 8,
+        }
+    }
+
+    /// As nccl-tests writes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Int32 => "int32",
+            Self::Float32 => "float",
+            Self::Float64 => "double",
+        }
+    }
+
+    /// `ncclDataType_t` (`src/nccl.h.in`).
+    #[must_use]
+    pub const fn code(self) -> u32 {
+        match self {
+            Self::Int32 => 2,
+            Self::Float32 => 7,
+            Self::Float64 => 8,
+        }
+    }
+}
+
+impl Operator {
+    /// As nccl-tests writes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Prod => "prod",
+            Self::Min => "min",
+            Self::Max => "max",
+        }
+    }
+
+    /// `ncclRedOp_t` (`src/nccl.h.in`).
+    #[must_use]
+    pub const fn code(self) -> u32 {
+        match self {
+            Self::Sum => 0,
+            Self::Prod => 1,
+            Self::Max => 2,
+            Self::Min => 3,
+        }
+    }
+}
+
+impl Kind {
+    /// As NCCL's API and logs write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AllReduce => "AllReduce",
+            Self::AllGather => "AllGather",
+            Self::ReduceScatter => "ReduceScatter",
+            Self::Broadcast => "Broadcast",
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! What clients ask a TCPStore, as bytes (`TCPStoreBackend.hpp`, `TCPStoreLibUvBackend.cpp`).
+//!
+//! A request is a code of one byte and its arguments: numbers little-endian, keys and values with
+//! their length in eight bytes before them. PyTorch 2.2 put a code before all others and opens with
+//! it; who does not open so counts as before.
+
+use super::reader::{Reader, Stopped};
+
+/// The most bytes of a key, as PyTorch's libuv back-end has it.
+pub const KEY_LIMIT: usize = 8 << 10;
+
+/// The most bytes of a value, as PyTorch's libuv back-end has it.
+pub const VALUE_LIMIT: usize = 8 << 20;
+
+/// The most keys of one request, as PyTorch's libuv back-end has it.
+pub const KEY_COUNT_LIMIT: usize = 128 << 10;
+
+/// The most bytes of one request; no two largest values and their key are longer.
+pub const REQUEST_LIMIT: usize = 2 * VALUE_LIMIT + KEY_LIMIT + 64;
+
+/// What a client of PyTorch 2.2 or later opens with.
+pub const VALIDATE: [u8; 5] = [0, 0xce, 0xf7, 0x85, 0x3c];
+
+/// Reads what follows a code.
+type ReadArguments = fn(&mut Reader<'_>) -> Result<Request, Stopped>;
+
+/// What follows the codes of PyTorch 2.8, in their order from 1 on.
+const CODES: [ReadArguments; 16] = [
+    |from| Ok(Request::Set { key: from.key()?, value: from.value()? }),
+    |from| {
+        let (key, expected) = (from.key()?, from.value()?);
+        Ok(Request::CompareSet { key, expected, desired: from.value()? })
+    },
+    |from| Ok(Request::Get(from.key()?)),
+    |from| Ok(Request::Add { key: from.key()?, amount: from.i64()? }),
+    |from| Ok(Request::Check(from.keys()?)),
+    |from| Ok(Request::Wait(from.keys()?)),
+    |_| Ok(Request::CountKeys),
+    |from| Ok(Request::Delete(from.key()?)),
+    |from| Ok(Request::Append { key: from.key()?, value: from.value()? }),
+    |from| Ok(Request::MultiGet(from.keys()?)),
+    |from| Ok(Request::MultiSet(from.pairs()?)),
+    |_| Ok(Request::CancelWait),
+    |from| Ok(Request::Ping(from.u32()?)),
+    |from| Ok(Request::QueuePush { key: from.key()?, value: from.value()? }),
+    |from| Ok(Request::QueuePop(from.key()?)),
+    |from| Ok(Request::QueueLen(from.key()?)),
+];
+
+/// How many of [`CODES`] PyTorch before 2.2 had, counted from 0.
+const OLD_CODES: usize = 12;
+
+/// A key or value.
+pub type Bytes = Vec<u8>;
+
+/// One request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Gives a key a value. No answer.
+    Set {
+        /// Which.
+        key: Bytes,
+        /// The new one.
+        value: Bytes,
+    },
+    /// Gives a key a value if it has the expected one, or none where none is expected. Answer: a
+    /// value.
+    CompareSet {
+        /// Which.
+        key: Bytes,
+        /// What it should be.
+        expected: Bytes,
+        /// What it becomes then.
+        desired: Bytes,
+    },
+    /// Answer: a value, empty without.
+    Get(Bytes),
+    /// Adds to a value that is a number in decimal digits. Answer: the sum.
+    Add {
+        /// Which.
+        key: Bytes,
+        /// Negative to take away.
+        amount: i64,
+    },
+    /// Answer: whether all keys are there.
+    Check(Vec<Bytes>),
+    /// Answer, once all keys are there: [`STOP_WAITING`].
+    Wait(Vec<Bytes>),
+    /// Answer: how many keys there are.
+    CountKeys,
+    /// Answer: how many keys were deleted.
+    Delete(Bytes),
+    /// Lengthens a value. No answer.
+    Append {
+        /// Which.
+        key: Bytes,
+        /// What comes behind it.
+        value: Bytes,
+    },
+    /// Answer: the values, one behind the other.
+    MultiGet(Vec<Bytes>),
+    /// Gives several keys values. No answer.
+    MultiSet(Vec<(Bytes, Bytes)>),
+    /// Ends a wait. Answer: [`WAIT_CANCELED`].
+    CancelWait,
+    /// Answer: the number.
+    Ping(u32),
+    /// Lengthens a queue. No answer.
+    QueuePush {
+        /// Which.
+        key: Bytes,
+        /// The new end.
+        value: Bytes,
+    },
+    /// Answer: how many were queued; the first, if any.
+    QueuePop(Bytes),
+    /// Answer: how many are queued.
+    QueueLen(Bytes),
+}
+
+/// `WaitResponseType::STOP_WAITING`
+pub const STOP_WAITING: u8 = 0;
+/// `WaitResponseType::WAIT_CANCELED`
+pub const WAIT_CANCELED: u8 = 1;
+/// `CheckResponseType::READY`
+pub const READY: u8 = 0;
+/// `CheckResponseType::NOT_READY`
+pub const NOT_READY: u8 = 1;
+
+/// Takes requests out of what a client sends, piece by piece.
+#[derive(Debug, Default)]
+pub struct Requests {
+    pending: Vec<u8>,
+    /// Of `pending`, already taken.
+    taken: usize,
+    /// So long must `pending` be for the next request to be worth a look.
+    wanted: usize,
+    numbering: Numbering,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Numbering {
+    #[default]
+    Unknown,
+    /// From 0; before PyTorch 2.2.
+    Old,
+    /// From 1.
+    New,
+}
+
+impl Requests {
+    /// More bytes have come.
+    pub fn push(&mut self, bytes: &[u8]) {
+        if self.taken > 0 {
+            self.pending.drain(..self.taken);
+            self.wanted = self.wanted.saturating_sub(self.taken);
+            self.taken = 0;
+        }
+        self.pending.extend_from_slice(bytes);
+    }
+
+    /// The next whole request.
+    ///
+    /// # Errors
+    /// The client does not speak this protocol, or asks for too much: its connection is worth
+    /// nothing any more.
+    pub fn take(&mut self) -> Result<Option<Request>, String> {
+        if self.pending.len() < self.wanted {
+            return Ok(None);
+        }
+        let pending = self.pending.get(self.taken..).unwrap_or_default();
+        if self.numbering == Numbering::Unknown {
+            match opening(pending) {
+                None => return Ok(None),
+                Some(Numbering::New) => {
+                    self.numbering = Numbering::New;
+                    self.taken += VALIDATE.len();
+                    return self.take();
+                }
+                Some(numbering) => self.numbering = numbering,
+            }
+        }
+        let Some((code, arguments)) = pending.split_first() else { return Ok(None) };
+        let known = match self.numbering {
+            Numbering::Old => CODES.get(..OLD_CODES).and_then(|old| old.get(usize::from(*code))),
+            _ => usize::from(*code).checked_sub(1).and_then(|place| CODES.get(place)),
+        };
+        let Some(read) = known else {
+            return Err(format!("request code {code}, which TCPStore does not have"));
+        };
+        let mut reader = Reader::new(arguments);
+        match read(&mut reader) {
+            Ok(request) => {
+                self.taken += 1 + reader.taken();
+                self.wanted = self.taken;
+                Ok(Some(request))
+            }
+            Err(Stopped::Wants(bytes)) if bytes <= REQUEST_LIMIT => {
+                self.wanted = self.taken + 1 + bytes;
+                Ok(None)
+            }
+            Err(Stopped::Wants(_)) => Err(format!("a request of more than {REQUEST_LIMIT} bytes")),
+            Err(Stopped::Refused(why)) => Err(why),
+        }
+    }
+}
+
+/// How a client counts, told from its first bytes; `None` while they are too few. No key of an old
+/// client's SET is as long as the word that follows the code of the opening.
+fn opening(bytes: &[u8]) -> Option<Numbering> {
+    let common = bytes.iter().zip(&VALIDATE).take_while(|(is, shall)| is == shall).count();
+    match common {
+        _ if common == VALIDATE.len() => Some(Numbering::New),
+        _ if common == bytes.len() => None,
+        _ => Some(Numbering::Old),
+    }
+}
+
+impl Request {
+    /// As a client of PyTorch 2.2 or later sends it.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        match self {
+            Self::Set { key, value } => request(&mut bytes, 1, &[key, value]),
+            Self::CompareSet { key, expected, desired } => {
+                request(&mut bytes, 2, &[key, expected, desired]);
+            }
+            Self::Get(key) => request(&mut bytes, 3, &[key]),
+            Self::Add { key, amount } => {
+                request(&mut bytes, 4, &[key]);
+                bytes.extend_from_slice(&amount.to_le_bytes());
+            }
+            Self::Check(keys) => request_of_keys(&mut bytes, 5, keys),
+            Self::Wait(keys) => request_of_keys(&mut bytes, 6, keys),
+            Self::CountKeys => bytes.push(7),
+            Self::Delete(key) => request(&mut bytes, 8, &[key]),
+            Self::Append { key, value } => request(&mut bytes, 9, &[key, value]),
+            Self::MultiGet(keys) => request_of_keys(&mut bytes, 10, keys),
+            Self::MultiSet(pairs) => {
+                bytes.push(11);
+                bytes.extend_from_slice(&(pairs.len() as u64).to_le_bytes());
+                for (key, value) in pairs {
+                    append_value(&mut bytes, key);
+                    append_value(&mut bytes, value);
+                }
+            }
+            Self::CancelWait => bytes.push(12),
+            Self::Ping(nonce) => {
+                bytes.push(13);
+                bytes.extend_from_slice(&nonce.to_le_bytes());
+            }
+            Self::QueuePush { key, value } => request(&mut bytes, 14, &[key, value]),
+            Self::QueuePop(key) => request(&mut bytes, 15, &[key]),
+            Self::QueueLen(key) => request(&mut bytes, 16, &[key]),
+        }
+        bytes
+    }
+}
+
+fn request(bytes: &mut Vec<u8>, code: u8, arguments: &[&Bytes]) {
+    bytes.push(code);
+    for argument in arguments {
+        append_value(bytes, argument);
+    }
+}
+
+fn request_of_keys(bytes: &mut Vec<u8>, code: u8, keys: &[Bytes]) {
+    bytes.push(code);
+    bytes.extend_from_slice(&(keys.len() as u64).to_le_bytes());
+    for key in keys {
+        append_value(bytes, key);
+    }
+}
+
+/// A key or value as it is sent: its length in eight bytes, then itself.
+pub fn append_value(bytes: &mut Vec<u8>, value: &[u8]) {
+    bytes.extend_from_slice(&(value.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<Request> {
+        let (key, value) = (b"k".to_vec(), b"value".to_vec());
+        vec![
+            Request::Ping(279),
+            Request::Set { key: key.clone(), value: value.clone() },
+            Request::CompareSet { key: key.clone(), expected: vec![], desired: value.clone() },
+            Request::Get(key.clone()),
+            Request::Add { key: key.clone(), amount: -3 },
+            Request::Check(vec![key.clone(), value.clone()]),
+            Request::Wait(vec![]),
+            Request::CountKeys,
+            Request::Delete(key.clone()),
+            Request::Append { key: key.clone(), value: value.clone() },
+            Request::MultiGet(vec![key.clone()]),
+            Request::MultiSet(vec![(key.clone(), value.clone()), (value.clone(), key.clone())]),
+            Request::CancelWait,
+            Request::QueuePush { key: key.clone(), value },
+            Request::QueuePop(key.clone()),
+            Request::QueueLen(key),
+        ]
+    }
+
+    #[test]
+    fn every_request_comes_back_however_it_is_cut() {
+        let mut bytes = VALIDATE.to_vec();
+        all().iter().for_each(|request| bytes.extend(request.encode()));
+        for piece in [1, 3, 7, bytes.len()] {
+            let mut requests = Requests::default();
+            let mut found = Vec::new();
+            for piece in bytes.chunks(piece) {
+                requests.push(piece);
+                while let Some(request) = requests.take().unwrap() {
+                    found.push(request);
+                }
+            }
+            assert_eq!(found, all());
+        }
+    }
+
+    #[test]
+    fn old_clients_count_from_zero() {
+        let mut requests = Requests::default();
+        let mut add = Request::Add { key: b"init/".to_vec(), amount: 1 }.encode();
+        add[0] = 3;
+        requests.push(&add);
+        let request = requests.take().unwrap();
+        assert_eq!(request, Some(Request::Add { key: b"init/".to_vec(), amount: 1 }));
+        let mut set = Request::Set { key: b"k".to_vec(), value: vec![] }.encode();
+        set[0] = 0;
+        let mut requests = Requests::default();
+        requests.push(&set);
+        assert!(matches!(requests.take(), Ok(Some(Request::Set { .. }))));
+    }
+
+    #[test]
+    fn too_much_is_refused() {
+        let mut key = VALIDATE.to_vec();
+        key.push(3);
+        key.extend_from_slice(&(KEY_LIMIT as u64 + 1).to_le_bytes());
+        let mut keys = VALIDATE.to_vec();
+        keys.push(5);
+        keys.extend_from_slice(&u64::MAX.to_le_bytes());
+        for bytes in [key, keys, vec![0, 0xce, 0xf7, 0x85, 0x3c, 99], vec![200]] {
+            let mut requests = Requests::default();
+            requests.push(&bytes);
+            assert!(requests.take().is_err(), "{bytes:?}");
+        }
+    }
+}

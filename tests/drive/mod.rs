@@ -1,0 +1,14 @@
+//! The driver against things that nobody here wrote, and against railscope.
+
+mod command;
+mod control;
+mod launch;
+mod memory_net;
+mod messages;
+mod networks;
+mod soft;
+mod store;
+mod sums;
+mod table;
+mod verbs;
+mod wire;
