@@ -20,7 +20,7 @@ use crate::lab::trouble::{
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "faults",
     about: "loss, reorder, RNR, CE by netem and RED, bad R_Key, peer killed, link down and up",
-    limit: 420,
+    limit: 600,
     check,
 };
 
