@@ -2,6 +2,9 @@
 
 use super::railscope;
 
+#[cfg(target_os = "linux")]
+const COMMANDS: [&str; 6] = ["analyze", "explain", "packets", "drive", "schema", "completions"];
+#[cfg(not(target_os = "linux"))]
 const COMMANDS: [&str; 5] = ["analyze", "explain", "packets", "schema", "completions"];
 
 #[test]
@@ -37,6 +40,9 @@ fn without_a_command_help_is_shown_and_that_is_wrong_usage() {
     run.fails();
     for command in COMMANDS {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
+    }
+    for group in ["Look at a capture", "Make traffic", "For programs and shells"] {
+        assert!(help.contains(&format!("\n{group}:\n")), "{help}");
     }
     assert!(help.contains("Exit codes: 0 done; 2 "), "{help}");
     assert!(help.contains("railscope analyze host3.pcapng"), "{help}");

@@ -126,6 +126,7 @@ fn seat(rank: u32, ranks: u32, store: SocketAddr) -> Seat {
         interface: "eth0".to_owned(),
         host: format!("drive-{rank:02}.example"),
         store,
+        log: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The driver against things that nobody here wrote, and against railscope.
 
+mod command;
 mod control;
 mod launch;
 mod memory_net;
@@ -8,5 +9,6 @@ mod networks;
 mod soft;
 mod store;
 mod sums;
+mod table;
 mod verbs;
 mod wire;

@@ -2,7 +2,7 @@
 # railscope's own driver over soft-RoCE: the adapter alone, then a training job in small, one rank at
 # each of four hosts, started as torchrun would start them.
 set -eu
-hosts='0 1 2 3' filter=
+hosts='0 1 2 3' filter='tcp or udp port 4791'
 . /lab/fabric.sh
 . /lab/observe.sh
 fabric_up

@@ -1,10 +1,10 @@
 # What each case of a scenario leaves behind, to be sourced after fabric.sh: a folder of the case's
-# name in the folder where the scenario was started, with captures of hosts as they see the wire, and
-# of the RDMA devices' counters by how much each grew.
+# name in the folder where the scenario was started, with captures of the hosts as they see the
+# wire, and of the RDMA devices' counters by how much each grew.
 
-# Whose wire is captured, and what of it; a scenario may say otherwise before.
+# Hosts to capture at, and what; a scenario may set other ones first.
 hosts=${hosts:-0 1}
-filter=${filter-udp port 4791}
+filter=${filter:-udp port 4791}
 
 # Runs a function as the case of that name, with the rest as its arguments.
 run_case() {
@@ -42,7 +42,7 @@ capture_begin() {
     # Not through `at`, whose shell would get the signals.
     nsenter --net=/run/netns/h$host -- tcpdump -Z root --immediate-mode -i eth0 -s 4400 -B 32768 \
       --time-stamp-precision nano -w host$host.pcap "$filter" 2> host$host.tcpdump &
-    capturing+=($!)
+    capturing[$host]=$!
   done
   for host in $hosts; do
     eventually grep -q 'listening on' host$host.tcpdump

@@ -54,3 +54,15 @@ pub fn root(test: &str) -> bool {
     }
     is_root
 }
+
+/// Whether a command succeeds. When it does not: as [`has`]; `what` is what it tries.
+#[expect(clippy::explicit_write, reason = "what a passing test says by `eprintln!` is not shown")]
+pub fn works(test: &str, command: &mut Command, what: &str) -> bool {
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let works = command.status().is_ok_and(|status| status.success());
+    if !works {
+        assert!(!requires_all(), "{test}: {what} is required and cannot be had");
+        writeln!(std::io::stderr(), "SKIP {test}: {what} cannot be had on this machine").unwrap();
+    }
+    works
+}

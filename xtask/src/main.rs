@@ -3,6 +3,7 @@
 mod bench;
 mod ci;
 mod clock;
+mod driven;
 mod fixtures;
 mod lab;
 mod recording;
@@ -27,6 +28,8 @@ enum Chore {
     Bench(bench::Options),
     /// Compare what railscope says about recorded jobs with the truth.
     Score(score::Options),
+    /// Run jobs of `railscope drive` and compare what railscope finds out with what they did.
+    Drive(driven::Options),
     /// Pack recorded jobs into tests/captures.
     Fixtures(fixtures::Options),
     /// Boot a virtual machine with Linux's soft-RoCE and run RDMA programs in it.
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         Chore::Ci => ci::run(),
         Chore::Bench(options) => bench::run(&options),
         Chore::Score(options) => score::run(&options),
+        Chore::Drive(options) => driven::run(&options),
         Chore::Fixtures(options) => fixtures::run(&options),
         Chore::Lab(options) => lab::run(&options),
     };

@@ -7,6 +7,7 @@ mod completions;
 mod drive;
 mod explain;
 mod filter;
+mod help;
 mod input;
 mod line_rate;
 mod log_input;
@@ -18,7 +19,7 @@ mod time_range;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{ColorChoice, Parser, Subcommand};
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// Exit code for wrong usage and unreadable input.
 const EXIT_UNUSABLE: u8 = 2;
@@ -44,7 +45,6 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-#[command(subcommand_help_heading = "Look at a capture")]
 enum Command {
     /// Say what is wrong in captures: loss, resends, congestion, bursts, pause
     Analyze(analyze::AnalyzeArgs),
@@ -64,7 +64,10 @@ enum Command {
 /// Runs the command line of this process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::from_arg_matches(&help::grouped(Cli::command()).get_matches()) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
     let choice = match cli.color {
         ColorChoice::Auto => anstream::ColorChoice::Auto,
         ColorChoice::Always => anstream::ColorChoice::Always,

@@ -20,6 +20,7 @@ pub mod launch;
 pub mod nccl_log;
 pub mod net;
 pub mod place;
+pub mod rank;
 pub mod rdma;
 pub mod release;
 pub mod report;

@@ -18,9 +18,9 @@ use crate::repository::root;
 const MEMORY_MIB: &str = "2048";
 
 /// `oops=panic`: a kernel that went wrong ends the run at once, with its last words.
-/// `no_timer_check`: on a busy host an emulated timer is too slow for the kernel's test of it.
-const KERNEL_ARGUMENTS: &str =
-    "console=ttyS0 panic=-1 oops=panic quiet mitigations=off nokaslr tsc=unstable no_timer_check";
+/// `no_timer_check`: on a busy host a guest's timer may look broken.
+const KERNEL_ARGUMENTS: &str = "console=ttyS0 panic=-1 oops=panic quiet mitigations=off nokaslr \
+     tsc=unstable no_timer_check";
 
 /// Who is at the job's terminal.
 #[derive(Clone, Copy, PartialEq, Eq)]

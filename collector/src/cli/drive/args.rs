@@ -24,11 +24,11 @@ Examples:
   railscope drive --ranks 4 --iterations 20 --buckets 25MiB,25MiB,4MiB --compute 80ms
                                                     a training job in small
   railscope drive --ranks 4 --iterations 20 --straggler rank=2,delay=30ms,iterations=5..9 \\
-      --capture job --truth job/truth.jsonl         a late rank, with captures and the truth
+      --record job                                  a late rank, with captures, truth and logs
   railscope drive --ranks 4 -b 1M -e 1M --loss edge=1-2,share=1%
                                                     loss on the way from rank 1 to rank 2
-  torchrun --nnodes 2 --nproc-per-node 1 --no-python ... railscope drive --transport verbs
-                                                    over RDMA devices of two hosts
+  torchrun --nnodes 2 --node-rank 0 --master-addr host0 --no-python \\
+      railscope drive --transport verbs             RDMA devices of two hosts; here the first
 
 Exit codes: 0 done; 1 results were wrong; 2 a rank failed, or wrong usage; 130 interrupted.")]
 pub(in crate::cli) struct DriveArgs {
@@ -165,22 +165,42 @@ pub(super) struct FaultArgs {
 #[derive(Args)]
 #[command(next_help_heading = "What is written down")]
 pub(super) struct OutputArgs {
+    /// Everything: captures, truth.jsonl and logs/, for railscope analyze and cargo xtask score
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["truth", "log", "capture"])]
+    record: Option<PathBuf>,
     /// What truly happened, JSON lines; one rank of a job of many hosts inserts .rankN
     #[arg(long, value_name = "FILE")]
-    pub(super) truth: Option<PathBuf>,
+    truth: Option<PathBuf>,
     /// The table as JSON, with the keys of nccl-tests' -J
     #[arg(short = 'J', long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
     /// A log per rank, as NCCL_DEBUG=INFO writes it: nccl.HOST.PID.log
     #[arg(long, value_name = "DIR")]
-    pub(super) log: Option<PathBuf>,
+    log: Option<PathBuf>,
     /// A capture per rank's port: rankN.pcap
     #[arg(long, value_name = "DIR", requires = "ranks")]
-    pub(super) capture: Option<PathBuf>,
+    capture: Option<PathBuf>,
     /// Bytes of each captured frame
-    #[arg(long, value_name = "BYTES", requires = "capture", default_value_t = 65_535,
+    #[arg(long, value_name = "BYTES", default_value_t = 65_535,
           value_parser = clap::value_parser!(u32).range(64..=262_144))]
     pub(super) snaplen: u32,
+}
+
+impl OutputArgs {
+    /// Where the truth goes.
+    pub(super) fn truth(&self) -> Option<PathBuf> {
+        self.truth.clone().or_else(|| Some(self.record.as_ref()?.join("truth.jsonl")))
+    }
+
+    /// The folder of logs.
+    pub(super) fn log(&self) -> Option<PathBuf> {
+        self.log.clone().or_else(|| Some(self.record.as_ref()?.join("logs")))
+    }
+
+    /// The folder of captures.
+    pub(super) fn capture(&self) -> Option<PathBuf> {
+        self.capture.clone().or_else(|| self.record.clone())
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -20,8 +20,8 @@ pub(super) fn run(
     place::die_with_parent(seat.parent)?;
     let launched = environment.launched()?.context("RANK and WORLD_SIZE are not set")?;
     let job = job::job(args, environment, launched.ranks, seat.mtu)?;
-    let seat = seat.seat(&launched, args.output.log.as_deref())?;
-    let mut report = Reporter::new(PipeOutlet::new(io::stdout()), args.output.truth.is_some());
+    let seat = seat.seat(&launched, args.output.log().as_deref())?;
+    let mut report = Reporter::new(PipeOutlet::new(io::stdout()), args.output.truth().is_some());
     match rank::run(&job, &seat, &mut report) {
         Ok(()) => Ok(0),
         Err(error) => {

@@ -93,7 +93,12 @@ impl Environment {
             "WORLD_SIZE says that this is one rank of a job, and MASTER_ADDR is not set: the \
              address of rank 0's host; or start all ranks here: --ranks N",
         )?;
-        self.launched_as(rank, ranks, local.unwrap_or(0), master.to_owned())
+        let mut launched = self.launched_as(rank, ranks, local.unwrap_or(0), master.to_owned())?;
+        if self.text("TORCHELASTIC_USE_AGENT_STORE") == Some("True") {
+            // torchrun itself serves a store at that port; ours is next to it.
+            launched.port = launched.port.checked_add(1).context("MASTER_PORT has no next port")?;
+        }
+        Ok(launched)
     }
 
     /// Of a launcher that counts nodes and ranks on a node.
@@ -177,14 +182,6 @@ fn first_host(list: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-impl<const N: usize> From<[(&str, &str); N]> for Environment {
-    fn from(variables: [(&str, &str); N]) -> Self {
-        let owned = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Self { variables: owned.into() }
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -206,6 +203,8 @@ mod tests {
             ("MASTER_PORT", "1234"),
         ];
         assert_eq!(launched(&torchrun).unwrap(), of(5, 8, 1, "node0", 1234));
+        let agent = [&torchrun[..], &[("TORCHELASTIC_USE_AGENT_STORE", "True")]].concat();
+        assert_eq!(launched(&agent).unwrap(), of(5, 8, 1, "node0", 1235));
         let by_node = [
             ("WORLD_SIZE", "8"),
             ("NODE_RANK", "1"),

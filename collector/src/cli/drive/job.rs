@@ -29,8 +29,9 @@ const DEFAULT_BUCKETS: [u64; 3] = [25 << 20, 25 << 20, 4 << 20];
 /// 4.096 us · 2^20 = 4.3 s: NCCL's default since 2.23.
 const VERBS_TIMEOUT: u8 = 20;
 
-/// 67 ms: without hardware a lost last packet need not cost seconds.
-const SOFT_TIMEOUT: u8 = 14;
+/// 268 ms: without hardware a lost last packet need not cost seconds, and a busy machine may well
+/// keep a rank from answering for a tenth of one.
+const SOFT_TIMEOUT: u8 = 16;
 
 /// The job of `ranks` ranks whose interfaces carry packets of `interface_mtu` bytes.
 pub(super) fn job(

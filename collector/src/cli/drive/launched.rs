@@ -29,15 +29,15 @@ pub(super) fn run(
     if job.faults.contains(&Fault::MissingRank { rank: launched.rank }) {
         return Ok(0);
     }
-    args.output.log.as_deref().map(make_folder).transpose()?;
-    let seat = seat::launched_seat(launched, &interface, args.output.log.as_deref())?;
-    let truth = args.output.truth.as_deref().map(|path| numbered(path, seat.rank));
+    args.output.log().as_deref().map(make_folder).transpose()?;
+    let seat = seat::launched_seat(launched, &interface, args.output.log().as_deref())?;
+    let truth = args.output.truth().as_deref().map(|path| numbered(path, seat.rank));
     let truth = truth.as_deref().map(TruthFile::create).transpose()?;
     if seat.rank == 0 {
         return first(args, &job, &seat, truth);
     }
     let store = StoreOutlet::new(seat.rank, seat.address, seat.store, job.patience);
-    let mut report = Reporter::new(Follower { truth, store }, args.output.truth.is_some());
+    let mut report = Reporter::new(Follower { truth, store }, args.output.truth().is_some());
     rank::run(&job, &seat, &mut report).inspect_err(|error| {
         // Rank 0 may be what is lost; the error itself is shown here.
         let _ = report.failed(error);
@@ -114,7 +114,7 @@ fn first(args: &DriveArgs, job: &Job, seat: &Seat, truth: Option<TruthFile>) -> 
 
     let (still_listening, all_heard) = channel();
     let outlet = ToSelf { events: events.clone(), all_heard };
-    work(job, seat, Reporter::new(outlet, args.output.truth.is_some()), events.clone());
+    work(job, seat, Reporter::new(outlet, args.output.truth().is_some()), events.clone());
     for rank in 1..seat.ranks {
         listen(rank, seat, job, events.clone());
     }

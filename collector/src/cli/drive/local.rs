@@ -21,11 +21,10 @@ use crate::drive::table::{Document, Facts, Table};
 pub(super) fn run(args: &DriveArgs, environment: &Environment, ranks: u32) -> anyhow::Result<u8> {
     // What is wrong with the command line is said before anything is made.
     job::job(args, environment, ranks, u32::MAX)?;
-    let outputs = (&args.output.truth, &args.output.json);
-    let truth = outputs.0.as_deref().map(TruthFile::create).transpose()?;
-    let json = outputs.1.as_deref().map(JsonFile::create).transpose()?;
-    let folders = [&args.output.log, &args.output.capture];
-    folders.into_iter().flatten().try_for_each(|folder| make_folder(folder))?;
+    let folders = [args.output.log(), args.output.capture()];
+    folders.into_iter().flatten().try_for_each(|folder| make_folder(&folder))?;
+    let truth = args.output.truth().as_deref().map(TruthFile::create).transpose()?;
+    let json = args.output.json.as_deref().map(JsonFile::create).transpose()?;
 
     // Before the first thread begins: a user namespace takes only whole processes.
     let places = places(args, environment, ranks)?;
@@ -70,7 +69,7 @@ fn places(args: &DriveArgs, environment: &Environment, ranks: u32) -> anyhow::Re
 
 /// A capture per port; ranks that share one have one.
 fn captures(output: &OutputArgs, places: &Places) -> anyhow::Result<Vec<Capture>> {
-    let Some(folder) = &output.capture else { return Ok(Vec::new()) };
+    let Some(folder) = output.capture() else { return Ok(Vec::new()) };
     let ports: BTreeSet<_> = places.ranks.iter().map(|place| place.port.as_str()).collect();
     let start = |port: &str| {
         Ok(Capture::start(port, &folder.join(format!("{port}.pcap")), output.snaplen)?)

@@ -40,6 +40,7 @@ impl ChildSeat {
     /// Tells `command` who it is.
     pub(super) fn tell(&self, command: &mut Command, seat: &Launched) -> anyhow::Result<()> {
         command.env(VARIABLE, serde_json::to_string(self)?);
+        command.env_remove("TORCHELASTIC_USE_AGENT_STORE");
         command.env("RANK", seat.rank.to_string());
         command.env("WORLD_SIZE", seat.ranks.to_string());
         command.env("LOCAL_RANK", seat.local_rank.to_string());

@@ -1,19 +1,18 @@
 //! A communicator, from the unique id to connected rings (`ncclCommInitRank`,
 //! `initTransportsRank` of NCCL `src/init.cc`).
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 
 use super::gather;
 use super::identity::Identity;
 use super::peer::{Mailbox, Subject};
 use super::ring::{Newcomer, Ring};
 use super::root::{Root, random};
-pub use super::transport_setup::ChannelLinks;
 use super::transport_setup::Meeting;
 use crate::drive::clock::Deadline;
 use crate::drive::job::Seat;
 use crate::drive::nccl_log::{CommFacts, Log, Phase};
-use crate::drive::net::Net;
+use crate::drive::net::{ChannelLinks, Net};
 use crate::drive::release::Release;
 use crate::drive::tcp::{self, Lookout};
 use crate::drive::wire::peer_info::PeerInfo;
@@ -205,6 +204,12 @@ impl Communicator {
     #[must_use]
     pub fn facts(&self) -> &CommFacts {
         &self.facts
+    }
+
+    /// Where the ranks are, in their order.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<IpAddr> {
+        self.mailbox.peers.iter().map(SocketAddr::ip).collect()
     }
 
     /// What all ranks have told of themselves, in their order.

@@ -16,5 +16,5 @@ pub mod ring;
 pub mod root;
 pub mod transport_setup;
 
-pub use communicator::{ChannelLinks, Communicator};
+pub use communicator::{Communicator, Joining};
 pub use root::Root;

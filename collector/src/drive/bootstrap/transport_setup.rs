@@ -9,7 +9,7 @@
 use super::peer::{Mailbox, Subject};
 use crate::drive::clock::Deadline;
 use crate::drive::nccl_log::Log;
-use crate::drive::net::{LinkSpec, Net, ReceiveLink, SendLink};
+use crate::drive::net::{ChannelLinks, LinkSpec, Net};
 use crate::drive::release::Release;
 use crate::drive::tcp::Lookout;
 use crate::drive::wire::connect_entry;
@@ -17,17 +17,6 @@ use crate::drive::{DriveError, Result};
 
 const TAG: u32 = (1 << 8) + 1;
 const CLOSING_TAG: u32 = TAG + (1 << 7);
-
-/// A rank's links on one channel's ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChannelLinks {
-    /// From 0.
-    pub channel: u32,
-    /// To the next rank.
-    pub send: SendLink,
-    /// From the rank before.
-    pub receive: ReceiveLink,
-}
 
 /// What a rank needs to meet its neighbours.
 pub(super) struct Meeting<'a> {

@@ -4,11 +4,11 @@ use std::net::IpAddr;
 
 use super::super::Result;
 use super::super::fault::Fault;
-use super::super::job::{Job, Seat, Transport};
+use super::super::job::{IbSettings, Job, Seat, Transport};
 use super::super::nccl_log;
 use super::super::net::Net;
 use super::super::net::ib::Ib;
-use super::super::net::socket::SocketNet;
+use super::super::net::socket::{Socket, SocketSettings};
 use super::super::rdma::soft::{Injection, SoftAdapter, SoftSettings};
 use super::super::rdma::verbs::{VerbsAdapter, VerbsSettings};
 use super::super::rdma::{Device, Rdma};
@@ -16,42 +16,35 @@ use super::trouble;
 
 /// What carries the data of a rank.
 pub(super) enum Network {
-    Soft(Ib<SoftAdapter>),
-    Verbs(Ib<VerbsAdapter>),
-    Socket(SocketNet),
+    Soft(Box<Ib<SoftAdapter>>),
+    Verbs(Box<Ib<VerbsAdapter>>),
+    Socket(Socket),
 }
 
 impl Network {
     pub(super) fn open(job: &Job, seat: &Seat) -> Result<Self> {
-        if job.faults.contains(&Fault::SocketFallback) {
-            return Ok(Self::Socket(SocketNet::new(job.release, seat.address)));
+        let address = seat.address;
+        let is_fallback = job.faults.contains(&Fault::SocketFallback);
+        match job.transport {
+            Transport::Soft if !is_fallback => {
+                let (mtu, seed) = (job.ib.mtu, job.seed);
+                // Edges are known once the ranks have met: see `Network::trouble`.
+                let settings = SoftSettings { address, mtu, seed, faults: Vec::new() };
+                Ok(Self::Soft(over(SoftAdapter::open(&settings)?, job, seat)))
+            }
+            Transport::Verbs if !is_fallback => {
+                let IbSettings { hca, gid_index, .. } = job.ib.clone();
+                let settings = VerbsSettings { address, hca, gid_index };
+                Ok(Self::Verbs(over(VerbsAdapter::open(&settings)?, job, seat)))
+            }
+            _ => Ok(Self::Socket(Socket::new(job.release, SocketSettings::default(), address))),
         }
-        Ok(match job.transport {
-            Transport::Soft => {
-                let settings = SoftSettings {
-                    address: seat.address,
-                    mtu: job.ib.mtu,
-                    seed: job.seed,
-                    faults: Vec::new(),
-                };
-                Self::Soft(Ib::new(SoftAdapter::open(&settings)?, job.release, job.ib.clone(), seat.address))
-            }
-            Transport::Verbs => {
-                let settings = VerbsSettings {
-                    address: seat.address,
-                    hca: job.ib.hca.clone(),
-                    gid_index: job.ib.gid_index,
-                };
-                Self::Verbs(Ib::new(VerbsAdapter::open(&settings)?, job.release, job.ib.clone(), seat.address))
-            }
-            Transport::Socket => Self::Socket(SocketNet::new(job.release, seat.address)),
-        })
     }
 
     pub(super) fn net(&mut self) -> &mut dyn Net {
         match self {
-            Self::Soft(net) => net,
-            Self::Verbs(net) => net,
+            Self::Soft(net) => net.as_mut(),
+            Self::Verbs(net) => net.as_mut(),
             Self::Socket(net) => net,
         }
     }
@@ -95,6 +88,10 @@ impl Network {
             Self::Verbs(_) | Self::Socket(_) => Vec::new(),
         }
     }
+}
+
+fn over<R: Rdma>(adapter: R, job: &Job, seat: &Seat) -> Box<Ib<R>> {
+    Box::new(Ib::new(adapter, job.release, job.ib.clone(), seat.address))
 }
 
 /// The variables that NCCL's log would show as set.

@@ -172,9 +172,7 @@ fn fault_record(fault: &Fault) -> FaultRecord {
         Fault::Reorder(which) => packets("reorder", *which),
         Fault::MarkCe(which) => packets("mark_ce", *which),
         Fault::SocketFallback => plain("socket_fallback"),
-        Fault::MissingRank { rank } => {
-            FaultRecord { rank: Some(*rank), ..plain("missing_rank") }
-        }
+        Fault::MissingRank { rank } => FaultRecord { rank: Some(*rank), ..plain("missing_rank") },
     }
 }
 

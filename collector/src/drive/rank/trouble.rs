@@ -65,9 +65,8 @@ mod tests {
     fn a_straggler_is_late_in_its_iterations_only() {
         let delay = Duration::from_millis(30);
         let faults = [Fault::Straggler { rank: 2, delay, iterations: Some(5..10) }];
-        let late = [Some(4), Some(5), Some(9), Some(10), None].map(|iteration| {
-            !straggling(&faults, 2, iteration).is_zero()
-        });
+        let late = [Some(4), Some(5), Some(9), Some(10), None]
+            .map(|iteration| !straggling(&faults, 2, iteration).is_zero());
         assert_eq!(late, [false, true, true, false, false]);
         assert!(straggling(&faults, 1, Some(5)).is_zero());
     }

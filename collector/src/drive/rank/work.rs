@@ -115,7 +115,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Leaves when all have: until then a peer may still need an answer.
-    pub(super) fn leave(&mut self) -> Result<()> {
+    pub(super) fn leave(mut self) -> Result<()> {
         self.barrier()?;
         self.report.progress(self.total, self.total)?;
         self.log.destroyed(self.communicator.facts());
@@ -265,8 +265,7 @@ impl<'a> Worker<'a> {
         self.records.extend(tell::links(self.seat, &links, net));
         let Seat { rank, ranks, .. } = *self.seat;
         let ring = Ring::ascending(ranks);
-        self.runner =
-            Some(Runner::new(self.job.release, rank, ring, &links, self.job.patience));
+        self.runner = Some(Runner::new(self.job.release, rank, ring, &links, self.job.patience));
         Ok(())
     }
 

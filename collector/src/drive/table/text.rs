@@ -98,31 +98,26 @@ impl Table {
         }
     }
 
-    /// Shows what there is left to show.
+    /// Shows what there is left to show. A job that failed has no sums, as with nccl-tests.
     pub fn end(&mut self, outcome: &Outcome) {
-        self.show_header();
-        while self.shown_rows < self.results.len() {
-            match self.results.row(self.shown_rows) {
-                Some(row) => self.show_row(&row),
-                None => self.shown_rows += 1,
-            }
+        let rows = (self.shown_rows..self.results.len()).filter_map(|row| self.results.row(row));
+        for row in rows.collect::<Vec<_>>() {
+            self.show_header();
+            self.show_row(&row);
         }
         if let Some(summary) = self.results.iteration_summary() {
             self.out += &iterations(&summary);
         }
         match outcome {
+            Outcome::Failed(_) => return,
+            Outcome::Interrupted => self.out += "# Interrupted, and not complete\n",
             Outcome::Done => {}
-            Outcome::Interrupted => {
-                self.out += "# Interrupted: rows above are what was complete\n";
-            }
-            Outcome::Failed(_) => self.out += "# Failed: rows above are what was complete\n",
         }
+        self.show_header();
         self.out += &footer(&self.results);
-        let _ = writeln!(
-            self.out,
-            "#\n# Collective test concluded: {}\n#",
-            name(self.job.workload.kind)
-        );
+        // Writing to a String cannot fail.
+        let name = name(self.job.workload.kind);
+        let _ = writeln!(self.out, "#\n# Collective test concluded: {name}\n#");
     }
 
     fn show_header(&mut self) {
