@@ -66,9 +66,13 @@ impl Communicator {
         let made = Self::make(joining, net, lookout, log, deadline);
         made.map_err(|error| {
             let missing = joining.root.and_then(|root| root.missing(joining.seat.ranks));
-            match (error, missing) {
+            match (&error, missing) {
                 (DriveError::Late { .. }, Some(missing)) => DriveError::Unusable(missing),
-                (error, _) => error,
+                // Whoever lost patience first has left the ring.
+                (DriveError::PeerLost { .. }, Some(missing)) => {
+                    DriveError::Unusable(format!("{missing} ({error})"))
+                }
+                _ => error,
             }
         })
     }

@@ -16,6 +16,10 @@ impl Log {
             self.info(format_args!("{name} set by environment to {value}{stop}"));
         }
         let release = self.release;
+        if release == Release::V2_27_7 {
+            // The driver has no RAS threads.
+            self.info("NCCL_RAS_ENABLE set by environment to 0.");
+        }
         let oob = interface(&seat.interface, seat.address);
         let blank = if release == Release::V2_21_5 { " " } else { "" };
         self.info(format_args!("Bootstrap{blank}: Using {oob}"));
