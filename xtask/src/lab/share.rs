@@ -27,6 +27,14 @@ impl Share {
         Ok(Self { folder })
     }
 
+    /// Puts a program of the host there, as `name`.
+    pub(super) fn lend(&self, name: &str, program: &Path) -> Result<()> {
+        let place = self.folder.join(name);
+        // A link where it can be: programs with debug information are large.
+        let lent = fs::hard_link(program, &place).or_else(|_| fs::copy(program, &place).map(drop));
+        lent.with_context(|| format!("lend {} to the guest", program.display()))
+    }
+
     /// The job's exit status, if it came to one. QEMU's own status does not tell: it is 0 after a
     /// panic as well.
     pub(super) fn status(&self) -> Option<u8> {

@@ -21,6 +21,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     name: "faults",
     about: "loss, reorder, RNR, CE by netem and RED, bad R_Key, peer killed, link down and up",
     limit: 600,
+    needs_verbs: false,
     check,
 };
 

@@ -1,6 +1,7 @@
 //! Scenarios: a script that runs in the guest, `tests/lab/NAME.sh`, and the facts that railscope
 //! must find in what it leaves.
 
+mod drive;
 mod faults;
 mod perftest;
 
@@ -17,6 +18,7 @@ use super::facts::Facts;
 use super::machine::{Machine, Terminal};
 use super::share::Share;
 use crate::clock::timed;
+use crate::verbs;
 
 /// Seconds for a boot on a machine that is busy.
 const BOOT: u64 = 120;
@@ -28,16 +30,29 @@ pub(super) struct Scenario {
     pub(super) about: &'static str,
     /// Seconds until the script is given up; an idle machine takes a tenth.
     limit: u64,
+    /// Runs programs that are built with the feature `verbs`: /host/railscope and /host/suite.
+    needs_verbs: bool,
     /// Checks the results in the folder with the program.
     check: fn(&Path, &Path, &mut Facts) -> Result<()>,
 }
 
-pub(super) const ALL: &[Scenario] = &[perftest::SCENARIO, faults::SCENARIO];
+impl Scenario {
+    /// Says why not.
+    fn can_be_built(&self) -> bool {
+        let missing = if self.needs_verbs { verbs::missing_packages() } else { Vec::new() };
+        if !missing.is_empty() {
+            eprintln!("SKIP scenario {}: missing packages: {}", self.name, missing.join(" "));
+        }
+        missing.is_empty()
+    }
+}
 
-/// The scenarios of these names, all if there are none.
+pub(super) const ALL: &[Scenario] = &[perftest::SCENARIO, faults::SCENARIO, drive::SCENARIO];
+
+/// The scenarios of these names; if there are none, all that can be built here.
 pub(super) fn named(names: &[String]) -> Result<Vec<&'static Scenario>> {
     if names.is_empty() {
-        return Ok(ALL.iter().collect());
+        return Ok(ALL.iter().filter(|scenario| scenario.can_be_built()).collect());
     }
     let find = |name: &String| {
         let known = ALL.iter().map(|scenario| scenario.name).collect::<Vec<_>>().join(", ");
@@ -51,11 +66,16 @@ pub(super) fn named(names: &[String]) -> Result<Vec<&'static Scenario>> {
 pub(super) fn run(built: &Built, scenarios: &[&Scenario], railscope: &Path) -> Result<()> {
     let accelerator = accelerator::probe(built)?;
     let share = Share::create(&built.folder, &script(scenarios), &Terminal::None.settings())?;
+    if scenarios.iter().any(|scenario| scenario.needs_verbs) {
+        let programs = verbs::build()?;
+        share.lend("railscope", &programs.railscope)?;
+        share.lend("suite", &programs.suite)?;
+    }
     let machine = Machine { built, accelerator, share: &share, terminal: Terminal::None };
     let limit = BOOT + scenarios.iter().map(|scenario| scenario.limit).sum::<u64>();
     let (status, seconds) = timed(|| machine.boot(Duration::from_secs(limit)));
-    let status = status?;
-    ensure!(status == 0, "{}", failure(scenarios, status, &share.folder));
+    let status = status.with_context(|| failure(scenarios, &share.folder))?;
+    ensure!(status == 0, "{}\nstatus {status}", failure(scenarios, &share.folder));
     eprintln!("lab: the guest ran for {seconds:.0} s");
 
     let mut broken = Vec::new();
@@ -87,12 +107,12 @@ fn script(scenarios: &[&Scenario]) -> String {
 }
 
 /// Which scenario failed, and the last lines of its log.
-fn failure(scenarios: &[&Scenario], status: u8, share: &Path) -> String {
+fn failure(scenarios: &[&Scenario], share: &Path) -> String {
     let mut started = scenarios.iter().filter(|scenario| share.join(scenario.name).exists());
     let Some(last) = started.next_back() else { return "no scenario started".to_owned() };
     let log = share.join(last.name).join("log");
     format!(
-        "scenario {} failed in the guest with status {status}; {}:\n{}",
+        "scenario {} failed in the guest; {}:\n{}",
         last.name,
         log.display(),
         console::tail(&log)
@@ -109,7 +129,6 @@ mod tests {
         for scenario in ALL {
             assert!(root().join(format!("tests/lab/{}.sh", scenario.name)).exists());
         }
-        assert_eq!(named(&[]).unwrap().len(), ALL.len());
         assert_eq!(named(&["faults".into()]).unwrap()[0].name, "faults");
         assert!(named(&["none".into()]).is_err());
     }
