@@ -7,17 +7,19 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t debugfs debug /sys/kernel/debug
 mount -t tracefs trace /sys/kernel/tracing
+ln -s /proc/self/fd /dev/fd
 mkdir -p /dev/shm /dev/pts
 mount -t devpts pts /dev/pts
 for folder in /run /tmp /dev/shm; do mount -t tmpfs tmpfs $folder; done
 ip link set lo up
 hostname lab
+# A copy: bash reads scripts while it runs them, and the host may be changing them.
+cp -r /repo/tests/lab /lab
 for module in rdma_rxe ib_uverbs ib_umad rdma_ucm veth bridge; do modprobe $module; done
 ulimit -l unlimited
 
 cd /host
-if grep -q 'bash -i' job.sh; then mode='sane'; else mode='raw -echo'; fi
-stty -F /dev/ttyS1 $mode
+stty -F /dev/ttyS1 $(< job.stty)
 setsid --ctty --wait bash /host/job.sh < /dev/ttyS1 > /dev/ttyS1 2>&1
 echo $? > /host/job.rc
 sync

@@ -2,6 +2,9 @@
 # rxe3 on eth0, addresses 10.0.0.1 to .4 and fd00::1 to ::4, each joined by a veth to a bridge in
 # the namespace `switch`, whose ports are p0 to p3.
 
+# Says what ended a script that runs with `set -eE`.
+trap 'echo "$BASH_SOURCE:$LINENO: $BASH_COMMAND: status $?" >&2' ERR
+
 # Runs a command at a host: `at 2 ping 10.0.0.1`.
 at() {
   local host=$1

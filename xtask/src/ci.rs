@@ -9,8 +9,9 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, ensure};
 
 use crate::clock::timed;
-use crate::repository::{command, is_installed, root};
-use crate::{score, verbs};
+use crate::driven;
+use crate::repository::{build_railscope, command, is_installed, root};
+use crate::{lab, score, verbs};
 
 /// Programs that tests compare railscope with.
 const ORACLES: &[&str] = &["tshark", "tcpdump", "capinfos", "python3"];
@@ -27,6 +28,8 @@ pub(crate) fn run() -> Result<ExitCode> {
     phase("documentation", documentation)?;
     phase("documentation tests", cargo("test --workspace --doc --quiet"))?;
     check_score()?;
+    check_driven()?;
+    check_lab()?;
     run_tests()
 }
 
@@ -80,6 +83,39 @@ fn check_score() -> Result<()> {
     Ok(())
 }
 
+/// What railscope finds out about jobs of its own driver, run now.
+fn check_driven() -> Result<()> {
+    if !driven::can_capture() {
+        let reason = "captures need root (CAP_NET_RAW)";
+        ensure!(!requires_all(), "driven jobs: {reason}");
+        skip("driven jobs", reason);
+        return Ok(());
+    }
+    eprintln!("== driven jobs");
+    let (outcome, seconds) = timed(|| driven::check(&[], "test"));
+    ensure!(outcome?, "railscope does not find out all that the driver did");
+    eprintln!("== driven jobs: {seconds:.1} s");
+    Ok(())
+}
+
+/// What railscope finds in traffic of real RDMA programs, made now, with the same program.
+fn check_lab() -> Result<()> {
+    eprintln!("== lab");
+    let built = match lab::prepare(None) {
+        Ok(built) => built,
+        Err(reason) if requires_all() => return Err(reason.context("the lab is required")),
+        Err(reason) => {
+            skip("lab", &format!("{reason:#}"));
+            return Ok(());
+        }
+    };
+    let railscope = build_railscope("test")?;
+    let (outcome, seconds) = timed(|| lab::run_all(&built, &railscope));
+    outcome.context("lab")?;
+    eprintln!("== lab: {seconds:.1} s");
+    Ok(())
+}
+
 /// The suite. A failure is told by the runner; adding a line would hide its summary.
 fn run_tests() -> Result<ExitCode> {
     for oracle in ORACLES.iter().filter(|oracle| !is_installed(oracle)) {
@@ -106,9 +142,10 @@ fn phase(name: &str, mut work: Command) -> Result<()> {
     Ok(())
 }
 
-/// Whether what is missing fails: the switch of the suite.
+/// Whether what cannot be checked here is a failure, as in the suite.
+#[expect(clippy::disallowed_methods, reason = "the one switch of the suite")]
 fn requires_all() -> bool {
-    std::env::var_os("RAILSCOPE_REQUIRE_ALL").is_some_and(|value| value == "1")
+    std::env::var("RAILSCOPE_REQUIRE_ALL").is_ok_and(|value| value == "1")
 }
 
 fn skip(name: &str, reason: &str) {

@@ -1,8 +1,11 @@
 //! What the feature `verbs` needs of the host: rdma-sys makes its bindings at build time.
 
 use std::env;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
 
 use crate::repository::{command, is_installed};
 
@@ -35,4 +38,49 @@ pub(crate) fn cargo() -> Command {
         cargo.env("LIBCLANG_PATH", LIBCLANG);
     }
     cargo
+}
+
+/// Programs with the feature, as the suite is built.
+pub(crate) struct Programs {
+    pub(crate) railscope: PathBuf,
+    pub(crate) suite: PathBuf,
+}
+
+/// Builds them.
+pub(crate) fn build() -> Result<Programs> {
+    let missing = missing_packages();
+    ensure!(missing.is_empty(), "the feature verbs: missing packages: {}", missing.join(" "));
+    let mut build = cargo();
+    build.args(["test", "--no-run", "--package", "railscope", "--features", "verbs"]);
+    build.args(["--lib", "--bins", "--tests", "--message-format", "json-render-diagnostics"]);
+    let output = build.stderr(Stdio::inherit()).output().context("start cargo")?;
+    ensure!(output.status.success(), "railscope does not build with the feature verbs");
+    let lines = output.stdout.split(|&byte| byte == b'\n');
+    let built: Vec<Built> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let find = |name: &str, test: bool| {
+        let mut named = built.iter().filter(|built| built.target.name == name);
+        let found = named.find(|built| built.profile.test == test);
+        found
+            .map(|built| built.executable.clone())
+            .with_context(|| format!("cargo built no {name}"))
+    };
+    Ok(Programs { railscope: find("railscope", false)?, suite: find("suite", true)? })
+}
+
+/// A message of cargo about a program.
+#[derive(Deserialize)]
+struct Built {
+    target: Target,
+    profile: Profile,
+    executable: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    test: bool,
 }

@@ -22,11 +22,11 @@ pub struct Couple {
     completions: [Vec<Completion>; 2],
 }
 
-/// Loopback addresses that no other test of this machine uses at the same time.
+/// Loopback addresses that no other test of this machine uses at the same time: sixteen a process.
 pub fn address(host: u8) -> IpAddr {
     let [_, high, middle, low] = std::process::id().to_be_bytes();
-    let host = host + 4 * (low & 0x1f);
-    Ipv4Addr::new(127, 64 | high << 5 | middle >> 3, middle << 5 | low >> 3 | 1, host).into()
+    let process = [64 | (high << 4 | middle >> 4) & 0x3f, middle << 4 | low >> 4, low << 4];
+    Ipv4Addr::new(127, process[0], process[1], process[2] | host).into()
 }
 
 impl Couple {

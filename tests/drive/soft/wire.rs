@@ -46,25 +46,30 @@ struct Wire {
     lost: u64,
 }
 
+/// Two more queue pairs that are connected to each other.
+fn connect(ends: &mut [End; 2], mtu: u16, retries: u8) -> [u32; 2] {
+    let qpns = ends.each_mut().map(|end| end.engine.create_queue_pair().unwrap());
+    for here in 0..2 {
+        let there = 1 - here;
+        let IpAddr::V4(address) = ends[there].address else { unreachable!() };
+        let (qpn, gid) = (qpns[there], address.to_ipv6_mapped().octets());
+        let remote = Remote { qpn, gid, mtu, traffic_class: 2, timeout: 8, retries };
+        ends[here].engine.connect(qpns[here], &remote, SOURCE_PORT).unwrap();
+    }
+    qpns
+}
+
 impl Wire {
     fn new(mtu: u16, retries: u8, trouble: Trouble, seed: u64) -> Self {
         let mut ends = [1, 2].map(|host| {
             let address = IpAddr::from([10, 0, 0, host]);
             let mut engine = Engine::new(address, 1.25e9, 64 << 10, seed + u64::from(host));
-            let qpn = engine.create_queue_pair().unwrap();
             let [source, target] = [(); 2].map(|()| engine.register(1 << 20));
             fastrand::Rng::with_seed(seed).fill(engine.memory_mut(source.id));
-            End { engine, address, qpn, source, target, completions: Vec::new() }
+            End { engine, address, qpn: 0, source, target, completions: Vec::new() }
         });
-        for here in 0..2 {
-            let there = &ends[1 - here];
-            let IpAddr::V4(address) = there.address else { unreachable!() };
-            let gid = address.to_ipv6_mapped().octets();
-            let (qpn, timeout) = (there.qpn, 8);
-            let remote = Remote { qpn, gid, mtu, traffic_class: 2, timeout, retries };
-            let qpn = ends[here].qpn;
-            ends[here].engine.connect(qpn, &remote, SOURCE_PORT).unwrap();
-        }
+        let qpns = connect(&mut ends, mtu, retries);
+        (ends[0].qpn, ends[1].qpn) = (qpns[0], qpns[1]);
         let rng = fastrand::Rng::with_seed(seed);
         Self { ends, now: 0, on_the_way: Vec::new(), trouble, rng, damaged: 0, lost: 0 }
     }
@@ -342,4 +347,43 @@ fn a_receive_posted_late_is_waited_for() {
     let counters = wire.ends[1].engine.counters();
     assert!(counters.rnr_naks_sent > 4, "{counters:?}");
     assert_eq!(counters.sequence_naks_sent, 0);
+}
+
+#[test]
+fn marks_slow_a_sender_and_lose_nothing() {
+    let messages = [vec![(100_000, true); 10], Vec::new()];
+    let good = exchange(1024, Trouble::default(), 1, &messages, 0);
+    let marked = exchange(1024, Trouble { marks: 0.2, ..Trouble::default() }, 1, &messages, 0);
+    all_has_come(&marked, &messages);
+    let [sender, receiver] = marked.ends.each_ref().map(|end| end.engine.counters());
+    assert!(receiver.ce_received > 100 && receiver.cnps_sent < receiver.ce_received);
+    assert!(sender.cnps_received > 1 && sender.retransmitted == 0, "{sender:?}");
+    assert!(marked.now > 2 * good.now, "{} ns, and {} ns with marks", good.now, marked.now);
+}
+
+#[test]
+fn queue_pairs_share_what_may_be_on_the_way_to_a_peer() {
+    let mut wire = Wire::new(4096, 7, Trouble::default(), 1);
+    let target = wire.ends[1].target;
+    for _ in 0..8 {
+        let [qpn, _] = connect(&mut wire.ends, 4096, 7);
+        let (region, bytes) = (wire.ends[0].source.id, 20 * 4096);
+        let (remote_address, rkey) = (target.address, target.rkey);
+        for id in 0..3 {
+            let (offset, immediate) = (0, None);
+            let write = Write { id, region, offset, bytes, remote_address, rkey, immediate };
+            wire.ends[0].engine.post_write(qpn, &write).unwrap();
+        }
+    }
+    loop {
+        wire.settle();
+        // 64 KiB, and a packet of each queue pair that had none on the way.
+        assert!(wire.on_the_way.iter().filter(|packet| packet.1 == 1).count() <= 16 + 8);
+        if !wire.advance(None) {
+            break;
+        }
+    }
+    assert_eq!(wire.ends[0].completions.len(), 24);
+    let Counters { retransmitted, timeouts, .. } = wire.ends[0].engine.counters();
+    assert_eq!((retransmitted, timeouts), (0, 0));
 }

@@ -43,7 +43,7 @@ pub(super) fn probe(built: &Built) -> Result<Accelerator> {
     // Opened as QEMU does: a user may see the device and not be let in.
     let may_open = File::options().read(true).write(true).open("/dev/kvm").is_ok();
     let boots = may_open && {
-        let share = Share::create(&built.folder, "true")?;
+        let share = Share::create(&built.folder, "true", &Terminal::None.settings())?;
         let accelerator = Accelerator::Kvm;
         let machine = Machine { built, accelerator, share: &share, terminal: Terminal::None };
         machine.boot(PROBE).is_ok_and(|status| status == 0)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::apt::Apt;
 use super::packages::Package;
@@ -17,7 +17,7 @@ use crate::repository::root;
 const PROGRESS: Duration = Duration::from_secs(5);
 
 /// A lab that is ready to boot. Nobody else uses its folder while this lives.
-pub(super) struct Built {
+pub(crate) struct Built {
     pub(super) folder: PathBuf,
     pub(super) tree: PathBuf,
     pub(super) kernel: PathBuf,
@@ -27,6 +27,7 @@ pub(super) struct Built {
 
 /// The lab, made now if it was not made before.
 pub(super) fn build(mirror: Option<&str>) -> Result<Built> {
+    ensure!(cfg!(target_arch = "x86_64"), "the lab needs an x86-64 host");
     let folder = root().join("target/lab");
     fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
     let lock = lock(&folder)?;

@@ -25,7 +25,7 @@ $b mount -t 9p -o $over9p host /new/host
 $b mount -t 9p -o $over9p,ro repo /new/repo
 $b mount --move /dev /new/dev
 $b umount /proc
-exec $b switch_root /new /repo/tests/lab/agent.sh
+exec $b switch_root /new /bin/bash -c '. /repo/tests/lab/agent.sh'
 ";
 
 /// The archive for the kernel in `modules`, of the unpacked `tree`.

@@ -18,8 +18,9 @@ use crate::repository::root;
 const MEMORY_MIB: &str = "2048";
 
 /// `oops=panic`: a kernel that went wrong ends the run at once, with its last words.
-const KERNEL_ARGUMENTS: &str =
-    "console=ttyS0 panic=-1 oops=panic quiet mitigations=off nokaslr tsc=unstable";
+/// `no_timer_check`: on a busy host a guest's timer may look broken.
+const KERNEL_ARGUMENTS: &str = "console=ttyS0 panic=-1 oops=panic quiet mitigations=off nokaslr \
+     tsc=unstable no_timer_check";
 
 /// Who is at the job's terminal.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,22 @@ pub(super) enum Terminal {
     None,
     /// Whoever started this program.
     Own,
+}
+
+impl Terminal {
+    /// For stty in the guest: output passes as it is, or as on the terminal of this size.
+    pub(super) fn settings(self) -> String {
+        let size = || {
+            let output = Command::new("stty").arg("size").stdin(Stdio::inherit()).output().ok()?;
+            let size = String::from_utf8(output.stdout).ok()?;
+            let (rows, columns) = size.trim().split_once(' ')?;
+            Some(format!("sane rows {rows} columns {columns}"))
+        };
+        match self {
+            Self::None => "raw -echo".to_owned(),
+            Self::Own => size().unwrap_or_else(|| "sane".to_owned()),
+        }
+    }
 }
 
 /// One guest.

@@ -5,27 +5,41 @@
 //! host is needed.
 
 mod accelerator;
+mod agreement;
+mod analysis;
 mod apt;
 mod build;
+mod case;
 mod console;
+mod counters;
 mod cpio;
+mod facts;
 mod initramfs;
 mod kernel;
 mod machine;
 mod mirror;
 mod modules;
 mod packages;
+mod perftest;
+mod qdisc;
 mod recipe;
+mod scenario;
 mod share;
 mod tree;
+mod trouble;
+mod wire;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
+pub(crate) use build::Built;
 use machine::{Machine, Terminal};
 use share::Share;
+
+use crate::repository::{build_railscope, is_installed};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -40,6 +54,13 @@ pub(crate) struct Options {
 enum Command {
     /// Fetch and unpack kernel, programs and QEMU; nothing to do where that was done.
     Build,
+    /// Run scenarios, all if none is named, and check what railscope finds in their captures.
+    Run {
+        #[arg(value_name = "SCENARIO")]
+        scenarios: Vec<String>,
+    },
+    /// The scenarios.
+    List,
     /// Run a command of bash in the guest; its status is the guest's.
     ///
     /// The repository is at /repo, read-only; what is written to /host stays in target/lab/host.
@@ -54,17 +75,42 @@ enum Command {
     Shell,
 }
 
+/// The lab, and all that judging its scenarios needs.
+///
+/// # Errors
+/// What this machine lacks, and how to get it.
+pub(crate) fn prepare(mirror: Option<&str>) -> Result<Built> {
+    ensure!(is_installed("tshark"), "tshark is missing (on Debian: apt-get install tshark)");
+    build::build(mirror)
+}
+
+/// Runs all scenarios and checks what `railscope` finds in their captures.
+pub(crate) fn run_all(built: &Built, railscope: &Path) -> Result<()> {
+    scenario::run(built, &scenario::named(&[])?, railscope)
+}
+
 /// `cargo xtask lab`.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
-    ensure!(cfg!(target_arch = "x86_64"), "the lab needs an x86-64 host");
-    let built = build::build(options.mirror.as_deref())?;
+    if let Command::List = options.command {
+        for scenario in scenario::ALL {
+            println!("{:<10} {}", scenario.name, scenario.about);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mirror = options.mirror.as_deref();
+    if let Command::Run { scenarios } = &options.command {
+        let scenarios = scenario::named(scenarios)?;
+        scenario::run(&prepare(mirror)?, &scenarios, &build_railscope("dev")?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let built = build::build(mirror)?;
     let (script, terminal, seconds) = match &options.command {
-        Command::Build => return Ok(ExitCode::SUCCESS),
+        Command::List | Command::Run { .. } | Command::Build => return Ok(ExitCode::SUCCESS),
         Command::Exec { timeout, words } => (words.join(" "), Terminal::None, *timeout),
         Command::Shell => ("exec bash -i".to_owned(), Terminal::Own, 24 * 3600),
     };
     let accelerator = accelerator::probe(&built)?;
-    let share = Share::create(&built.folder, &script)?;
+    let share = Share::create(&built.folder, &script, &terminal.settings())?;
     let machine = Machine { built: &built, accelerator, share: &share, terminal };
     let status = machine.boot(Duration::from_secs(seconds))?;
     Ok(ExitCode::from(status))

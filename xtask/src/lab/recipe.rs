@@ -15,6 +15,7 @@ pub(super) const PACKAGES: &[&str] = &[
     "bash",
     "busybox-static",
     "coreutils",
+    "dash",
     "grep",
     "hostname",
     "ibverbs-providers",

@@ -11,18 +11,28 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// An empty folder below `lab` with `script`, for bash, as its job.
-    pub(super) fn create(lab: &Path, script: &str) -> Result<Self> {
+    /// An empty folder below `lab` with `script`, for bash, as its job at a terminal with the
+    /// `settings` of stty.
+    pub(super) fn create(lab: &Path, script: &str, settings: &str) -> Result<Self> {
         let folder = lab.join("host");
         if folder.exists() {
             fs::remove_dir_all(&folder).with_context(|| format!("empty {}", folder.display()))?;
         }
         let write = || {
             fs::create_dir_all(&folder)?;
+            fs::write(folder.join("job.stty"), settings)?;
             fs::write(folder.join("job.sh"), format!("{script}\n"))
         };
         write().with_context(|| format!("write the job into {}", folder.display()))?;
         Ok(Self { folder })
+    }
+
+    /// Puts a program of the host there, as `name`.
+    pub(super) fn lend(&self, name: &str, program: &Path) -> Result<()> {
+        let place = self.folder.join(name);
+        // A link where it can be: programs with debug information are large.
+        let lent = fs::hard_link(program, &place).or_else(|_| fs::copy(program, &place).map(drop));
+        lent.with_context(|| format!("lend {} to the guest", program.display()))
     }
 
     /// The job's exit status, if it came to one. QEMU's own status does not tell: it is 0 after a

@@ -94,20 +94,31 @@ pub(crate) fn is_perfect(recordings: &[PathBuf], profile: &str) -> Result<bool> 
     Ok(jobs.iter().filter(|job| !job.is_perfect()).count() == 0)
 }
 
+/// What railscope, at this path, does not find out about one recorded job.
+pub(crate) fn shortfalls(recording: &Path, railscope: &Path) -> Result<Vec<String>> {
+    let job = score(recording, railscope);
+    Ok(job.with_context(|| format!("score {}", recording.display()))?.shortfalls())
+}
+
 impl Scored {
     /// Says where not.
     fn is_perfect(&self) -> bool {
-        let mut is_perfect = true;
+        let shortfalls = self.shortfalls();
+        shortfalls.iter().for_each(|shortfall| eprintln!("{shortfall}"));
+        shortfalls.is_empty()
+    }
+
+    fn shortfalls(&self) -> Vec<String> {
+        let mut shortfalls = Vec::new();
         for (title, sections) in TITLES.iter().zip(&self.sections) {
             let columns = sections.iter().flat_map(|section| &section.columns);
             let columns =
                 columns.filter(|(head, _)| *title != TITLES[0] || *head != FROM_LOGS_ALONE);
             for (head, cell) in columns.filter(|(_, cell)| !cell.is_perfect()) {
-                eprintln!("{}, {}: {head} {cell}", self.name, title.to_lowercase());
-                is_perfect = false;
+                shortfalls.push(format!("{}, {}: {head} {cell}", self.name, title.to_lowercase()));
             }
         }
-        is_perfect
+        shortfalls
     }
 }
 

@@ -16,8 +16,8 @@ const FAST_RISES: u32 = 5;
 const ADDITIVE_INCREASE: f64 = 5e6;
 /// Weight of a new observation in alpha.
 const GAIN: f64 = 1.0 / 256.0;
-/// No queue pair becomes slower, bytes a second: 10 Mbit/s.
-const SLOWEST: f64 = 1.25e6;
+/// No queue pair becomes slower, bytes a second: 100 Mbit/s.
+const SLOWEST: f64 = 12.5e6;
 /// The most time that a sender may make up for, ns.
 const BURST: u64 = 100_000;
 

@@ -44,6 +44,9 @@ pub struct Requester {
     sent: u64,
     /// One behind the last of the last work.
     end: u64,
+    /// One behind the last that asked for an answer, since it went back.
+    asked: u64,
+    /// Runs while an answer that was asked for is missing (specification 9.7.6.1.3).
     timer: Option<u64>,
     /// The receiver was not ready: nothing is sent before.
     hold_until: u64,
@@ -103,6 +106,7 @@ impl Requester {
             next: 0,
             sent: 0,
             end: 0,
+            asked: 0,
             timer: None,
             hold_until: 0,
             window: Window::default(),
@@ -181,8 +185,9 @@ impl Requester {
         self.next += 1;
         self.sent = self.sent.max(self.next);
         self.rate.on_sent(bytes, now);
-        if self.timer.is_none() {
-            self.timer = self.timeout_ns.map(|timeout| now + timeout);
+        if part.ack_request {
+            self.asked = self.next;
+            self.timer = self.timer.or(self.timeout_ns.map(|timeout| now + timeout));
         }
         Some(part)
     }
@@ -279,7 +284,7 @@ impl Requester {
         self.acknowledged = psn;
         self.next = self.next.max(psn);
         self.retries_left = self.retries;
-        let is_waiting = self.next > psn;
+        let is_waiting = self.asked > psn;
         self.timer = self.timeout_ns.filter(|_| is_waiting).map(|timeout| now + timeout);
         while let Some(work) = self.works.pop_front_if(|work| work.last < psn) {
             self.cursor = self.cursor.saturating_sub(1);
@@ -305,6 +310,7 @@ impl Requester {
     fn go_back(&mut self) {
         self.next = self.acknowledged;
         self.cursor = 0;
+        self.asked = self.acknowledged;
         self.timer = None;
     }
 }

@@ -1,0 +1,141 @@
+//! Scenarios: a script that runs in the guest, `tests/lab/NAME.sh`, and the facts that railscope
+//! must find in what it leaves.
+
+mod drive;
+mod faults;
+mod perftest;
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::accelerator;
+use super::build::Built;
+use super::console;
+use super::facts::Facts;
+use super::machine::{Machine, Terminal};
+use super::share::Share;
+use crate::clock::timed;
+use crate::verbs;
+
+/// Seconds for a boot on a machine that is busy.
+const BOOT: u64 = 120;
+
+/// One scenario.
+pub(super) struct Scenario {
+    /// Of its script, and of the folder of its results.
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    /// Seconds until the script is given up; an idle machine takes a tenth.
+    limit: u64,
+    /// Runs programs that are built with the feature `verbs`: /host/railscope and /host/suite.
+    needs_verbs: bool,
+    /// Checks the results in the folder with the program.
+    check: fn(&Path, &Path, &mut Facts) -> Result<()>,
+}
+
+impl Scenario {
+    /// Says why not.
+    fn can_be_built(&self) -> bool {
+        let missing = if self.needs_verbs { verbs::missing_packages() } else { Vec::new() };
+        if !missing.is_empty() {
+            eprintln!("SKIP scenario {}: missing packages: {}", self.name, missing.join(" "));
+        }
+        missing.is_empty()
+    }
+}
+
+pub(super) const ALL: &[Scenario] = &[perftest::SCENARIO, faults::SCENARIO, drive::SCENARIO];
+
+/// The scenarios of these names; if there are none, all that can be built here.
+pub(super) fn named(names: &[String]) -> Result<Vec<&'static Scenario>> {
+    if names.is_empty() {
+        return Ok(ALL.iter().filter(|scenario| scenario.can_be_built()).collect());
+    }
+    let find = |name: &String| {
+        let known = ALL.iter().map(|scenario| scenario.name).collect::<Vec<_>>().join(", ");
+        let found = ALL.iter().find(|scenario| scenario.name == name);
+        found.with_context(|| format!("no scenario {name}; there are {known}"))
+    };
+    names.iter().map(find).collect()
+}
+
+/// Runs `scenarios` in one boot and checks what they left, with `railscope`.
+pub(super) fn run(built: &Built, scenarios: &[&Scenario], railscope: &Path) -> Result<()> {
+    let accelerator = accelerator::probe(built)?;
+    let share = Share::create(&built.folder, &script(scenarios), &Terminal::None.settings())?;
+    if scenarios.iter().any(|scenario| scenario.needs_verbs) {
+        let programs = verbs::build()?;
+        share.lend("railscope", &programs.railscope)?;
+        share.lend("suite", &programs.suite)?;
+    }
+    let machine = Machine { built, accelerator, share: &share, terminal: Terminal::None };
+    let limit = BOOT + scenarios.iter().map(|scenario| scenario.limit).sum::<u64>();
+    let (status, seconds) = timed(|| machine.boot(Duration::from_secs(limit)));
+    let status = status.with_context(|| failure(scenarios, &share.folder))?;
+    ensure!(status == 0, "{}\nstatus {status}", failure(scenarios, &share.folder));
+    eprintln!("lab: the guest ran for {seconds:.0} s");
+
+    let mut broken = Vec::new();
+    for scenario in scenarios {
+        let mut facts = Facts::default();
+        (scenario.check)(&share.folder.join(scenario.name), railscope, &mut facts)
+            .with_context(|| format!("scenario {}", scenario.name))?;
+        eprintln!("lab: {}: {} facts hold", scenario.name, facts.held());
+        broken.extend(facts.broken().iter().map(|fact| format!("{}: {fact}", scenario.name)));
+    }
+    if !broken.is_empty() {
+        bail!("{} facts do not hold:\n{}", broken.len(), broken.join("\n"));
+    }
+    Ok(())
+}
+
+/// The guest's job. The first scenario that fails is the last: what it leaves could break others.
+fn script(scenarios: &[&Scenario]) -> String {
+    let mut script = String::from("set -e\n");
+    for Scenario { name, limit, .. } in scenarios {
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(
+            script,
+            "echo 'lab: {name}'\nmkdir /host/{name}\ncd /host/{name}\n\
+             timeout --kill-after=5 {limit} bash /lab/{name}.sh < /dev/null > log 2>&1"
+        );
+    }
+    script
+}
+
+/// Which scenario failed, and the last lines of its log.
+fn failure(scenarios: &[&Scenario], share: &Path) -> String {
+    let mut started = scenarios.iter().filter(|scenario| share.join(scenario.name).exists());
+    let Some(last) = started.next_back() else { return "no scenario started".to_owned() };
+    let log = share.join(last.name).join("log");
+    format!(
+        "scenario {} failed in the guest; {}:\n{}",
+        last.name,
+        log.display(),
+        console::tail(&log)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ALL, named, script};
+    use crate::repository::root;
+
+    #[test]
+    fn every_scenario_has_its_script() {
+        for scenario in ALL {
+            assert!(root().join(format!("tests/lab/{}.sh", scenario.name)).exists());
+        }
+        assert_eq!(named(&["faults".into()]).unwrap()[0].name, "faults");
+        assert!(named(&["none".into()]).is_err());
+    }
+
+    #[test]
+    fn scenarios_run_in_the_order_asked_for() {
+        let script = script(&named(&["faults".into(), "perftest".into()]).unwrap());
+        assert!(script.find("/host/faults") < script.find("/host/perftest"));
+    }
+}
