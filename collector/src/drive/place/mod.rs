@@ -153,7 +153,9 @@ impl Places {
             Kind::UserNamespaces => vec![
                 "a network namespace per rank, veth pairs on a bridge, in a user namespace"
                     .to_owned(),
-                format!("to look: nsenter -t {pid} -U --preserve-credentials -n tcpdump -i {port}"),
+                format!(
+                    "to look: nsenter -t {pid} -U --preserve-credentials -n tcpdump -Z root -i {port}"
+                ),
             ],
             Kind::Loopback => vec![
                 "loopback addresses of this machine, one per rank".to_owned(),
