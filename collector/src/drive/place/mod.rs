@@ -150,10 +150,11 @@ impl Places {
                 "a network namespace per rank, veth pairs on a bridge".to_owned(),
                 format!("to look: nsenter -t {pid} -n tcpdump -i {port}"),
             ],
+            // Debian's tcpdump wants to become another user, and there is none.
             Kind::UserNamespaces => vec![
                 "a network namespace per rank, veth pairs on a bridge, in a user namespace"
                     .to_owned(),
-                format!("to look: nsenter -t {pid} -U --preserve-credentials -n tcpdump -i {port}"),
+                format!("to look: nsenter -t {pid} -U --preserve-credentials -n tshark -i {port}"),
             ],
             Kind::Loopback => vec![
                 "loopback addresses of this machine, one per rank".to_owned(),
