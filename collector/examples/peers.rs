@@ -99,7 +99,7 @@ mod linux {
         let said = thread::scope(|scope| {
             let join = |rank| scope.spawn(move || join(release, &id, rank, ranks, root.ip()));
             let threads: Vec<_> = (0..ranks).map(join).collect();
-            let threads = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
+            let threads = threads.into_iter().map(thread::ScopedJoinHandle::join);
             threads.map(|said| said.unwrap_or_else(|_| unreachable!())).collect::<Vec<_>>()
         });
         for said in said {

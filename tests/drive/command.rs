@@ -74,7 +74,8 @@ fn what_cannot_be_is_refused_with_the_way_out() {
 
 #[test]
 fn the_environment_is_checked_as_well() {
-    let cases: [(&[&str], &[(&str, &str)], &str); 4] = [
+    type Variables<'a> = &'a [(&'a str, &'a str)];
+    let cases: [(&[&str], Variables<'_>, &str); 4] = [
         (&["--ranks", "2"], &[("NCCL_IB_TC", "300")], "NCCL_IB_TC=300: a number from 0 to 255"),
         (&["--ranks", "2"], &[("MASTER_PORT", "no")], "MASTER_PORT=no"),
         (&[], &[("RANK", "0"), ("WORLD_SIZE", "2")], "MASTER_ADDR is not set"),

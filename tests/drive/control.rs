@@ -6,11 +6,11 @@ use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use railscope::drive::bootstrap::communicator::Joining;
 use railscope::drive::bootstrap::{Communicator, Root};
-use railscope::drive::clock::Deadline;
+use railscope::drive::clock::{self, Deadline};
 use railscope::drive::collective::{DataType, Kind, Operator};
 use railscope::drive::job::Seat;
 use railscope::drive::nccl_log::{Log, Network, Work};
@@ -282,8 +282,9 @@ fn a_missing_rank_is_named() {
     });
     let first = said[0].to_string();
     assert!(first.starts_with("rank 2 did not check in with the root at 127.0.77.1:"), "{first}");
-    assert!(first.ends_with(": 3 of 4 ranks did"), "{first}");
-    assert!(said[1].to_string().contains("knows who is missing"), "{}", said[1]);
+    assert!(first.contains(": 3 of 4 ranks did"), "{first}");
+    let second = said[1].to_string();
+    assert!(second.contains("knows who is missing"), "{second}");
 }
 
 #[test]
@@ -292,7 +293,7 @@ fn ranks_that_contradict_each_other_are_refused() {
         let deadline = Deadline::after(Duration::from_secs(10));
         let root = Root::start(Release::V2_21_5, address(0), deadline).unwrap();
         let id = root.id();
-        let began = Instant::now();
+        let began = clock::now();
         let join = |place: usize| {
             let seat = seat(0, ranks[place], free_port());
             let release = Release::V2_21_5;
@@ -332,7 +333,7 @@ fn a_rank_that_dies_ends_the_others_at_once() {
         let threads: Vec<_> = (0..3).map(|rank| scope.spawn(move || join(rank))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    let began = Instant::now();
+    let began = clock::now();
     drop(ranks.pop());
     for communicator in &mut ranks {
         let error = communicator.barrier(5, deadline).unwrap_err();

@@ -6,6 +6,7 @@ mod launch;
 mod memory_net;
 mod messages;
 mod networks;
+mod oob;
 mod soft;
 mod store;
 mod sums;

@@ -6,16 +6,24 @@ set -eEu
 . /lab/programs.sh
 fabric_up 4500
 
-# Runs a command while RoCE packets to host 1 pass the queueing discipline that `path` names; what
+# RoCE packets to host 1 pass the queueing discipline that `path` names, until the path ends; what
 # this counted goes to `qdisc`.
-through() {
+path_begin() {
   at_switch tc qdisc add dev p1 root handle 1: prio bands 2 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
   at_switch tc filter add dev p1 parent 1: protocol ip prio 1 flower ip_proto udp dst_port 4791 \
     classid 1:2
   "$path"
-  "$@"
+}
+
+path_end() {
   at_switch tc -s -j qdisc show dev p1 > qdisc
   at_switch tc qdisc delete dev p1 root
+}
+
+through() {
+  path_begin
+  "$@"
+  path_end
 }
 
 losing() { at_switch tc qdisc add dev p1 parent 1:2 handle 2: netem loss 2% seed 4791; }
@@ -27,6 +35,9 @@ congested() {
   at_switch tc qdisc add dev p1 parent 2:1 handle 3: red limit 500k min 4k max 12k avpkt 1000 burst 5 \
     bandwidth 8mbit probability 0.5 ecn
 }
+
+# So slow that a transfer lasts as long as it takes to notice that it goes on.
+crawling() { at_switch tc qdisc add dev p1 parent 1:2 handle 2: tbf rate 800kbit burst 5k limit 1m; }
 
 packets_received() { echo $(($(< /sys/class/infiniband/rxe1/ports/1/hw_counters/rcvd_pkts) - received)); }
 receives_more_than() { [ "$(packets_received)" -gt "$1" ]; }
@@ -40,15 +51,16 @@ begin_long_transfer() {
   eventually listens
   nsenter --net=/run/netns/h0 -- ib_write_bw -d rxe0 -x "$(gid 0)" -F "$@" 10.0.0.2 > client 2>&1 &
   client=$!
-  eventually receives_more_than 300
+  eventually receives_more_than 60
 }
 
-# perftest asks for 7 retries, which rxe takes for no end of them: the client is ended after three.
+# perftest asks for 7 retries, which rxe takes for no end of them: the client is ended after two.
+# The time between them, a second, is silence that no busy machine makes.
 kill_server() {
-  begin_long_transfer -m 1024 -s 4096 -n 100000 -t 4 -u 16
+  begin_long_transfer -m 1024 -s 4096 -n 100000 -t 4 -u 18
   kill -KILL $server
   retried=$(retries)
-  eventually retries_more_than $((retried + 3))
+  eventually retries_more_than $((retried + 1))
   kill -KILL $client
 }
 
@@ -57,10 +69,12 @@ retries_more_than() { [ "$(retries)" -gt "$1" ]; }
 
 # The link comes back when the client has sent again, in vain.
 flap_link() {
-  begin_long_transfer -m 1024 -s 4096 -n 600 -t 4 -u 16
+  path_begin
+  begin_long_transfer -m 1024 -s 4096 -n 1000 -t 2 -u 18
   at_switch ip link set p1 down
   retried=$(retries)
   eventually retries_more_than "$retried"
+  path_end
   at_switch ip link set p1 up
   wait $client $server
 }
@@ -74,5 +88,5 @@ path=marking run_case ce_netem through perftest ib_write_bw -m 1024 -s 8000 -n 2
 path=congested run_case ce_red through perftest ib_write_bw -m 1024 -s 8000 -n 100 -t 4 -u 19 --tclass=106
 run_case bad_rkey bad_rkey
 run_case peer_killed kill_server
-run_case link_flap flap_link
+path=crawling run_case link_flap flap_link
 fabric_down

@@ -9,6 +9,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, ensure};
 
 use crate::clock::timed;
+use crate::driven;
 use crate::repository::{build_railscope, command, is_installed, root};
 use crate::{lab, score, verbs};
 
@@ -27,6 +28,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     phase("documentation", documentation)?;
     phase("documentation tests", cargo("test --workspace --doc --quiet"))?;
     check_score()?;
+    check_driven()?;
     check_lab()?;
     run_tests()
 }
@@ -78,6 +80,21 @@ fn check_score() -> Result<()> {
     let (outcome, seconds) = timed(|| score::check("test"));
     ensure!(outcome?, "railscope finds out less than SCORE.md says");
     eprintln!("== score: {seconds:.1} s");
+    Ok(())
+}
+
+/// What railscope finds out about jobs of its own driver, run now.
+fn check_driven() -> Result<()> {
+    if !driven::can_capture() {
+        let reason = "captures need root (CAP_NET_RAW)";
+        ensure!(!requires_all(), "driven jobs: {reason}");
+        skip("driven jobs", reason);
+        return Ok(());
+    }
+    eprintln!("== driven jobs");
+    let (outcome, seconds) = timed(|| driven::check(&[], "test"));
+    ensure!(outcome?, "railscope does not find out all that the driver did");
+    eprintln!("== driven jobs: {seconds:.1} s");
     Ok(())
 }
 

@@ -62,6 +62,13 @@ pub(crate) fn check(names: &[String], profile: &str) -> Result<bool> {
     score::is_perfect(&recordings, profile)
 }
 
+/// Whether this process may capture packets.
+pub(crate) fn can_capture() -> bool {
+    let mut id = command("id");
+    let output = id.arg("-u").output();
+    output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
 /// Runs one job, with captures, truth and logs in a folder of its own.
 fn drive(railscope: &Path, name: &str, options: &str) -> Result<PathBuf> {
     let folder = root().join("target/driven").join(name);

@@ -61,11 +61,11 @@ fn with_counters(case: &Case, host: usize, receiver: Receiver, facts: &mut Facts
     let sent = wire.from(&own);
     facts.equal("captured of what rxe sent", sent, count("sent_pkts"));
     let received = wire.frames() - sent;
-    match receiver {
-        Receiver::Stays => {
-            facts.equal("captured of what rxe received", received, count("rcvd_pkts"));
-        }
-        Receiver::Goes => facts.at_most("rcvd_pkts", count("rcvd_pkts"), received),
+    // A request that is sent again may come when its queue pair is gone already.
+    if receiver == Receiver::Stays && case.retries() == 0 {
+        facts.equal("captured of what rxe received", received, count("rcvd_pkts"));
+    } else {
+        facts.at_most("rcvd_pkts", count("rcvd_pkts"), received);
     }
     let sends = report.from(&own).map(|flow| flow.messages.send).sum();
     facts.equal("SENDs, against rdma_sends", sends, count("rdma_sends"));

@@ -49,6 +49,11 @@ impl Case {
         text(&self.folder, file)
     }
 
+    /// How often rxe sent again, for whatever reason.
+    pub(super) fn retries(&self) -> u64 {
+        HOSTS.map(|host| self.counters.of(host, "completer_retry_err")).iter().sum()
+    }
+
     /// Packets on the way between the taps: sent by `host` and not seen by the other.
     pub(super) fn lost_from(&self, host: usize) -> Option<u64> {
         let address = addresses(host);

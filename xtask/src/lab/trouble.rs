@@ -50,14 +50,13 @@ const BY_ITSELF: &[Trouble] = &[Resent, SequenceNak, AfterNak, AfterSilence, Aft
 /// Checks that all of `expected` is there, and besides `possible` nothing that rxe does not own up to.
 pub(super) fn check(case: &Case, expected: &[Trouble], possible: &[Trouble], facts: &mut Facts) {
     facts.about(&case.name);
-    let retries: u64 = HOSTS.map(|host| case.counters.of(host, "completer_retry_err")).iter().sum();
     for &trouble in ALL {
         let found = count(case, trouble);
         if expected.contains(&trouble) {
             facts.some(&format!("{trouble:?}"), found);
             continue;
         }
-        let of_itself = retries > 0 && BY_ITSELF.contains(&trouble);
+        let of_itself = case.retries() > 0 && BY_ITSELF.contains(&trouble);
         if !of_itself && !possible.contains(&trouble) {
             facts.equal(&format!("{trouble:?}"), found, 0);
         }

@@ -225,10 +225,23 @@ impl<'a> Search<'a> {
                 })
                 .collect();
             for reading in leading {
+                let next = self.next_start(&reading, cursors);
+                let others: Vec<&(Timestamp, Vec<Reading>)> =
+                    others.iter().filter(|(start, _)| *start <= next).collect();
                 found.extend(join(reading, &others, &slicing, cursors));
             }
         }
         found
+    }
+
+    /// When the channel goes on after `reading`. A rank begins its next collective when this one has
+    /// ended on all channels: one that begins later has no part in it.
+    fn next_start(&self, reading: &Reading, cursors: &[u32]) -> Timestamp {
+        let next = reading.lanes.iter().filter_map(|(place, count)| {
+            let (lane, cursor) = self.lane(*place, cursors);
+            lane.time_at(cursor + count)
+        });
+        next.min().unwrap_or(Timestamp::MAX)
     }
 
     /// The readings of one channel.
@@ -303,7 +316,7 @@ impl<'a> Search<'a> {
 /// all that fit.
 fn join(
     reading: Reading,
-    others: &[(Timestamp, Vec<Reading>)],
+    others: &[&(Timestamp, Vec<Reading>)],
     slicing: &Slicing,
     cursors: &[u32],
 ) -> Vec<(u32, Explanation)> {

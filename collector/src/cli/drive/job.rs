@@ -29,6 +29,12 @@ const DEFAULT_BUCKETS: [u64; 3] = [25 << 20, 25 << 20, 4 << 20];
 /// 4.096 us · 2^20 = 4.3 s: NCCL's default since 2.23.
 const VERBS_TIMEOUT: u8 = 20;
 
+/// NCCL's default, the most that hardware does.
+const VERBS_RETRIES: u8 = 7;
+
+/// 8 s altogether: a rank that makes or compares numbers does not answer meanwhile.
+const SOFT_RETRIES: u8 = 30;
+
 /// 268 ms: without hardware a lost last packet need not cost seconds, and a busy machine may well
 /// keep a rank from answering for a tenth of one.
 const SOFT_TIMEOUT: u8 = 16;
@@ -161,7 +167,10 @@ fn ib_settings(
 ) -> anyhow::Result<IbSettings> {
     // -1, NCCL's default, lets it choose.
     let gid_index = environment.number("NCCL_IB_GID_INDEX", -1..=255)?;
-    let timeout = if transport == Transport::Soft { SOFT_TIMEOUT } else { VERBS_TIMEOUT };
+    let (timeout, retries) = match transport {
+        Transport::Soft => (SOFT_TIMEOUT, SOFT_RETRIES),
+        Transport::Verbs | Transport::Socket => (VERBS_TIMEOUT, VERBS_RETRIES),
+    };
     let mtu = match args.mtu.as_deref() {
         Some("1024") => 1024,
         Some(_) => 4096,
@@ -175,7 +184,7 @@ fn ib_settings(
         traffic_class: environment.number("NCCL_IB_TC", 0..=255)?.unwrap_or(0),
         queue_pairs: environment.number("NCCL_IB_QPS_PER_CONNECTION", 1..=128)?.unwrap_or(1),
         timeout: environment.number("NCCL_IB_TIMEOUT", 0..=31)?.unwrap_or(timeout),
-        retries: environment.number("NCCL_IB_RETRY_CNT", 0..=7)?.unwrap_or(7),
+        retries: environment.number("NCCL_IB_RETRY_CNT", 0..=7)?.unwrap_or(retries),
         mtu,
     })
 }

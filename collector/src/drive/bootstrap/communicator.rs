@@ -45,8 +45,9 @@ pub struct Communicator {
     lookout: Lookout,
     peers: Vec<PeerInfo>,
     links: Option<Vec<ChannelLinks>>,
-    /// Of the proxy, where nobody of another host comes; open as long as the communicator.
-    _proxy: TcpListener,
+    /// Of the proxy and of RAS, where nobody of another host comes; open as long as the
+    /// communicator.
+    _services: [TcpListener; 2],
 }
 
 impl Communicator {
@@ -65,9 +66,13 @@ impl Communicator {
         let made = Self::make(joining, net, lookout, log, deadline);
         made.map_err(|error| {
             let missing = joining.root.and_then(|root| root.missing(joining.seat.ranks));
-            match (error, missing) {
+            match (&error, missing) {
                 (DriveError::Late { .. }, Some(missing)) => DriveError::Unusable(missing),
-                (error, _) => error,
+                // Whoever lost patience first has left the ring.
+                (DriveError::PeerLost { .. }, Some(missing)) => {
+                    DriveError::Unusable(format!("{missing} ({error})"))
+                }
+                _ => error,
             }
         })
     }
@@ -92,7 +97,7 @@ impl Communicator {
         ring.watch(&mut lookout)?;
 
         let identity = Identity::of(&seat.host, release);
-        let proxy = tcp::listen(address)?;
+        let [proxy, ras] = [tcp::listen(address)?, tcp::listen(address)?];
         let listener = match release {
             Release::V2_21_5 => ring_listener,
             Release::V2_27_7 => tcp::listen(address)?,
@@ -101,7 +106,7 @@ impl Communicator {
             peer_listener: tcp::address_of(&listener)?,
             proxy_listener: tcp::address_of(&proxy)?,
             unix_socket: identity.pid_hash.wrapping_add(random()?),
-            ras: None,
+            ras: Some(identity.ras(seat, tcp::address_of(&ras)?)),
         };
         let gatherer = Gatherer { ring: &ring, lookout: &lookout, deadline };
         let addresses = gatherer.addresses(&own, release)?;
@@ -121,7 +126,7 @@ impl Communicator {
         let mailbox =
             Mailbox { release, magic, rank, address, listener, peers: addresses, unexpected };
         let mut communicator =
-            Self { facts, ring, mailbox, lookout, peers, links: None, _proxy: proxy };
+            Self { facts, ring, mailbox, lookout, peers, links: None, _services: [proxy, ras] };
         if release == Release::V2_21_5 {
             communicator.connect(net, log, deadline)?;
         }

@@ -1,12 +1,14 @@
 //! What a rank says of its host, its process and its GPU.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 
 use crate::drive::job::Seat;
 use crate::drive::release::Release;
 use crate::drive::wire::hash;
 use crate::drive::wire::peer_info::PeerInfo;
+use crate::drive::wire::ring_data::RasRank;
 
 /// Host and process as NCCL hashes them, before commHash is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +33,19 @@ impl Identity {
             host_hash: hash::of(release, host.as_bytes()),
             pid_hash: hash::of(release, process.as_bytes()),
             shm_device: fs::metadata("/dev/shm").map_or(0, |shm| shm.dev()),
+        }
+    }
+
+    /// What the rank tells RAS threads, which listen at `listener`; here nobody speaks to them.
+    #[must_use]
+    pub fn ras(&self, seat: &Seat, listener: SocketAddr) -> RasRank {
+        RasRank {
+            listener,
+            pid: std::process::id(),
+            cuda_device: seat.local_rank,
+            nvml_device: seat.local_rank,
+            host_hash: self.host_hash,
+            pid_hash: self.pid_hash,
         }
     }
 

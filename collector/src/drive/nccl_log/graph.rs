@@ -41,9 +41,11 @@ impl Log {
         self.info("P2P Chunksize set to 131072");
     }
 
-    /// How many channels there are.
+    /// What collectives may use: rings with protocol Simple, and how many channels there are.
     pub fn channels(&mut self, facts: &CommFacts) {
         let channels = facts.channels;
+        self.info("NCCL_PROTO set by environment to Simple");
+        self.info("NCCL_ALGO set by environment to Ring");
         self.info("threadThresholds 8/8/64 | 32/8/64 | 512 | 512");
         self.info(format_args!(
             "{channels} coll channels, {channels} collnet channels, 0 nvls channels, {channels} \

@@ -2,7 +2,8 @@
 //!
 //! A request is a code of one byte and its arguments: numbers little-endian, keys and values with
 //! their length in eight bytes before them. PyTorch 2.2 put a code before all others and opens with
-//! it; who does not open so counts as before.
+//! it; who does not open so counts as PyTorch 2.0 and before. (PyTorch 2.1 opens in no way either and
+//! has other codes from 7 on; it cannot be told apart.)
 
 use super::reader::{Reader, Stopped};
 
@@ -47,8 +48,15 @@ const CODES: [ReadArguments; 16] = [
     |from| Ok(Request::QueueLen(from.key()?)),
 ];
 
-/// How many of [`CODES`] PyTorch before 2.2 had, counted from 0.
-const OLD_CODES: usize = 12;
+/// What a code of PyTorch 2.0 and before is since 2.2.
+const fn renumbered(old: u8) -> u8 {
+    match old {
+        0..=6 => old + 1,
+        // 7 was a watch on a key, which Python could not ask for any more in 1.13.
+        8 => 8,
+        _ => 0,
+    }
+}
 
 /// A key or value.
 pub type Bytes = Vec<u8>;
@@ -142,7 +150,7 @@ pub struct Requests {
 enum Numbering {
     #[default]
     Unknown,
-    /// From 0; before PyTorch 2.2.
+    /// From 0; PyTorch 2.0 and before.
     Old,
     /// From 1.
     New,
@@ -181,10 +189,8 @@ impl Requests {
             }
         }
         let Some((code, arguments)) = pending.split_first() else { return Ok(None) };
-        let known = match self.numbering {
-            Numbering::Old => CODES.get(..OLD_CODES).and_then(|old| old.get(usize::from(*code))),
-            _ => usize::from(*code).checked_sub(1).and_then(|place| CODES.get(place)),
-        };
+        let current = if self.numbering == Numbering::Old { renumbered(*code) } else { *code };
+        let known = usize::from(current).checked_sub(1).and_then(|place| CODES.get(place));
         let Some(read) = known else {
             return Err(format!("request code {code}, which TCPStore does not have"));
         };
@@ -330,6 +336,11 @@ mod tests {
         requests.push(&add);
         let request = requests.take().unwrap();
         assert_eq!(request, Some(Request::Add { key: b"init/".to_vec(), amount: 1 }));
+        // As PyTorch 1.13 sends it.
+        requests.push(&Request::Delete(b"/swap".to_vec()).encode());
+        assert_eq!(requests.take(), Ok(Some(Request::Delete(b"/swap".to_vec()))));
+        requests.push(&[7]);
+        assert!(requests.take().is_err());
         let mut set = Request::Set { key: b"k".to_vec(), value: vec![] }.encode();
         set[0] = 0;
         let mut requests = Requests::default();

@@ -20,7 +20,7 @@ use crate::lab::trouble::{
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "faults",
     about: "loss, reorder, RNR, CE by netem and RED, bad R_Key, peer killed, link down and up",
-    limit: 420,
+    limit: 600,
     needs_verbs: false,
     check,
 };
@@ -120,8 +120,7 @@ const FAULTS: &[Fault] = &[
         receiver: Receiver::Goes,
         also: |case, facts| {
             lossless(case, facts);
-            let retries = case.counters.of(0, "completer_retry_err");
-            facts.some("retries", retries);
+            facts.some("retries", case.retries());
             Ok(())
         },
     },
@@ -134,7 +133,7 @@ const FAULTS: &[Fault] = &[
         also: |case, facts| {
             facts.some("lost between the taps", case.lost_from(0).unwrap_or(0));
             facts.some("times that the link went down", case.counters.of(1, "link_downed"));
-            delivered(case, |messages| messages.write, 600, facts);
+            delivered(case, |messages| messages.write, 1000, facts);
             Ok(())
         },
     },

@@ -74,8 +74,8 @@ pub(super) fn run(built: &Built, scenarios: &[&Scenario], railscope: &Path) -> R
     let machine = Machine { built, accelerator, share: &share, terminal: Terminal::None };
     let limit = BOOT + scenarios.iter().map(|scenario| scenario.limit).sum::<u64>();
     let (status, seconds) = timed(|| machine.boot(Duration::from_secs(limit)));
-    let status = status?;
-    ensure!(status == 0, "{}", failure(scenarios, status, &share.folder));
+    let status = status.with_context(|| failure(scenarios, &share.folder))?;
+    ensure!(status == 0, "{}\nstatus {status}", failure(scenarios, &share.folder));
     eprintln!("lab: the guest ran for {seconds:.0} s");
 
     let mut broken = Vec::new();
@@ -107,12 +107,12 @@ fn script(scenarios: &[&Scenario]) -> String {
 }
 
 /// Which scenario failed, and the last lines of its log.
-fn failure(scenarios: &[&Scenario], status: u8, share: &Path) -> String {
+fn failure(scenarios: &[&Scenario], share: &Path) -> String {
     let mut started = scenarios.iter().filter(|scenario| share.join(scenario.name).exists());
     let Some(last) = started.next_back() else { return "no scenario started".to_owned() };
     let log = share.join(last.name).join("log");
     format!(
-        "scenario {} failed in the guest with status {status}; {}:\n{}",
+        "scenario {} failed in the guest; {}:\n{}",
         last.name,
         log.display(),
         console::tail(&log)

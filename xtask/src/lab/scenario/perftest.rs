@@ -15,7 +15,7 @@ use crate::lab::{perftest, trouble};
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "perftest",
     about: "perftest and rping: WRITE, READ, SEND, atomics; RC, UC, UD; IPv6, MTU 4096, rdma_cm",
-    limit: 420,
+    limit: 600,
     needs_verbs: false,
     check,
 };
