@@ -16,7 +16,7 @@ use crate::score;
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "drive",
     about: "railscope drive --transport verbs: 1 and 2 queue pairs, a straggler, loss",
-    limit: 420,
+    limit: 600,
     needs_verbs: true,
     check,
 };
