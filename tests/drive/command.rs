@@ -15,6 +15,9 @@ use crate::support::require;
 /// A sweep that takes a while: a row now and then.
 const LONG: [&str; 8] = ["-b", "1M", "-e", "64M", "-i", "1M", "-n", "20"];
 
+/// Of the environment.
+type Variables<'a> = &'a [(&'a str, &'a str)];
+
 fn drive(options: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_railscope"));
     command.arg("drive").args(options);
@@ -30,7 +33,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// What a command that must fail says.
-fn refused(options: &[&str], environment: &[(&str, &str)]) -> String {
+fn refused(options: &[&str], environment: Variables<'_>) -> String {
     let output = drive(options).envs(environment.iter().copied()).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{options:?}: {}", text(&output.stdout));
     text(&output.stderr)
@@ -74,7 +77,6 @@ fn what_cannot_be_is_refused_with_the_way_out() {
 
 #[test]
 fn the_environment_is_checked_as_well() {
-    type Variables<'a> = &'a [(&'a str, &'a str)];
     let cases: [(&[&str], Variables<'_>, &str); 4] = [
         (&["--ranks", "2"], &[("NCCL_IB_TC", "300")], "NCCL_IB_TC=300: a number from 0 to 255"),
         (&["--ranks", "2"], &[("MASTER_PORT", "no")], "MASTER_PORT=no"),
@@ -244,7 +246,8 @@ fn a_rank_that_never_comes_is_missed() {
     let options = ["-b", "4K", "-e", "4K", "--missing-rank", "1", "--timeout", "1s"];
     let output = loopback(&options, 29516).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
-    assert!(text(&output.stderr).contains("did not come"), "{}", text(&output.stderr));
+    let error = text(&output.stderr);
+    assert!(error.contains("rank 0 gave up: 1 of 3 ranks"), "{error}");
 }
 
 /// As root, ranks live in namespaces of which nothing is left, and each port has a capture.

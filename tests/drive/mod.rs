@@ -2,6 +2,7 @@
 
 mod command;
 mod control;
+mod job;
 mod launch;
 mod memory_net;
 mod messages;

@@ -42,9 +42,6 @@ pub enum DriveError {
     /// the text names the way out.
     #[error("{0}")]
     Unusable(String),
-    /// The numbers came out wrong.
-    #[error("{0}")]
-    Wrong(String),
 }
 
 /// What the driver's functions return.

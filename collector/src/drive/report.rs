@@ -16,8 +16,9 @@ pub trait RankReport {
     /// Nobody listens any more: end.
     fn progress(&mut self, done: u64, total: u64) -> Result<()>;
 
-    /// Counted collectives have ended. Calls for one row and placement add up: a sweep calls once
-    /// for its `iterations`, a training job after each bucket.
+    /// Counted collectives have ended, or their results were compared. Calls for one row and
+    /// placement add up: a sweep calls once for its `iterations` and once for what it compares, a
+    /// training job after each bucket.
     ///
     /// # Errors
     /// As [`RankReport::progress`].
@@ -54,7 +55,7 @@ pub struct Measure {
     pub row: usize,
     /// Which half of the line.
     pub placement: Placement,
-    /// How many collectives.
+    /// How many collectives; 0 where this only tells of a comparison.
     pub collectives: u32,
     /// All of them together.
     pub time: Duration,

@@ -141,7 +141,7 @@ mod tests {
         output[39_999] ^= 1;
         output[39_998] ^= 1;
         assert_eq!(inputs.wrong(1, &output), 2);
-        assert_eq!(inputs.wrong(1, &output[..39_992]), 2);
+        assert_eq!(inputs.wrong(1, &output[..39_992]), 3);
         assert!(Inputs { sequence: 8, ..inputs }.wrong(1, &output) > 9_000);
     }
 

@@ -55,8 +55,9 @@ impl Ending {
 }
 
 /// Who is to blame among ranks in the order they ended, in a sentence; `None` where all are done.
+/// Rank 0 serves the store: of those that wait in vain, it knows best for what.
 pub(super) fn blame(endings: &[(u32, Ending)]) -> Option<String> {
-    let worst = endings.iter().min_by_key(|(_, ending)| ending.severity());
+    let worst = endings.iter().min_by_key(|(rank, ending)| (ending.severity(), *rank != 0));
     let (rank, ending) = worst.filter(|(_, ending)| *ending != Ending::Finished)?;
     Some(format!("rank {rank} {ending}"))
 }
@@ -77,7 +78,8 @@ mod tests {
         assert_eq!(blame(&all).unwrap(), "rank 2 was killed by SIGKILL");
         let all = [(3, lost()), (0, lost()), (1, failed("no adapter", false))];
         assert_eq!(blame(&all).unwrap(), "rank 1 gave up: no adapter");
-        assert_eq!(blame(&[(3, lost()), (0, lost())]).unwrap(), "rank 3 gave up: rank 2 went away");
+        assert_eq!(blame(&[(3, lost()), (1, lost())]).unwrap(), "rank 3 gave up: rank 2 went away");
+        assert_eq!(blame(&[(3, lost()), (0, lost())]).unwrap(), "rank 0 gave up: rank 2 went away");
         assert_eq!(blame(&[(0, Ending::Finished)]), None);
     }
 }

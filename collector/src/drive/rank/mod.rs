@@ -1,22 +1,24 @@
 //! One rank of a job, from its first word to its last.
 //!
 //! [`network`] is what carries its data, [`work`] what it does between meeting the others and
-//! leaving them, [`trouble`] what goes wrong on purpose, [`tell`] what it writes down.
+//! leaving them, [`memory`] what that is done to, [`trouble`] what goes wrong on purpose, [`tell`]
+//! what it writes down.
 
+mod memory;
 mod network;
 mod tell;
 mod trouble;
 mod work;
 
-use super::Result;
-use super::bootstrap::{Communicator, Joining, Root};
-use super::clock::Deadline;
-use super::fault::Fault;
-use super::job::{Job, Seat};
-use super::nccl_log::Log;
-use super::report::RankReport;
-use super::store::{Client, Server, rendezvous};
-use super::tcp::Lookout;
+use crate::drive::Result;
+use crate::drive::bootstrap::{Communicator, Joining, Root};
+use crate::drive::clock::Deadline;
+use crate::drive::fault::Fault;
+use crate::drive::job::{Job, Seat};
+use crate::drive::nccl_log::Log;
+use crate::drive::report::RankReport;
+use crate::drive::store::{Client, Server, rendezvous};
+use crate::drive::tcp::Lookout;
 use network::Network;
 use work::Worker;
 

@@ -2,17 +2,17 @@
 
 use std::net::IpAddr;
 
-use super::super::Result;
-use super::super::fault::Fault;
-use super::super::job::{IbSettings, Job, Seat, Transport};
-use super::super::nccl_log;
-use super::super::net::Net;
-use super::super::net::ib::Ib;
-use super::super::net::socket::{Socket, SocketSettings};
-use super::super::rdma::soft::{Injection, SoftAdapter, SoftSettings};
-use super::super::rdma::verbs::{VerbsAdapter, VerbsSettings};
-use super::super::rdma::{Device, Rdma};
 use super::trouble;
+use crate::drive::Result;
+use crate::drive::fault::Fault;
+use crate::drive::job::{IbSettings, Job, Seat, Transport};
+use crate::drive::nccl_log;
+use crate::drive::net::Net;
+use crate::drive::net::ib::Ib;
+use crate::drive::net::socket::{Socket, SocketSettings};
+use crate::drive::rdma::soft::{Injection, SoftAdapter, SoftSettings};
+use crate::drive::rdma::verbs::{VerbsAdapter, VerbsSettings};
+use crate::drive::rdma::{Device, Rdma};
 
 /// What carries the data of a rank.
 pub(super) enum Network {

@@ -2,17 +2,17 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use super::super::bootstrap::identity;
-use super::super::collective::{Kind, Operation};
-use super::super::fault::{Fault, PacketFault};
-use super::super::job::{Iterations, Job, Seat, Transport};
-use super::super::net::{ChannelLinks, LinkFacts, Net};
-use super::super::rdma::soft::{FaultKind, Injection};
-use super::super::report::RankReport;
-use super::super::truth::{self, FaultRecord, LinkRole, Record};
-use super::super::wire::UniqueId;
-use super::super::{DriveError, Result};
 use super::network::Network;
+use crate::drive::bootstrap::identity;
+use crate::drive::collective::{Kind, Operation};
+use crate::drive::fault::{Fault, PacketFault};
+use crate::drive::job::{Iterations, Job, Seat, Transport};
+use crate::drive::net::{ChannelLinks, LinkFacts, Net};
+use crate::drive::rdma::soft::{FaultKind, Injection};
+use crate::drive::report::RankReport;
+use crate::drive::truth::{self, FaultRecord, LinkRole, Record};
+use crate::drive::wire::UniqueId;
+use crate::drive::{DriveError, Result};
 
 /// The job and the rank; rank 0 tells the faults of all.
 pub(super) fn beginning(

@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::super::fault::{Fault, PacketFault};
-use super::super::job::Iterations;
-use super::super::rdma::soft::{FaultKind, SoftFault};
+use crate::drive::fault::{Fault, PacketFault};
+use crate::drive::job::Iterations;
+use crate::drive::rdma::soft::{FaultKind, SoftFault};
 
 /// By how much `rank` computes longer in this training step; in a sweep, before each call.
 pub(super) fn straggling(faults: &[Fault], rank: u32, iteration: Option<u32>) -> Duration {

@@ -1,25 +1,23 @@
 //! A rank at work: rounds of computing and collectives, and what it tells of them.
 
 use std::cell::RefCell;
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use super::super::bootstrap::Communicator;
-use super::super::clock::{Deadline, now, wall_ns};
-use super::super::collective::buffers::Buffers;
-use super::super::collective::fill::Inputs;
-use super::super::collective::ring::Ring;
-use super::super::collective::run::{Observer, Runner, Task};
-use super::super::collective::{Kind, Operation};
-use super::super::job::{Job, Seat, Shape};
-use super::super::nccl_log::{Log, Work};
-use super::super::report::{IterationTime, Measure, Placement, RankReport};
-use super::super::store::{Client, rendezvous};
-use super::super::truth::{self, Record, RingStep};
-use super::super::workload::{Call, Purpose, Round, rounds, total};
-use super::super::{DriveError, Result};
+use super::memory::Memory;
 use super::network::Network;
 use super::{tell, trouble};
+use crate::drive::bootstrap::Communicator;
+use crate::drive::clock::{Deadline, now, wall_ns};
+use crate::drive::collective::Operation;
+use crate::drive::collective::ring::Ring;
+use crate::drive::collective::run::{Observer, Runner, Task};
+use crate::drive::job::{Job, Seat, Shape};
+use crate::drive::nccl_log::{Log, Work};
+use crate::drive::report::{IterationTime, Measure, RankReport};
+use crate::drive::store::{Client, rendezvous};
+use crate::drive::truth::{self, Record, RingStep};
+use crate::drive::workload::{Call, Purpose, Round, rounds, total};
+use crate::drive::{DriveError, Result};
 
 /// How long the network may wait before the rank looks at the clock.
 const GLANCE: Duration = Duration::from_millis(5);
@@ -37,7 +35,7 @@ pub(super) struct Worker<'a> {
     report: &'a mut dyn RankReport,
     /// Once the rings are connected.
     runner: Option<Runner>,
-    buffers: Vec<Slot>,
+    memory: Memory<'a>,
     jitter: fastrand::Rng,
     sequence: u64,
     barriers: u64,
@@ -45,13 +43,6 @@ pub(super) struct Worker<'a> {
     told: Instant,
     /// What happened in this round, told at its end.
     records: Vec<Record>,
-}
-
-/// The memory of one line of the table.
-#[derive(Default)]
-struct Slot {
-    input: Vec<u8>,
-    output: Vec<u8>,
 }
 
 /// Looks on while a collective runs.
@@ -90,7 +81,7 @@ impl<'a> Worker<'a> {
             log,
             report,
             runner: None,
-            buffers: Vec::new(),
+            memory: Memory::new(&job.workload, seat),
             jitter: fastrand::Rng::with_seed(job.seed ^ (u64::from(seat.rank) << 32)),
             sequence: 0,
             barriers: 0,
@@ -125,14 +116,14 @@ impl<'a> Worker<'a> {
     /// One size, one placement: all calls back to back.
     fn sweep(&mut self, round: &Round) -> Result<()> {
         let Some(&first) = round.calls.first() else { return Ok(()) };
-        self.fill(&first);
+        self.memory.fill(&first);
         self.barrier()?;
         let mut time = Duration::ZERO;
         for call in &round.calls {
             self.compute(trouble::straggling(&self.job.faults, self.seat.rank, None))?;
             time += self.call(round, call)?;
         }
-        let wrong = (round.purpose == Purpose::Checked).then(|| self.wrong(&first));
+        let wrong = (round.purpose == Purpose::Checked).then(|| self.wrong(&first, 1));
         let counted = if round.purpose == Purpose::Measured { round.calls.len() } else { 0 };
         if round.purpose == Purpose::Warmup {
             return Ok(());
@@ -151,7 +142,7 @@ impl<'a> Worker<'a> {
         let began = now();
         let start_ns = wall_ns();
         for call in &round.calls {
-            self.fill(call);
+            self.memory.fill(call);
         }
         let late = trouble::straggling(&self.job.faults, self.seat.rank, round.iteration);
         let spread = jitter.mul_f64(self.jitter.f64() * 2.0);
@@ -169,30 +160,16 @@ impl<'a> Worker<'a> {
             times.push(self.call(round, call)?);
         }
         let total = began.elapsed();
-        for (call, time) in round.calls.iter().zip(times) {
-            let wrong = self.job.check.then(|| self.wrong(call));
-            if wrong.is_some_and(|wrong| wrong > 0) && round.iteration.is_none() {
-                return Err(DriveError::Wrong(format!(
-                    "rank {} has wrong numbers after warming up",
-                    self.seat.rank
-                )));
-            }
-            if round.iteration.is_some() {
-                self.report.measured(&Measure {
-                    row: call.row,
-                    placement: call.placement,
-                    collectives: 1,
-                    time,
-                    wrong,
-                })?;
+        for ((place, call), time) in round.calls.iter().enumerate().zip(times) {
+            let calls_ago = (round.calls.len() - place) as u64;
+            let wrong = self.job.check.then(|| self.wrong(call, calls_ago));
+            let Call { row, placement, .. } = *call;
+            if round.purpose == Purpose::Measured {
+                self.report.measured(&Measure { row, placement, collectives: 1, time, wrong })?;
             }
         }
-        match round.iteration {
-            Some(iteration) => {
-                self.report.iteration(&IterationTime { iteration, compute: computed, total })
-            }
-            None => Ok(()),
-        }
+        let Some(iteration) = round.iteration else { return Ok(()) };
+        self.report.iteration(&IterationTime { iteration, compute: computed, total })
     }
 
     /// Computes for so long: that is, waits, while the adapter goes on working.
@@ -211,7 +188,7 @@ impl<'a> Worker<'a> {
 
     /// One collective; returns how long it took.
     fn call(&mut self, round: &Round, call: &Call) -> Result<Duration> {
-        let operation = self.operation(call);
+        let operation = self.memory.operation(call);
         let (rank, ranks, sequence) = (self.seat.rank, self.seat.ranks, self.sequence);
         self.sequence += 1;
         if rank == 0 {
@@ -229,16 +206,9 @@ impl<'a> Worker<'a> {
         let offer_delay = trouble::offer_delay(&self.job.faults, rank, round.iteration);
         let net = self.network.net();
         runner.enqueue(net, Task { sequence, operation, offer_delay })?;
-        let slot = &mut self.buffers[call.row];
-        let buffers = match call.placement {
-            Placement::OutOfPlace => {
-                Buffers::OutOfPlace { input: &slot.input, output: &mut slot.output }
-            }
-            Placement::InPlace => Buffers::InPlace(&mut slot.output),
-        };
         let communicator = &self.communicator;
         let mut watch = Watch { communicator, records: &mut self.records, sequence };
-        runner.run(net, buffers, &mut watch)?;
+        runner.run(net, self.memory.buffers(call), &mut watch)?;
         let time = began.elapsed();
         self.records.push(Record::Call(truth::Call {
             sequence,
@@ -269,71 +239,18 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    fn operation(&self, call: &Call) -> Operation {
-        let workload = &self.job.workload;
-        let bytes = usize::try_from(call.bytes).unwrap_or(usize::MAX);
-        let (kind, data_type) = (workload.kind, workload.data_type);
-        Operation {
-            kind,
-            data_type,
-            operator: workload.operator,
-            root: workload.root,
-            count: Operation::count_of(kind, data_type, bytes, self.seat.ranks),
+    /// How many elements of the result of a call are wrong, so many calls ago; the truth tells, too.
+    fn wrong(&mut self, call: &Call, calls_ago: u64) -> u64 {
+        let wrong = self.memory.wrong(call);
+        let sequence = self.sequence - calls_ago;
+        let told = self.records.iter_mut().rev().find_map(|record| match record {
+            Record::Call(call) if call.sequence == sequence => Some(call),
+            _ => None,
+        });
+        if let Some(told) = told {
+            told.wrong = Some(wrong);
         }
-    }
-
-    fn inputs(&self, call: &Call) -> Inputs {
-        Inputs {
-            operation: self.operation(call),
-            ranks: self.seat.ranks,
-            sequence: call.row as u64,
-        }
-    }
-
-    /// Makes the memory of a call ready: fresh inputs, results that cannot be mistaken for right.
-    fn fill(&mut self, call: &Call) {
-        let inputs = self.inputs(call);
-        let Seat { rank, ranks, .. } = *self.seat;
-        if self.buffers.len() <= call.row {
-            // Lines of a sweep come one after the other; its memory is that of one line.
-            if matches!(self.job.workload.shape, Shape::Sweep { .. }) {
-                self.buffers.iter_mut().for_each(|slot| *slot = Slot::default());
-            }
-            self.buffers.resize_with(call.row + 1, Slot::default);
-        }
-        let slot = &mut self.buffers[call.row];
-        let (given, taken) =
-            (inputs.operation.input_bytes(ranks), inputs.operation.output_bytes(ranks));
-        match call.placement {
-            Placement::OutOfPlace => {
-                slot.input.resize(given, 0);
-                inputs.fill(rank, &mut slot.input);
-                slot.output.clear();
-                slot.output.resize(taken, 0xff);
-            }
-            Placement::InPlace => {
-                slot.input = Vec::new();
-                slot.output.clear();
-                slot.output.resize(inputs.operation.total_bytes(ranks), 0xff);
-                let own = own_part(inputs.operation.kind == Kind::AllGather, given, rank);
-                inputs.fill(rank, &mut slot.output[own]);
-            }
-        }
-    }
-
-    /// How many elements of a call's result are wrong.
-    fn wrong(&self, call: &Call) -> u64 {
-        let inputs = self.inputs(call);
-        let Seat { rank, ranks, .. } = *self.seat;
-        let taken = inputs.operation.output_bytes(ranks);
-        let output = &self.buffers[call.row].output;
-        let own = match call.placement {
-            Placement::OutOfPlace => 0..taken,
-            Placement::InPlace => {
-                own_part(inputs.operation.kind == Kind::ReduceScatter, taken, rank)
-            }
-        };
-        inputs.wrong(rank, &output[own])
+        wrong
     }
 
     /// Waits for all ranks, while the adapter goes on answering them.
@@ -372,10 +289,4 @@ impl<'a> Worker<'a> {
         }
         Ok(())
     }
-}
-
-/// Where a rank's `bytes` are in a buffer that ranks may share out.
-fn own_part(is_shared_out: bool, bytes: usize, rank: u32) -> Range<usize> {
-    let start = if is_shared_out { bytes * rank as usize } else { 0 };
-    start..start + bytes
 }

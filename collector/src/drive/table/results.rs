@@ -68,6 +68,8 @@ pub struct IterationSummary {
 pub struct Results {
     workload: Workload,
     ranks: u32,
+    /// Whether ranks compare results, after they have measured.
+    check: bool,
     /// By row and placement, then rank.
     sums: BTreeMap<(usize, Placement), BTreeMap<u32, Sum>>,
     /// By iteration, then rank.
@@ -85,8 +87,8 @@ struct Sum {
 impl Results {
     /// Nothing yet.
     #[must_use]
-    pub fn new(workload: Workload, ranks: u32) -> Self {
-        Self { workload, ranks, sums: BTreeMap::new(), iterations: BTreeMap::new() }
+    pub fn new(workload: Workload, ranks: u32, check: bool) -> Self {
+        Self { workload, ranks, check, sums: BTreeMap::new(), iterations: BTreeMap::new() }
     }
 
     /// A rank measured something.
@@ -159,14 +161,17 @@ impl Results {
     #[must_use]
     pub fn complete_row(&self, index: usize) -> Option<Row> {
         let is_sweep = matches!(self.workload.shape, Shape::Sweep { .. });
-        self.row(index)
-            .filter(|row| is_sweep && row.out_of_place.is_some() && row.in_place.is_some())
+        let is_complete =
+            |cell: Option<Cell>| cell.is_some_and(|cell| cell.nwrong.is_some() || !self.check);
+        let row = self.row(index)?;
+        (is_sweep && is_complete(row.out_of_place) && is_complete(row.in_place)).then_some(row)
     }
 
     /// Half a row, once all ranks have told of it.
     fn cell(&self, row: usize, size: u64, placement: Placement) -> Option<Cell> {
         let ranks = self.sums.get(&(row, placement))?;
-        if ranks.len() < usize::try_from(self.ranks).ok()? {
+        let told = ranks.values().filter(|sum| sum.collectives > 0).count();
+        if told < usize::try_from(self.ranks).ok()? {
             return None;
         }
         let means =

@@ -51,7 +51,7 @@ impl Table {
         Self {
             job: job.clone(),
             ranks,
-            results: Results::new(job.workload.clone(), ranks),
+            results: Results::new(job.workload.clone(), ranks, job.check),
             devices: BTreeMap::new(),
             shown_header: false,
             shown_rows: 0,
