@@ -5,7 +5,7 @@ set -eu
 hosts='0 1 2 3' filter='tcp or udp port 4791'
 . /lab/fabric.sh
 . /lab/observe.sh
-fabric_up
+fabric_up 4500
 
 # All four ranks, with these options; more of NCCL's variables come from the environment.
 ranks() {
@@ -15,7 +15,7 @@ ranks() {
     at $rank unshare --uts -- bash -c 'hostname "$0"; exec "$@"' host$rank \
       env RANK=$rank WORLD_SIZE=4 LOCAL_RANK=0 MASTER_ADDR=10.0.0.1 MASTER_PORT=29500 \
       NCCL_SOCKET_IFNAME=eth0 NCCL_IB_TC=106 NCCL_IB_TIMEOUT=14 \
-      /host/railscope drive --transport verbs --iterations 6 --buckets 1MiB,256KiB --compute 20ms \
+      /host/railscope drive --transport verbs --iterations 6 --buckets 512KiB,128KiB --compute 20ms \
       --truth truth.jsonl --log logs "$@" > rank$rank.out 2>&1 &
     started+=($!)
   done

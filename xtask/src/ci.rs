@@ -47,7 +47,7 @@ fn check_verbs() -> Result<()> {
     clippy.arg("clippy").args(arguments).args(["--all-targets", "--", "-D", "warnings"]);
     phase("clippy, feature verbs", clippy)?;
     let mut tests = verbs::cargo();
-    tests.args(["test", "--quiet"]).args(arguments).args(["--lib", "--tests", "verbs"]);
+    tests.args(["test", "--quiet"]).args(arguments).args(["--lib", "--test", "suite", "verbs"]);
     phase("tests, feature verbs", tests)
 }
 

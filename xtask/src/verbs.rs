@@ -52,7 +52,7 @@ pub(crate) fn build() -> Result<Programs> {
     ensure!(missing.is_empty(), "the feature verbs: missing packages: {}", missing.join(" "));
     let mut build = cargo();
     build.args(["test", "--no-run", "--package", "railscope", "--features", "verbs"]);
-    build.args(["--lib", "--bins", "--tests", "--message-format", "json-render-diagnostics"]);
+    build.args(["--test", "suite", "--message-format", "json-render-diagnostics"]);
     let output = build.stderr(Stdio::inherit()).output().context("start cargo")?;
     ensure!(output.status.success(), "railscope does not build with the feature verbs");
     let lines = output.stdout.split(|&byte| byte == b'\n');

@@ -40,6 +40,7 @@ use machine::{Machine, Terminal};
 use share::Share;
 
 use crate::repository::{build_railscope, is_installed};
+use crate::verbs;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -100,7 +101,11 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let mirror = options.mirror.as_deref();
     if let Command::Run { scenarios } = &options.command {
         let scenarios = scenario::named(scenarios)?;
-        scenario::run(&prepare(mirror)?, &scenarios, &build_railscope("dev")?)?;
+        let built = prepare(mirror)?;
+        let needs_verbs = scenarios.iter().any(|scenario| scenario.needs_verbs);
+        let railscope =
+            if needs_verbs { verbs::build()?.railscope } else { build_railscope("dev")? };
+        scenario::run(&built, &scenarios, &railscope)?;
         return Ok(ExitCode::SUCCESS);
     }
     let built = build::build(mirror)?;

@@ -16,7 +16,7 @@ use crate::score;
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "drive",
     about: "railscope drive --transport verbs: 1 and 2 queue pairs, a straggler, loss",
-    limit: 420,
+    limit: 600,
     needs_verbs: true,
     check,
 };
@@ -31,13 +31,15 @@ const LATE: std::ops::RangeInclusive<u32> = 2..=4;
 const STRAGGLER: u32 = 2;
 
 fn check(folder: &Path, railscope: &Path, facts: &mut Facts) -> Result<()> {
-    let plain = job(folder, "plain", 1, railscope, facts)?;
-    facts.equal("late ranks", late(&plain).len(), 0);
+    job(folder, "plain", 1, railscope, facts)?;
     job(folder, "queue_pairs", 2, railscope, facts)?;
 
     let straggler = job(folder, "straggler", 1, railscope, facts)?;
-    let wanted: Vec<_> = LATE.map(|iteration| (iteration, STRAGGLER)).collect();
-    facts.equal("late ranks", late(&straggler), wanted);
+    for iteration in LATE {
+        facts.holds(slow(&straggler).contains(&(STRAGGLER, iteration)), || {
+            format!("rank {STRAGGLER} is not late in iteration {iteration}")
+        });
+    }
 
     job(folder, "loss", 1, railscope, facts)?;
     let counted = folder.join("loss/qdisc");
@@ -82,30 +84,18 @@ fn job(
     Ok(truth)
 }
 
-/// Training steps and ranks that came to the first bucket later than all others, by more than half
-/// of the straggler's delay.
-fn late(truth: &[Record]) -> Vec<(u32, u32)> {
-    let mut found = Vec::new();
-    let mut reached = None;
-    for collective in truth.iter().filter_map(Record::collective) {
-        // Every rank may tell of it, and of the later buckets.
-        if collective.iteration.is_none() || collective.iteration <= reached {
-            continue;
-        }
-        reached = collective.iteration;
-        let calls = truth.iter().filter_map(Record::call);
-        let mut starts: Vec<_> = calls
-            .filter(|call| call.sequence == collective.sequence)
-            .map(|call| (call.start_ns, call.rank))
-            .collect();
-        starts.sort_unstable();
-        if let ([.., (before, _), (last, rank)], Some(iteration)) = (&starts[..], reached)
-            && last - before > DELAY_NS / 2
-        {
-            found.push((iteration, *rank));
-        }
-    }
-    found
+/// Ranks and training steps that took longer to compute than the straggler's delay.
+fn slow(truth: &[Record]) -> Vec<(u32, u32)> {
+    let mut slow: Vec<_> = truth
+        .iter()
+        .filter_map(
+            |record| if let Record::Compute(compute) = record { Some(compute) } else { None },
+        )
+        .filter(|compute| compute.end_ns - compute.start_ns >= DELAY_NS)
+        .filter_map(|compute| Some((compute.rank, compute.iteration?)))
+        .collect();
+    slow.sort_unstable();
+    slow
 }
 
 /// How many packets of a capture tshark shows under this filter.
@@ -131,8 +121,8 @@ fn packets(capture: &Path, filter: &str) -> Result<u64> {
 #[serde(tag = "record", rename_all = "snake_case")]
 enum Record {
     Link(Link),
-    Collective(Collective),
     Call(Call),
+    Compute(Compute),
     #[serde(other)]
     Other,
 }
@@ -143,26 +133,21 @@ struct Link {
 }
 
 #[derive(Deserialize)]
-struct Collective {
-    sequence: u64,
-    iteration: Option<u32>,
+struct Call {
+    wrong: Option<u64>,
 }
 
 #[derive(Deserialize)]
-struct Call {
-    sequence: u64,
+struct Compute {
     rank: u32,
+    iteration: Option<u32>,
     start_ns: u64,
-    wrong: Option<u64>,
+    end_ns: u64,
 }
 
 impl Record {
     fn link(&self) -> Option<&Link> {
         if let Self::Link(link) = self { Some(link) } else { None }
-    }
-
-    fn collective(&self) -> Option<&Collective> {
-        if let Self::Collective(collective) = self { Some(collective) } else { None }
     }
 
     fn call(&self) -> Option<&Call> {
@@ -178,23 +163,16 @@ fn read_truth(path: &Path) -> Result<Vec<Record>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Record, late};
+    use super::{Record, slow};
 
     #[test]
-    fn who_comes_late_is_told_once_a_training_step() {
-        let lines = r#"{"record":"collective","sequence":2,"iteration":0}
-            {"record":"collective","sequence":3,"iteration":0}
-            {"record":"collective","sequence":2,"iteration":0}
-            {"record":"collective","sequence":4,"iteration":1}
-            {"record":"call","sequence":2,"rank":0,"start_ns":1000000000,"wrong":0}
-            {"record":"call","sequence":2,"rank":1,"start_ns":1200000000,"wrong":0}
-            {"record":"call","sequence":3,"rank":0,"start_ns":1300000000,"wrong":0}
-            {"record":"call","sequence":3,"rank":1,"start_ns":1301000000,"wrong":0}
-            {"record":"call","sequence":4,"rank":0,"start_ns":1400000000,"wrong":0}
-            {"record":"call","sequence":4,"rank":1,"start_ns":1401000000,"wrong":0}
-            {"record":"job"}"#;
+    fn who_computes_longer_than_the_delay_is_told() {
+        let lines = r#"{"record":"job"}
+            {"record":"compute","rank":1,"iteration":null,"start_ns":0,"end_ns":200000000}
+            {"record":"compute","rank":1,"iteration":3,"start_ns":0,"end_ns":150000000}
+            {"record":"compute","rank":2,"iteration":3,"start_ns":0,"end_ns":149999999}"#;
         let truth: Vec<Record> =
             lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert_eq!(late(&truth), [(0, 1)]);
+        assert_eq!(slow(&truth), [(1, 3)]);
     }
 }

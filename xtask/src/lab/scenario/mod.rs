@@ -31,7 +31,7 @@ pub(super) struct Scenario {
     /// Seconds until the script is given up; an idle machine takes a tenth.
     limit: u64,
     /// Runs programs that are built with the feature `verbs`: /host/railscope and /host/suite.
-    needs_verbs: bool,
+    pub(super) needs_verbs: bool,
     /// Checks the results in the folder with the program.
     check: fn(&Path, &Path, &mut Facts) -> Result<()>,
 }
