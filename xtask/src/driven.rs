@@ -22,7 +22,7 @@ pub(crate) struct Options {
 }
 
 /// Names and options; all have four ranks unless they say otherwise.
-const JOBS: [(&str, &str); 9] = [
+const JOBS: [(&str, &str); 12] = [
     ("training", "--iterations 4 --buckets 2MiB,1MiB,300000 --compute 30ms"),
     (
         "training-2.21.5",
@@ -38,7 +38,13 @@ const JOBS: [(&str, &str); 9] = [
         "--iterations 10 --buckets 1MiB --compute 40ms --jitter 4ms \
          --straggler rank=2,delay=30ms,iterations=5..9",
     ),
+    (
+        "late-receiver",
+        "--iterations 4 --buckets 1MiB --compute 20ms --late-receiver rank=1,delay=3ms",
+    ),
     ("loss", "--iterations 4 --buckets 2MiB,1MiB --compute 30ms --loss edge=1-2,share=1%"),
+    ("reorder", "--iterations 4 --buckets 2MiB,1MiB --compute 30ms --reorder edge=2-3,share=1%"),
+    ("marks", "--iterations 4 --buckets 2MiB,1MiB --compute 30ms --mark-ce edge=0-1,share=5%"),
 ];
 
 /// `cargo xtask drive`.
@@ -57,9 +63,21 @@ pub(crate) fn check(names: &[String], profile: &str) -> Result<bool> {
         eprint!("{name}: ");
         let (folder, seconds) = timed(|| drive(&railscope, name, options));
         eprintln!("{seconds:.1} s");
-        recordings.push(folder.with_context(|| format!("drive {name}"))?);
+        let folder = folder.with_context(|| format!("drive {name}"))?;
+        ensure!(
+            !options.contains("share=") || has_met_packets(&folder)?,
+            "drive {name}: no packet was met by the fault"
+        );
+        recordings.push(folder);
     }
     score::is_perfect(&recordings, profile)
+}
+
+/// Whether the truth tells of packets that a fault met.
+fn has_met_packets(folder: &Path) -> Result<bool> {
+    let truth = folder.join("truth.jsonl");
+    let text = fs::read_to_string(&truth).with_context(|| format!("read {}", truth.display()))?;
+    Ok(text.lines().any(|line| line.starts_with(r#"{"record":"injected""#)))
 }
 
 /// Whether this process may capture packets.

@@ -6,9 +6,9 @@ use std::str::FromStr;
 /// A release of NCCL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Release {
-    /// Rings connected while the communicator is made; work cut into interleaved loops.
+    /// Rings connected while the communicator is made.
     V2_21_5,
-    /// Rings connected at the first collective; work cut into contiguous cells.
+    /// Rings connected at the first collective.
     #[default]
     V2_27_7,
 }

@@ -10,6 +10,7 @@ use crate::drive::collective::{DataType, Kind};
 use crate::drive::fault::{Fault, PacketFault};
 use crate::drive::job::{IbSettings, Iterations, Job, Shape, Transport, Workload};
 use crate::drive::place;
+use crate::drive::release::Release;
 
 /// nccl-tests' `-b` and `-e` where they are not given.
 const DEFAULT_BYTES: u64 = 32 << 20;
@@ -26,8 +27,16 @@ const MAX_SIZES: usize = 10_000;
 /// DDP's buckets of a model of some 14 million parameters.
 const DEFAULT_BUCKETS: [u64; 3] = [25 << 20, 25 << 20, 4 << 20];
 
-/// 4.096 us · 2^20 = 4.3 s: NCCL's default since 2.23.
-const VERBS_TIMEOUT: u8 = 20;
+/// NCCL's default: 4.096 us · 2^18 = 1.07 s, since 2.23 4.3 s (`src/transport/net_ib.cc`).
+const fn verbs_timeout(release: Release) -> u8 {
+    match release {
+        Release::V2_21_5 => 18,
+        Release::V2_27_7 => 20,
+    }
+}
+
+/// ECT(0): without RDMA hardware there is no reason to leave ECN out. NCCL's default is 0.
+const SOFT_TRAFFIC_CLASS: u8 = 2;
 
 /// NCCL's default, the most that hardware does.
 const VERBS_RETRIES: u8 = 7;
@@ -169,8 +178,9 @@ fn ib_settings(
     let gid_index = environment.number("NCCL_IB_GID_INDEX", -1..=255)?;
     let (timeout, retries) = match transport {
         Transport::Soft => (SOFT_TIMEOUT, SOFT_RETRIES),
-        Transport::Verbs | Transport::Socket => (VERBS_TIMEOUT, VERBS_RETRIES),
+        Transport::Verbs | Transport::Socket => (verbs_timeout(args.nccl_wire), VERBS_RETRIES),
     };
+    let traffic_class = if transport == Transport::Soft { SOFT_TRAFFIC_CLASS } else { 0 };
     let mtu = match args.mtu.as_deref() {
         Some("1024") => 1024,
         Some(_) => 4096,
@@ -181,7 +191,7 @@ fn ib_settings(
     Ok(IbSettings {
         hca: environment.text("NCCL_IB_HCA").map(str::to_owned),
         gid_index: gid_index.and_then(|index: i32| u8::try_from(index).ok()),
-        traffic_class: environment.number("NCCL_IB_TC", 0..=255)?.unwrap_or(0),
+        traffic_class: environment.number("NCCL_IB_TC", 0..=255)?.unwrap_or(traffic_class),
         queue_pairs: environment.number("NCCL_IB_QPS_PER_CONNECTION", 1..=128)?.unwrap_or(1),
         timeout: environment.number("NCCL_IB_TIMEOUT", 0..=31)?.unwrap_or(timeout),
         retries: environment.number("NCCL_IB_RETRY_CNT", 0..=7)?.unwrap_or(retries),
@@ -222,6 +232,12 @@ fn check_faults(job: &Job, ranks: u32) -> anyhow::Result<()> {
             }
             Fault::MarkCe(packets) => {
                 check_packets("--mark-ce", "loss 1% ecn", job, ranks, *packets)?;
+                let class = job.ib.traffic_class;
+                ensure!(
+                    class & 3 != 0,
+                    "--mark-ce: NCCL_IB_TC={class} is not ECN-capable, and switches mark no such \
+                     packets: its lowest two bits must not both be 0, as in 2 or 106"
+                );
             }
             Fault::SocketFallback => ensure!(
                 job.transport != Transport::Socket,

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use self::file::PcapFile;
 use self::sys::Ring;
+use super::clock::Deadline;
 use super::{DriveError, Result};
 
 /// How long the kernel may hold back frames of a block that is not full.
@@ -69,13 +70,19 @@ impl Capture {
 fn record(mut ring: Ring, mut file: PcapFile, over: &AtomicBool) -> Result<Counts> {
     let failed = || DriveError::io("read captured frames");
     let mut counts = Counts::default();
+    // The kernel hands over the last block some time after its last frame.
+    let mut rest = None;
     loop {
-        // Asked first: what passed before it was said is in the ring then, or comes within the wait.
-        let is_over = over.load(Ordering::Relaxed);
-        if !ring.wait(RETIRE * 3).map_err(failed())? {
-            if is_over {
+        if over.load(Ordering::Relaxed) {
+            let rest: &Deadline = rest.get_or_insert_with(|| Deadline::after(RETIRE * 3));
+            if rest.left().is_zero() {
                 break;
             }
+        }
+        let waiting = Deadline::after(RETIRE);
+        if !ring.wait(RETIRE).map_err(failed())? {
+            // An interface that has gone ends every wait at once.
+            thread::sleep(waiting.left());
             continue;
         }
         while let Some(mut block) = ring.next_block() {

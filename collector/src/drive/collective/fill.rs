@@ -5,7 +5,6 @@
 
 use bytemuck::Pod;
 
-use super::arithmetic::reduce;
 use super::{DataType, Kind, Operation, Operator};
 
 /// Elements that are made at once.
@@ -70,29 +69,33 @@ impl Inputs {
         wrong
     }
 
-    /// The reduction of all inputs, from element `first` on.
+    /// The reduction of all inputs, from element `first` on: of whole numbers, not with the
+    /// arithmetic that is checked.
     fn reduced(&self, first: usize, result: &mut [u8]) {
-        let Operation { data_type, operator, .. } = self.operation;
-        self.write(0, first, result);
-        let mut input = vec![0; result.len()];
-        for rank in 1..self.ranks {
-            self.write(rank, first, &mut input);
-            reduce(data_type, operator, result, &input);
+        let cast = |element: usize| {
+            let values = (0..self.ranks).map(|rank| i64::from(self.value(rank, element)));
+            let reduced = match self.operation.operator {
+                Operator::Sum => values.sum(),
+                Operator::Prod => values.product(),
+                Operator::Min => values.min().unwrap_or(0),
+                Operator::Max => values.max().unwrap_or(0),
+            };
+            i32::try_from(reduced).unwrap_or(i32::MAX)
+        };
+        match self.operation.data_type {
+            DataType::Int32 => write(first, result, cast),
+            DataType::Float32 => write(first, result, |element| cast(element) as f32),
+            DataType::Float64 => write(first, result, |element| f64::from(cast(element))),
         }
     }
 
     /// The input of `rank` from element `first` on.
     fn write(&self, rank: u32, first: usize, input: &mut [u8]) {
+        let value = |element| self.value(rank, element);
         match self.operation.data_type {
-            DataType::Int32 => self.write_as(rank, first, input, |value| value),
-            DataType::Float32 => self.write_as(rank, first, input, |value| value as f32),
-            DataType::Float64 => self.write_as(rank, first, input, f64::from),
-        }
-    }
-
-    fn write_as<T: Pod>(&self, rank: u32, first: usize, input: &mut [u8], cast: fn(i32) -> T) {
-        for (element, bytes) in (first..).zip(input.chunks_exact_mut(size_of::<T>())) {
-            bytes.copy_from_slice(bytemuck::bytes_of(&cast(self.value(rank, element))));
+            DataType::Int32 => write(first, input, value),
+            DataType::Float32 => write(first, input, |element| value(element) as f32),
+            DataType::Float64 => write(first, input, |element| f64::from(value(element))),
         }
     }
 
@@ -108,6 +111,13 @@ impl Inputs {
                 if doubles { 2 * sign } else { sign }
             }
         }
+    }
+}
+
+/// Fills `bytes` with elements from `first` on.
+fn write<T: Pod>(first: usize, bytes: &mut [u8], value: impl Fn(usize) -> T) {
+    for (element, bytes) in (first..).zip(bytes.chunks_exact_mut(size_of::<T>())) {
+        bytes.copy_from_slice(bytemuck::bytes_of(&value(element)));
     }
 }
 

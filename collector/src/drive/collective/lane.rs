@@ -38,6 +38,7 @@ struct Tally {
     messages: Vec<u32>,
     cts_posted_ns: Option<u64>,
     first_byte_ns: Option<u64>,
+    last_byte_ns: u64,
 }
 
 /// What all channels of a rank share while they work on a collective.
@@ -228,9 +229,10 @@ impl Tally {
         finished: Finished,
         place: &mut Workplace<'_, '_>,
     ) {
-        if self.messages.is_empty() {
-            self.first_byte_ns = finished.first_byte_ns;
-        }
+        // Messages of several queue pairs overtake each other.
+        let firsts = self.first_byte_ns.into_iter().chain(finished.first_byte_ns);
+        self.first_byte_ns = firsts.min();
+        self.last_byte_ns = self.last_byte_ns.max(finished.last_byte_ns);
         self.messages.push(u32::try_from(finished.bytes).unwrap_or(u32::MAX));
         if self.messages.len() < Slicing::of(place.operation.kind).slices as usize {
             return;
@@ -248,7 +250,7 @@ impl Tally {
             messages: told.messages,
             cts_posted_ns: told.cts_posted_ns,
             first_byte_ns: told.first_byte_ns,
-            last_byte_ns: finished.last_byte_ns,
+            last_byte_ns: told.last_byte_ns,
         });
     }
 }

@@ -108,6 +108,7 @@ impl<'a> Worker<'a> {
     /// Leaves when all have: until then a peer may still need an answer.
     pub(super) fn leave(mut self) -> Result<()> {
         self.barrier()?;
+        self.tell()?;
         self.report.progress(self.total, self.total)?;
         self.log.destroyed(self.communicator.facts());
         Ok(())

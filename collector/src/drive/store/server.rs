@@ -196,7 +196,12 @@ impl Daemon {
         loop {
             let Some(client) = self.clients.get_mut(&id) else { return true };
             if client.outgoing.len() >= BACKLOG_LIMIT {
-                return client.flush();
+                if !client.flush() {
+                    return false;
+                }
+                if client.outgoing.len() >= BACKLOG_LIMIT {
+                    return true;
+                }
             }
             let Ok(request) = client.requests.take() else { return false };
             let Some(request) = request else { return client.flush() };

@@ -150,7 +150,7 @@ pub struct Collective {
     pub root: Option<u32>,
     /// Training step it belongs to, from 0; `None` in a sweep and while warming up.
     pub iteration: Option<u32>,
-    /// Whether it is counted in the table.
+    /// Whether it only warms up or checks results: its time is not in the table.
     pub is_warmup: bool,
 }
 

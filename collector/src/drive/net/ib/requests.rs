@@ -90,8 +90,8 @@ impl Requests {
                 received(immediate, bytes, packets_ns).map(Some)
             }
             (Role::Send { bytes, posted_ns }, Done::Written) => {
-                let first_byte_ns = Some(packets_ns.map_or(posted_ns, |(first, _)| first));
-                Ok(Some(Finished { bytes, first_byte_ns, last_byte_ns: wall_ns() }))
+                let (first, last_byte_ns) = packets_ns.unwrap_or_else(|| (posted_ns, wall_ns()));
+                Ok(Some(Finished { bytes, first_byte_ns: Some(first), last_byte_ns }))
             }
             (role, done) => Err(format!("{role:?} that ended as {done:?}")),
         });

@@ -112,9 +112,9 @@ impl SoftAdapter {
         let before = self.engine.messages();
         let epoch = self.epoch();
         for _ in 0..ROUNDS {
-            let now = self.now();
-            let engine = &mut self.engine;
+            let (engine, began) = (&mut self.engine, self.began);
             let count = self.port.receive(|received, bytes| {
+                let now = since(began);
                 let stamp = received.wall_ns.map(|wall| wall.saturating_sub(epoch));
                 engine.receive(&Arrival {
                     from: received.from.ip().to_canonical(),
@@ -153,7 +153,7 @@ impl SoftAdapter {
 
     /// The clock of the engine: monotonic, from the opening on.
     fn now(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        since(self.began)
     }
 
     /// What that clock's 0 is on `CLOCK_REALTIME`. Both are read until nothing came between.
@@ -256,6 +256,11 @@ fn gid_of(address: IpAddr) -> [u8; 16] {
         IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
         IpAddr::V6(address) => address.octets(),
     }
+}
+
+/// Nanoseconds, which is what the engine counts.
+fn since(began: Instant) -> u64 {
+    u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The UDP source port of a queue pair, the same in both directions: Linux's
