@@ -26,6 +26,15 @@ pub trait Rdma {
     /// what a completion has covered.
     fn memory(&self, region: RegionId) -> &[u8];
 
+    /// Copies out of memory that a peer may be writing right now, from byte `offset` on: 8 bytes that
+    /// are aligned are from one moment. Without a peer that writes while nobody polls, it is
+    /// [`Rdma::memory`].
+    fn peek(&self, region: RegionId, offset: usize, into: &mut [u8]) {
+        if let Some(found) = self.memory(region).get(offset..offset + into.len()) {
+            into.copy_from_slice(found);
+        }
+    }
+
     /// As [`Rdma::memory`], to fill.
     fn memory_mut(&mut self, region: RegionId) -> &mut [u8];
 

@@ -42,20 +42,17 @@ impl Sender {
     pub(super) fn room<R: Rdma>(&self, local: &Local<R>, bytes: usize) -> Result<Option<Cts>> {
         let index = self.messages + 1;
         let slot = Cts::offset(index) as usize;
-        let read = || {
-            let fifo = local.rdma.memory(self.fifo.id);
-            fifo.get(slot..slot + cts::BYTES)
-                .and_then(|slot| <[u8; cts::BYTES]>::try_from(slot).ok())
+        let offered = || {
+            let mut bytes = [0; cts::BYTES];
+            local.rdma.peek(self.fifo.id, slot, &mut bytes);
+            Cts::parse(&bytes, local.release).ok().filter(|cts| cts.index == index)
         };
-        let offered = |bytes: &[u8; cts::BYTES]| {
-            Cts::parse(bytes, local.release).ok().filter(|cts| cts.index == index)
-        };
-        if read().as_ref().and_then(offered).is_none() {
+        if offered().is_none() {
             return Ok(None);
         }
         // The number is there; now the rest of what was written with it is, too.
         fence(Ordering::Acquire);
-        let Some(cts) = read().as_ref().and_then(offered) else { return Ok(None) };
+        let Some(cts) = offered() else { return Ok(None) };
         let LinkSpec { channel, sender, receiver } = self.spec;
         let wrong = if cts.tag != sender {
             format!("for rank {}", cts.tag)
@@ -94,8 +91,6 @@ impl Sender {
             return Err(DriveError::Unusable("a message was sent before its link was made".into()));
         };
         local.rdma.post_write(qpn, &write)?;
-        let slot = Cts::offset(room.index) as usize;
-        local.rdma.memory_mut(self.fifo.id)[slot..slot + cts::BYTES].fill(0);
         self.messages += 1;
         Ok(())
     }

@@ -179,6 +179,10 @@ impl Rdma for VerbsAdapter {
         self.regions[region.0].bytes()
     }
 
+    fn peek(&self, region: RegionId, offset: usize, into: &mut [u8]) {
+        self.regions[region.0].peek(offset, into);
+    }
+
     fn memory_mut(&mut self, region: RegionId) -> &mut [u8] {
         self.regions[region.0].bytes_mut()
     }

@@ -13,6 +13,7 @@ use std::mem::{MaybeUninit, zeroed};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rdma_sys::{
     ___ibv_query_port, ibv_access_flags, ibv_ack_async_event, ibv_ack_cq_events, ibv_alloc_pd,
@@ -341,6 +342,29 @@ impl Memory {
     pub(super) fn lkey(&self) -> u32 {
         // SAFETY: the registration lives as long as `self`.
         unsafe { self.raw.as_ref() }.lkey
+    }
+
+    /// Copies out what a peer may be writing meanwhile; nothing where there is not so much.
+    pub(super) fn peek(&self, offset: usize, into: &mut [u8]) {
+        if offset.checked_add(into.len()).is_none_or(|end| end > self.length) {
+            return;
+        }
+        let words = offset.is_multiple_of(8);
+        for (at, part) in (offset..).step_by(8).zip(into.chunks_mut(8)) {
+            // SAFETY: within the allocation, which is page-aligned; atomic and volatile reads take
+            // memory that changes under them.
+            let start = unsafe { self.start.add(at) };
+            if let (true, Ok(part)) = (words, <&mut [u8; 8]>::try_from(&mut *part)) {
+                // SAFETY: as above; 8 bytes, aligned to 8.
+                let word = unsafe { AtomicU64::from_ptr(start.cast::<u64>().as_ptr()) };
+                *part = word.load(Ordering::Acquire).to_ne_bytes();
+                continue;
+            }
+            for (byte, at) in part.iter_mut().zip(0..) {
+                // SAFETY: as above.
+                *byte = unsafe { start.add(at).read_volatile() };
+            }
+        }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
