@@ -10,7 +10,7 @@ use crate::drive::nccl_log;
 use crate::drive::net::Net;
 use crate::drive::net::ib::Ib;
 use crate::drive::net::socket::{Socket, SocketSettings};
-use crate::drive::rdma::soft::{Injection, SoftAdapter, SoftSettings};
+use crate::drive::rdma::soft::{Counters, Injection, SoftAdapter, SoftSettings};
 use crate::drive::rdma::verbs::{VerbsAdapter, VerbsSettings};
 use crate::drive::rdma::{Device, Rdma};
 
@@ -78,6 +78,14 @@ impl Network {
     pub(super) fn trouble(&mut self, job: &Job, rank: u32, addresses: &[IpAddr]) {
         if let Self::Soft(net) = self {
             net.adapter_mut().set_faults(trouble::packet_faults(&job.faults, rank, addresses));
+        }
+    }
+
+    /// What the adapter has counted, where it tells.
+    pub(super) fn counters(&self) -> Option<Counters> {
+        match self {
+            Self::Soft(net) => Some(net.adapter().counters()),
+            Self::Verbs(_) | Self::Socket(_) => None,
         }
     }
 

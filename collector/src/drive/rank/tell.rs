@@ -8,7 +8,7 @@ use crate::drive::collective::{Kind, Operation};
 use crate::drive::fault::{Fault, PacketFault};
 use crate::drive::job::{Iterations, Job, Seat, Transport};
 use crate::drive::net::{ChannelLinks, LinkFacts, Net};
-use crate::drive::rdma::soft::{FaultKind, Injection};
+use crate::drive::rdma::soft::{Counters, FaultKind, Injection};
 use crate::drive::report::RankReport;
 use crate::drive::truth::{self, FaultRecord, LinkRole, Record};
 use crate::drive::wire::UniqueId;
@@ -116,6 +116,24 @@ pub(super) fn injected(rank: u32, packet: &Injection) -> Record {
         ns: packet.ns,
         qpn: packet.qpn,
         psn: packet.psn,
+    })
+}
+
+pub(super) fn adapter(rank: u32, counters: &Counters) -> Record {
+    Record::Adapter(truth::Adapter {
+        rank,
+        packets_sent: counters.packets_sent,
+        packets_received: counters.packets_received,
+        retransmitted: counters.retransmitted,
+        timeouts: counters.timeouts,
+        sequence_naks_sent: counters.sequence_naks_sent,
+        rnr_naks_sent: counters.rnr_naks_sent,
+        ce_received: counters.ce_received,
+        cnps_sent: counters.cnps_sent,
+        cnps_received: counters.cnps_received,
+        overflowed: counters.overflowed,
+        unsent: counters.unsent,
+        icrc_errors: counters.icrc_errors,
     })
 }
 

@@ -108,6 +108,8 @@ impl<'a> Worker<'a> {
     /// Leaves when all have: until then a peer may still need an answer.
     pub(super) fn leave(mut self) -> Result<()> {
         self.barrier()?;
+        let counters = self.network.counters();
+        self.records.extend(counters.map(|counters| tell::adapter(self.seat.rank, &counters)));
         self.tell()?;
         self.report.progress(self.total, self.total)?;
         self.log.destroyed(self.communicator.facts());

@@ -7,6 +7,6 @@
 mod record;
 
 pub use record::{
-    Call, Collective, Compute, FaultRecord, Injected, Job, Link, LinkRole, Part, Rank, Record,
-    RingStep, SCHEMA,
+    Adapter, Call, Collective, Compute, FaultRecord, Injected, Job, Link, LinkRole, Part, Rank,
+    Record, RingStep, SCHEMA,
 };

@@ -30,6 +30,8 @@ pub enum Record {
     Fault(FaultRecord),
     /// A packet that a fault met.
     Injected(Injected),
+    /// What the adapter of a rank counted.
+    Adapter(Adapter),
 }
 
 impl Record {
@@ -254,4 +256,36 @@ pub struct Injected {
     pub qpn: u32,
     /// And PSN.
     pub psn: u32,
+}
+
+/// What the adapter of `--transport soft` counted until its rank left: also trouble that nobody
+/// asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Adapter {
+    /// Whose.
+    pub rank: u32,
+    /// Packets given to the network, those that faults dropped included.
+    pub packets_sent: u64,
+    /// Packets that came.
+    pub packets_received: u64,
+    /// Request packets sent again.
+    pub retransmitted: u64,
+    /// Times that nothing was answered in time.
+    pub timeouts: u64,
+    /// NAKs for a gap sent.
+    pub sequence_naks_sent: u64,
+    /// RNR NAKs sent.
+    pub rnr_naks_sent: u64,
+    /// Packets received with CE.
+    pub ce_received: u64,
+    /// CNPs sent.
+    pub cnps_sent: u64,
+    /// CNPs that slowed a queue pair.
+    pub cnps_received: u64,
+    /// Packets that came while there was no room for them.
+    pub overflowed: u64,
+    /// Packets that the kernel had no room for when they were sent.
+    pub unsent: u64,
+    /// Packets whose ICRC was wrong.
+    pub icrc_errors: u64,
 }

@@ -45,6 +45,7 @@ pub struct SoftAdapter {
     began: Instant,
     batch: Batch,
     faulty: Batch,
+    unsent: u64,
 }
 
 impl SoftAdapter {
@@ -82,13 +83,15 @@ impl SoftAdapter {
             began: clock::now(),
             batch: Batch::default(),
             faulty: Batch::default(),
+            unsent: 0,
         })
     }
 
     /// What was sent, received and dropped so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        Counters { overflowed: self.port.overflowed(), ..self.engine.counters() }
+        let (overflowed, unsent) = (self.port.overflowed(), self.unsent);
+        Counters { overflowed, unsent, ..self.engine.counters() }
     }
 
     /// Meddles with other packets from now on: an edge is known only once it is known where ranks
@@ -138,15 +141,15 @@ impl SoftAdapter {
         let mut now = self.now();
         while self.engine.transmit(now, &mut self.batch) {
             if self.faults.spare(self.batch.to()) {
-                self.port.send(&self.batch)?;
+                self.unsent += self.port.send(&self.batch)?;
             } else {
                 self.faults.apply(&mut self.batch, now, &mut self.faulty);
-                self.port.send(&self.faulty)?;
+                self.unsent += self.port.send(&self.faulty)?;
             }
             now = self.now();
         }
         while self.faults.release(now, &mut self.faulty) {
-            self.port.send(&self.faulty)?;
+            self.unsent += self.port.send(&self.faulty)?;
         }
         Ok(())
     }

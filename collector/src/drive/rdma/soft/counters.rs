@@ -29,6 +29,8 @@ pub struct Counters {
     pub undeliverable: u64,
     /// Datagrams that came while the socket's buffer was full, and are lost: not counted above.
     pub overflowed: u64,
+    /// Packets that the kernel had no room for when they were sent: lost, though counted as sent.
+    pub unsent: u64,
     /// Request packets sent again.
     pub retransmitted: u64,
     /// Times that nothing was answered in time.

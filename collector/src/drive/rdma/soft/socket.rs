@@ -97,10 +97,13 @@ impl Port {
 
     /// Sends a batch. What the network has no room for is lost, as on a wire.
     ///
+    /// Returns how many packets the kernel had no room for: they are lost.
+    ///
     /// # Errors
     /// There is no way to the address, or its packets are larger than the interface takes.
-    pub fn send(&self, batch: &Batch) -> Result<()> {
-        let Some(socket) = self.senders.get(&batch.source_port()) else { return Ok(()) };
+    pub fn send(&self, batch: &Batch) -> Result<u64> {
+        let Some(socket) = self.senders.get(&batch.source_port()) else { return Ok(0) };
+        let mut unsent = 0;
         let to = SocketAddr::new(batch.to(), PORT);
         let mut sends = [sys::Send { bytes: &[], traffic_class: 0 }; sys::MOST];
         let mut left = batch.packets();
@@ -118,7 +121,10 @@ impl Port {
                         sys::wait(socket, true, PATIENCE.1).map_err(DriveError::io("ppoll"))?;
                     }
                     Some(libc::EINTR) => {}
-                    Some(libc::EAGAIN | libc::ENOBUFS) => left = &left[1..],
+                    Some(libc::EAGAIN | libc::ENOBUFS) => {
+                        unsent += 1;
+                        left = &left[1..];
+                    }
                     Some(libc::EMSGSIZE) => {
                         return Err(DriveError::Unusable(format!(
                             "packets of {} bytes to {to} are larger than the interface's MTU: \
@@ -133,7 +139,7 @@ impl Port {
                 },
             }
         }
-        Ok(())
+        Ok(unsent)
     }
 
     /// Hands over datagrams that have come; returns how many, 0 where none was there.
