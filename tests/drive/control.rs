@@ -57,7 +57,7 @@ impl Net for Paper {
         Ok(SendLink(self.connecting.len() - 1))
     }
 
-    fn establish(&mut self, _: Deadline) -> Result<()> {
+    fn establish(&mut self, _: &Lookout, _: Deadline) -> Result<()> {
         let (qpns, fifo) = (vec![0x11, 0x12], Some((0x7f00_0000_0000, 0x77)));
         self.facts = LinkFacts { qpns, fifo, ..LinkFacts::default() };
         Ok(())

@@ -10,6 +10,7 @@ use railscope::drive::collective::slicing::BUFFER_BYTES;
 use railscope::drive::net::{
     ChannelLinks, Finished, LinkFacts, LinkSpec, Net, NetHandle, ReceiveLink, Request, SendLink,
 };
+use railscope::drive::tcp::Lookout;
 
 /// Which link: channel, sender, receiver.
 pub type Key = (u32, u32, u32);
@@ -110,7 +111,7 @@ impl Net for MemoryNet {
         Ok(SendLink(self.senders.len() - 1))
     }
 
-    fn establish(&mut self, _deadline: Deadline) -> Result<()> {
+    fn establish(&mut self, _lookout: &Lookout, _deadline: Deadline) -> Result<()> {
         Ok(())
     }
 

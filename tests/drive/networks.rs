@@ -17,6 +17,7 @@ use railscope::drive::net::socket::{Socket, SocketSettings};
 use railscope::drive::net::{ChannelLinks, LinkFacts, LinkSpec, Net, NetHandle};
 use railscope::drive::rdma::soft::{FaultKind, SoftAdapter, SoftFault, SoftSettings};
 use railscope::drive::release::Release;
+use railscope::drive::tcp::Lookout;
 use railscope::drive::truth::{LinkRole, RingStep};
 
 use super::sums::{Notes, run_one};
@@ -127,7 +128,7 @@ fn connect(
         let send = net.connect(&LinkSpec { channel, sender: rank, receiver: next }, &handle)?;
         links.push(ChannelLinks { channel, send, receive });
     }
-    net.establish(Deadline::after(PATIENCE))?;
+    net.establish(&Lookout::default(), Deadline::after(PATIENCE))?;
     Ok(links)
 }
 
@@ -276,20 +277,20 @@ fn who_does_not_come_is_named() {
     let patience = Duration::from_millis(30);
     let mut net = ib(8, 2, Release::V2_27_7, 1, &[]);
     let (_, handle) = net.listen(&link).unwrap();
-    let error = net.establish(Deadline::after(patience)).unwrap_err();
+    let error = net.establish(&Lookout::default(), Deadline::after(patience)).unwrap_err();
     assert_eq!(error.to_string(), "rank 1's connection for channel 3 did not come within 30ms");
 
     let mut socket = Socket::new(Release::V2_27_7, SocketSettings::default(), address(8, 3));
     let error = socket.connect(&link, &[0; 128]).unwrap_err();
     assert_eq!(error.to_string(), "rank 2 sent a handle that is none of NET/Socket");
     let (_, _) = socket.listen(&link).unwrap();
-    let error = socket.establish(Deadline::after(patience)).unwrap_err();
+    let error = socket.establish(&Lookout::default(), Deadline::after(patience)).unwrap_err();
     assert_eq!(error.to_string(), "rank 1's connections for channel 3 did not come within 30ms");
 
     // A sender of the other release: it waits for a list of devices that never comes.
     let mut older = ib(8, 1, Release::V2_27_7, 1, &[]);
     older.connect(&link, &handle).unwrap();
-    let error = older.establish(Deadline::after(patience)).unwrap_err();
+    let error = older.establish(&Lookout::default(), Deadline::after(patience)).unwrap_err();
     assert_eq!(
         error.to_string(),
         "rank 2's list of devices for channel 3 did not come within 30ms"

@@ -12,6 +12,7 @@ use railscope::drive::net::ib::Ib;
 use railscope::drive::net::{LinkSpec, Net};
 use railscope::drive::rdma::{Completion, Device, Rdma, Region, RegionId, Remote, Write};
 use railscope::drive::release::Release;
+use railscope::drive::tcp::Lookout;
 use railscope::drive::wire::greeting::{SOCKET_MAGIC, SocketType};
 use railscope::drive::wire::ib_handle;
 use serde::Deserialize;
@@ -181,7 +182,7 @@ fn our_receiver_answers_a_real_sender(release: Release, exchange: &Exchange) {
     let (link, handle) = network.listen(&LINK).unwrap();
     let mut peer = TcpStream::connect(ib_handle::parse(&handle).unwrap()).unwrap();
     peer.write_all(&exchange.sender).unwrap();
-    network.establish(Deadline::after(PATIENCE)).unwrap();
+    network.establish(&Lookout::default(), Deadline::after(PATIENCE)).unwrap();
     connected_to(&network, &exchange.truth.sender_qpns, exchange.truth.sender_ip);
     assert_eq!(network.receiver_facts(link).peer_qpns, exchange.truth.sender_qpns);
     let mut answer = vec![0; exchange.receiver.len()];
@@ -206,7 +207,7 @@ fn our_sender_reaches_a_real_receiver(release: Release, exchange: &Exchange) {
             peer.read_exact(&mut said).unwrap();
             said
         });
-        network.establish(Deadline::after(PATIENCE)).unwrap();
+        network.establish(&Lookout::default(), Deadline::after(PATIENCE)).unwrap();
         peer.join().unwrap()
     });
     connected_to(&network, &exchange.truth.receiver_qpns, exchange.truth.receiver_ip);

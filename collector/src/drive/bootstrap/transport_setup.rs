@@ -62,7 +62,7 @@ impl Meeting<'_> {
             let send = net.connect(spec, &handle)?;
             links.push(ChannelLinks { channel: spec.channel, send, receive });
         }
-        net.establish(self.deadline)?;
+        net.establish(self.lookout, self.deadline)?;
         for links in &links {
             log.queue_pairs(net.sender_facts(links.send));
         }

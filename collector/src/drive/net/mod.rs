@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use super::Result;
 use super::clock::Deadline;
+use super::tcp::Lookout;
 
 /// A network plugin with the links of one rank.
 pub trait Net {
@@ -33,11 +34,11 @@ pub trait Net {
     fn connect(&mut self, link: &LinkSpec, handle: &NetHandle) -> Result<SendLink>;
 
     /// Brings every link made so far to where messages can pass, both ends at once: no order of
-    /// ranks can lock up.
+    /// ranks can lock up. Meanwhile the connections of `lookout` are watched.
     ///
     /// # Errors
     /// A peer does not come, goes away or speaks another dialect.
-    fn establish(&mut self, deadline: Deadline) -> Result<()>;
+    fn establish(&mut self, lookout: &Lookout, deadline: Deadline) -> Result<()>;
 
     /// What the truth and the log tell of a sending end.
     fn sender_facts(&self, link: SendLink) -> &LinkFacts;

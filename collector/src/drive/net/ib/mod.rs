@@ -101,10 +101,9 @@ impl<R: Rdma> Net for Ib<R> {
         Ok(SendLink(at))
     }
 
-    fn establish(&mut self, deadline: Deadline) -> Result<()> {
-        let lookout = Lookout::default();
+    fn establish(&mut self, lookout: &Lookout, deadline: Deadline) -> Result<()> {
         for exchange in &mut self.exchanges {
-            exchange.start(self.local.address, self.local.release, &lookout, deadline)?;
+            exchange.start(self.local.address, self.local.release, lookout, deadline)?;
         }
         loop {
             let mut unfinished = None;
@@ -116,6 +115,7 @@ impl<R: Rdma> Net for Ib<R> {
             }
             let Some(unfinished) = unfinished else { break };
             deadline.check(|| unfinished.waits_for())?;
+            lookout.check(|| format!("waiting for {}", unfinished.waits_for()))?;
             self.progress(GLANCE)?;
         }
         self.exchanges.clear();

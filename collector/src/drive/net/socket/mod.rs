@@ -153,10 +153,9 @@ impl Net for Socket {
         Ok(SendLink(self.senders.len() - 1))
     }
 
-    fn establish(&mut self, deadline: Deadline) -> Result<()> {
-        let lookout = Lookout::default();
+    fn establish(&mut self, lookout: &Lookout, deadline: Deadline) -> Result<()> {
         for opening in &mut self.openings {
-            opening.start(self.address, &lookout, deadline)?;
+            opening.start(self.address, lookout, deadline)?;
         }
         loop {
             let mut unfinished = None;
@@ -171,6 +170,7 @@ impl Net for Socket {
             }
             let Some(unfinished) = unfinished else { break };
             deadline.check(|| unfinished.waits_for())?;
+            lookout.check(|| format!("waiting for {}", unfinished.waits_for()))?;
             self.progress(GLANCE)?;
         }
         self.openings.clear();
