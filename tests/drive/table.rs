@@ -185,7 +185,7 @@ fn a_training_job_has_a_row_per_bucket() {
      4194304       1048576     float     sum      -1     0.00    0.00    0.00     N/A  2000.00    2.10    2.10       0
      1048576        262144     float     sum      -1     0.00    0.00    0.00     N/A  2000.00    0.52    0.52       0
 # Training steps       : 2, mean 175.00 ms of which 87.50 ms computing
-# Longest              : 190.00 ms, iteration 1, in which rank 1 computed longest: 110.00 ms
+# Longest              : 190.00 ms, iteration 1; most computing in it: 110.00 ms, rank 1
 # Interrupted, and not complete
 # Out of bounds values : 0 OK
 # Avg bus bandwidth    : 1.31072·

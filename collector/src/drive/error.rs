@@ -7,12 +7,12 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
     /// The operating system refused.
-    #[error("{what}: {source}")]
+    #[error("{what}: {cause}")]
     Io {
         /// What was tried: `listen at 10.0.0.1:29500`.
         what: String,
         /// What it said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// Nothing happened in time.
     #[error("{what} did not come within {waited:?}")]
@@ -51,6 +51,6 @@ impl DriveError {
     /// Says what was tried when the operating system refused: `.map_err(DriveError::io("bind"))`.
     pub fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
-        move |source| Self::Io { what, source }
+        move |cause| Self::Io { what, cause }
     }
 }

@@ -54,7 +54,8 @@ pub(in crate::cli) struct DriveArgs {
     /// Where ranks of this machine live [default: the best that works]
     #[arg(long, value_enum, requires = "ranks")]
     pub(super) place: Option<PlaceArg>,
-    /// Of what is left to chance: the same seed, the same choices
+    /// Of what is left to chance: jitter, and the draws of packet faults; which packet meets which
+    /// draw depends on timing
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
     /// How long ranks wait for each other before they give up
@@ -165,7 +166,8 @@ pub(super) struct FaultArgs {
 #[derive(Args)]
 #[command(next_help_heading = "What is written down")]
 pub(super) struct OutputArgs {
-    /// Everything: captures, truth.jsonl and logs/, for railscope analyze and cargo xtask score
+    /// Everything into a new folder: truth.jsonl, logs/ and, with --ranks, captures: what railscope
+    /// analyze reads
     #[arg(long, value_name = "DIR", conflicts_with_all = ["truth", "log", "capture"])]
     record: Option<PathBuf>,
     /// What truly happened, JSON lines; one rank of a job of many hosts inserts .rankN
@@ -190,6 +192,18 @@ impl OutputArgs {
     /// Where the truth goes.
     pub(super) fn truth(&self) -> Option<PathBuf> {
         self.truth.clone().or_else(|| Some(self.record.as_ref()?.join("truth.jsonl")))
+    }
+
+    /// Two jobs in one folder would be taken for one.
+    pub(super) fn check_record(&self) -> anyhow::Result<()> {
+        let Some(folder) = &self.record else { return Ok(()) };
+        let taken = folder.join("truth.jsonl");
+        let name = folder.display();
+        anyhow::ensure!(
+            !taken.exists(),
+            "--record {name}: it holds a job already; name a new folder"
+        );
+        Ok(())
     }
 
     /// The folder of logs.

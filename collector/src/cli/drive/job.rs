@@ -176,6 +176,11 @@ fn ib_settings(
 ) -> anyhow::Result<IbSettings> {
     // -1, NCCL's default, lets it choose.
     let gid_index = environment.number("NCCL_IB_GID_INDEX", -1..=255)?;
+    ensure!(
+        transport != Transport::Verbs || cfg!(feature = "verbs"),
+        "--transport verbs: railscope was built without it: cargo install --features verbs (needs \
+         libibverbs-dev, librdmacm-dev, libclang 14 and LIBCLANG_PATH)"
+    );
     let (timeout, retries) = match transport {
         Transport::Soft => (SOFT_TIMEOUT, SOFT_RETRIES),
         Transport::Verbs | Transport::Socket => (verbs_timeout(args.nccl_wire), VERBS_RETRIES),
@@ -213,6 +218,8 @@ fn faults(args: &DriveArgs) -> Vec<Fault> {
 
 /// Refuses faults that cannot happen, with the way out.
 fn check_faults(job: &Job, ranks: u32) -> anyhow::Result<()> {
+    let is_missing = |rank: u32| job.faults.contains(&Fault::MissingRank { rank });
+    ensure!(!(0..ranks).all(is_missing), "--missing-rank: then no rank would come at all");
     for fault in &job.faults {
         match fault {
             Fault::Straggler { rank, delay, iterations } => {

@@ -21,6 +21,7 @@ use crate::drive::table::{Document, Facts, Table};
 pub(super) fn run(args: &DriveArgs, environment: &Environment, ranks: u32) -> anyhow::Result<u8> {
     // What is wrong with the command line is said before anything is made.
     job::job(args, environment, ranks, u32::MAX)?;
+    args.output.check_record()?;
     let folders = [args.output.log(), args.output.capture()];
     folders.into_iter().flatten().try_for_each(|folder| make_folder(&folder))?;
     let truth = args.output.truth().as_deref().map(TruthFile::create).transpose()?;

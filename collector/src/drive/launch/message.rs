@@ -45,8 +45,8 @@ impl From<&DriveError> for Failure {
     fn from(error: &DriveError) -> Self {
         let is_consequence = matches!(error, DriveError::PeerLost { .. } | DriveError::Late { .. });
         let mut text = error.to_string();
-        if let DriveError::Io { source, .. } = error
-            && source.kind() == io::ErrorKind::AddrInUse
+        if let DriveError::Io { cause, .. } = error
+            && cause.kind() == io::ErrorKind::AddrInUse
         {
             text += " (`ss -tulpn` tells who has the port; MASTER_PORT moves the store)";
         }

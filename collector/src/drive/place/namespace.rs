@@ -40,7 +40,7 @@ link set dev fabric0 up
 pub(super) fn probe(kind: Kind) -> std::result::Result<(), String> {
     let identity = identity(kind);
     if identity.is_none() && !geteuid().is_root() {
-        return Err("not root".to_owned());
+        return Err("only root may; --place userns needs no root".to_owned());
     }
     let lines = format!("{BRIDGE_LINES}link add name a type veth peer name b\n");
     batch::run_prepared(&lines, |command| sys::in_own_namespaces(command, identity.clone()))

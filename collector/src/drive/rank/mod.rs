@@ -58,7 +58,11 @@ pub fn run(job: &Job, seat: &Seat, report: &mut dyn RankReport) -> Result<()> {
 
     tell::beginning(job, seat, &id, &network, report)?;
     let mut worker = Worker::new(job, seat, network, communicator, store, log, report);
-    worker.work()?;
+    if let Err(error) = worker.work() {
+        // What happened until then is worth telling; that it cannot be told is not the trouble.
+        let _ = worker.tell();
+        return Err(error);
+    }
     worker.leave()?;
     report.finish()?;
     if let Some(server) = server {

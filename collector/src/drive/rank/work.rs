@@ -284,7 +284,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Tells what happened in a round.
-    fn tell(&mut self) -> Result<()> {
+    pub(super) fn tell(&mut self) -> Result<()> {
         let packets = self.network.take_injected();
         self.records.extend(packets.iter().map(|packet| tell::injected(self.seat.rank, packet)));
         for record in self.records.drain(..) {

@@ -221,7 +221,7 @@ fn cell(cell: Option<Cell>) -> String {
 fn iterations(summary: &IterationSummary) -> String {
     format!(
         "# {:<20} : {}, mean {:.2} ms of which {:.2} ms computing\n\
-         # {:<20} : {:.2} ms, iteration {}, in which rank {} computed longest: {:.2} ms\n",
+         # {:<20} : {:.2} ms, iteration {}; most computing in it: {:.2} ms, rank {}\n",
         "Training steps",
         summary.iterations,
         summary.mean_time / 1e3,
@@ -229,8 +229,8 @@ fn iterations(summary: &IterationSummary) -> String {
         "Longest",
         summary.max_time / 1e3,
         summary.max_iteration,
-        summary.max_compute_rank,
         summary.max_compute / 1e3,
+        summary.max_compute_rank,
     )
 }
 
