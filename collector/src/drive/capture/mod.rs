@@ -1,6 +1,6 @@
 //! Captures of ports, frame by frame with nanoseconds, as `tcpdump` would make them.
 //!
-//! The kernel puts frames into memory that it shares with this process ([`sys`]); a thread writes them
+//! The kernel puts frames into memory that it shares with this process (`sys`); a thread writes them
 //! to a file in the classic pcap format. What found no room is counted.
 
 mod file;

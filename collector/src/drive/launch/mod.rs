@@ -1,8 +1,8 @@
 //! Ranks from their start to their end: processes of this machine, or one rank of a job that another
 //! launcher started.
 //!
-//! Whoever shows the table gets [`Event`]s of all ranks: from [`child`] processes, or over the store.
-//! [`supervise`] is the loop over them.
+//! Whoever shows the table gets [`Event`]s of all ranks: from `child` processes, or over the store.
+//! `supervise` is the loop over them.
 
 mod child;
 mod ending;

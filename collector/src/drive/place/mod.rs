@@ -2,7 +2,7 @@
 //!
 //! Best is a network namespace per rank, each with one end of a veth pair, the other ends on a
 //! bridge in a namespace that is the fabric. No namespace has a name: they vanish with the processes
-//! in them, however those end. [`namespace`] makes them, [`interface`] finds addresses where ranks
+//! in them, however those end. `namespace` makes them, `interface` finds addresses where ranks
 //! share the machine's network.
 
 mod batch;

@@ -1,7 +1,7 @@
 //! One rank of a job, from its first word to its last.
 //!
-//! [`network`] is what carries its data, [`work`] what it does between meeting the others and
-//! leaving them, [`memory`] what that is done to, [`trouble`] what goes wrong on purpose, [`tell`]
+//! `network` is what carries its data, `work` what it does between meeting the others and
+//! leaving them, `memory` what that is done to, `trouble` what goes wrong on purpose, `tell`
 //! what it writes down.
 
 mod memory;

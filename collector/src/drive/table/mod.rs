@@ -1,7 +1,7 @@
 //! Results as nccl-tests shows them, so that whatever reads its tables reads ours.
 //!
-//! [`results`] adds up what ranks measured, [`text`] is the table, [`document`] the same as JSON,
-//! [`number`] how C's printf would write it.
+//! `results` adds up what ranks measured, `text` is the table, `document` the same as JSON,
+//! `number` how C's printf would write it.
 
 mod document;
 mod number;

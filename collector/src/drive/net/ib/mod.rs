@@ -1,8 +1,8 @@
 //! NET/IB: messages as RDMA writes with immediate, room as clear-to-sends written into the sender's
 //! memory.
 //!
-//! [`exchange`] brings queue pairs together over TCP, [`receiver`] and [`sender`] are the two ends
-//! of a link, [`requests`] what is outstanding.
+//! `exchange` brings queue pairs together over TCP, `receiver` and `sender` are the two ends
+//! of a link, `requests` what is outstanding.
 //!
 //! Sources: NCCL 2.21.5 and 2.27.7, `src/transport/net_ib.cc`.
 

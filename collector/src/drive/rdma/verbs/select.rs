@@ -24,7 +24,7 @@ pub struct Choice {
     pub gid: Gid,
 }
 
-/// Chooses among the ports of this system ([`inventory::ports`]).
+/// Chooses among the ports of this system (`inventory::ports`).
 ///
 /// # Errors
 /// [`DriveError::Unusable`]: there is no device, or none fits; the text lists what there is.
