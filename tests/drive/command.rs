@@ -67,7 +67,10 @@ fn what_cannot_be_is_refused_with_the_way_out() {
             "the last of --iterations 3 is 2",
         ),
         (&["--ranks", "2", "--missing-rank", "2"], "--missing-rank: there is no rank 2"),
-        (&["--ranks", "2", "--transport", "verbs", "--place", "netns"], "--place host"),
+        (
+            &["--ranks", "2", "--transport", "verbs", "--place", "netns"],
+            if cfg!(feature = "verbs") { "--place host" } else { "built without it" },
+        ),
     ];
     for (options, said) in cases {
         let error = refused(options, &[]);
