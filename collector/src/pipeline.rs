@@ -157,7 +157,15 @@ impl Pipeline {
             let communicators = named.filter_map(|(at, id)| Some((*at, name(id)?))).collect();
             context.logs = LogSources { facts: logs, communicators };
         }
-        Report::new(&mut self.tracker, &positions, linked.as_ref(), &context, self.health)
+        let findings = Vec::new();
+        Report::new(
+            &mut self.tracker,
+            &positions,
+            linked.as_ref(),
+            &findings,
+            &context,
+            self.health,
+        )
     }
 }
 

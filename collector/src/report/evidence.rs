@@ -10,8 +10,10 @@ use crate::model::witness::Witness;
 /// One reason.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EvidenceReport {
-    /// What it is: `oob_exchange`, `transport_setup`, `ring_gather`, `check_in`, `unique_id`, `log`,
-    /// `connection_manager`, `cts_match`, `cts_tag`, `psn_ack`, `udp_port`, `payload` or `ring_shape`.
+    /// What it is. Of links: `oob_exchange`, `transport_setup`, `ring_gather`, `check_in`,
+    /// `unique_id`, `log`, `connection_manager`, `cts_match`, `cts_tag`, `psn_ack`, `udp_port`,
+    /// `payload` or `ring_shape`. Of findings: `frame`, `log`, `counter` or `call`. Of stragglers:
+    /// the sign that names the rank.
     pub kind: &'static str,
     /// The capture's or log's file name; `null` where it rests on many.
     pub source: Option<String>,
@@ -35,8 +37,17 @@ impl EvidenceReport {
 
     fn new(sources: &Sources<'_>, evidence: &Evidence) -> Self {
         let text = text(evidence.kind, evidence.count);
-        let kind = evidence.kind.name();
-        match evidence.witness {
+        Self::stated(sources, evidence.kind.name(), text, evidence.witness)
+    }
+
+    /// A reason of which `text` says what it is.
+    pub(super) fn stated(
+        sources: &Sources<'_>,
+        kind: &'static str,
+        text: String,
+        witness: Option<Witness>,
+    ) -> Self {
+        match witness {
             None => Self { kind, source: None, frame: None, line: None, time_ns: None, text },
             Some(Witness::Frame { tap, number, time }) => Self {
                 kind,

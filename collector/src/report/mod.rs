@@ -11,7 +11,9 @@ pub mod communicators;
 pub mod conflicts;
 pub mod counts;
 pub mod evidence;
+pub mod findings;
 pub mod flows;
+pub mod iterations;
 pub mod logs;
 pub mod messages;
 pub mod owner;
@@ -19,10 +21,10 @@ pub mod packets;
 pub mod pfc;
 pub mod phases;
 pub mod places;
+pub mod stragglers;
 pub mod taps;
 pub mod tcp_streams;
 pub mod transfers;
-pub mod unfilled;
 
 use std::collections::BTreeMap;
 
@@ -30,7 +32,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::analysis::collective::Collective;
+use crate::analysis::finding::Finding;
+use crate::analysis::iteration::Iteration;
 use crate::analysis::phase::Phase;
+use crate::analysis::straggler::Straggler;
+use crate::analysis::wait::CollectiveWaits;
 use crate::flow::tracker::FlowTracker;
 use crate::link::control::facts::StreamFacts;
 use crate::link::job::Job;
@@ -82,11 +88,11 @@ pub struct Report {
     /// CNPs and NAKs, one by one; `null` unless full detail is asked for.
     pub signals: Option<Vec<transfers::SignalReport>>,
     /// Training steps.
-    pub iterations: Vec<unfilled::Unfilled>,
+    pub iterations: Vec<iterations::IterationReport>,
     /// NCCL's logs.
     pub logs: logs::LogsReport,
     /// What is wrong, and what to do about it.
-    pub findings: Vec<unfilled::Unfilled>,
+    pub findings: Vec<findings::FindingReport>,
     /// What was missed, refused or could not be known, by counter; counters at 0 are left out.
     pub health: BTreeMap<String, u64>,
 }
@@ -132,8 +138,12 @@ pub(crate) struct Sources<'a> {
     pub(crate) context: &'a ReportContext,
     pub(crate) origin: Timestamp,
     pub(crate) positions: &'a [TapPosition],
+    /// `id` of each flow, by place in the flow table.
+    pub(crate) flow_ids: Vec<u32>,
     /// `None` where nothing was linked.
     pub(crate) linked: Option<&'a Linked>,
+    /// The worst first.
+    pub(crate) findings: &'a [Finding],
 }
 
 /// What flows were linked to.
@@ -143,6 +153,12 @@ pub struct Linked {
     pub job: Job,
     /// Collectives in order of time.
     pub collectives: Vec<Collective>,
+    /// Waits of each collective, by its place.
+    pub waits: Vec<CollectiveWaits>,
+    /// The straggler of each collective, by its place.
+    pub stragglers: Vec<Option<Straggler>>,
+    /// Training steps in order of time.
+    pub iterations: Vec<Iteration>,
     /// Phases in order of time.
     pub phases: Vec<Phase>,
     /// What TCP connections are for.
@@ -165,13 +181,14 @@ impl Sources<'_> {
 }
 
 impl Report {
-    /// The report of everything that `tracker` saw, from taps at `positions`, and of what it was
-    /// linked to. Ends what is still open there.
+    /// The report of everything that `tracker` saw, from taps at `positions`, of what it was linked
+    /// to, and of what is wrong with it. Ends what is still open there.
     #[must_use]
     pub fn new(
         tracker: &mut FlowTracker,
         positions: &[TapPosition],
         linked: Option<&Linked>,
+        findings: &[Finding],
         context: &ReportContext,
         mut health: Health,
     ) -> Self {
@@ -180,9 +197,10 @@ impl Report {
         let earliest = spans.map(|span| span.first).min();
         let origin = context.origin.or(earliest).unwrap_or(Timestamp::EPOCH);
         let pfc = pfc::section(tracker);
-        let sources = Sources { tracker, context, origin, positions, linked };
+        let flow_ids = flows::ids(tracker.flows().flows());
+        let sources = Sources { tracker, context, origin, positions, flow_ids, linked, findings };
         let flows = flows::section(&sources, &mut health);
-        let signals = transfers::signals(&sources, &flows::ids(&sources));
+        let signals = transfers::signals(&sources, &flows::ids_by_key(&sources));
         add_health(&sources, &mut health);
         context.logs.facts.health.iter().for_each(|(name, count)| health.add(name, count));
         Self {
@@ -205,9 +223,9 @@ impl Report {
             collectives: collectives::section(&sources),
             transfers: transfers::section(&sources),
             signals,
-            iterations: Vec::new(),
+            iterations: iterations::section(&sources),
             logs: logs::section(&sources),
-            findings: Vec::new(),
+            findings: findings::section(&sources),
             health: health.iter().map(|(name, count)| (name.to_owned(), count)).collect(),
         }
     }
