@@ -1,7 +1,8 @@
 //! The layers composed: frames and lines in, a report out. Reads no clock, file or environment, so
 //! that a replay, a live capture and a test give the same report for the same frames.
 
-use crate::analysis::{collective, phase};
+use crate::analysis::wait::trouble::Troubles;
+use crate::analysis::{collective, phase, wait};
 use crate::decode::packet::{self, Body};
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
@@ -134,6 +135,7 @@ impl Pipeline {
     #[must_use]
     pub fn finish(mut self, mut context: ReportContext) -> Report {
         context.host_names = self.host_names;
+        self.tracker.finish();
         let positions = position::of_taps(&self.tracker);
         let logs = self.logs.finish();
         let from_logs = logs.link();
@@ -148,8 +150,13 @@ impl Pipeline {
             self.health.add("link.communicators_dropped", linked.job.dropped_communicators);
             linked.collectives = collective::find(&linked.job);
             linked.collectives.sort_by_key(|one| (one.span.first, one.communicator, one.sequence));
+            let flows = self.tracker.flows().flows();
+            let signals = (&linked.signals[..], linked.signals_end);
+            let troubles = Troubles::new(&linked.job, flows, &positions, signals);
+            linked.waits = wait::find(&linked.job, &troubles, &linked.collectives);
             linked.phases = phase::find(&linked.job, &linked.streams, &linked.collectives);
             collective::add_health(&linked.collectives, &mut self.health);
+            wait::add_health(&linked.collectives, &linked.waits, &mut self.health);
             let name = |id: &CommunicatorId| {
                 communicators::name_of(&linked.job, *places.get(id.0 as usize)?)
             };
@@ -187,6 +194,8 @@ impl Linking {
         let records = self.traffic.flows();
         let job = linker::link(&facts, Traffic { table: tracker.flows(), records, positions });
         let signals = self.traffic.signals().to_vec();
-        Linked { job, streams: facts.streams, signals, ..Linked::default() }
+        let signals_end = signals.last().filter(|_| self.traffic.dropped_signals() > 0);
+        let signals_end = signals_end.map(|signal| signal.time);
+        Linked { job, streams: facts.streams, signals, signals_end, ..Linked::default() }
     }
 }
