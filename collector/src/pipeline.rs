@@ -2,7 +2,7 @@
 //! that a replay, a live capture and a test give the same report for the same frames.
 
 use crate::analysis::wait::trouble::Troubles;
-use crate::analysis::{collective, phase, wait};
+use crate::analysis::{collective, phase, straggler, wait};
 use crate::decode::packet::{self, Body};
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
@@ -154,6 +154,10 @@ impl Pipeline {
             let signals = (&linked.signals[..], linked.signals_end);
             let troubles = Troubles::new(&linked.job, flows, &positions, signals);
             linked.waits = wait::find(&linked.job, &troubles, &linked.collectives);
+            let collectives = &linked.collectives;
+            let job = &linked.job;
+            linked.stragglers =
+                straggler::find(job, collectives, &linked.waits, &linked.iterations);
             linked.phases = phase::find(&linked.job, &linked.streams, &linked.collectives);
             collective::add_health(&linked.collectives, &mut self.health);
             wait::add_health(&linked.collectives, &linked.waits, &mut self.health);

@@ -40,6 +40,10 @@ pub struct EdgeWaits {
     pub transfer_ns: u64,
     /// Data was sent again, or should have been.
     pub recovery_ns: u64,
+    /// Bytes of its messages, where they are known.
+    pub bytes: u64,
+    /// From the first to the last packet of each message, in sum, without recovery.
+    pub data_ns: u64,
     /// The longest gap that no recovery explains.
     pub stall: Option<Stall>,
     /// Its first byte.
@@ -161,6 +165,8 @@ pub fn waits(
             input_wait_ns: 0,
             transfer_ns: 0,
             recovery_ns: 0,
+            bytes: view.transfers().iter().filter_map(|transfer| transfer.bytes).sum(),
+            data_ns: 0,
             stall: None,
             first_data: first.first,
             first_witness: first.witness,
@@ -173,14 +179,16 @@ pub fn waits(
     };
     clock.waits.start_wait_ns = room.map(|_| 0);
     clock.run(first.first, Part::Start);
-    clock.run(first.last, Part::Transfer);
+    clock.message(first.last);
     let mut number = first.number;
     for message in messages {
         // Behind a hole nothing tells what a gap was for.
         if number.checked_add(1) == Some(message.number) {
             clock.gap(&message, message.number.saturating_sub(first.number), surroundings);
+        } else {
+            clock.run(message.first, Part::Transfer);
         }
-        clock.run(message.last, Part::Transfer);
+        clock.message(message.last);
         number = message.number;
     }
     // The last message may have needed a recovery before it arrived.
@@ -235,6 +243,11 @@ impl Clock<'_> {
             Part::Transfer => waits.transfer_ns += part_ns,
         }
         part_ns
+    }
+
+    /// A message flows until `end`.
+    fn message(&mut self, end: Timestamp) {
+        self.waits.data_ns += self.run(end, Part::Transfer);
     }
 
     /// The gap before `message`, which is number `at` of the collective.

@@ -26,6 +26,8 @@ pub struct RankWaits {
     /// From when it had room on any channel and had left the collective before, to its first data
     /// on any; `None` where that was not seen.
     pub start_wait_ns: Option<u64>,
+    /// The shortest start wait of one of its edges.
+    pub shortest_wait_ns: Option<u64>,
     /// From the last data that it received in the collective before, to its first data in this one;
     /// `None` where a tap of its own did not see both.
     pub busy_ns: Option<u64>,
@@ -39,7 +41,9 @@ pub struct RankWaits {
 /// How late a rank was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lateness {
-    /// Its start wait less that of the middle rank; negative where it was earlier.
+    /// Its start wait less that of the middle rank, taken over all its channels or of the quickest,
+    /// whichever says less: one channel alone may have got its clear-to-send late, or been served
+    /// late. Negative where it was earlier.
     pub late_ns: i64,
     /// The median deviation of the ranks' start waits.
     pub uncertainty_ns: u64,
@@ -68,11 +72,13 @@ pub fn waits(
         let left = left.of(collective, rank);
         let since = |time: Option<Timestamp>| Some(time?.nanos_since(left?));
         let own = || times.edges.iter().filter_map(|at| Some((*at, edges.get(*at)?)));
+        let measured = || own().map(|(_, edge)| edge).filter(|edge| edge.has_predecessor);
         RankWaits {
             rank,
             last_edge: own().max_by_key(|(_, edge)| edge.span.last).map(|(at, _)| at),
             first_edge: own().min_by_key(|(_, edge)| edge.first_data).map(|(at, _)| at),
-            start_wait_ns: start_wait(job, own().map(|(_, edge)| edge)),
+            start_wait_ns: start_wait(measured()),
+            shortest_wait_ns: measured().filter_map(|edge| edge.start_wait_ns).min(),
             busy_ns: since(times.first_send),
             cts_wait_ns: since(times.first_cts),
             lateness: None,
@@ -85,44 +91,45 @@ pub fn waits(
     ranks
 }
 
-/// The start wait of a rank with these edges. Where only receivers saw them, each receiver has its
-/// own clock.
-fn start_wait<'a>(job: &Job, edges: impl Iterator<Item = &'a EdgeWaits>) -> Option<u64> {
-    let mut by_clock: BTreeMap<Option<u32>, (Timestamp, Timestamp)> = BTreeMap::new();
-    for edge in edges.filter(|edge| edge.has_predecessor && edge.start_wait_ns.is_some()) {
-        let connection = job.connections.get(edge.connection.0 as usize)?;
-        let clock = connection.receiver.filter(|_| !edge.is_at_sender);
-        let first = (edge.span.first, edge.first_data);
-        let (room, data) = by_clock.entry(clock).or_insert(first);
-        *room = edge.span.first.min(*room);
-        *data = edge.first_data.min(*data);
+/// The start wait of a rank with these edges. Where only receivers saw them, each edge stands for
+/// itself: each receiver has its own clock.
+fn start_wait<'a>(edges: impl Iterator<Item = &'a EdgeWaits>) -> Option<u64> {
+    let mut at_sender: Option<(Timestamp, Timestamp)> = None;
+    let mut at_receiver: Option<u64> = None;
+    for edge in edges {
+        let Some(start_wait_ns) = edge.start_wait_ns else { continue };
+        if edge.is_at_sender {
+            let (room, data) = at_sender.get_or_insert((edge.span.first, edge.first_data));
+            *room = edge.span.first.min(*room);
+            *data = edge.first_data.min(*data);
+        } else {
+            at_receiver = Some(at_receiver.map_or(start_wait_ns, |known| known.min(start_wait_ns)));
+        }
     }
-    by_clock.values().map(|(room, data)| data.nanos_since(*room)).min()
+    at_sender.map(|(room, data)| data.nanos_since(room)).or(at_receiver)
 }
 
 /// Fills in who was late. With nobody to compare with, nobody is.
 fn compare(ranks: &mut [RankWaits], has_recovered: bool) {
-    let visible = || ranks.iter().filter_map(|rank| rank.start_wait_ns);
-    let (Some(middle), Some(uncertainty_ns)) =
-        (lower_median(visible()), median_deviation(visible()))
+    let starts = || ranks.iter().filter_map(|rank| rank.start_wait_ns);
+    let (Some(middle), Some(uncertainty_ns)) = (lower_median(starts()), median_deviation(starts()))
     else {
         return;
     };
-    if visible().nth(1).is_none() {
+    if starts().nth(1).is_none() {
         return;
     }
+    let middle_shortest = lower_median(ranks.iter().filter_map(|rank| rank.shortest_wait_ns));
     let middle_busy = lower_median(ranks.iter().filter_map(|rank| rank.busy_ns));
+    let over = |ns: Option<u64>, middle: Option<u64>| Some(ns? as i64 - middle? as i64);
     for rank in ranks {
-        let over = |ns: u64, middle: u64| ns as i64 - middle as i64;
+        let Some(late_ns) = over(rank.start_wait_ns, Some(middle)) else { continue };
+        let shortest = over(rank.shortest_wait_ns, middle_shortest);
         // Who left the collective before late, because data had to be sent again, is late for no
         // reason of its own.
-        let own_ns = rank.busy_ns.zip(middle_busy).filter(|_| has_recovered);
-        rank.lateness = rank.start_wait_ns.map(|start_ns| {
-            let late_ns = over(start_ns, middle);
-            let own_ns = own_ns.map(|(busy, middle)| over(busy, middle));
-            let late_ns = own_ns.map_or(late_ns, |own_ns| late_ns.min(own_ns.max(0)));
-            Lateness { late_ns, uncertainty_ns }
-        });
+        let busy = over(rank.busy_ns, middle_busy).filter(|_| has_recovered).map(|ns| ns.max(0));
+        let late_ns = [shortest, busy].into_iter().flatten().fold(late_ns, i64::min);
+        rank.lateness = Some(Lateness { late_ns, uncertainty_ns });
     }
 }
 
