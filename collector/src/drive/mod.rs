@@ -24,6 +24,7 @@ pub mod rank;
 pub mod rdma;
 pub mod release;
 pub mod report;
+pub mod simulate;
 pub mod store;
 pub mod table;
 pub mod tcp;

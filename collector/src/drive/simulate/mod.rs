@@ -1,0 +1,4 @@
+//! `railscope simulate`: a fabric in virtual time, and what a training job does to it.
+
+pub mod network;
+pub mod time;
