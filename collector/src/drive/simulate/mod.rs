@@ -1,5 +1,7 @@
-//! `railscope simulate`: a training job on a fabric in virtual time.
+//! `railscope simulate`: a fabric in virtual time, and what a training job does to it.
 //!
-//! [`scenario`] says what there is and what goes wrong.
+//! [`scenario`] says what there is and what goes wrong, [`network`] carries packets.
 
+pub mod network;
 pub mod scenario;
+pub mod time;
