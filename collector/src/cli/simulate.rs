@@ -1,12 +1,16 @@
 //! `railscope simulate`: captures, counters and the truth of a job on a fabric in virtual time.
 
 use std::fs;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, anyhow, ensure};
 use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::drive::clock;
+use crate::drive::simulate::run::{Progress, Summary, run as simulate};
 use crate::drive::simulate::scenario::Scenario;
 use crate::drive::simulate::scenario::gallery::{self, Exhibit, GALLERY};
 
@@ -64,7 +68,47 @@ pub(super) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
         "{}: it holds a job already; name a new folder with --out",
         out.display()
     );
-    Ok(())
+    let bar = bar();
+    let began = clock::now();
+    let summary = simulate(&scenario, &out, &mut |Progress { done, total }| {
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+    print(&told(&scenario, &summary?, &out, began.elapsed()))
+}
+
+fn bar() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(8));
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} training steps {eta} left");
+    // The template is fixed and correct; a plain bar would do as well.
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.enable_steady_tick(Duration::from_millis(250));
+    bar
+}
+
+/// What became of it, and what to do next.
+fn told(scenario: &Scenario, summary: &Summary, out: &Path, took: Duration) -> String {
+    let Summary { frames, duration_ns, hops, failures } = summary;
+    let virtual_time = *duration_ns as f64 / 1e9;
+    let seconds = took.as_secs_f64();
+    let rate = *hops as f64 / seconds.max(1e-9) / 1e6;
+    let folder = out.display();
+    let mut text = format!(
+        "{}\n{folder}: {frames} frames, {virtual_time:.3} s of virtual time, {hops} packet-hops in \
+         {seconds:.1} s ({rate:.1} million a second)\n",
+        scenario.title
+    );
+    for failure in failures {
+        text.push_str(&format!("{failure}; what it would have done then is missing\n"));
+    }
+    text.push_str(&format!(
+        "\nNext:  railscope analyze {folder}/*.pcapng --counters {folder}/counters.jsonl\n"
+    ));
+    text
 }
 
 /// The scenario and what to name its folder.

@@ -136,6 +136,9 @@ fn check_job(job: &Job, fabric: &Fabric) -> Result<(), String> {
     if !(1..=8).contains(&job.queue_pairs) {
         return Err("queue_pairs is 1 to 8".to_owned());
     }
+    if job.ib_timeout > 31 || job.ib_retries > 7 {
+        return Err("ib_timeout is 0 to 31, ib_retries 0 to 7".to_owned());
+    }
     if job.iterations == 0 || job.buckets.is_empty() {
         return Err("at least one iteration and one bucket".to_owned());
     }

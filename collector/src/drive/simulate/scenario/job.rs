@@ -21,6 +21,11 @@ pub struct Job {
     pub channels: u32,
     /// `NCCL_IB_QPS_PER_CONNECTION`
     pub queue_pairs: u32,
+    /// `NCCL_IB_TIMEOUT`: without an answer for 4.096 us times two to the power of it, a NIC sends
+    /// again; at most 31.
+    pub ib_timeout: u8,
+    /// `NCCL_IB_RETRY_CNT`: so often in a row.
+    pub ib_retries: u8,
     /// When its processes begin.
     pub start: Time,
     /// Training steps that count.
@@ -84,6 +89,8 @@ impl Default for Job {
             nccl: Release::default(),
             channels: 2,
             queue_pairs: 1,
+            ib_timeout: 18,
+            ib_retries: 7,
             start: Time(0),
             iterations: 12,
             warmup: 1,

@@ -15,6 +15,7 @@ use serde::Deserialize;
 
 use fabric::Fabric;
 use job::Job;
+use map::Map;
 use quantity::Time;
 use trouble::{
     Background, Flap, Loss, NotEct, PauseStorm, SlowNic, SlowReceiver, Straggler, WrongDscp,
@@ -96,6 +97,15 @@ pub struct Expect {
     pub place: Option<String>,
 }
 
+/// A tap: a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tap {
+    /// `host3`, `leaf1:uplink0`.
+    pub name: String,
+    /// Its ports; a host has one for each of its NICs.
+    pub ports: Vec<String>,
+}
+
 impl Default for Capture {
     fn default() -> Self {
         Self { taps: Vec::new(), snaplen: 128, counters_every: Time(10_000_000) }
@@ -112,6 +122,23 @@ impl Scenario {
         let scenario: Self = toml::from_str(toml).map_err(|error| error.to_string())?;
         scenario.check()?;
         Ok(scenario)
+    }
+
+    /// The taps that are asked for.
+    #[must_use]
+    pub fn taps(&self, map: &Map) -> Vec<Tap> {
+        let all = (0..self.fabric.hosts).map(|host| format!("host{host}"));
+        let asked = &self.capture.taps;
+        let names: Vec<_> = if asked.is_empty() { all.collect() } else { asked.clone() };
+        let tap = |name: String| {
+            let nics = map.nics_of_host(&name).into_iter();
+            let mut ports: Vec<_> = nics.map(|nic| map.nics[nic].name.clone()).collect();
+            if ports.is_empty() {
+                ports.push(name.clone());
+            }
+            Tap { name, ports }
+        };
+        names.into_iter().map(tap).collect()
     }
 }
 

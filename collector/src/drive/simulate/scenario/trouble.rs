@@ -76,7 +76,7 @@ pub struct Flap {
     pub until: Time,
 }
 
-/// Somebody else's traffic, not of NCCL: RDMA writes one behind the other.
+/// Somebody else's traffic: datagrams that no rate control holds back.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Background {
@@ -84,8 +84,11 @@ pub struct Background {
     pub sender: String,
     /// To that NIC.
     pub receiver: String,
-    /// How fast it would send.
+    /// How fast it sends, on average.
     pub rate: Rate,
+    /// Of its datagrams: 26 shares the queues of RoCE.
+    #[serde(default)]
+    pub dscp: u8,
     /// From.
     pub from: Option<Time>,
     /// Until.

@@ -12,9 +12,6 @@ use crate::drive::rdma::soft::packet::{
 };
 use crate::drive::simulate::network::packet::{Body, Packet, Syndrome, Write};
 
-/// Ethernet, IPv4, UDP.
-pub(super) const HEADER_BYTES: usize = ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES;
-
 const ETHERNET_BYTES: usize = 14;
 const IPV4_BYTES: usize = 20;
 const UDP_BYTES: usize = 8;
@@ -161,7 +158,6 @@ fn write_roce(packet: &Packet, keep: usize, out: &mut Vec<u8>) {
         Body::Datagram { .. } | Body::Pause { .. } => return,
     };
     roce::Packet { qpn, psn, body }.encode(out);
-    drop(payload);
 }
 
 fn part<'a>(write: &Write, payload: &'a [u8]) -> WritePart<'a> {
@@ -218,6 +214,8 @@ mod tests {
     use crate::drive::rdma::soft::icrc::icrc as icrc_of_socket;
     use crate::drive::simulate::network::packet::{Ecn, Reth};
     use crate::drive::simulate::network::plan::NicId;
+
+    const HEADER_BYTES: usize = ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES;
 
     fn way() -> Way {
         Way { macs: [[2; 6], [4; 6]], addresses: [[10, 0, 0, 1].into(), [10, 0, 0, 2].into()] }
