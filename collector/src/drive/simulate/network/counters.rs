@@ -70,4 +70,16 @@ pub struct PortCounters {
     pub bytes_dropped: u64,
     /// Packets that got CE when they queued here.
     pub frames_marked: u64,
+    /// PFC frames sent, XON too.
+    pub pauses_sent: [u64; PRIORITIES],
+    /// PFC frames received, XON too.
+    pub pauses_received: [u64; PRIORITIES],
+    /// Nanoseconds that the neighbour was asked to pause, of pauses that are over.
+    pub asked_pause_ns: [u64; PRIORITIES],
+    /// Nanoseconds that sending was paused, of pauses that are over.
+    pub paused_ns: [u64; PRIORITIES],
+    /// Pauses of sending that are over.
+    pub pauses_over: [u64; PRIORITIES],
+    /// Times that the link was lost.
+    pub downs: u64,
 }

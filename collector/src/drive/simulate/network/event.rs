@@ -3,11 +3,32 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use super::packet_pool::PacketRef;
 use super::picoseconds::Picoseconds;
 
 /// Something that happens at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
+    /// The last bit of a packet reaches a port.
+    Arrival { port: u32, packet: PacketRef },
+    /// A port has sent a packet, and may send another.
+    PortFree { port: u32 },
+    /// The memory of a slow host has taken a packet.
+    Drained { nic: u32, packet: PacketRef },
+    /// A queue pair may send again.
+    Paced { queue_pair: u32 },
+    /// An ACK may be overdue.
+    AckTimeout { queue_pair: u32 },
+    /// A pause may have run out.
+    PauseEnd { port: u32, priority: u8 },
+    /// A pause must be renewed if it shall last.
+    PauseRenewal { port: u32, priority: u8 },
+    /// A trouble begins or ends.
+    TroubleTurn { trouble: u32 },
+    /// A background flow sends a datagram.
+    Datagram { flow: u32 },
+    /// Switches have learnt which links are up.
+    Convergence,
     /// The job wanted to be woken.
     Wake { token: u64 },
 }

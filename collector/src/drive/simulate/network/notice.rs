@@ -21,7 +21,7 @@ pub struct QueuePairOptions {
     pub udp_source_port: u16,
     /// Of WRITEs and ACKs.
     pub dscp: u8,
-    /// Of WRITEs; ACKs and CNPs are Not-ECT.
+    /// Of WRITEs and ACKs, which share a traffic class; CNPs are Not-ECT.
     pub ecn: Ecn,
     /// Payload of a packet: 256 to 4096.
     pub mtu: u16,

@@ -58,6 +58,38 @@ pub struct Packet {
     pub hops: u8,
 }
 
+/// RoCEv2's destination port of UDP.
+pub const ROCE_PORT: u16 = 4791;
+
+/// What chooses a packet's path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowKey {
+    /// Who sends.
+    pub source: NicId,
+    /// Who receives.
+    pub destination: NicId,
+    /// Source port of UDP.
+    pub udp_source_port: u16,
+    /// Destination port of UDP: [`ROCE_PORT`] for RoCE.
+    pub udp_destination_port: u16,
+}
+
+impl Packet {
+    /// What chooses its path.
+    pub const fn flow(&self) -> FlowKey {
+        let udp_destination_port = match self.body {
+            Body::Datagram { udp_destination_port, .. } => udp_destination_port,
+            _ => ROCE_PORT,
+        };
+        FlowKey {
+            source: self.source,
+            destination: self.destination,
+            udp_source_port: self.udp_source_port,
+            udp_destination_port,
+        }
+    }
+}
+
 /// What a packet carries.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {

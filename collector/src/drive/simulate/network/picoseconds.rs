@@ -7,14 +7,27 @@ use crate::drive::simulate::time::VirtualTime;
 pub(super) struct Picoseconds(pub(super) u64);
 
 impl Picoseconds {
-    /// The same; the last picosecond if it is too long.
+    /// The same; the longest time if it is too long.
     pub(super) const fn of_nanoseconds(nanoseconds: u64) -> Self {
         Self(nanoseconds.saturating_mul(1000))
+    }
+
+    /// How long a frame of `bytes` takes at `rate_bps`.
+    pub(super) fn of_bytes(bytes: u32, rate_bps: u64) -> Self {
+        Self(u64::from(bytes).saturating_mul(8_000_000_000_000) / rate_bps.max(1))
     }
 
     /// Whole nanoseconds.
     pub(super) const fn virtual_time(self) -> VirtualTime {
         VirtualTime(self.0 / 1000)
+    }
+
+    pub(super) const fn after(self, duration: Self) -> Self {
+        Self(self.0.saturating_add(duration.0))
+    }
+
+    pub(super) const fn since(self, earlier: Self) -> Self {
+        Self(self.0.saturating_sub(earlier.0))
     }
 }
 

@@ -60,6 +60,16 @@ impl PortId {
     pub const fn end(self) -> usize {
         (self.0 % 2) as usize
     }
+
+    /// Its place among all ports, of which each link has two.
+    pub(super) const fn at(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// The inverse of [`Self::at`].
+    pub(super) const fn number(self) -> u32 {
+        self.0
+    }
 }
 
 /// How many priorities IEEE 802.1Q has.
