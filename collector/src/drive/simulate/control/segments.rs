@@ -113,6 +113,7 @@ fn number(conversation: &Conversation, sendings: &[Sending<'_>]) -> Vec<Segment>
         vec![(VirtualTime::START, first_sequence(end, other))]
     });
     let mut heard = [0; 2];
+    let mut acknowledged = [None; 2];
     let mut segments = Vec::new();
     for sending in sendings {
         let (own, other) = if sending.of_client { (0, 1) } else { (1, 0) };
@@ -123,6 +124,10 @@ fn number(conversation: &Conversation, sendings: &[Sending<'_>]) -> Vec<Segment>
         }
         let acknowledgement = sent[other].get(heard[own]).map_or(0, |(_, next)| *next);
         let taken = sending.payload.len() as u32 + u32::from(sending.flags & (SYN | FIN) != 0);
+        let said = acknowledged[own].replace(acknowledgement);
+        if taken == 0 && said == Some(acknowledgement) {
+            continue;
+        }
         if taken > 0 {
             sent[own].push((sending.at, sequence.wrapping_add(taken)));
         }

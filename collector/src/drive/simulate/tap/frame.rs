@@ -141,7 +141,7 @@ fn write_pause(from: [u8; 6], priority: u8, quanta: u16, frame_bytes: u16, out: 
 }
 
 fn write_roce(packet: &Packet, keep: usize, out: &mut Vec<u8>) {
-    let mut payload = Vec::new();
+    let payload;
     let (qpn, psn, body) = match &packet.body {
         Body::Write(write) => {
             payload = kept_payload(write, keep);
