@@ -2,4 +2,9 @@
 
 mod testbed;
 
+mod conservation;
+mod flow_control;
 mod messages;
+mod reliability;
+mod routes;
+mod trouble;

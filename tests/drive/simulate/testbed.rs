@@ -143,7 +143,10 @@ impl TapSink for Seen {
 
 impl Seen {
     /// What went by at one port.
-    pub fn at(&self, port: PortId) -> impl Iterator<Item = (VirtualTime, Direction, &Packet)> {
+    pub fn at(
+        &self,
+        port: PortId,
+    ) -> impl Iterator<Item = (VirtualTime, Direction, &Packet)> + Clone {
         // Taps are where `tap_everything` puts them.
         let tap = TapId(port.link().0 * 2 + port.end() as u32);
         self.packets.iter().filter(move |p| p.0 == tap).map(|p| (p.1, p.2, &p.3))

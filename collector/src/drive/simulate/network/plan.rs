@@ -233,7 +233,7 @@ pub struct QueuePlan {
     /// How it pauses who sends; `None`: what has no room is dropped.
     pub pfc: Option<Pfc>,
     /// Sent before all queues that are not strict; of several, the highest priority first. The
-    /// others take turns.
+    /// others share what is left equally.
     pub strict: bool,
 }
 

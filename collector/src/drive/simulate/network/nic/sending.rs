@@ -130,12 +130,15 @@ impl Network {
             let out = &mut self.ports[port as usize];
             let requesting = self.nics[index as usize].requesting;
             let priority = out.arbiter.choose((requesting | out.waiting) & !paused)?;
-            if let Some(datagram) = out.queue_mut(priority).pop(&self.pool) {
-                out.queue_changed(priority);
-                return Some(datagram);
+            let mut next = out.queue_mut(priority).pop(&self.pool);
+            out.queue_changed(priority);
+            if next.is_none() {
+                next = self.next_request(index, port, priority);
             }
-            if let Some(request) = self.next_request(index, port, priority) {
-                return Some(request);
+            if let Some(reference) = next {
+                let frame_bytes = self.pool.get(reference).packet.frame_bytes;
+                self.ports[port as usize].arbiter.charge(priority, frame_bytes);
+                return next;
             }
         }
     }

@@ -93,9 +93,10 @@ impl Network {
             return Some(pause);
         }
         let priority = port.arbiter.choose(port.waiting & !port.paused.set)?;
-        let reference = port.queue_mut(priority).pop(&self.pool);
+        let reference = port.queue_mut(priority).pop(&self.pool)?;
         port.queue_changed(priority);
-        reference
+        port.arbiter.charge(priority, self.pool.get(reference).packet.frame_bytes);
+        Some(reference)
     }
 
     /// Gives back what a packet occupied that switch `index` has begun to send.
