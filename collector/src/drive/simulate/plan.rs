@@ -18,8 +18,12 @@ const CNP_DSCP: u8 = 48;
 const CNP_PRIORITY: usize = 6;
 
 /// A NIC's buffer for what it receives, and when it pauses, bytes.
-const RECEIVE: ReceivePlan =
-    ReceivePlan { buffer_bytes: 1 << 20, xoff_bytes: 256 << 10, xon_bytes: 128 << 10, drain_bps: None };
+const RECEIVE: ReceivePlan = ReceivePlan {
+    buffer_bytes: 512 << 10,
+    xoff_bytes: 96 << 10,
+    xon_bytes: 64 << 10,
+    drain_bps: None,
+};
 
 /// Each so many packets a requester asks for an acknowledgement.
 const ACK_EVERY: u32 = 16;
@@ -42,7 +46,10 @@ pub fn plan(scenario: &Scenario, map: &Map) -> NetworkPlan {
     };
     NetworkPlan {
         nics: map.nics.iter().map(|nic| nic_plan(nic, fabric)).collect(),
-        switches: (0..).zip(&map.switches).map(|(place, name)| switch(place, name, fabric)).collect(),
+        switches: (0..)
+            .zip(&map.switches)
+            .map(|(place, name)| switch(place, name, fabric))
+            .collect(),
         links: map
             .links
             .iter()
@@ -68,7 +75,8 @@ pub fn port(map: &Map, name: &str) -> Option<PortId> {
 }
 
 fn nic_plan(nic: &super::scenario::map::Nic, fabric: &Fabric) -> NicPlan {
-    let lossless = if fabric.pfc.enabled { PrioritySet::only(fabric.priority) } else { PrioritySet(0) };
+    let lossless =
+        if fabric.pfc.enabled { PrioritySet::only(fabric.priority) } else { PrioritySet(0) };
     NicPlan {
         name: nic.name.clone(),
         mac: nic.mac,
@@ -145,9 +153,11 @@ fn troubles(scenario: &Scenario, map: &Map) -> Vec<Trouble> {
         let span = span(Some(flap.from), Some(flap.until));
         Some(Trouble::Down { link: port(&flap.port)?.link(), span })
     }));
-    troubles.extend(scenario.not_ect.iter().filter_map(|leg| {
-        Some(Trouble::ClearEct { from: port(&leg.port)?, span: Span::ALWAYS })
-    }));
+    troubles.extend(
+        scenario.not_ect.iter().filter_map(|leg| {
+            Some(Trouble::ClearEct { from: port(&leg.port)?, span: Span::ALWAYS })
+        }),
+    );
     troubles.extend(scenario.slow_nic.iter().filter_map(|slow| {
         let span = span(slow.from, slow.until);
         Some(Trouble::SlowReceive { nic: nic(&slow.nic)?, rate_bps: slow.rate.0, span })

@@ -6,7 +6,7 @@ use std::io::{BufWriter, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use super::control::ControlPlane;
+use super::control::{ControlPlane, Ports};
 use super::counters::CountersFile;
 use super::job::TrainingJob;
 use super::network::Network;
@@ -62,8 +62,16 @@ pub fn run(
     let network = Network::new(&plan, scenario.seed).map_err(refused)?;
     let taps = Taps::create(folder, scenario, &map, &plan)?;
     let counters = CountersFile::create(&folder.join("counters.jsonl"))?;
-    let mut simulation =
-        Simulation { scenario, map, network, taps, counters, jobs: Vec::new(), ended: None };
+    let mut simulation = Simulation {
+        scenario,
+        map,
+        network,
+        taps,
+        counters,
+        jobs: Vec::new(),
+        ports: Ports::default(),
+        ended: None,
+    };
     let watched: BTreeSet<IpAddr> = simulation.watched();
     for number in 0..scenario.job.len() as u32 {
         simulation.introduce(number, folder, &watched, &plan)?;
@@ -79,6 +87,7 @@ struct Simulation<'a> {
     taps: Taps,
     counters: CountersFile,
     jobs: Vec<(TrainingJob, TruthFile)>,
+    ports: Ports,
     /// When the last job was over.
     ended: Option<VirtualTime>,
 }
@@ -89,7 +98,8 @@ impl Simulation<'_> {
         let taps = self.scenario.taps(&self.map);
         let ports = taps.iter().flat_map(|tap| &tap.ports);
         let ends = ports.filter_map(|port| self.map.links.get(self.map.port(port)?.link));
-        let is_end = |nic: &str| ends.clone().any(|link| link.ends.iter().any(|end| end.name == nic));
+        let is_end =
+            |nic: &str| ends.clone().any(|link| link.ends.iter().any(|end| end.name == nic));
         let nics = self.map.nics.iter().filter(|nic| is_end(&nic.name));
         nics.map(|nic| nic.address).collect()
     }
@@ -104,7 +114,8 @@ impl Simulation<'_> {
     ) -> Result<()> {
         let Self { scenario, map, network, .. } = self;
         let mut job = TrainingJob::new(number, scenario, map, network).map_err(refused)?;
-        let control = ControlPlane::of(number, scenario, map, &job, watched.clone());
+        let control =
+            ControlPlane::of(number, scenario, map, &job, watched.clone(), &mut self.ports);
         let control = control.map_err(DriveError::Unusable)?;
         self.taps.expect(&control.conversations, plan);
         let mut truth = TruthFile::create(&folder.join(match number {

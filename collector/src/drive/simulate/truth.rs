@@ -23,7 +23,8 @@ pub fn beginning(
     (job, control): (&TrainingJob, &ControlPlane),
 ) -> Vec<Record> {
     let mut records = vec![Record::Job(introduction(number, scenario, job, control))];
-    records.extend((0..job.seats().ranks()).map(|rank| Record::Rank(person(rank, map, job, control))));
+    records
+        .extend((0..job.seats().ranks()).map(|rank| Record::Rank(person(rank, map, job, control))));
     if number == 0 {
         records.extend(faults(scenario).into_iter().map(Record::Fault));
         records.extend(scenario.expect.iter().map(|expect| {
@@ -32,6 +33,7 @@ pub fn beginning(
                 rank: expect.rank,
                 cause: expect.cause.clone(),
                 place: expect.place.clone(),
+                is_possible: expect.is_possible,
             })
         }));
     }
@@ -193,26 +195,37 @@ fn faults(scenario: &Scenario) -> Vec<FaultRecord> {
         }),
         ..late("straggler", trouble.rank, trouble.delay, trouble.iterations)
     }));
-    faults.extend(scenario.slow_receiver.iter().map(|trouble| {
-        late("slow_receiver", trouble.rank, trouble.delay, trouble.iterations)
-    }));
+    faults.extend(
+        scenario
+            .slow_receiver
+            .iter()
+            .map(|trouble| late("slow_receiver", trouble.rank, trouble.delay, trouble.iterations)),
+    );
     faults.extend(scenario.loss.iter().map(|trouble| FaultRecord {
         share: Some(trouble.share.0),
         ..at("loss", &trouble.port, trouble.from, trouble.until)
     }));
-    faults.extend(scenario.flap.iter().map(|trouble| {
-        at("flap", &trouble.port, Some(trouble.from), Some(trouble.until))
-    }));
+    faults.extend(
+        scenario
+            .flap
+            .iter()
+            .map(|trouble| at("flap", &trouble.port, Some(trouble.from), Some(trouble.until))),
+    );
     faults.extend(scenario.background.iter().map(|trouble| {
         let place = format!("{} to {}", trouble.sender, trouble.receiver);
         at("background", &place, trouble.from, trouble.until)
     }));
-    faults.extend(scenario.slow_nic.iter().map(|trouble| {
-        at("slow_nic", &trouble.nic, trouble.from, trouble.until)
-    }));
-    faults.extend(scenario.pause_storm.iter().map(|trouble| {
-        at("pause_storm", &trouble.nic, Some(trouble.from), Some(trouble.until))
-    }));
+    faults.extend(
+        scenario
+            .slow_nic
+            .iter()
+            .map(|trouble| at("slow_nic", &trouble.nic, trouble.from, trouble.until)),
+    );
+    faults.extend(
+        scenario.pause_storm.iter().map(|trouble| {
+            at("pause_storm", &trouble.nic, Some(trouble.from), Some(trouble.until))
+        }),
+    );
     faults.extend(
         scenario.wrong_dscp.iter().map(|trouble| at("wrong_dscp", &trouble.host, None, None)),
     );

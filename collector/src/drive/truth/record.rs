@@ -30,7 +30,7 @@ pub enum Record {
     Iteration(Iteration),
     /// Trouble on purpose.
     Fault(FaultRecord),
-    /// A finding that must come of it.
+    /// A finding that it leads to.
     Expected(Expected),
     /// A packet that a fault met.
     Injected(Injected),
@@ -242,7 +242,7 @@ pub struct Iteration {
     pub end_ns: u64,
 }
 
-/// A finding that must come of a scenario.
+/// A finding that a scenario leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Expected {
     /// Its id.
@@ -253,6 +253,8 @@ pub struct Expected {
     pub cause: Option<String>,
     /// The port or host it is about.
     pub place: Option<String>,
+    /// Whether it may come as well; else it must.
+    pub is_possible: bool,
 }
 
 /// What a port of a simulated fabric counted until the end.

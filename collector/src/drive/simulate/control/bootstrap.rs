@@ -33,7 +33,7 @@ pub(super) struct Ring {
 
 /// Connects, and greets.
 pub(super) fn call(
-    transcript: &mut Transcript,
+    transcript: &mut Transcript<'_>,
     cast: &Cast,
     (from, to): (usize, SocketAddr),
     at: VirtualTime,
@@ -47,7 +47,7 @@ pub(super) fn call(
 
 /// A frame: its length, then what is in it.
 pub(super) fn frame(
-    transcript: &mut Transcript,
+    transcript: &mut Transcript<'_>,
     line: Line,
     at: VirtualTime,
     bytes: &[u8],
@@ -59,7 +59,7 @@ pub(super) fn frame(
 
 /// Ranks check in with the root and take their places on the ring; `times` as they go on.
 pub(super) fn join(
-    transcript: &mut Transcript,
+    transcript: &mut Transcript<'_>,
     cast: &Cast,
     times: &mut [VirtualTime],
 ) -> (Ring, Listeners) {
@@ -113,7 +113,7 @@ impl Ring {
     /// Everybody learns what every rank has: each passes on what it received last.
     pub(super) fn gather(
         &self,
-        transcript: &mut Transcript,
+        transcript: &mut Transcript<'_>,
         cast: &Cast,
         of_each: &[Vec<u8>],
         times: &mut [VirtualTime],
@@ -137,7 +137,7 @@ impl Ring {
 
 /// What all ranks tell all others before data connections are made.
 pub(super) fn introduce(
-    transcript: &mut Transcript,
+    transcript: &mut Transcript<'_>,
     cast: &Cast,
     (ring, listeners): (&Ring, &Listeners),
     seats: &Seats,

@@ -46,7 +46,7 @@ impl Cast {
         release: Release,
         seats: &Seats,
         map: &Map,
-        transcript: &mut Transcript,
+        transcript: &mut Transcript<'_>,
         random: &mut fastrand::Rng,
     ) -> Self {
         let address = |host: u32| {

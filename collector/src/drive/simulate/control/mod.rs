@@ -16,7 +16,7 @@ use std::net::{IpAddr, SocketAddr};
 use cast::Cast;
 use transcript::Transcript;
 
-pub use transcript::{Conversation, Word};
+pub use transcript::{Conversation, Ports, Word};
 pub use transport::Exchange;
 
 use super::job::TrainingJob;
@@ -60,10 +60,11 @@ impl ControlPlane {
         map: &Map,
         job: &TrainingJob,
         watched: BTreeSet<IpAddr>,
+        ports: &mut Ports,
     ) -> Result<Self, String> {
         let plan = scenario.job.get(number as usize).cloned().unwrap_or_default();
         let mut random = fastrand::Rng::with_seed(scenario.seed ^ 0xc0_117_801 ^ u64::from(number));
-        let mut transcript = Transcript::new(watched);
+        let mut transcript = Transcript::new(ports, watched);
         let seats = job.seats();
         let cast = Cast::new(number, plan.nccl, seats, map, &mut transcript, &mut random);
         let begin = VirtualTime(plan.start.0);

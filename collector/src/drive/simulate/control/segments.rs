@@ -153,12 +153,14 @@ fn first_sequence(from: SocketAddr, to: SocketAddr) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::transcript::{Speaker, Transcript};
+    use super::super::transcript::{Ports, Speaker, Transcript};
     use super::*;
 
     #[test]
     fn numbers_follow_each_other_and_nothing_unheard_is_acknowledged() {
-        let mut transcript = Transcript::new(["10.0.0.2".parse().unwrap()].into());
+        let mut ports = Ports::default();
+        let watched = ["10.0.0.2".parse().unwrap()].into();
+        let mut transcript = Transcript::new(&mut ports, watched);
         let server = "10.0.0.1:29500".parse().unwrap();
         let line = transcript.open("10.0.0.2".parse().unwrap(), server, VirtualTime(5));
         let heard = transcript.say(line, Speaker::Client, VirtualTime(5), vec![1; 4000]);
@@ -172,14 +174,17 @@ mod tests {
             let taken = segment.payload.len() as u32 + u32::from(segment.flags & (SYN | FIN) != 0);
             next.insert(segment.from, expected.wrapping_add(taken));
             if segment.flags & ACK != 0 {
-                let come = segments.iter().filter(|other| {
-                    other.from == segment.to && other.comes <= segment.leaves
-                });
+                let come = segments
+                    .iter()
+                    .filter(|other| other.from == segment.to && other.comes <= segment.leaves);
                 let end = |other: &Segment| {
                     let taken = u32::from(other.flags & (SYN | FIN) != 0);
                     other.sequence.wrapping_add(other.payload.len() as u32 + taken)
                 };
-                assert_eq!(come.last().map(end), Some(segment.acknowledgement));
+                assert_eq!(
+                    come.max_by_key(|other| other.leaves).map(end),
+                    Some(segment.acknowledgement)
+                );
             }
         }
         let flags: Vec<_> = segments.iter().map(|segment| segment.flags).collect();

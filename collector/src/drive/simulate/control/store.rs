@@ -15,8 +15,8 @@ const ANSWER_NS: u64 = 20_000;
 /// How long after the last rank has come rank 0 sees it, and makes the unique id, ns.
 const COUNT_NS: u64 = 10_000_000;
 
-struct Session<'a> {
-    transcript: &'a mut Transcript,
+struct Session<'a, 'p> {
+    transcript: &'a mut Transcript<'p>,
     contents: Contents,
     lines: Vec<Line>,
     /// When each rank can go on.
@@ -30,7 +30,7 @@ struct Session<'a> {
 pub(super) fn meet(
     cast: &Cast,
     id: &UniqueId,
-    transcript: &mut Transcript,
+    transcript: &mut Transcript<'_>,
     times: Vec<VirtualTime>,
 ) -> Result<Vec<VirtualTime>, String> {
     let ranks = cast.actors.len();
@@ -62,7 +62,7 @@ pub(super) fn meet(
     Ok(session.times)
 }
 
-impl Session<'_> {
+impl Session<'_, '_> {
     /// A rank asks, and goes on once it has its answer, if there is one.
     fn ask(&mut self, rank: usize, request: Request) -> Result<(), String> {
         let (Some(&line), Some(&at)) = (self.lines.get(rank), self.times.get(rank)) else {

@@ -14,10 +14,14 @@ const WORD_NS: u64 = 2_000;
 /// The first port that a host gives to who asks for none.
 const FIRST_PORT: u16 = 32_768;
 
+/// The ports that hosts have given away, over all jobs.
+#[derive(Debug, Default)]
+pub struct Ports(BTreeMap<IpAddr, u16>);
+
 /// All that is said.
 #[derive(Debug)]
-pub(super) struct Transcript {
-    ports: BTreeMap<IpAddr, u16>,
+pub(super) struct Transcript<'a> {
+    ports: &'a mut Ports,
     /// Hosts whose words are captured; the others' are not kept.
     watched: BTreeSet<IpAddr>,
     pub conversations: Vec<Conversation>,
@@ -62,14 +66,14 @@ pub(super) enum Speaker {
     Server,
 }
 
-impl Transcript {
-    pub(super) fn new(watched: BTreeSet<IpAddr>) -> Self {
-        Self { ports: BTreeMap::new(), watched, conversations: Vec::new() }
+impl<'a> Transcript<'a> {
+    pub(super) fn new(ports: &'a mut Ports, watched: BTreeSet<IpAddr>) -> Self {
+        Self { ports, watched, conversations: Vec::new() }
     }
 
     /// A port of a host that is free.
     pub(super) fn port(&mut self, host: IpAddr) -> SocketAddr {
-        let next = self.ports.entry(host).or_insert(FIRST_PORT);
+        let next = self.ports.0.entry(host).or_insert(FIRST_PORT);
         let port = *next;
         *next = if port == u16::MAX { FIRST_PORT } else { port + 1 };
         SocketAddr::new(host, port)
@@ -90,7 +94,14 @@ impl Transcript {
     ) -> Line {
         let free = [at.after(2 * LATENCY_NS), at.after(3 * LATENCY_NS)];
         let (words, closes) = (Vec::new(), None);
-        self.conversations.push(Conversation { client, server: to, opens: at, words, closes, free });
+        self.conversations.push(Conversation {
+            client,
+            server: to,
+            opens: at,
+            words,
+            closes,
+            free,
+        });
         Line(self.conversations.len() - 1)
     }
 

@@ -9,7 +9,7 @@ use super::cast::Cast;
 use super::transcript::{Speaker, Transcript};
 use crate::drive::release::Release;
 use crate::drive::simulate::job::{Connection, TrainingJob};
-use crate::drive::simulate::scenario::map::Map;
+use crate::drive::simulate::scenario::map::{Map, Nic};
 use crate::drive::simulate::time::VirtualTime;
 use crate::drive::wire::greeting::{self, SOCKET_MAGIC, SocketType};
 use crate::drive::wire::ib_metadata::{self, IbDevice, IbMetadata, QueuePair};
@@ -42,7 +42,7 @@ struct Setting<'a> {
 
 /// Connects the rings; says where the queue pairs of each sender and channel were exchanged.
 pub(super) fn connect(
-    transcript: &mut Transcript,
+    transcript: &mut Transcript<'_>,
     cast: &Cast,
     (ring, listeners): (&Ring, &Listeners),
     (job, map): (&TrainingJob, &Map),
@@ -104,66 +104,27 @@ impl Setting<'_> {
         actor.map_or(IpAddr::from([0; 4]), |actor| actor.address)
     }
 
-    /// Each rank sends its receive entries to the rank so far before it, its send entries to that so
-    /// far behind it, or word that it is done.
+    /// Each rank sends its entries to the ranks so far before and behind it, or word that it is done.
     fn meet(
         &self,
-        transcript: &mut Transcript,
+        transcript: &mut Transcript<'_>,
         listeners: &Listeners,
         oob: &BTreeMap<(u32, u32), SocketAddr>,
         (distance, closing): (usize, u32),
         times: &mut [VirtualTime],
     ) {
-        let ranks = self.cast.actors.len();
-        let release = self.cast.release;
         let tag = (distance as u32) << 8 | closing | GRAPH_TAG;
+        let closing_word: &[u8] = match self.cast.release {
+            Release::V2_21_5 => &[0; 4],
+            Release::V2_27_7 => &[],
+        };
         let mut heard_by: Vec<(usize, VirtualTime)> = Vec::new();
-        for rank in 0..ranks {
-            let before = self.cast.after(rank, ranks - distance);
-            let behind = self.cast.after(rank, distance);
-            let of = |sender: usize, receiver: usize| {
-                let links = self.links(sender as u32).into_iter();
-                let links = links.filter(move |(_, to, _)| *to as usize == receiver);
-                links.map(move |(channel, ..)| (sender as u32, channel))
-            };
-            let receive: Vec<_> = of(before, rank).collect();
-            let send: Vec<_> = of(rank, behind).collect();
-            let entries = |is_receive: bool| -> Vec<u8> {
-                if closing > 0 {
-                    return Vec::new();
-                }
-                if !is_receive {
-                    let entry = connect_entry::of_sender(rank as u32, release);
-                    return send.iter().flat_map(|_| entry.clone()).collect();
-                }
-                let handles = receive.iter().filter_map(|link| oob.get(link));
-                let entry = |listener: &SocketAddr| {
-                    connect_entry::of_receiver(&ib_handle::encode(*listener), release)
-                };
-                handles.flat_map(entry).collect()
-            };
-            let mut letters = Vec::new();
-            if before == behind {
-                if !receive.is_empty() || !send.is_empty() {
-                    letters.push((behind, [entries(true), entries(false)].concat()));
-                }
-            } else {
-                if !receive.is_empty() {
-                    letters.push((before, entries(true)));
-                }
-                if !send.is_empty() {
-                    letters.push((behind, entries(false)));
-                }
-            }
-            let closing_word: &[u8] = match release {
-                Release::V2_21_5 => &[0; 4],
-                Release::V2_27_7 => &[],
-            };
-            for (to, letter) in letters {
+        for (rank, at) in times.iter_mut().enumerate() {
+            for (to, letter) in self.letters(rank, distance, oob) {
                 let letter = if closing > 0 { closing_word } else { &letter };
-                let heard = self.message(transcript, listeners, (rank, to), tag, letter, times[rank]);
+                let heard = self.message(transcript, listeners, (rank, to), tag, letter, *at);
                 heard_by.push((to, heard));
-                times[rank] = times[rank].after(THINK_NS);
+                *at = at.after(THINK_NS);
             }
         }
         for (rank, heard) in heard_by {
@@ -171,10 +132,40 @@ impl Setting<'_> {
         }
     }
 
+    /// What a rank sends at a distance: its receive entries to the rank before it, its send entries
+    /// to that behind it; in one letter where they are the same.
+    fn letters(
+        &self,
+        rank: usize,
+        distance: usize,
+        oob: &BTreeMap<(u32, u32), SocketAddr>,
+    ) -> Vec<(usize, Vec<u8>)> {
+        let release = self.cast.release;
+        let before = self.cast.after(rank, self.cast.actors.len() - distance);
+        let behind = self.cast.after(rank, distance);
+        let of = |sender: usize, receiver: usize| {
+            let links = self.links(sender as u32).into_iter();
+            let links = links.filter(move |(_, to, _)| *to as usize == receiver);
+            links.map(move |(channel, ..)| (sender as u32, channel))
+        };
+        let handles = of(before, rank).filter_map(|link| oob.get(&link));
+        let receive: Vec<u8> = handles
+            .flat_map(|listener| connect_entry::of_receiver(&ib_handle::encode(*listener), release))
+            .collect();
+        let send: Vec<u8> =
+            of(rank, behind).flat_map(|_| connect_entry::of_sender(rank as u32, release)).collect();
+        let letters = if before == behind {
+            vec![(behind, [receive, send].concat())]
+        } else {
+            vec![(before, receive), (behind, send)]
+        };
+        letters.into_iter().filter(|(_, letter)| !letter.is_empty()).collect()
+    }
+
     /// A message from rank to rank, on a connection of its own.
     fn message(
         &self,
-        transcript: &mut Transcript,
+        transcript: &mut Transcript<'_>,
         listeners: &Listeners,
         (from, to): (usize, usize),
         tag: u32,
@@ -201,7 +192,7 @@ impl Setting<'_> {
     /// Both ends tell each other their queue pairs; the connection stays open.
     fn exchange(
         &self,
-        transcript: &mut Transcript,
+        transcript: &mut Transcript<'_>,
         (sender, receiver, channel): (u32, u32, u32),
         connection: &Connection,
         listener: SocketAddr,
@@ -255,7 +246,7 @@ impl Setting<'_> {
                 gid,
                 rkey,
             }],
-            name: nic.map(|nic| nic.device()).unwrap_or_default(),
+            name: nic.map(Nic::device).unwrap_or_default(),
             address,
             traffic_class: self.traffic_class,
             service_level: 0,

@@ -152,12 +152,7 @@ impl Edge {
     /// The next message that may go inside the host.
     pub(super) fn hand_over(&mut self) -> Option<u32> {
         let message = self.filled.pop_front()?;
-        self.flying.push_back(Flying {
-            work: 0,
-            message,
-            started: None,
-            acknowledged: None,
-        });
+        self.flying.push_back(Flying { work: 0, message, started: None, acknowledged: None });
         Some(message.bytes)
     }
 

@@ -16,7 +16,24 @@ macro_rules! exhibits {
 }
 
 /// All of them.
-pub const GALLERY: &[Exhibit] = exhibits!["clean", "straggler_compute",];
+pub const GALLERY: &[Exhibit] = exhibits![
+    "clean",
+    "ddp_overlap",
+    "evaluation_pauses",
+    "hot_uplink",
+    "incast_ecn",
+    "link_flap",
+    "loss",
+    "multi_gpu_rails",
+    "not_ect_leg",
+    "pfc_storm",
+    "slow_nic",
+    "slow_receiver",
+    "straggler_compute",
+    "straggler_enqueue",
+    "two_jobs",
+    "wrong_dscp",
+];
 
 /// The one of that name.
 #[must_use]

@@ -79,6 +79,9 @@ pub struct Capture {
     /// Bytes kept of each frame of RoCE; frames of TCP are kept whole, as by a second capture with a
     /// filter.
     pub snaplen: u32,
+    /// Whether taps see pause frames, as an optical splitter does; a capture of a NIC itself and most
+    /// mirrors do not.
+    pub pause_frames: bool,
     /// How often the counters of NICs are read.
     pub counters_every: Time,
 }
@@ -95,6 +98,9 @@ pub struct Expect {
     pub cause: Option<String>,
     /// The port or host it is about.
     pub place: Option<String>,
+    /// Whether it comes with some seeds only.
+    #[serde(default)]
+    pub is_possible: bool,
 }
 
 /// A tap: a file.
@@ -108,7 +114,12 @@ pub struct Tap {
 
 impl Default for Capture {
     fn default() -> Self {
-        Self { taps: Vec::new(), snaplen: 128, counters_every: Time(10_000_000) }
+        Self {
+            taps: Vec::new(),
+            snaplen: 128,
+            pause_frames: true,
+            counters_every: Time(10_000_000),
+        }
     }
 }
 

@@ -15,8 +15,8 @@ use std::path::Path;
 use frame::Way;
 use pcapng::{Interface, PcapngFile};
 
-use super::control::segments::{Segment, segments};
 use super::control::Conversation;
+use super::control::segments::{Segment, segments};
 use super::epoch::epoch_ns;
 use super::network::packet::{Body, Packet};
 use super::network::plan::{NetworkPlan, NodeId, PortId, TapId};
@@ -39,6 +39,8 @@ pub struct Taps {
     /// Of NICs.
     addresses: Vec<IpAddr>,
     snaplen: usize,
+    /// Whether pause frames are seen.
+    sees_pause: bool,
     frame: Vec<u8>,
     failure: Option<DriveError>,
 }
@@ -88,9 +90,17 @@ impl Taps {
             files.push(PcapngFile::create(&path, &interfaces)?);
         }
         let addresses = plan.nics.iter().map(|nic| nic.address).collect();
-        let snaplen = scenario.capture.snaplen as usize;
         let announced = files.iter().map(|_| VecDeque::new()).collect();
-        Ok(Self { files, announced, taps, addresses, snaplen, frame: Vec::new(), failure: None })
+        Ok(Self {
+            files,
+            announced,
+            taps,
+            addresses,
+            snaplen: scenario.capture.snaplen as usize,
+            sees_pause: scenario.capture.pause_frames,
+            frame: Vec::new(),
+            failure: None,
+        })
     }
 
     /// Puts the frames of conversations where they will be seen.
@@ -201,6 +211,9 @@ impl TapSink for Taps {
             return;
         };
         self.pass_announced(file, time);
+        if matches!(packet.body, Body::Pause { .. }) && !self.sees_pause {
+            return;
+        }
         let address = |nic: u32| self.addresses.get(nic as usize).copied();
         let (Some(source), Some(destination)) =
             (address(packet.source.0), address(packet.destination.0))
@@ -210,11 +223,9 @@ impl TapSink for Taps {
         if direction == Direction::In {
             macs.reverse();
         }
-        let is_roce = !matches!(packet.body, Body::Pause { .. });
-        let keep = if is_roce { self.snaplen } else { usize::MAX };
         let way = Way { macs, addresses: [source, destination] };
         frame::write(packet, way, self.snaplen, &mut self.frame);
-        let kept = self.frame.get(..self.frame.len().min(keep)).unwrap_or_default();
+        let kept = self.frame.get(..self.snaplen).unwrap_or(&self.frame);
         let Some(file) = self.files.get_mut(file) else { return };
         let length = usize::from(packet.frame_bytes);
         if let Err(error) = file.write(interface, epoch_ns(time), kept, length) {

@@ -73,7 +73,8 @@ impl PcapngFile {
         bytes: &[u8],
         length: usize,
     ) -> Result<()> {
-        let [kept, length] = [bytes.len(), length].map(|len| u32::try_from(len).unwrap_or(u32::MAX));
+        let [kept, length] =
+            [bytes.len(), length].map(|len| u32::try_from(len).unwrap_or(u32::MAX));
         for word in [interface, (time_ns >> 32) as u32, time_ns as u32, kept, length] {
             self.put(&word.to_le_bytes());
         }
