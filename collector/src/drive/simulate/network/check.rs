@@ -28,8 +28,7 @@ impl NetworkPlan {
         }
         for (place, nic) in self.nics.iter().enumerate() {
             check_nic(&Place { what: "NIC", place }, nic)?;
-            let is_here =
-                |end: &&super::plan::LinkEnd| end.node == NodeId::Nic(NicId(place as u32));
+            let is_here = |end: &&LinkEnd| end.node == NodeId::Nic(NicId(place as u32));
             let links = self.links.iter().flat_map(|link| &link.ends).filter(is_here).count();
             if links != 1 {
                 return Err(PlanError::LinksOfNic { name: nic.name.clone(), links });

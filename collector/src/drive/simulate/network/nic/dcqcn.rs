@@ -9,7 +9,7 @@ use crate::drive::simulate::network::plan::Dcqcn;
 
 /// The rate of one queue pair.
 #[derive(Clone, Debug)]
-pub(crate) struct RateControl {
+pub(in crate::drive::simulate::network) struct RateControl {
     parameters: Dcqcn,
     /// Nobody sends faster, in bits per second.
     line_bps: f64,
@@ -30,7 +30,7 @@ pub(crate) struct RateControl {
 }
 
 impl RateControl {
-    pub(crate) fn new(parameters: Dcqcn, line_bps: u64) -> Self {
+    pub(in crate::drive::simulate::network) fn new(parameters: Dcqcn, line_bps: u64) -> Self {
         let line_bps = line_bps as f64;
         Self {
             parameters,
@@ -49,13 +49,17 @@ impl RateControl {
     }
 
     /// The rate now, in bits per second.
-    pub(crate) fn rate_bps(&mut self, now: Picoseconds) -> f64 {
+    pub(in crate::drive::simulate::network) fn rate_bps(&mut self, now: Picoseconds) -> f64 {
         self.catch_up(now);
         self.current_bps
     }
 
     /// How long after a frame of `bytes` the next may follow; `None`: at once.
-    pub(crate) fn sent(&mut self, bytes: u32, now: Picoseconds) -> Option<Picoseconds> {
+    pub(in crate::drive::simulate::network) fn sent(
+        &mut self,
+        bytes: u32,
+        now: Picoseconds,
+    ) -> Option<Picoseconds> {
         if !self.limits {
             return None;
         }
@@ -71,7 +75,7 @@ impl RateControl {
     }
 
     /// A CNP came.
-    pub(crate) fn notified(&mut self, now: Picoseconds) {
+    pub(in crate::drive::simulate::network) fn notified(&mut self, now: Picoseconds) {
         self.catch_up(now);
         self.target_bps = self.current_bps;
         let cut = self.current_bps * (1.0 - self.alpha / 2.0);

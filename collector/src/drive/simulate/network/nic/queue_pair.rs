@@ -22,17 +22,17 @@ const CNP_BYTES: u16 = 16;
 
 /// With whom a queue pair talks, and how.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Connection {
-    pub(crate) peer: QueuePairId,
-    pub(crate) options: QueuePairOptions,
+pub(in crate::drive::simulate::network) struct Connection {
+    pub(in crate::drive::simulate::network) peer: QueuePairId,
+    pub(in crate::drive::simulate::network) options: QueuePairOptions,
     /// Of what it sends, in its NIC.
-    pub(crate) priority: u8,
-    pub(crate) is_ipv6: bool,
+    pub(in crate::drive::simulate::network) priority: u8,
+    pub(in crate::drive::simulate::network) is_ipv6: bool,
 }
 
 impl Connection {
     /// The bytes of a frame that carries `body`, without FCS.
-    pub(crate) fn frame_bytes(&self, body: &Body) -> u16 {
+    pub(in crate::drive::simulate::network) fn frame_bytes(&self, body: &Body) -> u16 {
         let inner = match body {
             Body::Write(write) => write_bytes(write),
             Body::Acknowledge { .. } => AETH_BYTES,
@@ -51,28 +51,31 @@ fn write_bytes(write: &Write) -> u16 {
 
 /// A queue pair.
 #[derive(Debug)]
-pub(crate) struct QueuePair {
-    pub(crate) id: QueuePairId,
-    pub(crate) connection: Option<Connection>,
-    pub(crate) requester: Requester,
-    pub(crate) responder: Responder,
+pub(in crate::drive::simulate::network) struct QueuePair {
+    pub(in crate::drive::simulate::network) id: QueuePairId,
+    pub(in crate::drive::simulate::network) connection: Option<Connection>,
+    pub(in crate::drive::simulate::network) requester: Requester,
+    pub(in crate::drive::simulate::network) responder: Responder,
     /// `None`: always as fast as the port.
-    pub(crate) rate: Option<RateControl>,
+    pub(in crate::drive::simulate::network) rate: Option<RateControl>,
     /// No sooner does the next packet leave.
-    pub(crate) next_at: Picoseconds,
+    pub(in crate::drive::simulate::network) next_at: Picoseconds,
     /// It waits for its turn, or an event will let it.
-    pub(crate) scheduled: bool,
+    pub(in crate::drive::simulate::network) scheduled: bool,
     /// An event will look whether an ACK is overdue.
-    pub(crate) timeout_planned: bool,
+    pub(in crate::drive::simulate::network) timeout_planned: bool,
     /// Its answer waits to be sent.
-    pub(crate) answer_queued: bool,
+    pub(in crate::drive::simulate::network) answer_queued: bool,
     /// A CNP of it waits to be sent.
-    pub(crate) cnp_queued: bool,
-    pub(crate) last_cnp: Option<Picoseconds>,
+    pub(in crate::drive::simulate::network) cnp_queued: bool,
+    pub(in crate::drive::simulate::network) last_cnp: Option<Picoseconds>,
 }
 
 impl QueuePair {
-    pub(crate) fn new(id: QueuePairId, rate: Option<RateControl>) -> Self {
+    pub(in crate::drive::simulate::network) fn new(
+        id: QueuePairId,
+        rate: Option<RateControl>,
+    ) -> Self {
         Self {
             id,
             connection: None,

@@ -36,7 +36,7 @@ impl ReceiveBuffer {
 
 impl Network {
     /// A packet has come to a NIC.
-    pub(crate) fn receive(
+    pub(in crate::drive::simulate::network) fn receive(
         &mut self,
         index: u32,
         ingress: u32,
@@ -81,7 +81,12 @@ impl Network {
     }
 
     /// The host's memory has taken a packet.
-    pub(crate) fn drained(&mut self, index: u32, reference: PacketRef, taps: &mut dyn TapSink) {
+    pub(in crate::drive::simulate::network) fn drained(
+        &mut self,
+        index: u32,
+        reference: PacketRef,
+        taps: &mut dyn TapSink,
+    ) {
         let nic = &mut self.nics[index as usize];
         let slot = self.pool.get(reference);
         let (priority, bytes) = (slot.priority, u64::from(slot.packet.frame_bytes));

@@ -24,15 +24,15 @@ struct Message {
 
 /// What a requester sends next.
 #[derive(Debug)]
-pub(crate) struct Request {
-    pub(crate) write: Write,
+pub(in crate::drive::simulate::network) struct Request {
+    pub(in crate::drive::simulate::network) write: Write,
     /// The work that begins with it, the first time.
-    pub(crate) starts: Option<u64>,
+    pub(in crate::drive::simulate::network) starts: Option<u64>,
 }
 
 /// The sending half of a queue pair.
 #[derive(Debug, Default)]
-pub(crate) struct Requester {
+pub(in crate::drive::simulate::network) struct Requester {
     messages: VecDeque<Message>,
     /// The place of the message that `next` belongs to.
     sending: usize,
@@ -57,22 +57,22 @@ pub(crate) struct Requester {
 }
 
 impl Requester {
-    pub(crate) fn post(&mut self, work: Work, mtu: u16) {
+    pub(in crate::drive::simulate::network) fn post(&mut self, work: Work, mtu: u16) {
         let packets = u64::from(work.bytes.div_ceil(u32::from(mtu))).max(1);
         self.messages.push_back(Message { work, first: self.posted, packets, started: false });
         self.posted += packets;
     }
 
-    pub(crate) fn can_send(&self) -> bool {
+    pub(in crate::drive::simulate::network) fn can_send(&self) -> bool {
         self.next < self.posted && self.next - self.acknowledged < WINDOW
     }
 
-    pub(crate) const fn gave_up(&self) -> bool {
+    pub(in crate::drive::simulate::network) const fn gave_up(&self) -> bool {
         self.gave_up
     }
 
     /// The next packet.
-    pub(crate) fn take(
+    pub(in crate::drive::simulate::network) fn take(
         &mut self,
         destination_qpn: u32,
         mtu: u16,
@@ -120,17 +120,25 @@ impl Requester {
     }
 
     /// Since when an ACK is awaited.
-    pub(crate) const fn awaiting(&self) -> Option<Picoseconds> {
+    pub(in crate::drive::simulate::network) const fn awaiting(&self) -> Option<Picoseconds> {
         self.awaiting
     }
 
     /// Everything up to and with `psn` has arrived. Whether that was not known.
-    pub(crate) fn acknowledge(&mut self, psn: u32, now: Picoseconds) -> bool {
+    pub(in crate::drive::simulate::network) fn acknowledge(
+        &mut self,
+        psn: u32,
+        now: Picoseconds,
+    ) -> bool {
         self.arrived_before(self.number(psn).wrapping_add(1), now)
     }
 
     /// `psn` is missing, everything before has arrived. Whether that is news.
-    pub(crate) fn go_back(&mut self, psn: u32, now: Picoseconds) -> bool {
+    pub(in crate::drive::simulate::network) fn go_back(
+        &mut self,
+        psn: u32,
+        now: Picoseconds,
+    ) -> bool {
         let number = self.number(psn);
         if number < self.acknowledged || number >= self.sent {
             return false;
@@ -141,14 +149,14 @@ impl Requester {
     }
 
     /// No ACK came in time: everything is sent again, unless `retries` ran out.
-    pub(crate) fn time_out(&mut self, retries: u8) {
+    pub(in crate::drive::simulate::network) fn time_out(&mut self, retries: u8) {
         self.attempts = self.attempts.saturating_add(1);
         self.gave_up = self.attempts > retries;
         self.resume();
     }
 
     /// Takes a work that was acknowledged in full.
-    pub(crate) fn take_completed(&mut self) -> Option<u64> {
+    pub(in crate::drive::simulate::network) fn take_completed(&mut self) -> Option<u64> {
         let first = self.messages.front()?;
         if first.first + first.packets > self.acknowledged {
             return None;
@@ -158,7 +166,7 @@ impl Requester {
     }
 
     /// Takes all works that were not acknowledged: the queue pair gave up.
-    pub(crate) fn take_failed(&mut self) -> Vec<u64> {
+    pub(in crate::drive::simulate::network) fn take_failed(&mut self) -> Vec<u64> {
         self.next = self.posted;
         self.awaiting = None;
         self.sending = 0;

@@ -8,7 +8,7 @@ use crate::drive::simulate::network::packet::{Body, Reth, Syndrome, Write};
 
 /// What has become of a packet.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Outcome {
+pub(in crate::drive::simulate::network) enum Outcome {
     /// Taken.
     Accepted {
         /// The message that it completed.
@@ -22,15 +22,15 @@ pub(crate) enum Outcome {
 
 /// A message that has arrived.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Completed {
-    pub(crate) reth: Reth,
-    pub(crate) immediate: Option<u32>,
-    pub(crate) head: Option<Arc<[u8]>>,
+pub(in crate::drive::simulate::network) struct Completed {
+    pub(in crate::drive::simulate::network) reth: Reth,
+    pub(in crate::drive::simulate::network) immediate: Option<u32>,
+    pub(in crate::drive::simulate::network) head: Option<Arc<[u8]>>,
 }
 
 /// The receiving half of a queue pair.
 #[derive(Debug, Default)]
-pub(crate) struct Responder {
+pub(in crate::drive::simulate::network) struct Responder {
     /// Number of the next packet.
     expected: u64,
     /// Messages completed, 24 bits.
@@ -47,7 +47,7 @@ pub(crate) struct Responder {
 
 impl Responder {
     /// Takes a packet; whether there is something to answer now, says [`Self::owes`].
-    pub(crate) fn take(&mut self, write: &Write) -> Outcome {
+    pub(in crate::drive::simulate::network) fn take(&mut self, write: &Write) -> Outcome {
         let number = nearest(self.expected, write.psn);
         if number > self.expected && number - self.expected < 0x80_0000 {
             if !self.asked {
@@ -80,12 +80,12 @@ impl Responder {
     }
 
     /// Whether there is something to answer.
-    pub(crate) const fn owes(&self) -> bool {
+    pub(in crate::drive::simulate::network) const fn owes(&self) -> bool {
         self.owes_ack || self.owes_nak
     }
 
     /// The answer: one for everything that came since the last (coalesced).
-    pub(crate) fn answer(&mut self, destination_qpn: u32) -> Body {
+    pub(in crate::drive::simulate::network) fn answer(&mut self, destination_qpn: u32) -> Body {
         let (number, syndrome) = if self.owes_nak {
             (self.expected, Syndrome::NakSequence)
         } else {

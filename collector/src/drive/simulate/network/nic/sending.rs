@@ -48,7 +48,11 @@ impl Network {
     }
 
     /// Gives a queue pair a turn, if it has something to send and none has been planned.
-    pub(crate) fn schedule(&mut self, place: u32, taps: &mut dyn TapSink) {
+    pub(in crate::drive::simulate::network) fn schedule(
+        &mut self,
+        place: u32,
+        taps: &mut dyn TapSink,
+    ) {
         let queue_pair = &mut self.queue_pairs[place as usize];
         let Some(connection) = queue_pair.connection else { return };
         if queue_pair.scheduled || !queue_pair.requester.can_send() {
@@ -67,13 +71,21 @@ impl Network {
     }
 
     /// A queue pair may send again.
-    pub(crate) fn paced(&mut self, place: u32, taps: &mut dyn TapSink) {
+    pub(in crate::drive::simulate::network) fn paced(
+        &mut self,
+        place: u32,
+        taps: &mut dyn TapSink,
+    ) {
         self.queue_pairs[place as usize].scheduled = false;
         self.schedule(place, taps);
     }
 
     /// An ACK may be overdue.
-    pub(crate) fn ack_timeout(&mut self, place: u32, taps: &mut dyn TapSink) {
+    pub(in crate::drive::simulate::network) fn ack_timeout(
+        &mut self,
+        place: u32,
+        taps: &mut dyn TapSink,
+    ) {
         let queue_pair = &mut self.queue_pairs[place as usize];
         queue_pair.timeout_planned = false;
         let Some(connection) = queue_pair.connection else { return };
@@ -95,7 +107,11 @@ impl Network {
     }
 
     /// Takes the next frame for the port of a NIC.
-    pub(crate) fn next_of_nic(&mut self, index: u32, port: u32) -> Option<PacketRef> {
+    pub(in crate::drive::simulate::network) fn next_of_nic(
+        &mut self,
+        index: u32,
+        port: u32,
+    ) -> Option<PacketRef> {
         let out = &mut self.ports[port as usize];
         if !out.is_up() {
             return None;

@@ -14,7 +14,7 @@ struct Stored {
 
 /// Who may store how much, and who must pause.
 #[derive(Debug)]
-pub(crate) struct Buffer {
+pub(in crate::drive::simulate::network) struct Buffer {
     capacity_bytes: u64,
     shared_bytes: u64,
     stored: Vec<[Stored; PRIORITIES]>,
@@ -23,22 +23,31 @@ pub(crate) struct Buffer {
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Admission {
+pub(in crate::drive::simulate::network) struct Admission {
     /// It has room.
-    pub(crate) stored: bool,
+    pub(in crate::drive::simulate::network) stored: bool,
     /// Who sent it must pause.
-    pub(crate) pause: bool,
+    pub(in crate::drive::simulate::network) pause: bool,
 }
 
 impl Buffer {
-    pub(crate) fn new(capacity_bytes: u64, ports: usize, pfc: [Option<Pfc>; PRIORITIES]) -> Self {
+    pub(in crate::drive::simulate::network) fn new(
+        capacity_bytes: u64,
+        ports: usize,
+        pfc: [Option<Pfc>; PRIORITIES],
+    ) -> Self {
         let stored = vec![[Stored::default(); PRIORITIES]; ports];
         Self { capacity_bytes, shared_bytes: 0, stored, pfc }
     }
 
     /// Stores a packet if it has room. Up to XOFF it is in the pool; beyond, or if the pool is full,
     /// it is in the headroom.
-    pub(crate) fn admit(&mut self, port: usize, priority: u8, bytes: u64) -> Admission {
+    pub(in crate::drive::simulate::network) fn admit(
+        &mut self,
+        port: usize,
+        priority: u8,
+        bytes: u64,
+    ) -> Admission {
         let place = usize::from(priority & 7);
         let stored = &mut self.stored[port][place];
         let fits = self.shared_bytes + bytes <= self.capacity_bytes;
@@ -64,7 +73,12 @@ impl Buffer {
     }
 
     /// A packet has left; whether who sent it may go on.
-    pub(crate) fn release(&mut self, port: usize, priority: u8, bytes: u64) -> bool {
+    pub(in crate::drive::simulate::network) fn release(
+        &mut self,
+        port: usize,
+        priority: u8,
+        bytes: u64,
+    ) -> bool {
         let place = usize::from(priority & 7);
         let stored = &mut self.stored[port][place];
         let from_headroom = bytes.min(stored.headroom_bytes);
@@ -76,7 +90,11 @@ impl Buffer {
     }
 
     /// What is stored of one ingress port and priority.
-    pub(crate) fn stored_bytes(&self, port: usize, priority: u8) -> u64 {
+    pub(in crate::drive::simulate::network) fn stored_bytes(
+        &self,
+        port: usize,
+        priority: u8,
+    ) -> u64 {
         let stored = &self.stored[port][usize::from(priority & 7)];
         stored.shared_bytes + stored.headroom_bytes
     }
