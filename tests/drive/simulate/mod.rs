@@ -3,8 +3,11 @@
 mod testbed;
 
 mod conservation;
+mod dcqcn;
 mod flow_control;
+mod fluid;
 mod messages;
+mod picture;
 mod reliability;
 mod routes;
 mod trouble;

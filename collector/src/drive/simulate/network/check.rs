@@ -2,7 +2,8 @@
 
 use super::packet::ROCE_PORT;
 use super::plan::{
-    BackgroundFlow, LinkPlan, NetworkPlan, NicId, NicPlan, NodeId, PlanError, PortId, SwitchPlan,
+    BackgroundFlow, LinkEnd, LinkPlan, NetworkPlan, NicId, NicPlan, NodeId, PlanError, PortId,
+    SwitchPlan,
 };
 use super::trouble::Trouble;
 
@@ -27,8 +28,7 @@ impl NetworkPlan {
         }
         for (place, nic) in self.nics.iter().enumerate() {
             check_nic(&Place { what: "NIC", place }, nic)?;
-            let is_here =
-                |end: &&super::plan::LinkEnd| end.node == NodeId::Nic(NicId(place as u32));
+            let is_here = |end: &&LinkEnd| end.node == NodeId::Nic(NicId(place as u32));
             let links = self.links.iter().flat_map(|link| &link.ends).filter(is_here).count();
             if links != 1 {
                 return Err(PlanError::LinksOfNic { name: nic.name.clone(), links });
@@ -44,7 +44,10 @@ impl NetworkPlan {
             self.check_flow(&Place { what: "background flow", place }, flow)?;
         }
         for (place, tap) in self.taps.iter().enumerate() {
-            self.check_port(&Place { what: "tap", place }, tap.port)?;
+            let at = Place { what: "tap", place };
+            self.check_port(&at, tap.port)?;
+            let is_first = self.taps[..place].iter().all(|other| other.port != tap.port);
+            at.require(is_first, "another tap is at the same port")?;
         }
         Ok(())
     }
@@ -118,8 +121,9 @@ fn check_nic(place: &Place, nic: &NicPlan) -> Result<(), PlanError> {
     place.require(dcqcn.minimum_bps >= 1.0, "the lowest rate is at least 1 bit per second")?;
     place.require(dcqcn.additive_bps > 0.0, "the additive increase is above 0")?;
     place.require(dcqcn.hyper_bps > 0.0, "the hyper increase is above 0")?;
-    let timers = dcqcn.alpha_timer_ns > 0 && dcqcn.increase_timer_ns > 0;
-    place.require(timers && dcqcn.byte_counter > 0, "timers and byte counter are above 0")
+    let timers = dcqcn.alpha_timer_ns.min(dcqcn.increase_timer_ns);
+    place.require(timers >= 1000, "timers are at least a microsecond")?;
+    place.require(dcqcn.byte_counter > 0, "the byte counter is above 0")
 }
 
 fn check_switch(place: &Place, switch: &SwitchPlan) -> Result<(), PlanError> {
