@@ -5,6 +5,7 @@ mod testbed;
 mod conservation;
 mod dcqcn;
 mod flow_control;
+mod gallery;
 mod fluid;
 mod messages;
 mod picture;
