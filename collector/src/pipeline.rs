@@ -5,6 +5,9 @@ use crate::analysis::{collective, phase};
 use crate::decode::packet::{self, Body};
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
+use crate::link::clock::clocks::Clocks;
+use crate::link::clock::sighting::{SIGHTING_CAPACITY, Sightings};
+use crate::link::clock::timeline;
 use crate::link::connect::Traffic;
 use crate::link::control::plane::{ControlConfig, ControlPlane};
 use crate::link::job::CommunicatorId;
@@ -51,6 +54,7 @@ struct Linking {
     streams: TcpStreams,
     control: ControlPlane,
     traffic: TrafficRecorder,
+    sightings: Sightings,
 }
 
 /// Names kept of those that captures give to addresses.
@@ -64,6 +68,7 @@ impl Pipeline {
             streams: TcpStreams::new(TcpConfig::default()),
             control: ControlPlane::new(ControlConfig::default()),
             traffic: TrafficRecorder::new(capacity),
+            sightings: Sightings::new(SIGHTING_CAPACITY),
         });
         Self {
             tracker: FlowTracker::new(config.flow),
@@ -105,6 +110,10 @@ impl Pipeline {
             None => self.tracker.observe(frame, packet, &mut ()),
             Some(linking) => {
                 self.tracker.observe(frame, packet, &mut linking.traffic);
+                // One tap has nobody to compare its clock with.
+                if self.tracker.taps().len() > 1 {
+                    linking.sightings.observe(frame, packet);
+                }
                 if let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) {
                     let Linking { streams, control, .. } = linking;
                     streams.observe(frame, ip.source, ip.destination, segment, control);
@@ -175,10 +184,15 @@ impl Linking {
         self.control.add_health(health);
         health.add("link.messages_dropped", self.traffic.dropped_messages());
         health.add("link.signals_dropped", self.traffic.dropped_signals());
-        let facts = self.control.facts();
-        let records = self.traffic.flows();
-        let job = linker::link(&facts, Traffic { table: tracker.flows(), records, positions });
+        let clocks = Clocks::find(&self.sightings, positions);
+        let mut facts = self.control.facts();
+        if clocks.corrects() {
+            timeline::align_facts(&mut facts, &clocks);
+            self.traffic.align(&clocks);
+        }
+        let (table, records) = (tracker.flows(), self.traffic.flows());
+        let job = linker::link(&facts, Traffic { table, records, positions, clocks: &clocks });
         let signals = self.traffic.signals().to_vec();
-        Linked { job, streams: facts.streams, signals, ..Linked::default() }
+        Linked { job, streams: facts.streams, signals, clocks, ..Linked::default() }
     }
 }

@@ -47,6 +47,14 @@ impl Timestamp {
     pub const fn plus_nanos(self, nanos: u64) -> Self {
         Self(self.0.saturating_add(nanos))
     }
+
+    /// `self` earlier by `nanos`, or later by what they are below 0, held at both ends.
+    #[must_use]
+    pub const fn minus_nanos(self, nanos: i64) -> Self {
+        let earlier = if nanos > 0 { nanos.unsigned_abs() } else { 0 };
+        let later = if nanos < 0 { nanos.unsigned_abs() } else { 0 };
+        Self::from_nanos(self.as_nanos().saturating_sub(earlier).saturating_add(later))
+    }
 }
 
 impl Default for Timestamp {
