@@ -5,7 +5,7 @@ use crate::analysis::{collective, phase};
 use crate::decode::packet::{self, Body};
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
-use crate::link::clock::clocks::Clocks;
+use crate::link::clock::relate;
 use crate::link::clock::sighting::{SIGHTING_CAPACITY, Sightings};
 use crate::link::clock::timeline;
 use crate::link::connect::Traffic;
@@ -184,8 +184,8 @@ impl Linking {
         self.control.add_health(health);
         health.add("link.messages_dropped", self.traffic.dropped_messages());
         health.add("link.signals_dropped", self.traffic.dropped_signals());
-        let clocks = Clocks::find(&self.sightings, positions);
         let mut facts = self.control.facts();
+        let clocks = relate::relate(&self.sightings, tracker.taps(), positions, &facts);
         if clocks.corrects() {
             timeline::align_facts(&mut facts, &clocks);
             self.traffic.align(&clocks);

@@ -27,7 +27,8 @@ const BEHIND: Clock = |since| -37_000_000 - since / 25_000;
 
 /// A recorded job.
 struct Job {
-    recording: Recording,
+    /// The folder lives as long as this.
+    _recording: Recording,
     captures: Vec<PathBuf>,
     start: u64,
 }
@@ -42,23 +43,38 @@ impl Job {
             names.iter().filter(wanted).map(|name| recording.folder().join(name)).collect();
         let first = |capture| skewed::times(&std::fs::read(capture).unwrap())[0];
         let start = captures.iter().map(first).min().unwrap();
-        Self { recording, captures, start }
+        Self { _recording: recording, captures, start }
     }
 
     /// Lets the taps whose name contains `host` have a clock of their own.
     fn skew(&self, host: &str, clock: Clock) {
-        for capture in self.captures.iter().filter(|name| name.to_string_lossy().contains(host)) {
-            let mut bytes = std::fs::read(capture).unwrap();
-            skewed::restamp(&mut bytes, |time| {
+        self.change(host, |pcap| {
+            skewed::restamp(pcap, |time| {
                 time.saturating_add_signed(clock(time.saturating_sub(self.start) as i64))
             });
-            std::fs::write(capture, bytes).unwrap();
+        });
+    }
+
+    /// Lets the taps have missed all IPv4 packets but those from `source`.
+    fn keep_from(&self, source: [u8; 4]) {
+        self.change("", |pcap| skewed::retain(pcap, |frame| frame[26..30] == source));
+    }
+
+    fn change(&self, host: &str, change: impl Fn(&mut Vec<u8>)) {
+        for capture in self.captures.iter().filter(|name| name.to_string_lossy().contains(host)) {
+            let mut pcap = std::fs::read(capture).unwrap();
+            change(&mut pcap);
+            std::fs::write(capture, pcap).unwrap();
         }
     }
 
     fn analyze(&self) -> Report {
-        assert!(self.recording.folder().exists());
         Report(railscope::analyze(&self.captures))
+    }
+
+    /// The report in words.
+    fn text(&self) -> String {
+        railscope::text(&self.captures)
     }
 }
 

@@ -48,12 +48,10 @@ impl Timestamp {
         Self(self.0.saturating_add(nanos))
     }
 
-    /// `self` earlier by `nanos`, or later by what they are below 0, held at both ends.
+    /// `self` later by `nanos`, earlier where they are negative, held at both ends.
     #[must_use]
-    pub const fn minus_nanos(self, nanos: i64) -> Self {
-        let earlier = if nanos > 0 { nanos.unsigned_abs() } else { 0 };
-        let later = if nanos < 0 { nanos.unsigned_abs() } else { 0 };
-        Self::from_nanos(self.as_nanos().saturating_sub(earlier).saturating_add(later))
+    pub const fn plus(self, nanos: i64) -> Self {
+        Self::from_nanos(self.as_nanos().saturating_add_signed(nanos))
     }
 }
 

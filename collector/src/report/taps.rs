@@ -31,16 +31,17 @@ pub struct TapReport {
     pub first_ns: Option<i64>,
     /// Time of the latest frame; `null` without frames.
     pub last_ns: Option<i64>,
-    /// The tap that its clock is compared with: of the taps that packets relate to each other, the
-    /// first one; itself for that one. `null`: none, and every `clock_*` but the reason is.
+    /// The tap that its clock is compared with: of taps that saw the same packets the first one,
+    /// which is compared with itself, or with a tap next to the same machine. `null`: none, and
+    /// every `clock_*` but the reason is.
     pub clock_reference: Option<u32>,
-    /// How far its clock was ahead of the reference's at its first frame. All times in this report
-    /// but those of `--detail full`'s messages are corrected by this and by the drift. 0 as long as
-    /// no packet contradicts that the clocks are one: one that arrives before it left does.
+    /// How far its clock was ahead of the reference's at its first frame. All times of this report
+    /// are corrected by offset and drift, along the references; the messages of `--detail full`
+    /// have the stamps of their file. 0 as long as no packet contradicts that the two clocks are
+    /// one: one that is seen to arrive before it left does.
     pub clock_offset_ns: Option<i64>,
-    /// The offset is no farther from the truth, at any time at which both taps saw packets of each
-    /// other; where delays both ways are alike, it is much nearer. `null`: packets were seen one way
-    /// only, so that their shortest delay is part of the offset.
+    /// The offset, with the drift, is no farther from the truth at any frame of the tap; where
+    /// delays both ways are alike, it is much nearer. `null`: `clock_why_unknown` says why.
     pub clock_uncertainty_ns: Option<u64>,
     /// How much faster than the reference its clock runs, in billionths; 0 where packets do not
     /// prove a drift.
@@ -49,8 +50,11 @@ pub struct TapReport {
     pub clock_drift_uncertainty_ppb: Option<u64>,
     /// When its clock was set, or changed its pace.
     pub clock_jumps: Vec<ClockJump>,
-    /// Why the offset, or its uncertainty, is not known: `no_common_packets`, `one_way`,
-    /// `unknown_direction` or `no_line_fits`.
+    /// Why the offset, or its uncertainty, is not known. `no_common_packets`: with any other tap.
+    /// `same_machine`: it is taken to share the clock of a tap next to the same machine. `one_way`:
+    /// packets were seen in one direction only, so that their shortest delay is part of the offset,
+    /// which is believed from 1 ms on. `unknown_direction`: it cannot be told which tap packets pass
+    /// first. `no_line_fits`: a clock does not run evenly, not even between a few jumps.
     pub clock_why_unknown: Option<&'static str>,
     /// Where it stands for most of the payload that it saw.
     pub position: PositionReport,
@@ -66,7 +70,9 @@ pub struct TapReport {
     pub lost_frames: u64,
 }
 
-/// A clock that was set, or that changed its pace.
+/// A clock that was set, or that changed its pace. One that was set back shows the same times twice,
+/// and is not followed. Between the last common packet before and the first one afterwards times are
+/// uncertain by the jump.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ClockJump {
     /// The first common packet afterwards, aligned.
@@ -233,6 +239,7 @@ fn parts_per_billion(drift: f64) -> i64 {
 const fn why_unknown_name(why: WhyUnknown) -> &'static str {
     match why {
         WhyUnknown::NoCommonPackets => "no_common_packets",
+        WhyUnknown::SameMachine => "same_machine",
         WhyUnknown::OneWay => "one_way",
         WhyUnknown::UnknownDirection => "unknown_direction",
         WhyUnknown::NoLineFits => "no_line_fits",

@@ -2,6 +2,7 @@
 
 mod burst_table;
 mod calm;
+mod clock_lines;
 mod collective_table;
 mod communicator;
 mod communicator_names;
@@ -71,6 +72,7 @@ pub fn write(
     let connections = connection::sickest_first(report, shows);
     header::write(report, &connections, &mut out)?;
     tap_table::write(report, options, &mut out)?;
+    clock_lines::write(report, options, &mut out)?;
     writeln!(out)?;
     let names = CommunicatorNames::new(&report.communicators);
     if !troubles::write(report, &connections, names, &mut out)? {

@@ -39,16 +39,28 @@ pub struct Line {
     pub drift: f64,
 }
 
-/// A line and how far it may be wrong.
+impl Line {
+    /// How far the clock is ahead at `time`.
+    #[must_use]
+    pub fn at(self, time: f64) -> f64 {
+        self.ahead_ns + self.drift * time
+    }
+
+    /// Whether a bound allows it.
+    #[must_use]
+    pub fn satisfies(self, bound: &Bound) -> bool {
+        let excess = self.at(bound.time as f64) - bound.ahead as f64;
+        if bound.is_upper { excess <= 0.0 } else { excess >= 0.0 }
+    }
+}
+
+/// How far a line may be wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fit {
-    /// The line.
-    pub line: Line,
-    /// No line that the bounds allow is farther away at any of their times; `None` where they bound
-    /// from one side only.
-    pub uncertainty_ns: Option<f64>,
+pub struct Doubt {
+    /// No line that the bounds allow is farther away, in nanoseconds.
+    pub ahead_ns: f64,
     /// No line that the bounds allow drifts otherwise by more.
-    pub drift_uncertainty: Option<f64>,
+    pub drift: f64,
 }
 
 /// The bounds of some time.
@@ -118,17 +130,13 @@ impl Channel {
         drifts[low]
     }
 
-    /// The line in the middle of the widest room, without drift where that is nearly as wide; `None`
-    /// where none fits.
+    /// The line in the middle of the widest room, without drift where that is nearly as wide; where
+    /// all bounds are on one side, the line that lies on them. `None` where no line fits.
     #[must_use]
-    pub fn fit(&self) -> Option<Fit> {
+    pub fn line(&self) -> Option<Line> {
         let (start, end) = self.ends?;
-        if self.upper.is_empty() || self.lower.is_empty() {
-            return Some(Fit {
-                line: self.one_sided(i64::midpoint(start, end)),
-                uncertainty_ns: None,
-                drift_uncertainty: None,
-            });
+        if self.is_one_sided() {
+            return Some(self.one_sided(i64::midpoint(start, end)));
         }
         let widest = self.widest();
         let width = self.width(widest);
@@ -136,26 +144,31 @@ impl Channel {
             return None;
         }
         let drift = if self.width(0.0) * DRIFT_GAIN >= width { 0.0 } else { widest };
-        let line = Line { ahead_ns: f64::midpoint(self.ceiling(drift), self.floor(drift)), drift };
-        let (least, most) =
-            (self.last_open(drift, -DRIFT_LIMIT), self.last_open(drift, DRIFT_LIMIT));
-        Some(Fit {
-            line,
-            uncertainty_ns: Some(self.distance(line, (start, end), (least, most))),
-            drift_uncertainty: Some((most - drift).max(drift - least)),
-        })
+        let ahead_ns = f64::midpoint(self.ceiling(drift), self.floor(drift));
+        Some(Line { ahead_ns, drift })
     }
 
-    /// How far the line may be wrong: the distance to the farthest line that fits, whose drift is
-    /// between `least` and `most`, at the times from `start` to `end`. The farthest are at an end.
-    fn distance(&self, line: Line, (start, end): (i64, i64), (least, most): (f64, f64)) -> f64 {
+    /// How far `line`, which fits, may be wrong from `start` to `end`; `None` where all bounds are on
+    /// one side. The farthest lines are farthest at an end.
+    #[must_use]
+    pub fn doubt(&self, line: Line, (start, end): (i64, i64)) -> Option<Doubt> {
+        if self.is_one_sided() {
+            return None;
+        }
+        let least = self.last_open(line.drift, -DRIFT_LIMIT);
+        let most = self.last_open(line.drift, DRIFT_LIMIT);
         let [start, end] = [start, end].map(|time| time as f64);
-        let at = |time: f64| line.ahead_ns + line.drift * time;
-        let above = [(start, least), (end, most)]
-            .map(|(time, drift)| self.ceiling(drift) + drift * time - at(time));
-        let below = [(start, most), (end, least)]
-            .map(|(time, drift)| at(time) - self.floor(drift) - drift * time);
-        above.into_iter().chain(below).fold(0.0, f64::max)
+        let mut ahead_ns: f64 = 0.0;
+        for (time, drift) in [(start, least), (start, most), (end, least), (end, most)] {
+            let highest = self.ceiling(drift) + drift * time;
+            let lowest = self.floor(drift) + drift * time;
+            ahead_ns = ahead_ns.max(highest - line.at(time)).max(line.at(time) - lowest);
+        }
+        Some(Doubt { ahead_ns, drift: (most - line.drift).max(line.drift - least) })
+    }
+
+    const fn is_one_sided(&self) -> bool {
+        self.upper.is_empty() || self.lower.is_empty()
     }
 
     /// The drift farthest from `open`, towards `limit`, for which a line fits.

@@ -17,7 +17,7 @@ use crate::model::opcode::Traits;
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
 
-/// Sightings kept unless told: at 32 bytes each, with their table, about 32 MB.
+/// Sightings kept unless told: at 33 bytes a place of their table, about 35 MB.
 pub const SIGHTING_CAPACITY: usize = 1 << 19;
 
 /// Pairs of hosts that are told apart.

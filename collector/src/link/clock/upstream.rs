@@ -2,7 +2,8 @@
 //!
 //! Where packets go both ways, the stamps tell: how far one clock is ahead comes out too great by the
 //! delay one way and too small by the delay the other way, and the two ways would be mixed up if the
-//! taps were. Else where the taps stand tells, if that is known.
+//! taps were. Else where the taps stand tells, if that is known. Of packets one way between unknown
+//! places, delays tell: there is a shortest one, near which many are, and no longest one.
 
 use std::collections::BTreeMap;
 
@@ -26,17 +27,25 @@ pub(super) fn find(pairs: &[Pair], routes: &[Route], positions: [&TapPosition; 2
     for pair in pairs {
         votes.entry(pair.way.route).or_default().add(pair);
     }
-    let verdict = |(route, votes): (u32, Votes)| {
-        let hosts = routes.get(route as usize)?;
-        Some((route, votes.verdict().or_else(|| by_position(hosts, positions))?))
+    let verdict = |(route, votes): (&u32, &Votes)| {
+        let hosts = routes.get(*route as usize)?;
+        Some((*route, votes.verdict().or_else(|| by_position(hosts, positions))?))
     };
-    votes.into_iter().filter_map(verdict).collect()
+    let upstream: Upstream = votes.iter().filter_map(verdict).collect();
+    if !upstream.is_empty() {
+        return upstream;
+    }
+    // One route only: guesses about two could contradict each other.
+    let one_way = votes.iter().filter(|(_, votes)| votes.latest.iter().flatten().count() == 1);
+    let busiest = one_way.max_by_key(|(_, votes)| votes.pairs).map(|(route, _)| *route);
+    busiest.and_then(|route| Some((route, by_delays(route, pairs)?))).into_iter().collect()
 }
 
 /// Comparisons of one route's packets with the latest one that went the other way.
 #[derive(Clone, Copy, Default)]
 struct Votes {
     latest: [Option<Pair>; 2],
+    pairs: u64,
     count: u64,
     for_first: u64,
 }
@@ -47,6 +56,7 @@ impl Votes {
         let (same, other, sign) =
             if pair.way.is_upward { (upward, downward, 1) } else { (downward, upward, -1) };
         *same = Some(*pair);
+        self.pairs += 1;
         let close = |other: &Pair| pair.times[0].nanos_since(other.times[0]) <= CLOSE_NS;
         if let Some(other) = other.filter(close) {
             // Upward packets look later at the second tap than downward ones if it is behind.
@@ -81,6 +91,19 @@ fn by_position(hosts: &Route, positions: [&TapPosition; 2]) -> Option<bool> {
         | [Position::Fabric | Position::Unknown, Position::Sender] => Some(false),
         _ => None,
     }
+}
+
+/// From packets one way: if the second tap's clock looks a little behind for most packets, and much
+/// behind for some, then these waited between the first tap and the second.
+fn by_delays(route: u32, pairs: &[Pair]) -> Option<bool> {
+    let own = pairs.iter().filter(|pair| pair.way.route == route);
+    let is_upward = own.clone().next()?.way.is_upward;
+    let mut times: Vec<i64> = own.map(behind).collect();
+    times.sort_unstable();
+    let median = times.get(times.len() / 2)?;
+    let (least, most) = times.first().zip(times.last())?;
+    let is_first_upstream = median.abs_diff(*least) <= most.abs_diff(*median);
+    Some(is_first_upstream == is_upward)
 }
 
 #[cfg(test)]
@@ -122,9 +145,15 @@ mod tests {
     }
 
     #[test]
-    fn one_way_tells_nothing() {
-        let mut pairs = talk(0);
-        pairs.retain(|pair| pair.way.is_upward);
-        assert_eq!(found(&pairs), Upstream::new());
+    fn of_one_way_the_delays_tell() {
+        let packet = |number: u64| {
+            let (start, delay) = (number * 1_000_000, 5_000 + number % 7 * number % 7 * 10_000);
+            pair(true, start, start + delay)
+        };
+        let pairs: Vec<Pair> = (0..100).map(packet).collect();
+        assert_eq!(found(&pairs), Upstream::from([(0, true)]));
+        let other = |pair: Pair| Pair { times: [pair.times[1], pair.times[0]], ..pair };
+        let pairs: Vec<Pair> = pairs.into_iter().map(other).collect();
+        assert_eq!(found(&pairs), Upstream::from([(0, false)]));
     }
 }
