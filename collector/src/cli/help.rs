@@ -6,7 +6,7 @@ use clap::Command;
 
 /// Headings, and the commands under them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Look at a capture", &["analyze", "explain", "packets"]),
+    ("Look at a capture", &["analyze", "explain", "findings", "packets"]),
     ("Make traffic", &["drive"]),
     ("For programs and shells", &["schema", "completions", "help"]),
 ];

@@ -3,10 +3,13 @@
 mod analysis;
 mod analyze;
 mod completions;
+mod config;
+mod counter_input;
 #[cfg(target_os = "linux")]
 mod drive;
 mod explain;
 mod filter;
+mod findings;
 mod help;
 mod input;
 mod line_rate;
@@ -35,7 +38,7 @@ Examples:
   railscope packets --qpn 0x14 host3.pcapng          the packets of one queue pair
   railscope drive --ranks 4 -b 4K -e 16M -f 4        traffic of a training job, with its truth
 
-Exit codes: 0 done; 2 wrong usage, unreadable input or output that could not be written.")]
+Exit codes: 0 done; 1 done, and --fail-on was met; 2 wrong usage, unreadable input or output that could not be written.")]
 struct Cli {
     /// Colours in text output; without it NO_COLOR counts, too
     #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
@@ -50,6 +53,8 @@ enum Command {
     Analyze(analyze::AnalyzeArgs),
     /// Tell everything about one rank, queue pair or collective, and why railscope believes it
     Explain(explain::ExplainArgs),
+    /// Explain what railscope can find: meaning, threshold, remedy
+    Findings(findings::FindingsArgs),
     /// Print one line a packet: a tcpdump that knows RoCE
     Packets(packets::PacketsArgs),
     /// Make traffic: a training job in small over RoCEv2 or sockets, and what it truly did
@@ -75,8 +80,9 @@ pub fn main() -> ExitCode {
     };
     choice.write_global();
     let result = match cli.command {
-        Command::Analyze(args) => analyze::run(&args).map(|()| 0),
+        Command::Analyze(args) => analyze::run(&args),
         Command::Explain(args) => explain::run(&args).map(|()| 0),
+        Command::Findings(args) => findings::run(&args).map(|()| 0),
         Command::Packets(args) => packets::run(&args).map(|()| 0),
         #[cfg(target_os = "linux")]
         Command::Drive(args) => drive::run(&args),

@@ -1,7 +1,8 @@
 //! Which communicator, rank, channel and peer traffic belongs to, and what says so.
 //!
 //! `control/` reads the control plane from TCP streams into facts, `log/` the lines of NCCL's logs;
-//! `clock/` puts the taps' clocks onto one timeline, `job.rs` has what the facts, the data plane and the logs amount to.
+//! `clock/` puts the taps' clocks onto one timeline, and `job.rs` has what the facts, the data plane
+//! and the logs amount to.
 
 pub mod evidence;
 pub mod position;
@@ -9,6 +10,8 @@ pub mod clock;
 pub mod control;
 pub mod job;
 pub mod log;
+pub mod counter;
+pub mod rail;
 pub mod rings;
 pub mod split;
 pub mod roster;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::evidence::EvidenceReport;
+use super::stragglers::StragglerReport;
 use super::{Sources, communicators};
 use crate::analysis::collective::{Collective, ConnectionTransfers};
 use crate::link::job::Job;
@@ -47,7 +48,7 @@ pub struct CollectiveReport {
     /// What each link of a ring carries, as nccl-tests computes it.
     pub busbw_bytes_per_s: Option<u64>,
     /// The training step it belongs to.
-    pub iteration: Option<u64>,
+    pub iteration: Option<u32>,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
     /// Reasons.
@@ -56,6 +57,8 @@ pub struct CollectiveReport {
     pub parts: Vec<PartReport>,
     /// Its ranks.
     pub ranks: Vec<CollectiveRankReport>,
+    /// The rank that the others waited for; `null` where nobody stands out.
+    pub straggler: Option<StragglerReport>,
     /// Its messages by connection: counted from the first that was seen on the connection.
     pub connections: Vec<CollectiveConnectionReport>,
 }
@@ -106,9 +109,23 @@ pub struct CollectiveConnectionReport {
 /// The collectives in order of time.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<CollectiveReport> {
     let Some(linked) = sources.linked else { return Vec::new() };
+    let mut iterations = vec![None; linked.collectives.len()];
+    for iteration in &linked.iterations {
+        for at in &iteration.collectives {
+            if let Some(known) = iterations.get_mut(*at) {
+                *known = Some(iteration.number);
+            }
+        }
+    }
+    let stragglers = linked.stragglers.iter().map(Option::as_ref).chain(std::iter::repeat(None));
     (0..)
         .zip(&linked.collectives)
-        .map(|(id, collective)| report(sources, &linked.job, id, collective))
+        .zip(iterations.into_iter().zip(stragglers))
+        .map(|((id, collective), (iteration, straggler))| CollectiveReport {
+            iteration,
+            straggler: straggler.map(|one| StragglerReport::new(sources, one)),
+            ..report(sources, &linked.job, id, collective)
+        })
         .collect()
 }
 
@@ -164,6 +181,7 @@ fn report(sources: &Sources<'_>, job: &Job, id: u32, collective: &Collective) ->
                 last_receive_ns: rank.last_receive.map(time),
             })
             .collect(),
+        straggler: None,
         connections: collective.transfers.iter().map(|part| connection(job, part)).collect(),
     }
 }

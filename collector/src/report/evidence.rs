@@ -10,8 +10,10 @@ use crate::model::witness::Witness;
 /// One reason.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EvidenceReport {
-    /// What it is: `oob_exchange`, `transport_setup`, `ring_gather`, `check_in`, `unique_id`, `log`,
-    /// `connection_manager`, `cts_match`, `cts_tag`, `psn_ack`, `udp_port`, `payload` or `ring_shape`.
+    /// What it is. Of links: `oob_exchange`, `transport_setup`, `ring_gather`, `check_in`,
+    /// `unique_id`, `log`, `connection_manager`, `cts_match`, `cts_tag`, `psn_ack`, `udp_port`,
+    /// `payload` or `ring_shape`. Of findings: `frame`, `log`, `counter` or `call`. Of stragglers:
+    /// the sign that names the rank.
     pub kind: &'static str,
     /// The capture's or log's file name; `null` where it rests on many.
     pub source: Option<String>,
@@ -19,7 +21,7 @@ pub struct EvidenceReport {
     pub frame: Option<u64>,
     /// Number of the line in its file, from 1; `null` for a frame.
     pub line: Option<u64>,
-    /// Time of the frame; `null` where there is none.
+    /// Time of the frame, or of the sample of a counter; `null` where there is none.
     pub time_ns: Option<i64>,
     /// What it says, in words.
     pub text: String,
@@ -35,14 +37,31 @@ impl EvidenceReport {
 
     fn new(sources: &Sources<'_>, evidence: &Evidence) -> Self {
         let text = text(evidence.kind, evidence.count);
-        let kind = evidence.kind.name();
-        match evidence.witness {
+        Self::stated(sources, evidence.kind.name(), text, evidence.witness)
+    }
+
+    /// A reason of which `text` says what it is.
+    pub(super) fn stated(
+        sources: &Sources<'_>,
+        kind: &'static str,
+        text: String,
+        witness: Option<Witness>,
+    ) -> Self {
+        match witness {
             None => Self { kind, source: None, frame: None, line: None, time_ns: None, text },
             Some(Witness::Frame { tap, number, time }) => Self {
                 kind,
                 source: Some(sources.tracker.taps()[tap.0 as usize].tap.file.clone()),
                 frame: Some(number),
                 line: None,
+                time_ns: Some(sources.relative_ns(time)),
+                text,
+            },
+            Some(Witness::Sample { file, number, time }) => Self {
+                kind,
+                source: sources.counter_file(file),
+                frame: None,
+                line: Some(number),
                 time_ns: Some(sources.relative_ns(time)),
                 text,
             },

@@ -233,26 +233,31 @@ fn order(flows: &[Flow]) -> Vec<u32> {
     order
 }
 
-/// Numbers of the flows in this section, by key and epoch.
-pub(super) fn ids(sources: &Sources<'_>) -> HashMap<(FlowKey, u32), u32, FixedState> {
+/// Numbers of the flows in this section, by place in the flow table.
+pub(super) fn ids(flows: &[Flow]) -> Vec<u32> {
+    let mut ids = vec![0; flows.len()];
+    for (id, at) in (0u32..).zip(order(flows)) {
+        ids[at as usize] = id;
+    }
+    ids
+}
+
+/// The same by key and epoch.
+pub(super) fn ids_by_key(sources: &Sources<'_>) -> HashMap<(FlowKey, u32), u32, FixedState> {
     let flows = sources.tracker.flows().flows();
-    let name = |at: u32| (flows[at as usize].key, flows[at as usize].epoch);
-    order(flows).into_iter().map(name).zip(0..).collect()
+    let names = flows.iter().map(|flow| (flow.key, flow.epoch));
+    names.zip(sources.flow_ids.iter().copied()).collect()
 }
 
 /// The flows by tap, source, destination, QPN and epoch.
 pub(super) fn section(sources: &Sources<'_>, health: &mut Health) -> Vec<FlowReport> {
     let flows = sources.tracker.flows().flows();
     let order = order(flows);
-    let mut ids = vec![0; flows.len()];
-    for (id, at) in (0u32..).zip(&order) {
-        ids[*at as usize] = id;
-    }
     let reports: Vec<FlowReport> = (0u32..)
         .zip(&order)
         .map(|(id, at)| FlowReport {
             owner: owner::of_flow(sources, *at),
-            ..flow_report(sources, id, &flows[*at as usize], &ids)
+            ..flow_report(sources, id, &flows[*at as usize])
         })
         .collect();
     let unknown_ce = reports.iter().filter(|flow| flow.ecn.ce.is_none()).count();
@@ -260,7 +265,7 @@ pub(super) fn section(sources: &Sources<'_>, health: &mut Health) -> Vec<FlowRep
     reports
 }
 
-fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow, ids: &[u32]) -> FlowReport {
+fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
     let position = position(sources, flow);
     let messages = flow.messages.counts();
     let answers = flow.responses.counts();
@@ -280,7 +285,7 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow, ids: &[u32]) -> Flow
         source_qpn: flow.source_qpn().map(super::super::model::qpn::Qpn::value),
         transport: flow.transport.name(),
         reverse: flow.reverse.map(|reverse| ReverseReport {
-            flow: ids[reverse.flow as usize],
+            flow: sources.flow_ids[reverse.flow as usize],
             dest_qpn: reverse.dest_qpn.value(),
             evidence: evidence_name(reverse.evidence),
         }),

@@ -9,9 +9,12 @@ pub mod capture;
 pub mod collectives;
 pub mod communicators;
 pub mod conflicts;
+pub mod counters;
 pub mod counts;
 pub mod evidence;
+pub mod findings;
 pub mod flows;
+pub mod iterations;
 pub mod logs;
 pub mod messages;
 pub mod owner;
@@ -19,10 +22,10 @@ pub mod packets;
 pub mod pfc;
 pub mod phases;
 pub mod places;
+pub mod stragglers;
 pub mod taps;
 pub mod tcp_streams;
 pub mod transfers;
-pub mod unfilled;
 
 use std::collections::BTreeMap;
 
@@ -30,12 +33,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::analysis::collective::Collective;
+use crate::analysis::finding::Findings;
+use crate::analysis::iteration::Iteration;
 use crate::analysis::phase::Phase;
+use crate::analysis::straggler::Straggler;
+use crate::analysis::wait::CollectiveWaits;
 use crate::flow::tracker::FlowTracker;
 use crate::link::clock::clocks::Clocks;
 use crate::link::control::facts::StreamFacts;
+use crate::link::counter::Counters;
+use crate::link::counter::join::PortNames;
 use crate::link::job::Job;
 use crate::link::position::TapPosition;
+use crate::link::rail::Rails;
 use crate::link::traffic::record::SignalRecord;
 use crate::model::health::Health;
 use crate::model::opcode::Transport;
@@ -83,11 +93,15 @@ pub struct Report {
     /// CNPs and NAKs, one by one; `null` unless full detail is asked for.
     pub signals: Option<Vec<transfers::SignalReport>>,
     /// Training steps.
-    pub iterations: Vec<unfilled::Unfilled>,
+    pub iterations: Vec<iterations::IterationReport>,
     /// NCCL's logs.
     pub logs: logs::LogsReport,
+    /// What NIC counters were read.
+    pub counters: Vec<counters::CounterReport>,
     /// What is wrong, and what to do about it.
-    pub findings: Vec<unfilled::Unfilled>,
+    pub findings: Vec<findings::FindingReport>,
+    /// What could not be looked for, and what is missing for it.
+    pub findings_not_checked: Vec<findings::NotCheckedReport>,
     /// What was missed, refused or could not be known, by counter; counters at 0 are left out.
     pub health: BTreeMap<String, u64>,
 }
@@ -127,14 +141,43 @@ pub struct ReportContext {
     pub logs: logs::LogSources,
 }
 
+/// What the layers before found out.
+#[derive(Clone, Copy)]
+pub struct FoundOut<'a> {
+    /// Taps, flows, ports and pause, finished.
+    pub tracker: &'a FlowTracker,
+    /// Where the taps stand.
+    pub positions: &'a [TapPosition],
+    /// What flows were linked to; `None` where nothing was linked.
+    pub linked: Option<&'a Linked>,
+    /// What is wrong.
+    pub findings: &'a Findings,
+    /// NIC counters.
+    pub counters: &'a Counters,
+    /// Which rail a port is on.
+    pub rails: &'a Rails,
+    /// Names of hosts and devices by address.
+    pub names: &'a PortNames,
+}
+
 /// State and what is derived from it once for all sections.
 pub(crate) struct Sources<'a> {
     pub(crate) tracker: &'a FlowTracker,
     pub(crate) context: &'a ReportContext,
     pub(crate) origin: Timestamp,
     pub(crate) positions: &'a [TapPosition],
+    /// `id` of each flow, by place in the flow table.
+    pub(crate) flow_ids: Vec<u32>,
     /// `None` where nothing was linked.
     pub(crate) linked: Option<&'a Linked>,
+    /// What was looked for, and found.
+    pub(crate) findings: &'a Findings,
+    /// NIC counters.
+    pub(crate) counters: &'a Counters,
+    /// Which rail a port is on.
+    pub(crate) rails: &'a Rails,
+    /// Names of devices by address.
+    pub(crate) names: &'a PortNames,
 }
 
 /// What flows were linked to.
@@ -144,6 +187,12 @@ pub struct Linked {
     pub job: Job,
     /// Collectives in order of time.
     pub collectives: Vec<Collective>,
+    /// Waits of each collective, by its place.
+    pub waits: Vec<CollectiveWaits>,
+    /// The straggler of each collective, by its place.
+    pub stragglers: Vec<Option<Straggler>>,
+    /// Training steps in order of time.
+    pub iterations: Vec<Iteration>,
     /// Phases in order of time.
     pub phases: Vec<Phase>,
     /// What TCP connections are for.
@@ -171,6 +220,11 @@ impl Sources<'_> {
         self.relative_ns(self.aligned(tap, time))
     }
 
+    /// The name of a file of NIC counters.
+    pub(crate) fn counter_file(&self, file: u32) -> Option<String> {
+        self.counters.files.get(file as usize).cloned()
+    }
+
     /// The name of a log file.
     pub(crate) fn log_name(&self, log: LogId) -> Option<String> {
         let file = self.context.logs.facts.files.get(log.0 as usize)?;
@@ -179,24 +233,28 @@ impl Sources<'_> {
 }
 
 impl Report {
-    /// The report of everything that `tracker` saw, from taps at `positions`, and of what it was
-    /// linked to. Ends what is still open there.
+    /// The report of everything that was found out.
     #[must_use]
-    pub fn new(
-        tracker: &mut FlowTracker,
-        positions: &[TapPosition],
-        linked: Option<&Linked>,
-        context: &ReportContext,
-        mut health: Health,
-    ) -> Self {
-        tracker.finish();
+    pub fn new(found: &FoundOut<'_>, context: &ReportContext, mut health: Health) -> Self {
+        let FoundOut { tracker, positions, linked, findings, counters, rails, names } = *found;
         let spans = tracker.taps().iter().filter_map(|tap| tap.span);
         let earliest = spans.map(|span| span.first).min();
         let origin = context.origin.or(earliest).unwrap_or(Timestamp::EPOCH);
-        let pfc = pfc::section(tracker);
-        let sources = Sources { tracker, context, origin, positions, linked };
+        let flow_ids = flows::ids(tracker.flows().flows());
+        let sources = Sources {
+            tracker,
+            context,
+            origin,
+            positions,
+            flow_ids,
+            linked,
+            findings,
+            counters,
+            rails,
+            names,
+        };
         let flows = flows::section(&sources, &mut health);
-        let signals = transfers::signals(&sources, &flows::ids(&sources));
+        let signals = transfers::signals(&sources, &flows::ids_by_key(&sources));
         add_health(&sources, &mut health);
         context.logs.facts.health.iter().for_each(|(name, count)| health.add(name, count));
         Self {
@@ -211,7 +269,7 @@ impl Report {
             ports: places::ports(&sources),
             flows,
             tcp_streams: tcp_streams::section(&sources),
-            pfc,
+            pfc: pfc::section(&sources),
             bursts: bursts::section(&sources),
             communicators: communicators::section(&sources),
             conflicts: conflicts::section(&sources),
@@ -219,9 +277,11 @@ impl Report {
             collectives: collectives::section(&sources),
             transfers: transfers::section(&sources),
             signals,
-            iterations: Vec::new(),
+            iterations: iterations::section(&sources),
             logs: logs::section(&sources),
-            findings: Vec::new(),
+            counters: counters::section(&sources),
+            findings: findings::section(&sources),
+            findings_not_checked: findings::not_checked(&sources),
             health: health.iter().map(|(name, count)| (name.to_owned(), count)).collect(),
         }
     }

@@ -1,0 +1,69 @@
+//! Stragglers: the rank that others waited for, and why.
+
+use std::net::IpAddr;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Sources;
+use super::evidence::EvidenceReport;
+use crate::analysis::straggler::Straggler;
+use crate::link::job::{NetConnectionId, Ownership, Role};
+
+/// A rank that others waited for.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StragglerReport {
+    /// The rank, in the communicator of the collective.
+    pub rank: u32,
+    /// How long the others waited for it.
+    pub lag_ns: u64,
+    /// `enqueue`, `compute`, `sender`, `receiver`, `congestion`, `loss`, `pause`, `socket` or
+    /// `unknown`.
+    pub cause: &'static str,
+    /// `id` of the flow where it shows best.
+    pub flow: Option<u32>,
+    /// Address of the port where it shows best.
+    pub port: Option<String>,
+    /// The rail of that port.
+    pub rail: Option<u32>,
+    /// `proven`, `inferred` or `unknown`.
+    pub grade: &'static str,
+    /// Reasons, the strongest first.
+    pub evidence: Vec<EvidenceReport>,
+}
+
+impl StragglerReport {
+    pub(super) fn new(sources: &Sources<'_>, straggler: &Straggler) -> Self {
+        let connection = straggler.connection;
+        let port = connection.and_then(|connection| sender_port(sources, connection));
+        Self {
+            rank: straggler.rank,
+            lag_ns: straggler.lag_ns,
+            cause: straggler.cause.name(),
+            flow: connection.and_then(|connection| data_flow(sources, connection)),
+            port: port.map(|port| port.to_string()),
+            rail: port.and_then(|port| sources.rails.of_address(port)),
+            grade: straggler.grade.name(),
+            evidence: straggler
+                .evidence
+                .iter()
+                .map(|sign| {
+                    EvidenceReport::stated(sources, sign.kind, sign.text.clone(), sign.witness)
+                })
+                .collect(),
+        }
+    }
+}
+
+/// The flow of a connection's data.
+fn data_flow(sources: &Sources<'_>, connection: NetConnectionId) -> Option<u32> {
+    let data = Ownership::Connection { connection, role: Role::Data };
+    let at = sources.linked?.job.owners.iter().position(|owner| *owner == data)?;
+    sources.flow_ids.get(at).copied()
+}
+
+/// The port that a connection's data leaves from.
+fn sender_port(sources: &Sources<'_>, connection: NetConnectionId) -> Option<IpAddr> {
+    let known = sources.linked?.job.connections.get(connection.0 as usize)?;
+    known.queue_pairs.first().map(|pair| pair.sender)
+}
