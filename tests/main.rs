@@ -10,6 +10,8 @@
 
 // The program as a user runs it.
 mod cli;
+// Clocks of several taps.
+mod clock;
 // Collectives: the forward model against recorded jobs, and the search against the model.
 mod collective;
 // Short conversations give the report that their definitions give.

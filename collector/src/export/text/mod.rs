@@ -2,6 +2,7 @@
 
 mod burst_table;
 mod calm;
+mod clock_lines;
 mod collective_table;
 mod communicator;
 mod communicator_names;
@@ -75,6 +76,7 @@ pub fn write(
     }
     header::write(report, &connections, &mut out)?;
     tap_table::write(report, options, &mut out)?;
+    clock_lines::write(report, options, &mut out)?;
     writeln!(out)?;
     let names = CommunicatorNames::new(&report.communicators);
     if !is_bad {
