@@ -1,7 +1,9 @@
 //! The layers composed: frames and lines in, a report out. Reads no clock, file or environment, so
 //! that a replay, a live capture and a test give the same report for the same frames.
 
-use crate::analysis::{collective, phase};
+use crate::analysis::iteration::label::{self, Anchor, LabelSources};
+use crate::analysis::iteration::train_log::TrainLog;
+use crate::analysis::{collective, iteration, phase};
 use crate::decode::packet::{self, Body};
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
@@ -30,6 +32,7 @@ pub struct Pipeline {
     /// `None` where nothing is to be linked.
     linking: Option<Linking>,
     logs: LogTracker,
+    labels: LabelSources,
     host_names: Vec<HostName>,
     health: Health,
 }
@@ -69,6 +72,7 @@ impl Pipeline {
             tracker: FlowTracker::new(config.flow),
             linking,
             logs: LogTracker::default(),
+            labels: LabelSources::default(),
             host_names: Vec::new(),
             health: Health::default(),
         }
@@ -124,6 +128,29 @@ impl Pipeline {
         self.logs.observe(log, number, line)
     }
 
+    /// Tells the number of the training step that runs at a time.
+    pub fn set_anchor(&mut self, anchor: Option<Anchor>) {
+        self.labels.anchor = anchor;
+    }
+
+    /// Tells by how many nanoseconds the clocks of training logs are ahead of UTC.
+    pub fn set_train_log_zone(&mut self, zone_ns: Option<i64>) {
+        self.labels.zone_ns = zone_ns;
+    }
+
+    /// Adds the next training log; they are numbered from 0 in the order in which they are added.
+    pub fn add_train_log(&mut self, name: impl Into<String>) -> LogId {
+        self.labels.logs.push(TrainLog::new(name));
+        LogId(self.labels.logs.len() as u32 - 1)
+    }
+
+    /// Takes the next line of a training log, with or without its end; `number` counts from 1.
+    /// Whether a framework that is known wrote it.
+    pub fn handle_train_log_line(&mut self, log: LogId, number: u64, line: &[u8]) -> bool {
+        let log = self.labels.logs.get_mut(log.0 as usize);
+        log.is_some_and(|log| log.observe(number, line))
+    }
+
     /// Hands out the messages that were completed since the last call, oldest first; none unless
     /// [`FlowConfig::keeps_details`].
     pub fn drain_messages(&mut self) -> std::vec::Drain<'_, MessageEvent> {
@@ -148,6 +175,8 @@ impl Pipeline {
             self.health.add("link.communicators_dropped", linked.job.dropped_communicators);
             linked.collectives = collective::find(&linked.job);
             linked.collectives.sort_by_key(|one| (one.span.first, one.communicator, one.sequence));
+            linked.iterations = iteration::find(&linked.job, &linked.collectives);
+            linked.labels = label::apply(&self.labels, &linked.collectives, &mut linked.iterations);
             linked.phases = phase::find(&linked.job, &linked.streams, &linked.collectives);
             collective::add_health(&linked.collectives, &mut self.health);
             let name = |id: &CommunicatorId| {
@@ -157,6 +186,9 @@ impl Pipeline {
             let communicators = named.filter_map(|(at, id)| Some((*at, name(id)?))).collect();
             context.logs = LogSources { facts: logs, communicators };
         }
+        let dropped = self.labels.logs.iter().map(|log| log.dropped).sum();
+        self.health.add("train_log.dropped_lines", dropped);
+        context.train_logs = self.labels.logs;
         let findings = Vec::new();
         Report::new(
             &mut self.tracker,
@@ -186,7 +218,10 @@ impl Linking {
         let facts = self.control.facts();
         let records = self.traffic.flows();
         let job = linker::link(&facts, Traffic { table: tracker.flows(), records, positions });
+        health.add("link.resends_dropped", self.traffic.dropped_resends());
         let signals = self.traffic.signals().to_vec();
-        Linked { job, streams: facts.streams, signals, ..Linked::default() }
+        let are_all_kept = self.traffic.dropped_resends() == 0;
+        let resends = are_all_kept.then(|| self.traffic.resends().to_vec());
+        Linked { job, streams: facts.streams, signals, resends, ..Linked::default() }
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::input::{CaptureSink, Input};
+use super::label_input::Labels;
 use super::log_input::Logs;
 use super::progress::InputProgress;
 use crate::export::json;
@@ -41,10 +42,11 @@ impl Analysis {
     pub(super) fn report(
         mut self,
         input: Input<'_>,
-        logs: Logs,
+        (logs, labels): (Logs, Labels),
         context: ReportContext,
     ) -> anyhow::Result<Report> {
         logs.read(&mut self.pipeline);
+        labels.read(&mut self.pipeline);
         let origin = input.read(InputProgress::new(), &mut self)?;
         if let Some(messages) = &mut self.messages {
             messages.flush()?;

@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use super::analysis::{Analysis, FLOW_CAPACITY, MessageFile};
 use super::filter::FilterArgs;
 use super::input::{Input, InputArgs};
+use super::label_input::LabelArgs;
 use super::line_rate;
 use super::log_input::LogArgs;
 use crate::export::text::TextOptions;
@@ -30,6 +31,7 @@ Examples:
   railscope analyze host3.pcapng                     one capture, one screen
   railscope analyze --line-rate 400G host*.pcap.gz   several taps; bursts against 400 Gb/s
   railscope analyze --nccl-log 'nccl.*.log' *.pcap    what ranks log, too; or logs alone
+  railscope analyze --train-log train.out *.pcap     training steps as the training counts them
   railscope analyze --format perfetto *.pcap > job.perfetto.json
   railscope analyze --format json a.pcap | jq '.flows[].psn'
   tcpdump -i mlx5_0 -s 128 -w - | railscope analyze -")]
@@ -63,6 +65,8 @@ pub(super) struct AnalyzeArgs {
     no_link: bool,
     #[command(flatten)]
     logs: LogArgs,
+    #[command(flatten)]
+    labels: LabelArgs,
     // Last: their headings hold for all options that follow.
     #[command(flatten)]
     input: InputArgs,
@@ -103,7 +107,7 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     }
     // Captures first: nothing is overwritten for want of one.
     let input = Input::open(&args.input)?;
-    let logs = args.logs.open()?;
+    let logs = (args.logs.open()?, args.labels.open()?);
     let messages = match (detail, &args.detail_file) {
         (Detail::Summary, Some(_)) => bail!("--detail-file needs --detail full"),
         (Detail::Summary, None) => None,

@@ -9,6 +9,7 @@ mod explain;
 mod filter;
 mod help;
 mod input;
+mod label_input;
 mod line_rate;
 mod log_input;
 mod packets;
@@ -48,7 +49,7 @@ struct Cli {
 enum Command {
     /// Say what is wrong in captures: loss, resends, congestion, bursts, pause
     Analyze(analyze::AnalyzeArgs),
-    /// Tell everything about one rank, queue pair or collective, and why railscope believes it
+    /// Tell everything about one rank, queue pair, collective or training step, and why
     Explain(explain::ExplainArgs),
     /// Print one line a packet: a tcpdump that knows RoCE
     Packets(packets::PacketsArgs),

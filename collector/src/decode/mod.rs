@@ -14,6 +14,7 @@ pub mod packet;
 pub mod pause;
 pub mod roce;
 pub mod tcp_store;
+pub mod train_log;
 
 mod cursor;
 mod ip;

@@ -14,6 +14,7 @@ pub mod evidence;
 pub mod findings;
 pub mod flows;
 pub mod iterations;
+pub mod labels;
 pub mod logs;
 pub mod messages;
 pub mod owner;
@@ -34,6 +35,8 @@ use serde::Serialize;
 use crate::analysis::collective::Collective;
 use crate::analysis::finding::Finding;
 use crate::analysis::iteration::Iteration;
+use crate::analysis::iteration::label::LabelUse;
+use crate::analysis::iteration::train_log::TrainLog;
 use crate::analysis::phase::Phase;
 use crate::analysis::straggler::Straggler;
 use crate::analysis::wait::CollectiveWaits;
@@ -41,7 +44,7 @@ use crate::flow::tracker::FlowTracker;
 use crate::link::control::facts::StreamFacts;
 use crate::link::job::Job;
 use crate::link::position::TapPosition;
-use crate::link::traffic::record::SignalRecord;
+use crate::link::traffic::record::{ResendRecord, SignalRecord};
 use crate::model::health::Health;
 use crate::model::opcode::Transport;
 use crate::model::qpn::Qpn;
@@ -89,6 +92,8 @@ pub struct Report {
     pub signals: Option<Vec<transfers::SignalReport>>,
     /// Training steps.
     pub iterations: Vec<iterations::IterationReport>,
+    /// What training steps were labelled by: the anchor, then training logs.
+    pub labels: Vec<labels::LabelReport>,
     /// NCCL's logs.
     pub logs: logs::LogsReport,
     /// What is wrong, and what to do about it.
@@ -130,6 +135,8 @@ pub struct ReportContext {
     pub detail: Detail,
     /// NCCL's logs.
     pub logs: logs::LogSources,
+    /// Training logs.
+    pub train_logs: Vec<TrainLog>,
 }
 
 /// State and what is derived from it once for all sections.
@@ -159,12 +166,16 @@ pub struct Linked {
     pub stragglers: Vec<Option<Straggler>>,
     /// Training steps in order of time.
     pub iterations: Vec<Iteration>,
+    /// How training steps were labelled.
+    pub labels: Vec<LabelUse>,
     /// Phases in order of time.
     pub phases: Vec<Phase>,
     /// What TCP connections are for.
     pub streams: Vec<StreamFacts>,
     /// CNPs and NAKs in the order in which they passed.
     pub signals: Vec<SignalRecord>,
+    /// Packets sent again, in the order in which they passed; `None` where not all could be kept.
+    pub resends: Option<Vec<ResendRecord>>,
 }
 
 impl Sources<'_> {
@@ -196,7 +207,7 @@ impl Report {
         let spans = tracker.taps().iter().filter_map(|tap| tap.span);
         let earliest = spans.map(|span| span.first).min();
         let origin = context.origin.or(earliest).unwrap_or(Timestamp::EPOCH);
-        let pfc = pfc::section(tracker);
+        let pfc = pfc::section(tracker, context.detail, origin);
         let flow_ids = flows::ids(tracker.flows().flows());
         let sources = Sources { tracker, context, origin, positions, flow_ids, linked, findings };
         let flows = flows::section(&sources, &mut health);
@@ -224,6 +235,7 @@ impl Report {
             transfers: transfers::section(&sources),
             signals,
             iterations: iterations::section(&sources),
+            labels: labels::section(&sources),
             logs: logs::section(&sources),
             findings: findings::section(&sources),
             health: health.iter().map(|(name, count)| (name.to_owned(), count)).collect(),

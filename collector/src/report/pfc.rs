@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Detail;
 use crate::flow::tracker::FlowTracker;
 use crate::model::tap::TapId;
-use crate::model::time::Timestamp;
+use crate::model::time::{Span, Timestamp};
 
 /// What one station asked the other end of its link to stop.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -26,11 +27,27 @@ pub struct PfcReport {
     pub longest_ns: Option<u64>,
     /// Times at which at least 95 % of 100 ms were paused; `null` when the line rate is unknown.
     pub storms: Option<u64>,
+    /// The pauses one by one; `null` unless full detail is asked for, where the line rate is
+    /// unknown, and where there are too many.
+    pub pauses: Option<Vec<PauseReport>>,
     /// `frames`: from pause frames in the capture.
     pub source: String,
 }
 
-pub(super) fn section(tracker: &mut FlowTracker) -> Vec<PfcReport> {
+/// A pause without interruption.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct PauseReport {
+    /// Its first frame.
+    pub start_ns: i64,
+    /// Its end: the last quanta are over, or a frame lets go on.
+    pub end_ns: i64,
+}
+
+pub(super) fn section(
+    tracker: &mut FlowTracker,
+    detail: Detail,
+    origin: Timestamp,
+) -> Vec<PfcReport> {
     let last: Vec<Timestamp> = tracker
         .taps()
         .iter()
@@ -49,6 +66,13 @@ pub(super) fn section(tracker: &mut FlowTracker) -> Vec<PfcReport> {
             paused_ns: state.paused_ns,
             longest_ns: state.longest_ns,
             storms: state.paused_ns.map(|_| state.storms),
+            pauses: state.pauses().filter(|_| detail == Detail::Full).map(|pauses| {
+                let report = |pause: &Span| PauseReport {
+                    start_ns: pause.first.relative_to(origin),
+                    end_ns: pause.last.relative_to(origin),
+                };
+                pauses.iter().map(report).collect()
+            }),
             source: "frames".to_owned(),
         })
         .collect()

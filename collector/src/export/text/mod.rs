@@ -9,10 +9,13 @@ mod connection;
 pub mod explain;
 mod flow_table;
 mod header;
+mod iteration_story;
+mod iteration_table;
 mod label;
 mod log_section;
 mod notes;
 mod owner;
+mod pace;
 mod pause_table;
 mod phase_table;
 mod port_table;
@@ -77,6 +80,7 @@ pub fn write(
         calm::write(report, &connections, &mut out)?;
     }
     communicator::write(report, options, &mut out)?;
+    iteration_table::write(report, names, options, &mut out)?;
     collective_table::write(report, names, options, &mut out)?;
     phase_table::write(report, names, options, &mut out)?;
     unlinked::write(report, options, &mut out)?;
