@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 
 use super::analysis::{Analysis, FLOW_CAPACITY};
+use super::counter_input::CounterFiles;
 use super::filter::parse_qpn;
 use super::input::{Input, InputArgs};
 use super::label_input::LabelArgs;
@@ -89,9 +90,11 @@ pub(super) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
     let message_capacity = Some(MESSAGE_CAPACITY as usize);
     let pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
     let input = Input::open(&args.input)?;
-    let logs = (args.logs.open()?, args.labels.open()?);
+    let logs = args.logs.open()?;
+    let labels = args.labels.open()?;
     let context = ReportContext { detail: Detail::Full, ..Default::default() };
-    let report = Analysis::new(pipeline, None).report(input, logs, context)?;
+    let counters = CounterFiles::default();
+    let report = Analysis::new(pipeline, None).report(input, (logs, labels, counters), context)?;
     let subject = Subject::find(&report, &selection)?;
     args.show(&subject).context("write to standard output")
 }

@@ -44,9 +44,12 @@ pub struct FlowConfig {
     pub flow_capacity: usize,
     /// Line rate of every port in bits per second; overrides what captures say.
     pub line_rate_bps: Option<u64>,
-    /// Whether messages are handed out and recovery episodes listed, one by one.
+    /// Whether messages are handed out one by one, and recovery episodes listed for every flow.
     pub keeps_details: bool,
 }
+
+/// Flows whose recovery episodes are listed in any case: waits need their times.
+const LISTING_FLOWS: usize = 2048;
 
 /// A completed message and the flow it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +75,8 @@ pub struct FlowTracker {
     mirrors: MirrorSessions,
     messages: Vec<MessageEvent>,
     restarted_epochs: u64,
+    /// Flows that ever sent something again.
+    recovering_flows: usize,
 }
 
 impl FlowTracker {
@@ -90,6 +95,7 @@ impl FlowTracker {
             mirrors: MirrorSessions::default(),
             messages: Vec::new(),
             restarted_epochs: 0,
+            recovering_flows: 0,
         }
     }
 
@@ -128,7 +134,7 @@ impl FlowTracker {
             (Body::Pause(pause), _) => {
                 if let Some(ethernet) = &packet.ethernet {
                     let rate = self.taps[frame.tap.0 as usize].line_rate_bps;
-                    self.pauses.observe(frame.tap, ethernet.source, pause, frame.time, rate);
+                    self.pauses.observe(frame, ethernet.source, pause, rate);
                 }
             }
             (_, Some(ip)) => self.meter_other(frame, packet, ip),
@@ -136,8 +142,12 @@ impl FlowTracker {
         }
     }
 
-    /// Ends what is still open: episodes without an ACK, the last buckets.
+    /// Ends what is still open: episodes without an ACK, pauses.
     pub fn finish(&mut self) {
+        let taps = &self.taps;
+        let last_frame =
+            |tap: TapId| taps.get(tap.0 as usize).and_then(|tap| tap.span).map(|span| span.last);
+        self.pauses.finish(|tap| last_frame(tap).unwrap_or(Timestamp::MAX));
         for flow in self.flows.flows_mut() {
             if let Some(episodes) = &mut flow.episodes {
                 episodes.finish();
@@ -167,11 +177,6 @@ impl FlowTracker {
     #[must_use]
     pub fn pauses(&self) -> &PauseTable {
         &self.pauses
-    }
-
-    /// Pause of all taps, to finish it.
-    pub fn pauses_mut(&mut self) -> &mut PauseTable {
-        &mut self.pauses
     }
 
     /// Mirror sessions of all taps.
@@ -293,10 +298,14 @@ impl FlowTracker {
         if let Some(jump) = &observation.jump {
             let first_sending = flow.round_trips.first_sending(jump.target);
             let p99 = flow.round_trips.durations().quantile_ns(0.99);
-            let keeps_details = self.config.keeps_details;
-            let episodes =
-                flow.episodes.get_or_insert_with(|| Box::new(Episodes::new(keeps_details)));
-            episodes.begin(jump, flow.way_back, first_sending, p99);
+            let has_room = self.recovering_flows < LISTING_FLOWS;
+            let is_listing = has_room || self.config.keeps_details;
+            let episodes = flow.episodes.get_or_insert_with(|| {
+                self.recovering_flows += 1;
+                Box::new(Episodes::new(is_listing))
+            });
+            let frame = arrival.frame.number;
+            episodes.begin(jump, flow.way_back, first_sending, p99, frame);
             flow.round_trips.resent_from(jump.target);
             flow.way_back.nak = None;
             flow.way_back.rnr = None;
@@ -515,6 +524,7 @@ impl FlowTracker {
         let mut flow = Flow::new(key, epoch, opcode, arrival.time, [source, destination]);
         flow.direction = arrival.packet.direction.or(arrival.frame.direction);
         flow.first_udp_source_port = port;
+        flow.first_frame = arrival.frame.number;
         let (at, evicted) = self.flows.insert(flow);
         // An epoch that is over gave its port back when the next one began.
         if let Some(evicted) = evicted.filter(|evicted| !evicted.is_superseded) {

@@ -40,9 +40,9 @@ pub struct IterationReport {
     pub ce_packets: Option<u64>,
     /// Their share of its data packets, 0 to 1.
     pub ce_share: Option<f64>,
-    /// CNPs in its span.
+    /// CNPs in its span; where taps saw none, those that NICs counted.
     pub cnps: Option<u64>,
-    /// Time in which some port was told to pause; `null` where no frame tells.
+    /// Time in which some port was told to pause; `null` where neither frames nor counters tell.
     pub paused_ns: Option<u64>,
     /// Packets sent again in its span; `null` where there were too many to keep.
     pub retransmitted_packets: Option<u64>,
@@ -64,6 +64,7 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<IterationReport> {
         resends: linked.resends.as_deref(),
         tracker: sources.tracker,
         positions: sources.positions,
+        counters: sources.counters,
     };
     let figures = figures::measure(&linked.iterations, &observed);
     let both = linked.iterations.iter().zip(&figures);

@@ -9,6 +9,7 @@ pub mod capture;
 pub mod collectives;
 pub mod communicators;
 pub mod conflicts;
+pub mod counters;
 pub mod counts;
 pub mod evidence;
 pub mod findings;
@@ -26,6 +27,7 @@ pub mod stragglers;
 pub mod taps;
 pub mod tcp_streams;
 pub mod transfers;
+pub mod waits;
 
 use std::collections::BTreeMap;
 
@@ -33,7 +35,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::analysis::collective::Collective;
-use crate::analysis::finding::Finding;
+use crate::analysis::finding::Findings;
 use crate::analysis::iteration::Iteration;
 use crate::analysis::iteration::label::LabelUse;
 use crate::analysis::iteration::train_log::TrainLog;
@@ -42,8 +44,11 @@ use crate::analysis::straggler::Straggler;
 use crate::analysis::wait::CollectiveWaits;
 use crate::flow::tracker::FlowTracker;
 use crate::link::control::facts::StreamFacts;
+use crate::link::counter::Counters;
+use crate::link::counter::join::PortNames;
 use crate::link::job::Job;
 use crate::link::position::TapPosition;
+use crate::link::rail::Rails;
 use crate::link::traffic::record::{ResendRecord, SignalRecord};
 use crate::model::health::Health;
 use crate::model::opcode::Transport;
@@ -96,8 +101,12 @@ pub struct Report {
     pub labels: Vec<labels::LabelReport>,
     /// NCCL's logs.
     pub logs: logs::LogsReport,
+    /// What NIC counters were read.
+    pub counters: Vec<counters::CounterReport>,
     /// What is wrong, and what to do about it.
     pub findings: Vec<findings::FindingReport>,
+    /// What could not be looked for, and what is missing for it.
+    pub findings_not_checked: Vec<findings::NotCheckedReport>,
     /// What was missed, refused or could not be known, by counter; counters at 0 are left out.
     pub health: BTreeMap<String, u64>,
 }
@@ -139,6 +148,25 @@ pub struct ReportContext {
     pub train_logs: Vec<TrainLog>,
 }
 
+/// What the layers before found out.
+#[derive(Clone, Copy)]
+pub struct FoundOut<'a> {
+    /// Taps, flows, ports and pause, finished.
+    pub tracker: &'a FlowTracker,
+    /// Where the taps stand.
+    pub positions: &'a [TapPosition],
+    /// What flows were linked to; `None` where nothing was linked.
+    pub linked: Option<&'a Linked>,
+    /// What is wrong.
+    pub findings: &'a Findings,
+    /// NIC counters.
+    pub counters: &'a Counters,
+    /// Which rail a port is on.
+    pub rails: &'a Rails,
+    /// Names of hosts and devices by address.
+    pub names: &'a PortNames,
+}
+
 /// State and what is derived from it once for all sections.
 pub(crate) struct Sources<'a> {
     pub(crate) tracker: &'a FlowTracker,
@@ -149,8 +177,14 @@ pub(crate) struct Sources<'a> {
     pub(crate) flow_ids: Vec<u32>,
     /// `None` where nothing was linked.
     pub(crate) linked: Option<&'a Linked>,
-    /// The worst first.
-    pub(crate) findings: &'a [Finding],
+    /// What was looked for, and found.
+    pub(crate) findings: &'a Findings,
+    /// NIC counters.
+    pub(crate) counters: &'a Counters,
+    /// Which rail a port is on.
+    pub(crate) rails: &'a Rails,
+    /// Names of devices by address.
+    pub(crate) names: &'a PortNames,
 }
 
 /// What flows were linked to.
@@ -176,12 +210,19 @@ pub struct Linked {
     pub signals: Vec<SignalRecord>,
     /// Packets sent again, in the order in which they passed; `None` where not all could be kept.
     pub resends: Option<Vec<ResendRecord>>,
+    /// When they end, if there were more than could be kept.
+    pub signals_end: Option<Timestamp>,
 }
 
 impl Sources<'_> {
     /// Nanoseconds from the capture's origin to `time`; negative where a clock went backwards.
     pub(crate) fn relative_ns(&self, time: Timestamp) -> i64 {
         time.relative_to(self.origin)
+    }
+
+    /// The name of a file of NIC counters.
+    pub(crate) fn counter_file(&self, file: u32) -> Option<String> {
+        self.counters.files.get(file as usize).cloned()
     }
 
     /// The name of a log file.
@@ -192,24 +233,26 @@ impl Sources<'_> {
 }
 
 impl Report {
-    /// The report of everything that `tracker` saw, from taps at `positions`, of what it was linked
-    /// to, and of what is wrong with it. Ends what is still open there.
+    /// The report of everything that was found out.
     #[must_use]
-    pub fn new(
-        tracker: &mut FlowTracker,
-        positions: &[TapPosition],
-        linked: Option<&Linked>,
-        findings: &[Finding],
-        context: &ReportContext,
-        mut health: Health,
-    ) -> Self {
-        tracker.finish();
+    pub fn new(found: &FoundOut<'_>, context: &ReportContext, mut health: Health) -> Self {
+        let FoundOut { tracker, positions, linked, findings, counters, rails, names } = *found;
         let spans = tracker.taps().iter().filter_map(|tap| tap.span);
         let earliest = spans.map(|span| span.first).min();
         let origin = context.origin.or(earliest).unwrap_or(Timestamp::EPOCH);
-        let pfc = pfc::section(tracker, context.detail, origin);
         let flow_ids = flows::ids(tracker.flows().flows());
-        let sources = Sources { tracker, context, origin, positions, flow_ids, linked, findings };
+        let sources = Sources {
+            tracker,
+            context,
+            origin,
+            positions,
+            flow_ids,
+            linked,
+            findings,
+            counters,
+            rails,
+            names,
+        };
         let flows = flows::section(&sources, &mut health);
         let signals = transfers::signals(&sources, &flows::ids_by_key(&sources));
         add_health(&sources, &mut health);
@@ -226,7 +269,7 @@ impl Report {
             ports: places::ports(&sources),
             flows,
             tcp_streams: tcp_streams::section(&sources),
-            pfc,
+            pfc: pfc::section(&sources),
             bursts: bursts::section(&sources),
             communicators: communicators::section(&sources),
             conflicts: conflicts::section(&sources),
@@ -237,7 +280,9 @@ impl Report {
             iterations: iterations::section(&sources),
             labels: labels::section(&sources),
             logs: logs::section(&sources),
+            counters: counters::section(&sources),
             findings: findings::section(&sources),
+            findings_not_checked: findings::not_checked(&sources),
             health: health.iter().map(|(name, count)| (name.to_owned(), count)).collect(),
         }
     }

@@ -7,9 +7,11 @@ use foldhash::fast::FixedState;
 
 use super::Iteration;
 use crate::analysis::collective::Collective;
+use crate::decode::counter::measure::Measure;
 use crate::flow::key::FlowKey;
 use crate::flow::observer::Signal;
 use crate::flow::tracker::FlowTracker;
+use crate::link::counter::Counters;
 use crate::link::job::{
     CommunicatorId, Job, NetConnection, NetConnectionId, Ownership, Role, Transfer,
 };
@@ -38,12 +40,12 @@ pub struct Figures {
     pub packets: u64,
     /// Those with a CE mark; `None` where every tap is next to the sender.
     pub ce_packets: Option<u64>,
-    /// CNPs in its span.
+    /// CNPs in its span; where taps saw none, those that NICs counted.
     pub cnps: Option<u64>,
     /// Packets sent again in its span.
     pub retransmitted_packets: Option<u64>,
-    /// Time of its span in which some port was told to pause; `None` without any pause frame in the
-    /// capture: they seldom reach one.
+    /// Time of its span in which some port was told to pause, by pause frames; where they tell of
+    /// none, what NIC counters say of the port that waited longest. `None` where neither tells.
     pub paused_ns: Option<u64>,
 }
 
@@ -62,6 +64,8 @@ pub struct Observed<'a> {
     pub tracker: &'a FlowTracker,
     /// Where taps stand.
     pub positions: &'a [TapPosition],
+    /// NIC counters.
+    pub counters: &'a Counters,
 }
 
 /// The figures of each training step.
@@ -89,14 +93,30 @@ pub fn measure(iterations: &[Iteration], observed: &Observed<'_>) -> Vec<Figures
             known.map(|moments| within(moments, one.span)).sum()
         };
         let marks: u64 = marks().sum();
+        let ports: BTreeSet<IpAddr> = transfers()
+            .filter_map(|(_, connection, transfer)| {
+                connection.queue_pairs.get(usize::from(transfer.queue_pair))
+            })
+            .flat_map(|pair| [pair.sender, pair.receiver])
+            .collect();
+        let counters = |measure: Measure| {
+            ports.iter().filter_map(move |port| observed.counters.delta(*port, one.span, measure))
+        };
+        let seen_cnps: u64 = sum(&cnps);
+        let counted_cnps = || counters(Measure::CnpHandled).reduce(u64::saturating_add);
+        let seen_pause = pauses.as_ref().map(|pauses| overlap(pauses, one.span));
+        let longest_pause = counters(Measure::PauseReceivedTime).max();
         Figures {
             bytes: transfers().map(|(_, _, transfer)| transfer.bytes).sum(),
             peak_bps: peak(transfers().map(|(_, connection, transfer)| (connection, transfer))),
             packets: transfers().map(|(_, _, transfer)| u64::from(transfer.packets)).sum(),
             ce_packets: (marks > 0 || is_visible).then_some(marks),
-            cnps: Some(sum(&cnps)),
+            cnps: Some(seen_cnps)
+                .filter(|seen| *seen > 0)
+                .or_else(counted_cnps)
+                .or(Some(seen_cnps)),
             retransmitted_packets: resends.as_ref().map(sum),
-            paused_ns: pauses.as_ref().map(|pauses| overlap(pauses, one.span)),
+            paused_ns: seen_pause.max(longest_pause.map(|nanos| nanos.min(one.length_ns()))),
         }
     };
     iterations.iter().map(of_one).collect()
@@ -240,7 +260,7 @@ fn within(moments: &[(Timestamp, u64)], span: Span) -> u64 {
 fn pauses(tracker: &FlowTracker) -> Option<Vec<Span>> {
     let mut all: Vec<Span> = Vec::new();
     let mut is_known = false;
-    for (_, state) in tracker.pauses().states() {
+    for (_, state) in tracker.pauses().iter() {
         all.extend(state.pauses()?);
         is_known = true;
     }

@@ -13,8 +13,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Iteration;
 use super::train_log::{Numbered, TrainLog};
+use super::{Iteration, median};
 use crate::analysis::collective::Collective;
 use crate::link::job::CommunicatorId;
 use crate::model::time::{Span, Timestamp};
@@ -204,7 +204,9 @@ impl<'a> Counted<'a> {
 
     fn span(&self) -> Option<Span> {
         let (first, last) = self.iterations.first().zip(self.iterations.last())?;
-        Some(Span { first: first.span.first, last: last.span.last })
+        let lengths = self.iterations.iter().map(|one| one.length_ns()).collect();
+        // The line about the last one comes after its last packet.
+        Some(Span { first: first.span.first, last: last.span.last.plus_nanos(median(lengths) / 2) })
     }
 
     /// Number of the training step whose last call was the latest to begin by `time`.

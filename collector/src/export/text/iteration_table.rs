@@ -40,15 +40,7 @@ pub(super) fn write(
         let worst = job.worst();
         let shown = shown(job, &worst, options.top);
         writeln!(out, "{}", table(job, &shown))?;
-        let more = job.all.len() - shown.len();
-        if more > 0 {
-            let rest = format!(
-                "and {} more, none of them worse: --top {}",
-                count(more as u64),
-                job.all.len()
-            );
-            writeln!(out, "{rest}")?;
-        }
+        options.write_more(job.all.len(), out)?;
         for one in worst.iter().take(TOLD) {
             writeln!(out, "{}", sentence::bullet(Meaning::Odd, &iteration_story::tell(job, one)))?;
             if let Some(evidence) = iteration_story::evidence(one) {
@@ -82,13 +74,26 @@ fn labelled(label: &LabelReport) -> String {
     );
     let how = match label.method {
         None => return format!("no labels by {source}: {}", label.note.unwrap_or("unknown")),
-        Some("time") => format!(" by its times: {lines}"),
+        Some("time") => {
+            let zone = label.zone_s.map(zone).unwrap_or_default();
+            format!(" by its times ({zone}): {lines}")
+        }
         Some("length") => format!(" by the lengths that it tells: {lines}"),
         Some("order") => ": it and the capture begin with the job and have as many".to_owned(),
         Some(_) => String::new(),
     };
     let note = label.note.map(|note| format!("; {note}")).unwrap_or_default();
     format!("labels of {source}{how}{note}")
+}
+
+/// `UTC`, `+02:00`.
+fn zone(seconds: i64) -> String {
+    let minutes = seconds.unsigned_abs() / 60;
+    let sign = if seconds < 0 { '-' } else { '+' };
+    match minutes {
+        0 => "UTC".to_owned(),
+        _ => format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60),
+    }
 }
 
 /// `20 in 11.2 s, median 366 ms; 3 pauses between them, the longest 1.39 s after 4`.

@@ -69,11 +69,15 @@ impl<'a> Pace<'a> {
         (excess > self.limit_ns && !self.sets_up(one)).then_some(excess)
     }
 
-    /// Those that stand out, the worst first.
+    /// Those that stand out, by their length or because a rank was waited for, the worst first.
     pub(super) fn worst(&self) -> Vec<&'a IterationReport> {
+        let cost = |one: &IterationReport| {
+            let waited = one.straggler.as_ref().filter(|_| !self.sets_up(one));
+            self.excess_ns(one).max(waited.map(|late| late.lag_ns))
+        };
         let mut worst: Vec<&IterationReport> =
-            self.all.iter().copied().filter(|one| self.excess_ns(one).is_some()).collect();
-        worst.sort_by_key(|one| (Reverse(self.excess_ns(one)), one.iteration));
+            self.all.iter().copied().filter(|one| cost(one).is_some()).collect();
+        worst.sort_by_key(|one| (Reverse(cost(one)), one.iteration));
         worst
     }
 
