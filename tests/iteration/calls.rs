@@ -84,6 +84,10 @@ impl Script {
         });
     }
 
+    pub fn collectives(&self) -> &[Collective] {
+        &self.collectives
+    }
+
     pub fn iterations(&self) -> Vec<Iteration> {
         iteration::find(&self.job, &self.collectives)
     }

@@ -30,8 +30,8 @@ const FEWEST_LENGTHS: usize = 4;
 /// Zones are told apart by quarters of an hour, up to 14 h east and 12 h west (IANA).
 const QUARTER_NS: i64 = 900_000_000_000;
 const QUARTERS: std::ops::RangeInclusive<i64> = -48..=56;
-/// Differences that are tried on lengths.
-const DIFFERENCES: usize = 1 << 20;
+/// Comparisons of lengths at most: of long logs and captures only the first differences are tried.
+const COMPARISONS: usize = 1 << 26;
 
 /// The number of the training step that runs at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -291,7 +291,8 @@ fn by_length(lines: &[Numbered], job: &Counted<'_>) -> (LabelUse, Option<i64>) {
             pair[1].says.number.checked_sub(pair[0].says.number).filter(|count| *count > 0)?;
         Some((i64::try_from(pair[1].says.number).ok()?, count, pair[1].says.length_ns?))
     });
-    let told: Vec<(i64, u64, u64)> = told.collect();
+    let mut told: Vec<(i64, u64, u64)> = told.collect();
+    told.sort_unstable();
     let mut starts = job.iterations.iter().map(|one| one.span.first.as_nanos()).collect::<Vec<_>>();
     starts.extend(job.iterations.last().map(|one| one.span.last.as_nanos()));
     // The mean length of the training steps up to the one with this number.
@@ -307,8 +308,10 @@ fn by_length(lines: &[Numbered], job: &Counted<'_>) -> (LabelUse, Option<i64>) {
     };
     let lowest = first.0.saturating_sub(starts.len() as i64);
     let mut fits: Vec<(f64, i64, u64)> = Vec::new();
-    for difference in (lowest..=last.0).take(DIFFERENCES) {
-        let errors = told.iter().filter_map(|(number, count, told)| {
+    let affordable = COMPARISONS / starts.len().max(1);
+    for difference in (lowest..=last.0).take(affordable) {
+        let from = told.partition_point(|(number, ..)| *number < difference);
+        let errors = told[from..].iter().take(starts.len()).filter_map(|(number, count, told)| {
             let seen = length(number.checked_sub(difference)?, *count)?;
             Some(seen.abs_diff(*told) as f64 / (*told).max(1) as f64)
         });
@@ -339,7 +342,7 @@ fn by_order(lines: &[Numbered], job: &Counted<'_>) -> (LabelUse, Option<i64>) {
     let interval = lines.get(1).map_or(1, |next| next.says.number.saturating_sub(first).max(1));
     // What comes after the last line of an interval is not told any more.
     let label = first.saturating_sub(interval - 1);
-    let counted = (last + 1).saturating_sub(label);
+    let counted = last.saturating_add(1).saturating_sub(label);
     let seen = job.iterations.len() as u64;
     if !job.is_from_init || !(counted..counted.saturating_add(interval)).contains(&seen) {
         return unfit;
