@@ -33,6 +33,8 @@ mod icrc;
 mod ingest;
 // What is known of the captures is found in them.
 mod known_captures;
+// Training steps: found again in made-up jobs and in recorded ones.
+mod iteration;
 // What traffic is linked to.
 mod link;
 // NCCL's logs: lines, facts, text.

@@ -7,17 +7,20 @@ use crate::cli::railscope;
 use crate::support::fixture;
 
 /// The sections of `railscope.report/1`, whether or not anything fills them yet.
-const SECTIONS: [&str; 20] = [
+const SECTIONS: [&str; 23] = [
     "bursts",
     "capture",
     "collectives",
     "communicators",
     "conflicts",
+    "counters",
     "findings",
+    "findings_not_checked",
     "flows",
     "health",
     "hosts",
     "iterations",
+    "labels",
     "logs",
     "pfc",
     "phases",

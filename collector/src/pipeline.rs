@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::joined_flow;
+use crate::analysis::iteration::label::{self, Anchor, LabelSources};
+use crate::analysis::iteration::train_log::TrainLog;
 use crate::analysis::wait::trouble::Troubles;
-use crate::analysis::{collective, finding, phase, straggler, wait};
+use crate::analysis::{collective, finding, iteration, phase, straggler, wait};
 use crate::decode::packet::{self, Body};
 use crate::flow::tcp_stream::attempt::Attempts;
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
@@ -42,6 +44,7 @@ pub struct Pipeline {
     /// `None` where nothing is to be linked.
     linking: Option<Linking>,
     logs: LogTracker,
+    labels: LabelSources,
     counters: CounterTracker,
     settings: Settings,
     host_names: Vec<HostName>,
@@ -96,6 +99,7 @@ impl Pipeline {
             tracker: FlowTracker::new(config.flow),
             linking,
             logs: LogTracker::default(),
+            labels: LabelSources::default(),
             counters: CounterTracker::default(),
             settings: Settings::default(),
             host_names: Vec::new(),
@@ -163,6 +167,29 @@ impl Pipeline {
         self.logs.observe(log, number, line)
     }
 
+    /// Tells the number of the training step that runs at a time.
+    pub fn set_anchor(&mut self, anchor: Option<Anchor>) {
+        self.labels.anchor = anchor;
+    }
+
+    /// Tells by how many nanoseconds the clocks of training logs are ahead of UTC.
+    pub fn set_train_log_zone(&mut self, zone_ns: Option<i64>) {
+        self.labels.zone_ns = zone_ns;
+    }
+
+    /// Adds the next training log; they are numbered from 0 in the order in which they are added.
+    pub fn add_train_log(&mut self, name: impl Into<String>) -> LogId {
+        self.labels.logs.push(TrainLog::new(name));
+        LogId(self.labels.logs.len() as u32 - 1)
+    }
+
+    /// Takes the next line of a training log, with or without its end; `number` counts from 1.
+    /// Whether a framework that is known wrote it.
+    pub fn handle_train_log_line(&mut self, log: LogId, number: u64, line: &[u8]) -> bool {
+        let log = self.labels.logs.get_mut(log.0 as usize);
+        log.is_some_and(|log| log.observe(number, line))
+    }
+
     /// Adds the next file of NIC counters; files are numbered from 0 in the order in which they are
     /// added.
     pub fn add_counters(&mut self, name: impl Into<String>) -> u32 {
@@ -205,6 +232,8 @@ impl Pipeline {
             self.health.add("link.communicators_dropped", linked.job.dropped_communicators);
             linked.collectives = collective::find(&linked.job);
             linked.collectives.sort_by_key(|one| (one.span.first, one.communicator, one.sequence));
+            linked.iterations = iteration::find(&linked.job, &linked.collectives);
+            linked.labels = label::apply(&self.labels, &linked.collectives, &mut linked.iterations);
             let flows = self.tracker.flows().flows();
             let signals = (&linked.signals[..], linked.signals_end);
             let troubles = Troubles::new(&linked.job, flows, &positions, &linked.clocks, signals);
@@ -257,6 +286,9 @@ impl Pipeline {
             let communicators = named.filter_map(|(at, id)| Some((*at, name(id)?))).collect();
             context.logs = LogSources { facts: logs, communicators };
         }
+        let dropped = self.labels.logs.iter().map(|log| log.dropped).sum();
+        self.health.add("train_log.dropped_lines", dropped);
+        context.train_logs = self.labels.logs;
         let found = FoundOut {
             tracker: &self.tracker,
             positions: &positions,
@@ -292,10 +324,13 @@ impl Linking {
         }
         let (table, records) = (tracker.flows(), self.traffic.flows());
         let job = linker::link(&facts, Traffic { table, records, positions, clocks: &clocks });
+        health.add("link.resends_dropped", self.traffic.dropped_resends());
         let signals = self.traffic.signals().to_vec();
+        let are_all_kept = self.traffic.dropped_resends() == 0;
+        let resends = are_all_kept.then(|| self.traffic.resends().to_vec());
         let signals_end = signals.last().filter(|_| self.traffic.dropped_signals() > 0);
         let signals_end = signals_end.map(|signal| signal.time);
         let streams = facts.streams;
-        Linked { job, streams, signals, signals_end, clocks, ..Linked::default() }
+        Linked { job, streams, signals, signals_end, resends, clocks, ..Linked::default() }
     }
 }

@@ -12,6 +12,7 @@ mod filter;
 mod findings;
 mod help;
 mod input;
+mod label_input;
 mod line_rate;
 mod log_input;
 mod packets;
@@ -54,7 +55,7 @@ struct Cli {
 enum Command {
     /// Say what is wrong in captures: loss, resends, congestion, bursts, pause
     Analyze(analyze::AnalyzeArgs),
-    /// Tell everything about one rank, queue pair or collective, and why railscope believes it
+    /// Tell everything about one rank, queue pair, collective or training step, and why
     Explain(explain::ExplainArgs),
     /// Explain what railscope can find: meaning, threshold, remedy
     Findings(findings::FindingsArgs),

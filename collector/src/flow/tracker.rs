@@ -319,6 +319,9 @@ impl FlowTracker {
         {
             episodes.resent();
         }
+        if observation.is_resent {
+            observer.resent(at, flow, arrival.frame);
+        }
         let is_boundary = traits.has_any(Traits::STARTS.with(Traits::ENDS));
         if observation.is_new && (is_boundary || roce.bth.ack_request) {
             let measures = roce.bth.ack_request && !observation.is_resent;

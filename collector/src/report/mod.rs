@@ -15,6 +15,7 @@ pub mod evidence;
 pub mod findings;
 pub mod flows;
 pub mod iterations;
+pub mod labels;
 pub mod logs;
 pub mod messages;
 pub mod owner;
@@ -36,6 +37,8 @@ use serde::Serialize;
 use crate::analysis::collective::Collective;
 use crate::analysis::finding::Findings;
 use crate::analysis::iteration::Iteration;
+use crate::analysis::iteration::label::LabelUse;
+use crate::analysis::iteration::train_log::TrainLog;
 use crate::analysis::phase::Phase;
 use crate::analysis::straggler::Straggler;
 use crate::analysis::wait::CollectiveWaits;
@@ -47,7 +50,7 @@ use crate::link::counter::join::PortNames;
 use crate::link::job::Job;
 use crate::link::position::TapPosition;
 use crate::link::rail::Rails;
-use crate::link::traffic::record::SignalRecord;
+use crate::link::traffic::record::{ResendRecord, SignalRecord};
 use crate::model::health::Health;
 use crate::model::opcode::Transport;
 use crate::model::qpn::Qpn;
@@ -95,6 +98,8 @@ pub struct Report {
     pub signals: Option<Vec<transfers::SignalReport>>,
     /// Training steps.
     pub iterations: Vec<iterations::IterationReport>,
+    /// What training steps were labelled by: the anchor, then training logs.
+    pub labels: Vec<labels::LabelReport>,
     /// NCCL's logs.
     pub logs: logs::LogsReport,
     /// What NIC counters were read.
@@ -140,6 +145,8 @@ pub struct ReportContext {
     pub detail: Detail,
     /// NCCL's logs.
     pub logs: logs::LogSources,
+    /// Training logs.
+    pub train_logs: Vec<TrainLog>,
 }
 
 /// What the layers before found out.
@@ -194,12 +201,16 @@ pub struct Linked {
     pub stragglers: Vec<Option<Straggler>>,
     /// Training steps in order of time.
     pub iterations: Vec<Iteration>,
+    /// How training steps were labelled.
+    pub labels: Vec<LabelUse>,
     /// Phases in order of time.
     pub phases: Vec<Phase>,
     /// What TCP connections are for.
     pub streams: Vec<StreamFacts>,
     /// CNPs and NAKs in the order in which they passed.
     pub signals: Vec<SignalRecord>,
+    /// Packets sent again, in the order in which they passed; `None` where not all could be kept.
+    pub resends: Option<Vec<ResendRecord>>,
     /// When they end, if there were more than could be kept.
     pub signals_end: Option<Timestamp>,
     /// The clocks of the taps. All other times here are aligned.
@@ -281,6 +292,7 @@ impl Report {
             transfers: transfers::section(&sources),
             signals,
             iterations: iterations::section(&sources),
+            labels: labels::section(&sources),
             logs: logs::section(&sources),
             counters: counters::section(&sources),
             findings: findings::section(&sources),

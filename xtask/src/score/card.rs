@@ -4,7 +4,7 @@ use super::cell::Cell;
 use super::matching::Matching;
 use super::report::Report;
 use super::truth::Truth;
-use super::{collectives, flows, identity, stragglers};
+use super::{collectives, flows, identity, iterations, stragglers};
 
 /// A figure and the head of its column.
 pub(super) type Column = (&'static str, Cell);
@@ -26,6 +26,7 @@ pub(super) fn sections(truth: &Truth, report: &Report) -> Vec<Section> {
         Section { title: "Flows", columns: flows::columns(&matching) },
         Section { title: "Collectives", columns: calls.columns() },
         Section { title: "Times of collectives", columns: calls.time_columns() },
+        Section { title: "Training steps", columns: iterations::Score::new(&matching).columns() },
         Section { title: "Stragglers", columns: stragglers::Score::new(&matching).columns() },
     ]
 }
@@ -147,6 +148,16 @@ mod tests {
         assert_eq!(foreign, [("foreign", "1".into())]);
         let stream = lost(|report| report.tcp_streams[0].kind = "nccl_ras".into());
         assert_eq!(stream, [("TCP streams", "6/7 !1".into())]);
+    }
+
+    #[test]
+    fn which_collectives_are_of_a_training_step() {
+        let short = lost(|report| drop(report.iterations[0].collective_ids.pop()));
+        assert_eq!(short[0], ("training steps", "0/1 !1".into()));
+        let none = lost(|report| report.iterations.clear());
+        assert_eq!(none[0], ("training steps", "0/1".into()));
+        let late = lost(|report| report.iterations[0].start_ns += 3_000);
+        assert_eq!(late, [("training step starts", "3 < 3".into())]);
     }
 
     #[test]

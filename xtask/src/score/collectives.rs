@@ -40,6 +40,13 @@ pub(super) struct Known<'a> {
     is_cut: bool,
 }
 
+impl Known<'_> {
+    /// When its first message was handed to the network.
+    pub(super) fn start_ns(&self) -> i64 {
+        self.span.start
+    }
+}
+
 impl Score {
     pub(super) fn new(matching: &Matching<'_>) -> Self {
         let mut score = Self::default();

@@ -6,6 +6,7 @@ mod collectives;
 mod document;
 mod flows;
 mod identity;
+mod iterations;
 mod matching;
 mod pairing;
 #[cfg(test)]

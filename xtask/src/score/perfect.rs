@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::matching::End;
 use super::report::{
-    Capture, Collective, CollectiveConnection, Communicator, Connection, Flow, Owner, QueuePair,
-    Rank, Report, Straggler, TcpStream,
+    Capture, Collective, CollectiveConnection, Communicator, Connection, Flow, Iteration, Owner,
+    QueuePair, Rank, Report, Straggler, TcpStream,
 };
 use super::truth::{self, Truth};
 
@@ -89,6 +89,7 @@ pub(super) fn empty() -> Report {
         tcp_streams: Vec::new(),
         communicators: Vec::new(),
         collectives: Vec::new(),
+        iterations: Vec::new(),
     }
 }
 
@@ -110,6 +111,7 @@ pub(super) fn report() -> Report {
         tcp_streams: streams.collect(),
         communicators,
         collectives: truth.collectives.iter().map(|known| collective(&truth, known)).collect(),
+        iterations: vec![Iteration { start_ns: 1_000_000, collective_ids: vec![0, 1, 2] }],
         ..empty()
     }
 }

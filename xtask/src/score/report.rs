@@ -11,6 +11,16 @@ pub(super) struct Report {
     pub(super) tcp_streams: Vec<TcpStream>,
     pub(super) communicators: Vec<Communicator>,
     pub(super) collectives: Vec<Collective>,
+    #[serde(default)]
+    pub(super) iterations: Vec<Iteration>,
+}
+
+/// A training step.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Iteration {
+    pub(super) start_ns: i64,
+    /// Places in the list of collectives, which are their ids.
+    pub(super) collective_ids: Vec<usize>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -112,8 +112,11 @@ pub(super) struct LateRank {
 pub(super) struct Collective {
     pub(super) comm: usize,
     pub(super) seq: u64,
-    /// The training step.
+    /// The training step; what is before the first has a negative one, and is `None` here.
+    #[serde(default, deserialize_with = "counted")]
     pub(super) iter: Option<u64>,
+    /// What of the job it is: `train` or `eval`; not told of every job.
+    phase: Option<String>,
     /// When each rank called it; not told of every job.
     #[serde(default)]
     per_rank: Vec<RankCall>,
@@ -301,7 +304,19 @@ impl Communicator {
     }
 }
 
+/// A number that may be negative, which stands for none.
+fn counted<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let number = Option::<i64>::deserialize(deserializer)?;
+    Ok(number.and_then(|number| u64::try_from(number).ok()))
+}
+
 impl Collective {
+    /// The number of its training step; `None` of what is outside them.
+    pub(super) fn training_step(&self) -> Option<u64> {
+        let is_training = self.phase.as_deref().is_none_or(|phase| phase == "train");
+        self.iter.filter(|_| is_training)
+    }
+
     /// How much later than the middle rank the GPU of `rank` reached it.
     pub(super) fn lateness_ns(&self, rank: u32) -> Option<i64> {
         let starts = self.per_rank.iter().map(|call| Some((call.rank, call.start_ns?)));

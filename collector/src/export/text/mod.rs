@@ -11,10 +11,13 @@ pub mod explain;
 mod finding_list;
 mod flow_table;
 mod header;
+mod iteration_story;
+mod iteration_table;
 mod label;
 mod log_section;
 mod notes;
 mod owner;
+mod pace;
 mod pause_table;
 mod phase_table;
 mod port_table;
@@ -83,6 +86,7 @@ pub fn write(
         calm::write(report, &connections, &mut out)?;
     }
     communicator::write(report, options, &mut out)?;
+    iteration_table::write(report, names, options, &mut out)?;
     collective_table::write(report, names, options, &mut out)?;
     phase_table::write(report, names, options, &mut out)?;
     unlinked::write(report, options, &mut out)?;

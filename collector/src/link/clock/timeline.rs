@@ -2,7 +2,7 @@
 
 use super::clocks::Clocks;
 use crate::link::control::facts::{ControlFacts, StreamFacts};
-use crate::link::traffic::record::{FlowTraffic, SignalRecord};
+use crate::link::traffic::record::{FlowTraffic, ResendRecord, SignalRecord};
 use crate::model::tap::TapId;
 use crate::model::time::Span;
 use crate::model::witness::Witness;
@@ -60,6 +60,11 @@ pub fn align_traffic(flow: &mut FlowTraffic, clocks: &Clocks) {
 /// Aligns the time of a CNP or NAK.
 pub fn align_signal(signal: &mut SignalRecord, clocks: &Clocks) {
     signal.time = clocks.aligned(signal.key.tap, signal.time);
+}
+
+/// Aligns the time of packets that were sent again.
+pub fn align_resend(resend: &mut ResendRecord, clocks: &Clocks) {
+    resend.time = clocks.aligned(resend.key.tap, resend.time);
 }
 
 /// A span of `tap`'s clock, aligned.
