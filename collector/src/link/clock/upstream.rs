@@ -147,7 +147,9 @@ mod tests {
     #[test]
     fn of_one_way_the_delays_tell() {
         let packet = |number: u64| {
-            let (start, delay) = (number * 1_000_000, 5_000 + number % 7 * number % 7 * 10_000);
+            // One in seven waits in a queue.
+            let waits = if number % 7 == 0 { 200_000 } else { number % 7 * 1_000 };
+            let (start, delay) = (number * 1_000_000, 5_000 + waits);
             pair(true, start, start + delay)
         };
         let pairs: Vec<Pair> = (0..100).map(packet).collect();
