@@ -100,7 +100,9 @@ mod linux {
             let join = |rank| scope.spawn(move || join(release, &id, rank, ranks, root.ip()));
             let threads: Vec<_> = (0..ranks).map(join).collect();
             let threads = threads.into_iter().map(thread::ScopedJoinHandle::join);
-            threads.map(|said| said.unwrap_or_else(|_| unreachable!())).collect::<Vec<_>>()
+            threads
+                .map(|said| said.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect::<Vec<_>>()
         });
         for said in said {
             println!("{}", said?);

@@ -1,25 +1,33 @@
 //! The layers composed: frames and lines in, a report out. Reads no clock, file or environment, so
 //! that a replay, a live capture and a test give the same report for the same frames.
 
+use std::collections::BTreeMap;
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::joined_flow;
 use crate::analysis::wait::trouble::Troubles;
-use crate::analysis::{collective, phase, straggler, wait};
+use crate::analysis::{collective, finding, phase, straggler, wait};
 use crate::decode::packet::{self, Body};
+use crate::flow::tcp_stream::attempt::Attempts;
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
 use crate::link::connect::Traffic;
 use crate::link::control::plane::{ControlConfig, ControlPlane};
+use crate::link::counter::CounterTracker;
+use crate::link::counter::join::PortNames;
 use crate::link::job::CommunicatorId;
 use crate::link::join;
 use crate::link::linker;
 use crate::link::log::LogTracker;
 use crate::link::position::{self, TapPosition};
+use crate::link::rail::{RailMap, Rails};
 use crate::link::traffic::recorder::TrafficRecorder;
 use crate::model::frame::Frame;
 use crate::model::health::Health;
 use crate::model::tap::{HostName, Tap, TapId};
 use crate::model::witness::LogId;
 use crate::report::logs::LogSources;
-use crate::report::{Linked, Report, ReportContext, communicators};
+use crate::report::{FoundOut, Linked, Report, ReportContext, communicators};
 
 /// Everything that is known so far.
 ///
@@ -31,6 +39,8 @@ pub struct Pipeline {
     /// `None` where nothing is to be linked.
     linking: Option<Linking>,
     logs: LogTracker,
+    counters: CounterTracker,
+    settings: Settings,
     host_names: Vec<HostName>,
     health: Health,
 }
@@ -47,11 +57,21 @@ pub struct PipelineConfig {
     pub message_capacity: Option<usize>,
 }
 
+/// What a user may tell of the job and of what is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Which findings, and what is expected.
+    pub findings: finding::settings::Settings,
+    /// Which rail a port is on; `None` to find that out.
+    pub rails: Option<RailMap>,
+}
+
 /// What links flows to ranks.
 struct Linking {
     streams: TcpStreams,
     control: ControlPlane,
     traffic: TrafficRecorder,
+    attempts: Attempts,
 }
 
 /// Names kept of those that captures give to addresses.
@@ -65,14 +85,22 @@ impl Pipeline {
             streams: TcpStreams::new(TcpConfig::default()),
             control: ControlPlane::new(ControlConfig::default()),
             traffic: TrafficRecorder::new(capacity),
+            attempts: Attempts::default(),
         });
         Self {
             tracker: FlowTracker::new(config.flow),
             linking,
             logs: LogTracker::default(),
+            counters: CounterTracker::default(),
+            settings: Settings::default(),
             host_names: Vec::new(),
             health: Health::default(),
         }
+    }
+
+    /// Takes what the user tells of the job and of what is wanted.
+    pub fn configure(&mut self, settings: Settings) {
+        self.settings = settings;
     }
 
     /// Adds the next tap; taps are numbered from 0 in the order in which they are added.
@@ -107,7 +135,8 @@ impl Pipeline {
             Some(linking) => {
                 self.tracker.observe(frame, packet, &mut linking.traffic);
                 if let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) {
-                    let Linking { streams, control, .. } = linking;
+                    let Linking { streams, control, attempts, .. } = linking;
+                    attempts.observe(frame, ip.source, ip.destination, segment);
                     streams.observe(frame, ip.source, ip.destination, segment, control);
                 }
             }
@@ -125,6 +154,18 @@ impl Pipeline {
         self.logs.observe(log, number, line)
     }
 
+    /// Adds the next file of NIC counters; files are numbered from 0 in the order in which they are
+    /// added.
+    pub fn add_counters(&mut self, name: impl Into<String>) -> u32 {
+        self.counters.add_file(name)
+    }
+
+    /// Takes the next line of a file of NIC counters; `number` counts from 1. Lines of one NIC come
+    /// in the order of time; files, and frames, in any. Whether there was a sample on it.
+    pub fn handle_counter_line(&mut self, file: u32, number: u64, line: &[u8]) -> bool {
+        self.counters.observe(file, number, line)
+    }
+
     /// Hands out the messages that were completed since the last call, oldest first; none unless
     /// [`FlowConfig::keeps_details`].
     pub fn drain_messages(&mut self) -> std::vec::Drain<'_, MessageEvent> {
@@ -134,16 +175,21 @@ impl Pipeline {
     /// The report of everything that was handled.
     #[must_use]
     pub fn finish(mut self, mut context: ReportContext) -> Report {
+        let settings = &self.settings;
         context.host_names = self.host_names;
         self.tracker.finish();
         let positions = position::of_taps(&self.tracker);
         let logs = self.logs.finish();
         let from_logs = logs.link();
-        let mut linked =
-            self.linking.map(|linking| linking.read(&self.tracker, &positions, &mut self.health));
+        let mut attempts = Attempts::default();
+        let mut linked = self.linking.map(|mut linking| {
+            attempts = std::mem::take(&mut linking.attempts);
+            linking.read(&self.tracker, &positions, &mut self.health)
+        });
         if linked.is_none() && !logs.processes.is_empty() {
             linked = Some(Linked::default());
         }
+        let mut memberships = BTreeMap::new();
         if let Some(linked) = &mut linked {
             let places = join::join(&mut linked.job, &logs, &from_logs);
             self.health.add("link.conflicts", linked.job.conflicts.len() as u64);
@@ -161,22 +207,56 @@ impl Pipeline {
             linked.phases = phase::find(&linked.job, &linked.streams, &linked.collectives);
             collective::add_health(&linked.collectives, &mut self.health);
             wait::add_health(&linked.collectives, &linked.waits, &mut self.health);
-            let name = |id: &CommunicatorId| {
-                communicators::name_of(&linked.job, *places.get(id.0 as usize)?)
-            };
             let named = from_logs.memberships.iter();
+            let place = |id: &CommunicatorId| places.get(id.0 as usize).copied();
+            memberships = named.filter_map(|(at, id)| Some((*at, place(id)?))).collect();
+        }
+        let job = linked.as_ref().map(|linked| &linked.job);
+        let names = PortNames::new(job, &logs, &context.host_names);
+        let (mut counters, counter_health) = self.counters.finish();
+        counters.join(&names);
+        counter_health.iter().for_each(|(name, count)| self.health.add(name, count));
+        let rails = match &settings.rails {
+            Some(map) => Rails::mapped(map, &names),
+            None => Rails::agreed(&names),
+        };
+        let nothing = Linked::default();
+        let known = linked.as_ref().unwrap_or(&nothing);
+        let findings = finding::find(&Facts {
+            tracker: &self.tracker,
+            positions: &positions,
+            flows: joined_flow::join(self.tracker.flows(), job),
+            job,
+            collectives: &known.collectives,
+            stragglers: &known.stragglers,
+            iterations: &known.iterations,
+            streams: &known.streams,
+            signals: &known.signals,
+            attempts: &attempts,
+            logs: &logs,
+            memberships: &memberships,
+            counters: &counters,
+            rails: &rails,
+            settings: &settings.findings,
+        });
+        self.health.add("tcp.dropped_attempts", attempts.dropped());
+        self.health.add("findings.dropped", findings.dropped);
+        if let Some(job) = job {
+            let name = |id: &CommunicatorId| communicators::name_of(job, *id);
+            let named = memberships.iter();
             let communicators = named.filter_map(|(at, id)| Some((*at, name(id)?))).collect();
             context.logs = LogSources { facts: logs, communicators };
         }
-        let findings = Vec::new();
-        Report::new(
-            &mut self.tracker,
-            &positions,
-            linked.as_ref(),
-            &findings,
-            &context,
-            self.health,
-        )
+        let found = FoundOut {
+            tracker: &self.tracker,
+            positions: &positions,
+            linked: linked.as_ref(),
+            findings: &findings,
+            counters: &counters,
+            rails: &rails,
+            names: &names,
+        };
+        Report::new(&found, &context, self.health)
     }
 }
 

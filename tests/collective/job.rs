@@ -163,6 +163,7 @@ fn connection(channel: u32, rank: u32, nranks: u32) -> NetConnection {
         matched: 0,
         unmatched: 0,
         transfers: Vec::new(),
+        unanswered: None,
         evidence: Vec::new(),
         grade: Grade::Proven,
     }

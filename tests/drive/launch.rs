@@ -26,7 +26,7 @@ impl Audience for Heard {
 }
 
 fn places(kind: Kind, ranks: u32) -> Vec<Place> {
-    place::make(Some(kind), ranks).unwrap().ranks
+    place::make(Some(kind), None, ranks).unwrap().ranks
 }
 
 fn shell(script: &str) -> Command {

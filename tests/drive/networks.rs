@@ -62,8 +62,8 @@ fn ib(
     faults: &[SoftFault],
 ) -> Box<dyn Net> {
     let address = address(test, rank);
-    let settings = SoftSettings { address, mtu: 1024, seed: 1, faults: faults.to_vec() };
-    let adapter = SoftAdapter::open(&settings).unwrap();
+    let mut adapter = SoftAdapter::open(&SoftSettings { address, mtu: 1024, seed: 1 }).unwrap();
+    adapter.set_faults(faults.to_vec());
     // Half a second where packets get lost, else longer than a busy machine pauses a thread.
     let timeout = if faults.is_empty() { 20 } else { 17 };
     Box::new(Ib::new(adapter, release, ib_settings(queue_pairs, timeout), address))

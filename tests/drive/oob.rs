@@ -177,6 +177,19 @@ fn real_nccl_and_the_driver_understand_each_other() {
     }
 }
 
+#[test]
+fn a_silent_stranger_holds_nobody_up() {
+    let exchanges = exchanges("ring-2.27.5");
+    let mut network = network(Release::V2_27_7);
+    let (_, handle) = network.listen(&LINK).unwrap();
+    let listener = ib_handle::parse(&handle).unwrap();
+    let _stranger = TcpStream::connect(listener).unwrap();
+    let mut peer = TcpStream::connect(listener).unwrap();
+    peer.write_all(&exchanges[0].sender).unwrap();
+    network.establish(&Lookout::default(), Deadline::after(PATIENCE)).unwrap();
+    connected_to(&network, &exchanges[0].truth.sender_qpns, exchanges[0].truth.sender_ip);
+}
+
 fn our_receiver_answers_a_real_sender(release: Release, exchange: &Exchange) {
     let mut network = network(release);
     let (link, handle) = network.listen(&LINK).unwrap();

@@ -15,6 +15,8 @@ from pyverbs.wr import SGE, SendWR
 
 GOOD_WRITES = 7
 BYTES = 3000
+# One packet: the NAK cannot cut the message short.
+REFUSED_BYTES = 1000
 PORT = 1
 
 
@@ -51,12 +53,12 @@ class End:
         self.qp.to_rts(attr)
 
 
-def write(sender, receiver, rkey):
+def write(sender, receiver, rkey, size):
     """One RDMA WRITE; the status of its completion."""
     request = SendWR(
         opcode=e.IBV_WR_RDMA_WRITE,
         num_sge=1,
-        sg=[SGE(sender.mr.buf, BYTES, sender.mr.lkey)],
+        sg=[SGE(sender.mr.buf, size, sender.mr.lkey)],
         send_flags=e.IBV_SEND_SIGNALED,
     )
     request.set_wr_rdma(rkey, receiver.mr.buf)
@@ -72,8 +74,8 @@ def write(sender, receiver, rkey):
 client, server = End(0), End(1)
 client.connect(server)
 server.connect(client)
-statuses = [write(client, server, server.mr.rkey) for _ in range(GOOD_WRITES)]
-statuses.append(write(client, server, server.mr.rkey ^ 0x5500))
+statuses = [write(client, server, server.mr.rkey, BYTES) for _ in range(GOOD_WRITES)]
+statuses.append(write(client, server, server.mr.rkey ^ 0x5500, REFUSED_BYTES))
 print(statuses)
 wanted = [e.IBV_WC_SUCCESS] * GOOD_WRITES + [e.IBV_WC_REM_ACCESS_ERR]
 sys.exit(statuses != wanted)

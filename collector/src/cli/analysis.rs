@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use super::counter_input::CounterFiles;
 use super::input::{CaptureSink, Input};
 use super::log_input::Logs;
 use super::progress::InputProgress;
@@ -41,10 +42,11 @@ impl Analysis {
     pub(super) fn report(
         mut self,
         input: Input<'_>,
-        logs: Logs,
+        (logs, counters): (Logs, CounterFiles),
         context: ReportContext,
     ) -> anyhow::Result<Report> {
         logs.read(&mut self.pipeline);
+        counters.read(&mut self.pipeline);
         let origin = input.read(InputProgress::new(), &mut self)?;
         if let Some(messages) = &mut self.messages {
             messages.flush()?;

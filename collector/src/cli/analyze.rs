@@ -8,6 +8,8 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
 use super::analysis::{Analysis, FLOW_CAPACITY, MessageFile};
+use super::config::{ConfigArgs, FailOn};
+use super::counter_input::CounterArgs;
 use super::filter::FilterArgs;
 use super::input::{Input, InputArgs};
 use super::line_rate;
@@ -24,12 +26,16 @@ const MESSAGE_FILE: &str = "railscope.messages.jsonl";
 /// Options of `railscope analyze`, as typed.
 #[derive(Args)]
 // Logs may stand alone; `packets` needs captures.
-#[command(mut_arg("files", |files| files.required(false).required_unless_present("nccl_log")))]
+#[command(mut_arg("files", |files| {
+    files.required(false).required_unless_present_any(["nccl_log", "counters"])
+}))]
 #[command(after_help = "\
 Examples:
   railscope analyze host3.pcapng                     one capture, one screen
   railscope analyze --line-rate 400G host*.pcap.gz   several taps; bursts against 400 Gb/s
   railscope analyze --nccl-log 'nccl.*.log' *.pcap    what ranks log, too; or logs alone
+  railscope analyze --counters nics.jsonl *.pcap     NIC counters beside them: pause, CNPs
+  railscope analyze --fail-on warning *.pcap         exit code 1 where something is wrong
   railscope analyze --format perfetto *.pcap > job.perfetto.json
   railscope analyze --format json a.pcap | jq '.flows[].psn'
   tcpdump -i mlx5_0 -s 128 -w - | railscope analyze -")]
@@ -61,8 +67,15 @@ pub(super) struct AnalyzeArgs {
     /// Follow flows only: no TCP streams, communicators and collectives
     #[arg(long)]
     no_link: bool,
+    /// Exit with 1 where there is a finding this bad, or worse
+    #[arg(long, value_enum, value_name = "SEVERITY")]
+    fail_on: Option<FailOn>,
     #[command(flatten)]
     logs: LogArgs,
+    #[command(flatten)]
+    counters: CounterArgs,
+    #[command(flatten)]
+    config: ConfigArgs,
     // Last: their headings hold for all options that follow.
     #[command(flatten)]
     input: InputArgs,
@@ -86,7 +99,8 @@ enum DetailArg {
     Full,
 }
 
-pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
+/// The exit code.
+pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     let detail = match args.detail {
         DetailArg::Summary => Detail::Summary,
         DetailArg::Full => Detail::Full,
@@ -97,13 +111,15 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         keeps_details: detail == Detail::Full,
     };
     let message_capacity = (!args.no_link).then_some(args.max_messages as usize);
-    let pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
+    let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
+    pipeline.configure(args.config.read()?);
     if args.format == Format::Perfetto && args.filter.options().next().is_some() {
         bail!("--format perfetto has the whole job: leave out --host, --qpn and --opcode");
     }
     // Captures first: nothing is overwritten for want of one.
     let input = Input::open(&args.input)?;
     let logs = args.logs.open()?;
+    let counters = args.counters.open()?;
     let messages = match (detail, &args.detail_file) {
         (Detail::Summary, Some(_)) => bail!("--detail-file needs --detail full"),
         (Detail::Summary, None) => None,
@@ -115,8 +131,10 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         Format::Text | Format::Json => detail,
     };
     let context = ReportContext { options: args.options(), detail, ..Default::default() };
-    let mut report = Analysis::new(pipeline, messages).report(input, logs, context)?;
-    args.show(&mut report).context("write to standard output")
+    let mut report = Analysis::new(pipeline, messages).report(input, (logs, counters), context)?;
+    let code = FailOn::exit_code(args.fail_on, &report);
+    args.show(&mut report).context("write to standard output")?;
+    Ok(code)
 }
 
 impl AnalyzeArgs {

@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 
 use super::analysis::{Analysis, FLOW_CAPACITY};
+use super::counter_input::CounterFiles;
 use super::filter::parse_qpn;
 use super::input::{Input, InputArgs};
 use super::log_input::LogArgs;
@@ -84,7 +85,8 @@ pub(super) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
     let input = Input::open(&args.input)?;
     let logs = args.logs.open()?;
     let context = ReportContext { detail: Detail::Full, ..Default::default() };
-    let report = Analysis::new(pipeline, None).report(input, logs, context)?;
+    let counters = CounterFiles::default();
+    let report = Analysis::new(pipeline, None).report(input, (logs, counters), context)?;
     let subject = Subject::find(&report, &selection)?;
     args.show(&subject).context("write to standard output")
 }

@@ -6,8 +6,8 @@ use clap::Command;
 
 /// Headings, and the commands under them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Look at a capture", &["analyze", "explain", "packets"]),
-    ("Make traffic", &["drive"]),
+    ("Look at a capture", &["analyze", "explain", "findings", "packets"]),
+    ("Make traffic", &["drive", "simulate"]),
     ("For programs and shells", &["schema", "completions", "help"]),
 ];
 

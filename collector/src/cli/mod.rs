@@ -3,10 +3,13 @@
 mod analysis;
 mod analyze;
 mod completions;
+mod config;
+mod counter_input;
 #[cfg(target_os = "linux")]
 mod drive;
 mod explain;
 mod filter;
+mod findings;
 mod help;
 mod input;
 mod line_rate;
@@ -14,6 +17,8 @@ mod log_input;
 mod packets;
 mod progress;
 mod schema;
+#[cfg(target_os = "linux")]
+mod simulate;
 mod time_range;
 
 use std::io::{self, Write};
@@ -34,8 +39,9 @@ Examples:
   railscope explain --rank 2 host*.pcap.gz           one rank: its NICs, connections, evidence
   railscope packets --qpn 0x14 host3.pcapng          the packets of one queue pair
   railscope drive --ranks 4 -b 4K -e 16M -f 4        traffic of a training job, with its truth
+  railscope simulate straggler_compute               captures of a fabric in virtual time
 
-Exit codes: 0 done; 2 wrong usage, unreadable input or output that could not be written.")]
+Exit codes: 0 done; 1 done, and --fail-on was met; 2 wrong usage, unreadable input or output that could not be written.")]
 struct Cli {
     /// Colours in text output; without it NO_COLOR counts, too
     #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
@@ -50,11 +56,16 @@ enum Command {
     Analyze(analyze::AnalyzeArgs),
     /// Tell everything about one rank, queue pair or collective, and why railscope believes it
     Explain(explain::ExplainArgs),
+    /// Explain what railscope can find: meaning, threshold, remedy
+    Findings(findings::FindingsArgs),
     /// Print one line a packet: a tcpdump that knows RoCE
     Packets(packets::PacketsArgs),
     /// Make traffic: a training job in small over RoCEv2 or sockets, and what it truly did
     #[cfg(target_os = "linux")]
     Drive(Box<drive::DriveArgs>),
+    /// Make captures of a job on a fabric in virtual time, with the trouble that a scenario asks for
+    #[cfg(target_os = "linux")]
+    Simulate(simulate::SimulateArgs),
     /// Print the JSON Schema of `analyze --format json`, or of a truth file
     Schema(schema::SchemaArgs),
     /// Print a script that completes commands and options in a shell
@@ -75,11 +86,14 @@ pub fn main() -> ExitCode {
     };
     choice.write_global();
     let result = match cli.command {
-        Command::Analyze(args) => analyze::run(&args).map(|()| 0),
+        Command::Analyze(args) => analyze::run(&args),
         Command::Explain(args) => explain::run(&args).map(|()| 0),
+        Command::Findings(args) => findings::run(&args).map(|()| 0),
         Command::Packets(args) => packets::run(&args).map(|()| 0),
         #[cfg(target_os = "linux")]
         Command::Drive(args) => drive::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::Simulate(args) => simulate::run(&args).map(|()| 0),
         Command::Schema(args) => schema::run(&args).map(|()| 0),
         Command::Completions(args) => completions::run::<Cli>(&args).map(|()| 0),
     };

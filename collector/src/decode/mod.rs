@@ -7,6 +7,7 @@
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
+pub mod counter;
 pub mod error;
 pub mod nccl;
 pub mod nccl_log;

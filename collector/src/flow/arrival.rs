@@ -1,9 +1,10 @@
 //! What one packet changes in the flow that it belongs to, or answers.
 
-use super::state::{Flow, HeaderFields};
+use super::state::{Flow, HeaderFields, Sighting};
 use crate::decode::packet::{Ip, Packet};
 use crate::decode::roce::aeth::{NakCode, Syndrome};
 use crate::decode::roce::packet::RocePacket;
+use crate::model::ecn::Ecn;
 use crate::model::frame::Frame;
 use crate::model::opcode::{Traits, Transport};
 use crate::model::psn::Psn;
@@ -40,8 +41,13 @@ impl Flow {
             self.payload_bytes += u64::from(roce.payload_len);
         }
         self.ecn.add(ip.ecn());
+        let mut is_marked = ip.ecn() == Ecn::Ce;
         if let Some(outer) = &packet.outer_ip {
             self.outer_ecn.get_or_insert_default().add(outer.ecn());
+            is_marked |= outer.ecn() == Ecn::Ce;
+        }
+        if is_marked && self.first_mark.is_none() {
+            self.first_mark = Some(Sighting { time, frame: arrival.frame.number });
         }
         self.headers.add(HeaderFields {
             dscp: ip.dscp(),

@@ -3,6 +3,7 @@
 use crate::model::time::Timestamp;
 
 use super::sequence::Jump;
+use super::state::Sighting;
 
 /// Episodes listed one by one for each flow; further ones only enter the totals.
 const LISTED: usize = 1024;
@@ -52,6 +53,8 @@ pub struct EpisodeTotals {
     pub count: u64,
     /// When the first one started.
     pub first_start: Timestamp,
+    /// When it was noticed that the sender had gone back, and in which frame, the first time.
+    pub first_resend: Option<Sighting>,
     /// Time in recovery; where episodes overlap, as repeated timeouts do, it counts once.
     pub recovery_ns: u64,
     /// Sum of packets sent again.
@@ -73,6 +76,7 @@ pub struct WayBack {
 struct OpenEpisode {
     target: i64,
     resend: Timestamp,
+    frame: u64,
     episode: Episode,
 }
 
@@ -104,13 +108,14 @@ impl Episodes {
     }
 
     /// The sender jumped back. `first_sending` is when the PSN was first sent, if known;
-    /// `p99_round_trip_ns` sets how much silence a timeout takes.
+    /// `p99_round_trip_ns` sets how much silence a timeout takes; `frame` is the frame that showed it.
     pub fn begin(
         &mut self,
         jump: &Jump,
         way_back: WayBack,
         first_sending: Option<Timestamp>,
         p99_round_trip_ns: Option<u64>,
+        frame: u64,
     ) {
         let silence = jump.time.nanos_since(jump.previous_request);
         let patience = p99_round_trip_ns.unwrap_or(0).saturating_mul(4).max(TIMEOUT_FLOOR_NS);
@@ -132,7 +137,7 @@ impl Episodes {
             self.close(&oldest, None);
         }
         let episode = Episode { trigger, start, recovery_ns: 0, resent_packets: 0 };
-        self.open.push(OpenEpisode { target: jump.target, resend: jump.time, episode });
+        self.open.push(OpenEpisode { target: jump.target, resend: jump.time, frame, episode });
     }
 
     /// A packet of the latest episode was sent again.
@@ -190,6 +195,7 @@ impl Episodes {
         let totals = &mut self.totals[episode.trigger as usize];
         if totals.count == 0 {
             totals.first_start = episode.start;
+            totals.first_resend = Some(Sighting { time: open.resend, frame: open.frame });
         }
         totals.count += 1;
         // Times of a damaged capture may lie centuries apart.

@@ -5,8 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use super::state::Sighting;
 use crate::decode::pause::Pause;
 use crate::model::address::MacAddress;
+use crate::model::frame::Frame;
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
 
@@ -35,6 +37,10 @@ pub struct PauseKey {
 /// What one station asked for.
 #[derive(Clone, Debug)]
 pub struct PauseState {
+    /// The first frame.
+    pub first: Sighting,
+    /// When the last frame came.
+    pub last: Timestamp,
     /// Frames that ask to stop.
     pub pause_frames: u64,
     /// Frames that let go on (zero quanta).
@@ -69,38 +75,39 @@ impl PauseTable {
     /// Takes a pause frame of `station`. Times need the line rate of the tap.
     pub fn observe(
         &mut self,
-        tap: TapId,
+        frame: &Frame<'_>,
         station: MacAddress,
         pause: &Pause,
-        time: Timestamp,
         line_rate_bps: Option<u64>,
     ) {
+        let tap = frame.tap;
         match pause {
             Pause::Link { quanta } => {
                 let key = PauseKey { tap, station, priority: None };
-                self.request(key, *quanta, time, line_rate_bps);
+                self.request(key, *quanta, frame, line_rate_bps);
             }
             Pause::Pfc { enabled, quanta } => {
                 for (priority, quanta) in (0u8..8).zip(quanta) {
                     if enabled & (1 << priority) != 0 {
                         let key = PauseKey { tap, station, priority: Some(priority) };
-                        self.request(key, *quanta, time, line_rate_bps);
+                        self.request(key, *quanta, frame, line_rate_bps);
                     }
                 }
             }
         }
     }
 
-    /// The states by tap, station and priority. Open pauses end at their time, or at that of the
-    /// tap's last frame: what was asked for beyond it was not observed.
-    pub fn finish(
-        &mut self,
-        last_frame: impl Fn(TapId) -> Timestamp,
-    ) -> impl Iterator<Item = (&PauseKey, &PauseState)> {
+    /// Open pauses end at their time, or at that of the tap's last frame: what was asked for beyond
+    /// it was not observed.
+    pub fn finish(&mut self, last_frame: impl Fn(TapId) -> Timestamp) {
         for (key, state) in &mut self.states {
             state.cut(last_frame(key.tap));
             state.end_current();
         }
+    }
+
+    /// The states by tap, station and priority.
+    pub fn iter(&self) -> impl Iterator<Item = (&PauseKey, &PauseState)> {
         self.states.iter()
     }
 
@@ -110,12 +117,13 @@ impl PauseTable {
         self.refused
     }
 
-    fn request(&mut self, key: PauseKey, quanta: u16, time: Timestamp, rate: Option<u64>) {
+    fn request(&mut self, key: PauseKey, quanta: u16, frame: &Frame<'_>, rate: Option<u64>) {
         if self.states.len() >= CAPACITY && !self.states.contains_key(&key) {
             self.refused += 1;
             return;
         }
-        let state = self.states.entry(key).or_insert_with(|| PauseState::new(rate));
+        let state = self.states.entry(key).or_insert_with(|| PauseState::new(frame, rate));
+        state.last = state.last.max(frame.time);
         if quanta == 0 {
             state.resume_frames += 1;
         } else {
@@ -124,15 +132,17 @@ impl PauseTable {
         if let Some(rate) = rate.filter(|rate| *rate > 0) {
             let bits = u128::from(quanta) * u128::from(QUANTUM_BITS);
             let duration = bits * 1_000_000_000 / u128::from(rate);
-            state.pause(time, duration as u64);
+            state.pause(frame.time, duration as u64);
         }
     }
 }
 
 impl PauseState {
-    fn new(line_rate_bps: Option<u64>) -> Self {
+    fn new(frame: &Frame<'_>, line_rate_bps: Option<u64>) -> Self {
         let known = line_rate_bps.map(|_| 0);
         Self {
+            first: Sighting { time: frame.time, frame: frame.number },
+            last: frame.time,
             pause_frames: 0,
             resume_frames: 0,
             paused_ns: known,
@@ -227,20 +237,33 @@ impl StormWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::tap::LinkType;
 
     const STATION: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
     const RATE: u64 = 100_000_000_000;
     /// A full pause at 100 Gb/s: 65535 quanta of 512 bits.
     const FULL_NS: u64 = 335_539;
 
+    fn frame(time: Timestamp) -> Frame<'static> {
+        Frame {
+            tap: TapId(0),
+            number: 1,
+            time,
+            wire_len: 64,
+            bytes: &[],
+            link_type: LinkType::Ethernet,
+            direction: None,
+        }
+    }
+
     fn run(frames: impl IntoIterator<Item = (u64, u16)>) -> PauseState {
         let mut table = PauseTable::default();
         for (time, quanta) in frames {
             let pause = Pause::Pfc { enabled: 0b1000, quanta: [0, 0, 0, quanta, 0, 0, 0, 0] };
-            table.observe(TapId(0), STATION, &pause, Timestamp::from_nanos(time), Some(RATE));
+            table.observe(&frame(Timestamp::from_nanos(time)), STATION, &pause, Some(RATE));
         }
-        let states: Vec<_> =
-            table.finish(|_| Timestamp::MAX).map(|(key, state)| (*key, state.clone())).collect();
+        table.finish(|_| Timestamp::MAX);
+        let states: Vec<_> = table.iter().map(|(key, state)| (*key, state.clone())).collect();
         assert_eq!(states.len(), 1);
         assert_eq!(states[0].0.priority, Some(3));
         states[0].1.clone()
@@ -283,8 +306,9 @@ mod tests {
     fn without_a_line_rate_times_are_unknown() {
         let mut table = PauseTable::default();
         let pause = Pause::Link { quanta: 7 };
-        table.observe(TapId(0), STATION, &pause, Timestamp::EPOCH, None);
-        let (key, state) = table.finish(|_| Timestamp::MAX).next().unwrap();
+        table.observe(&frame(Timestamp::EPOCH), STATION, &pause, None);
+        table.finish(|_| Timestamp::MAX);
+        let (key, state) = table.iter().next().unwrap();
         assert_eq!((key.priority, state.paused_ns, state.pause_frames), (None, None, 1));
     }
 }

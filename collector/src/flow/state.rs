@@ -47,6 +47,15 @@ pub struct Reverse {
     pub evidence: PairEvidence,
 }
 
+/// When something was seen first, and in which frame of the tap's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sighting {
+    /// When.
+    pub time: Timestamp,
+    /// Number of the frame, from 1.
+    pub frame: u64,
+}
+
 /// Counts by ECN codepoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EcnCounts([u64; 4]);
@@ -109,6 +118,10 @@ pub struct Flow {
     pub has_several_sources: bool,
     pub transport: Transport,
     pub span: Span,
+    /// Number of its first frame in its file, from 1.
+    pub first_frame: u64,
+    /// Its first packet with a CE mark, in the inner or outer IP header.
+    pub first_mark: Option<Sighting>,
     pub frames: u64,
     pub wire_bytes: u64,
     pub payload_bytes: u64,
@@ -164,6 +177,8 @@ impl Flow {
             has_several_sources: false,
             transport: opcode.transport(),
             span: Span { first: time, last: time },
+            first_frame: 0,
+            first_mark: None,
             frames: 0,
             wire_bytes: 0,
             payload_bytes: 0,

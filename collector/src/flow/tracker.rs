@@ -134,7 +134,7 @@ impl FlowTracker {
             (Body::Pause(pause), _) => {
                 if let Some(ethernet) = &packet.ethernet {
                     let rate = self.taps[frame.tap.0 as usize].line_rate_bps;
-                    self.pauses.observe(frame.tap, ethernet.source, pause, frame.time, rate);
+                    self.pauses.observe(frame, ethernet.source, pause, rate);
                 }
             }
             (_, Some(ip)) => self.meter_other(frame, packet, ip),
@@ -142,8 +142,12 @@ impl FlowTracker {
         }
     }
 
-    /// Ends what is still open: episodes without an ACK, the last buckets.
+    /// Ends what is still open: episodes without an ACK, pauses.
     pub fn finish(&mut self) {
+        let taps = &self.taps;
+        let last_frame =
+            |tap: TapId| taps.get(tap.0 as usize).and_then(|tap| tap.span).map(|span| span.last);
+        self.pauses.finish(|tap| last_frame(tap).unwrap_or(Timestamp::MAX));
         for flow in self.flows.flows_mut() {
             if let Some(episodes) = &mut flow.episodes {
                 episodes.finish();
@@ -173,11 +177,6 @@ impl FlowTracker {
     #[must_use]
     pub fn pauses(&self) -> &PauseTable {
         &self.pauses
-    }
-
-    /// Pause of all taps, to finish it.
-    pub fn pauses_mut(&mut self) -> &mut PauseTable {
-        &mut self.pauses
     }
 
     /// Mirror sessions of all taps.
@@ -305,7 +304,8 @@ impl FlowTracker {
                 self.recovering_flows += 1;
                 Box::new(Episodes::new(is_listing))
             });
-            episodes.begin(jump, flow.way_back, first_sending, p99);
+            let frame = arrival.frame.number;
+            episodes.begin(jump, flow.way_back, first_sending, p99, frame);
             flow.round_trips.resent_from(jump.target);
             flow.way_back.nak = None;
             flow.way_back.rnr = None;
@@ -521,6 +521,7 @@ impl FlowTracker {
         let mut flow = Flow::new(key, epoch, opcode, arrival.time, [source, destination]);
         flow.direction = arrival.packet.direction.or(arrival.frame.direction);
         flow.first_udp_source_port = port;
+        flow.first_frame = arrival.frame.number;
         let (at, evicted) = self.flows.insert(flow);
         // An epoch that is over gave its port back when the next one began.
         if let Some(evicted) = evicted.filter(|evicted| !evicted.is_superseded) {

@@ -273,10 +273,23 @@ pub struct NetConnection {
     pub unmatched: u64,
     /// Its messages in the order of their numbers.
     pub transfers: Vec<Transfer>,
+    /// Clear-to-sends at its end that no data answered; `None` where there are none.
+    pub unanswered: Option<Unanswered>,
     /// Reasons.
     pub evidence: Vec<Evidence>,
     /// How sure the ranks are.
     pub grade: Grade,
+}
+
+/// Clear-to-sends that no data answered until the capture ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unanswered {
+    /// How many.
+    pub count: u64,
+    /// When the first of them passed.
+    pub time: Timestamp,
+    /// Its frame.
+    pub witness: Witness,
 }
 
 /// Both ends of a queue pair.

@@ -184,6 +184,7 @@ fn connection_of(draft: &mut Draft, communicator: CommunicatorId) -> NetConnecti
         matched: draft.traffic.matched,
         unmatched: draft.traffic.unmatched,
         transfers: std::mem::take(&mut draft.traffic.transfers),
+        unanswered: draft.traffic.unanswered,
         evidence: draft.evidence.clone(),
         grade: Grade::Unknown,
     }

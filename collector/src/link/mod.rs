@@ -8,6 +8,8 @@ pub mod position;
 pub mod control;
 pub mod job;
 pub mod log;
+pub mod counter;
+pub mod rail;
 pub mod rings;
 pub mod split;
 pub mod roster;

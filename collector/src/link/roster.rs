@@ -125,11 +125,11 @@ impl Roster {
         let known = self.listeners.get(&address)?;
         let is_before = |known: &&Listener| match known.witness {
             Witness::Frame { time: seen, .. } => seen <= time,
-            Witness::Line { .. } => true,
+            Witness::Line { .. } | Witness::Sample { .. } => true,
         };
         let time_of = |known: &&Listener| match known.witness {
             Witness::Frame { time, .. } => time,
-            Witness::Line { .. } => Timestamp::EPOCH,
+            Witness::Line { .. } | Witness::Sample { .. } => Timestamp::EPOCH,
         };
         let latest = known.iter().filter(is_before).max_by_key(time_of);
         latest.or_else(|| known.iter().min_by_key(time_of))

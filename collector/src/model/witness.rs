@@ -19,6 +19,15 @@ pub enum Witness {
         /// When the tap saw it.
         time: Timestamp,
     },
+    /// A line of a file of NIC counters.
+    Sample {
+        /// The file.
+        file: u32,
+        /// The line's number, from 1.
+        number: u64,
+        /// When the counters were read.
+        time: Timestamp,
+    },
     /// A line of a log.
     Line {
         /// The log.

@@ -21,7 +21,7 @@ pub struct EvidenceReport {
     pub frame: Option<u64>,
     /// Number of the line in its file, from 1; `null` for a frame.
     pub line: Option<u64>,
-    /// Time of the frame; `null` where there is none.
+    /// Time of the frame, or of the sample of a counter; `null` where there is none.
     pub time_ns: Option<i64>,
     /// What it says, in words.
     pub text: String,
@@ -54,6 +54,14 @@ impl EvidenceReport {
                 source: Some(sources.tracker.taps()[tap.0 as usize].tap.file.clone()),
                 frame: Some(number),
                 line: None,
+                time_ns: Some(sources.relative_ns(time)),
+                text,
+            },
+            Some(Witness::Sample { file, number, time }) => Self {
+                kind,
+                source: sources.counter_file(file),
+                frame: None,
+                line: Some(number),
                 time_ns: Some(sources.relative_ns(time)),
                 text,
             },

@@ -16,8 +16,12 @@ pub struct FindingReport {
     pub severity: &'static str,
     /// One line that names the subject and the numbers.
     pub title: String,
+    /// Why it came to be, as one word, where the finding tells several causes apart.
+    pub cause: Option<&'static str>,
     /// What it is about.
     pub subject: SubjectReport,
+    /// `id`s of the flows that it is about, the worst first (at most 1024).
+    pub flows: Vec<u32>,
     /// When it was seen first.
     pub first_ns: Option<i64>,
     /// When it was seen last.
@@ -29,6 +33,18 @@ pub struct FindingReport {
     /// What one does about it.
     pub remedy: &'static str,
 }
+
+/// A finding that could not be looked for.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct NotCheckedReport {
+    /// Its name.
+    pub id: &'static str,
+    /// What is missing, and how to give it.
+    pub missing: &'static str,
+}
+
+/// Flows that are listed of a finding.
+const FLOWS_LISTED: usize = 1024;
 
 /// What a finding is about; what does not apply is `null`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -47,7 +63,13 @@ pub struct SubjectReport {
 
 /// The findings, the worst first.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<FindingReport> {
-    sources.findings.iter().map(|finding| report(sources, finding)).collect()
+    sources.findings.found.iter().map(|finding| report(sources, finding)).collect()
+}
+
+/// What could not be looked for.
+pub(super) fn not_checked(sources: &Sources<'_>) -> Vec<NotCheckedReport> {
+    let all = sources.findings.not_checked.iter();
+    all.map(|(id, missing)| NotCheckedReport { id, missing }).collect()
 }
 
 fn report(sources: &Sources<'_>, finding: &Finding) -> FindingReport {
@@ -56,7 +78,14 @@ fn report(sources: &Sources<'_>, finding: &Finding) -> FindingReport {
         id: finding.id,
         severity: finding.severity.name(),
         title: finding.title.clone(),
+        cause: finding.cause,
         subject: subject(sources, &finding.subject),
+        flows: finding
+            .flows
+            .iter()
+            .take(FLOWS_LISTED)
+            .filter_map(|at| sources.flow_ids.get(*at as usize).copied())
+            .collect(),
         first_ns: finding.span.map(|span| sources.relative_ns(span.first)),
         last_ns: finding.span.map(|span| sources.relative_ns(span.last)),
         grade: finding.grade.name(),

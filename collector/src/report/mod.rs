@@ -9,6 +9,7 @@ pub mod capture;
 pub mod collectives;
 pub mod communicators;
 pub mod conflicts;
+pub mod counters;
 pub mod counts;
 pub mod evidence;
 pub mod findings;
@@ -33,15 +34,18 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::analysis::collective::Collective;
-use crate::analysis::finding::Finding;
+use crate::analysis::finding::Findings;
 use crate::analysis::iteration::Iteration;
 use crate::analysis::phase::Phase;
 use crate::analysis::straggler::Straggler;
 use crate::analysis::wait::CollectiveWaits;
 use crate::flow::tracker::FlowTracker;
 use crate::link::control::facts::StreamFacts;
+use crate::link::counter::Counters;
+use crate::link::counter::join::PortNames;
 use crate::link::job::Job;
 use crate::link::position::TapPosition;
+use crate::link::rail::Rails;
 use crate::link::traffic::record::SignalRecord;
 use crate::model::health::Health;
 use crate::model::opcode::Transport;
@@ -92,8 +96,12 @@ pub struct Report {
     pub iterations: Vec<iterations::IterationReport>,
     /// NCCL's logs.
     pub logs: logs::LogsReport,
+    /// What NIC counters were read.
+    pub counters: Vec<counters::CounterReport>,
     /// What is wrong, and what to do about it.
     pub findings: Vec<findings::FindingReport>,
+    /// What could not be looked for, and what is missing for it.
+    pub findings_not_checked: Vec<findings::NotCheckedReport>,
     /// What was missed, refused or could not be known, by counter; counters at 0 are left out.
     pub health: BTreeMap<String, u64>,
 }
@@ -133,6 +141,25 @@ pub struct ReportContext {
     pub logs: logs::LogSources,
 }
 
+/// What the layers before found out.
+#[derive(Clone, Copy)]
+pub struct FoundOut<'a> {
+    /// Taps, flows, ports and pause, finished.
+    pub tracker: &'a FlowTracker,
+    /// Where the taps stand.
+    pub positions: &'a [TapPosition],
+    /// What flows were linked to; `None` where nothing was linked.
+    pub linked: Option<&'a Linked>,
+    /// What is wrong.
+    pub findings: &'a Findings,
+    /// NIC counters.
+    pub counters: &'a Counters,
+    /// Which rail a port is on.
+    pub rails: &'a Rails,
+    /// Names of hosts and devices by address.
+    pub names: &'a PortNames,
+}
+
 /// State and what is derived from it once for all sections.
 pub(crate) struct Sources<'a> {
     pub(crate) tracker: &'a FlowTracker,
@@ -143,8 +170,14 @@ pub(crate) struct Sources<'a> {
     pub(crate) flow_ids: Vec<u32>,
     /// `None` where nothing was linked.
     pub(crate) linked: Option<&'a Linked>,
-    /// The worst first.
-    pub(crate) findings: &'a [Finding],
+    /// What was looked for, and found.
+    pub(crate) findings: &'a Findings,
+    /// NIC counters.
+    pub(crate) counters: &'a Counters,
+    /// Which rail a port is on.
+    pub(crate) rails: &'a Rails,
+    /// Names of devices by address.
+    pub(crate) names: &'a PortNames,
 }
 
 /// What flows were linked to.
@@ -176,6 +209,11 @@ impl Sources<'_> {
         time.relative_to(self.origin)
     }
 
+    /// The name of a file of NIC counters.
+    pub(crate) fn counter_file(&self, file: u32) -> Option<String> {
+        self.counters.files.get(file as usize).cloned()
+    }
+
     /// The name of a log file.
     pub(crate) fn log_name(&self, log: LogId) -> Option<String> {
         let file = self.context.logs.facts.files.get(log.0 as usize)?;
@@ -184,24 +222,26 @@ impl Sources<'_> {
 }
 
 impl Report {
-    /// The report of everything that `tracker` saw, from taps at `positions`, of what it was linked
-    /// to, and of what is wrong with it. Ends what is still open there.
+    /// The report of everything that was found out.
     #[must_use]
-    pub fn new(
-        tracker: &mut FlowTracker,
-        positions: &[TapPosition],
-        linked: Option<&Linked>,
-        findings: &[Finding],
-        context: &ReportContext,
-        mut health: Health,
-    ) -> Self {
-        tracker.finish();
+    pub fn new(found: &FoundOut<'_>, context: &ReportContext, mut health: Health) -> Self {
+        let FoundOut { tracker, positions, linked, findings, counters, rails, names } = *found;
         let spans = tracker.taps().iter().filter_map(|tap| tap.span);
         let earliest = spans.map(|span| span.first).min();
         let origin = context.origin.or(earliest).unwrap_or(Timestamp::EPOCH);
-        let pfc = pfc::section(tracker);
         let flow_ids = flows::ids(tracker.flows().flows());
-        let sources = Sources { tracker, context, origin, positions, flow_ids, linked, findings };
+        let sources = Sources {
+            tracker,
+            context,
+            origin,
+            positions,
+            flow_ids,
+            linked,
+            findings,
+            counters,
+            rails,
+            names,
+        };
         let flows = flows::section(&sources, &mut health);
         let signals = transfers::signals(&sources, &flows::ids_by_key(&sources));
         add_health(&sources, &mut health);
@@ -218,7 +258,7 @@ impl Report {
             ports: places::ports(&sources),
             flows,
             tcp_streams: tcp_streams::section(&sources),
-            pfc,
+            pfc: pfc::section(&sources),
             bursts: bursts::section(&sources),
             communicators: communicators::section(&sources),
             conflicts: conflicts::section(&sources),
@@ -228,7 +268,9 @@ impl Report {
             signals,
             iterations: iterations::section(&sources),
             logs: logs::section(&sources),
+            counters: counters::section(&sources),
             findings: findings::section(&sources),
+            findings_not_checked: findings::not_checked(&sources),
             health: health.iter().map(|(name, count)| (name.to_owned(), count)).collect(),
         }
     }

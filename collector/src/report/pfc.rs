@@ -1,55 +1,76 @@
-//! Pause per station and priority.
+//! Pause per station and priority: from frames, and from counters of NICs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::flow::tracker::FlowTracker;
-use crate::model::tap::TapId;
-use crate::model::time::Timestamp;
+use super::Sources;
+use crate::decode::counter::measure::Measure;
+use crate::link::counter::NicCounters;
 
 /// What one station asked the other end of its link to stop.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PfcReport {
-    /// The tap that saw it.
-    pub tap: u32,
-    /// Source MAC address: the station that cannot take more.
+    /// The tap that saw it; `null` from counters.
+    pub tap: Option<u32>,
+    /// Who cannot take more: the source MAC address of the frames. From counters the NIC's name;
+    /// `switch of` it where the NIC was told to stop.
     pub station: String,
     /// Priority 0 ..= 7; `null` for 802.3x pause of the whole link.
     pub priority: Option<u8>,
-    /// Frames that ask to stop.
+    /// Frames that ask to stop; of counters, pause frames of either kind where they are counted.
     pub pause_frames: u64,
-    /// Frames that let go on.
+    /// Frames that let go on; 0 from counters, which do not tell them apart.
     pub resume_frames: u64,
     /// Union of the pauses; `null` when the line rate is unknown.
     pub paused_ns: Option<u64>,
-    /// Longest pause without interruption; `null` when the line rate is unknown.
+    /// Longest pause without interruption; `null` when the line rate is unknown, and from counters.
     pub longest_ns: Option<u64>,
-    /// Times at which at least 95 % of 100 ms were paused; `null` when the line rate is unknown.
+    /// Times at which at least 95 % of 100 ms were paused; `null` when the line rate is unknown, and
+    /// from counters.
     pub storms: Option<u64>,
-    /// `frames`: from pause frames in the capture.
-    pub source: String,
+    /// `frames`: from pause frames in the capture; `counters`: from counters of a NIC.
+    pub source: &'static str,
 }
 
-pub(super) fn section(tracker: &mut FlowTracker) -> Vec<PfcReport> {
-    let last: Vec<Timestamp> = tracker
-        .taps()
-        .iter()
-        .map(|tap| tap.span.map_or(Timestamp::MAX, |span| span.last))
-        .collect();
-    let last_frame = |tap: TapId| last.get(tap.0 as usize).copied().unwrap_or(Timestamp::MAX);
-    tracker
-        .pauses_mut()
-        .finish(last_frame)
-        .map(|(key, state)| PfcReport {
-            tap: key.tap.0,
-            station: key.station.to_string(),
-            priority: key.priority,
-            pause_frames: state.pause_frames,
-            resume_frames: state.resume_frames,
-            paused_ns: state.paused_ns,
-            longest_ns: state.longest_ns,
-            storms: state.paused_ns.map(|_| state.storms),
-            source: "frames".to_owned(),
-        })
-        .collect()
+pub(super) fn section(sources: &Sources<'_>) -> Vec<PfcReport> {
+    let frames = sources.tracker.pauses().iter().map(|(key, state)| PfcReport {
+        tap: Some(key.tap.0),
+        station: key.station.to_string(),
+        priority: key.priority,
+        pause_frames: state.pause_frames,
+        resume_frames: state.resume_frames,
+        paused_ns: state.paused_ns,
+        longest_ns: state.longest_ns,
+        storms: state.paused_ns.map(|_| state.storms),
+        source: "frames",
+    });
+    frames.chain(sources.counters.nics.iter().flat_map(by_counters)).collect()
+}
+
+/// What a NIC asked its switch, and was asked, by priority.
+fn by_counters(nic: &NicCounters) -> Vec<PfcReport> {
+    let sides = [
+        (Measure::PauseSentTime, Measure::PauseSent, ""),
+        (Measure::PauseReceivedTime, Measure::PauseReceived, "switch of "),
+    ];
+    let of_side = |(time, frames, who): (Measure, Measure, &str)| {
+        let entries = nic.of_measure(time).filter(|(_, series)| series.rise() > 0);
+        let entries = entries.map(|(reading, series)| {
+            let mut frames = nic.of_measure(frames);
+            let frames = frames.find(|(known, _)| known.priority == reading.priority);
+            PfcReport {
+                tap: None,
+                station: format!("{who}{}", nic.name()),
+                priority: reading.priority,
+                pause_frames: frames.map_or(0, |(_, series)| series.rise()),
+                resume_frames: 0,
+                paused_ns: Some(series.rise().saturating_mul(reading.scale)),
+                longest_ns: None,
+                storms: None,
+                source: "counters",
+            }
+        });
+        entries.collect::<Vec<_>>()
+    };
+    sides.into_iter().flat_map(of_side).collect()
 }

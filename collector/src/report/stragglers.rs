@@ -1,5 +1,7 @@
 //! Stragglers: the rank that others waited for, and why.
 
+use std::net::IpAddr;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -33,13 +35,14 @@ pub struct StragglerReport {
 impl StragglerReport {
     pub(super) fn new(sources: &Sources<'_>, straggler: &Straggler) -> Self {
         let connection = straggler.connection;
+        let port = connection.and_then(|connection| sender_port(sources, connection));
         Self {
             rank: straggler.rank,
             lag_ns: straggler.lag_ns,
             cause: straggler.cause.name(),
             flow: connection.and_then(|connection| data_flow(sources, connection)),
-            port: connection.and_then(|connection| sender_port(sources, connection)),
-            rail: None,
+            port: port.map(|port| port.to_string()),
+            rail: port.and_then(|port| sources.rails.of_address(port)),
             grade: straggler.grade.name(),
             evidence: straggler
                 .evidence
@@ -60,7 +63,7 @@ fn data_flow(sources: &Sources<'_>, connection: NetConnectionId) -> Option<u32> 
 }
 
 /// The port that a connection's data leaves from.
-fn sender_port(sources: &Sources<'_>, connection: NetConnectionId) -> Option<String> {
+fn sender_port(sources: &Sources<'_>, connection: NetConnectionId) -> Option<IpAddr> {
     let known = sources.linked?.job.connections.get(connection.0 as usize)?;
-    known.queue_pairs.first().map(|pair| pair.sender.to_string())
+    known.queue_pairs.first().map(|pair| pair.sender)
 }

@@ -33,8 +33,9 @@ impl Couple {
     pub fn new(pair: u8, mtu: u16, faults: &[SoftFault]) -> Self {
         let open = |host| {
             let address = address(2 * pair + host);
-            let settings = SoftSettings { address, mtu, seed: 7, faults: faults.to_vec() };
-            SoftAdapter::open(&settings).unwrap()
+            let mut adapter = SoftAdapter::open(&SoftSettings { address, mtu, seed: 7 }).unwrap();
+            adapter.set_faults(faults.to_vec());
+            adapter
         };
         let mut ends = [open(1), open(2)];
         let qpns = ends.each_mut().map(|end| end.create_queue_pair().unwrap());
@@ -151,7 +152,7 @@ fn marked_packets_bring_cnps_and_slow_the_sender() {
 #[test]
 fn an_adapter_speaks_ipv6_with_itself() {
     let address = IpAddr::V6(Ipv6Addr::LOCALHOST);
-    let settings = SoftSettings { address, mtu: 4096, seed: 1, faults: Vec::new() };
+    let settings = SoftSettings { address, mtu: 4096, seed: 1 };
     let mut adapter = match SoftAdapter::open(&settings) {
         Ok(adapter) => adapter,
         Err(why) if why.to_string().contains("in use") => return,
@@ -184,7 +185,7 @@ fn an_adapter_speaks_ipv6_with_itself() {
 fn a_port_that_is_taken_is_named() {
     let _couple = Couple::new(3, 1024, &[]);
     let address = address(7);
-    let settings = SoftSettings { address, mtu: 1024, seed: 1, faults: Vec::new() };
+    let settings = SoftSettings { address, mtu: 1024, seed: 1 };
     let refusal = SoftAdapter::open(&settings).unwrap_err().to_string();
     let expected = format!("UDP port 4791 of {address} is in use: rdma_rxe or another rank has it");
     assert!(refusal.starts_with(&expected), "{refusal}");

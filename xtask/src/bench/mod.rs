@@ -82,6 +82,9 @@ pub(crate) struct Options {
     /// Bytes of the capture of that job.
     #[arg(long, default_value_t = 1_000_000_000, value_name = "BYTES")]
     job_bytes: u64,
+    /// Another build of railscope to run beside this one on that job.
+    #[arg(long, value_name = "PROGRAM")]
+    other: Option<PathBuf>,
     /// Measure railscope's memory instead, on 1,000 queue pairs through standard input.
     #[arg(long)]
     memory: bool,
@@ -142,7 +145,7 @@ fn compare(options: &Options, template: &Template, railscope: &Path) -> Result<(
         }
         whole.warm()?;
         prefix.warm()?;
-        take_turns(options.runs, railscope, &mut rows)?;
+        take_turns(options.runs, |_| railscope, &mut rows)?;
         let rows: Vec<Row> = rows.into_iter().map(|(row, _)| row).collect();
         table::print(&title, &rows, &goals);
         if options.keep.is_none() {
@@ -154,11 +157,15 @@ fn compare(options: &Options, template: &Template, railscope: &Path) -> Result<(
 }
 
 /// Runs every row's tool on its capture, one after the other, again and again.
-fn take_turns(runs: usize, railscope: &Path, rows: &mut [(Row, &Path)]) -> Result<()> {
+fn take_turns<'a>(
+    runs: usize,
+    railscope: impl Fn(Tool) -> &'a Path,
+    rows: &mut [(Row, &Path)],
+) -> Result<()> {
     for run in 1..=runs {
         eprintln!("run {run} of {runs}");
         for (row, capture) in &mut *rows {
-            let cost = measure(row.tool.command(railscope, capture), |_| Ok(()))?;
+            let cost = measure(row.tool.command(railscope(row.tool), capture), |_| Ok(()))?;
             row.costs.push(cost);
         }
     }
@@ -175,12 +182,15 @@ fn measure_linking(options: &Options, railscope: &Path) -> Result<()> {
     if let Some(verified) = verify::verify(railscope, &made.path, made.frames)? {
         made.warm()?;
         let row = |tool| Row { tool, frames: made.frames, costs: Vec::new() };
-        let mut rows =
-            [Tool::Railscope, Tool::Unlinked].map(|tool| (row(tool), made.path.as_path()));
-        take_turns(options.runs, railscope, &mut rows)?;
+        let other = options.other.as_deref();
+        let tools = [Tool::Railscope, Tool::Unlinked].into_iter().chain(other.map(|_| Tool::Other));
+        let mut rows: Vec<_> = tools.map(|tool| (row(tool), made.path.as_path())).collect();
+        let program = |tool| other.filter(|_| tool == Tool::Other).unwrap_or(railscope);
+        take_turns(options.runs, program, &mut rows)?;
         let collectives = verified.collectives;
         let title = format!("{} frames of a job of NCCL, collectives: {collectives}", made.frames);
-        table::print_linking(&title, &rows.map(|(row, _)| row));
+        let rows: Vec<Row> = rows.into_iter().map(|(row, _)| row).collect();
+        table::print_linking(&title, &rows);
     }
     if options.keep.is_none() {
         made.remove()?;

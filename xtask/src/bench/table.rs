@@ -64,7 +64,7 @@ pub(super) fn print(title: &str, rows: &[Row], goals: &Goals) {
     );
     for row in rows {
         let goal = match row.tool {
-            Tool::Railscope | Tool::Unlinked => continue,
+            Tool::Railscope | Tool::Unlinked | Tool::Other => continue,
             Tool::Tshark => goals.times_tshark,
             Tool::Tcpdump => goals.times_tcpdump,
             Tool::Capinfos => goals.times_capinfos,
@@ -82,12 +82,18 @@ pub(super) fn print_linking(title: &str, rows: &[Row]) {
     let (Some(linked), Some(unlinked)) = (row(Tool::Railscope), row(Tool::Unlinked)) else {
         return;
     };
-    let share = |cost: fn(&Row) -> f64| (cost(linked) / cost(unlinked) - 1.0) * 100.0;
-    println!(
-        "\n* linking adds {:.0} % to the time, {:.0} % to the CPU time",
-        share(Row::seconds),
-        share(Row::cpu_seconds)
-    );
+    let added = |to: &Row| {
+        let share = |cost: fn(&Row) -> f64| (cost(linked) / cost(to) - 1.0) * 100.0;
+        format!(
+            "{:.0} % to the time, {:.0} % to the CPU time",
+            share(Row::seconds),
+            share(Row::cpu_seconds)
+        )
+    };
+    println!("\n* linking and what builds on it add {}", added(unlinked));
+    if let Some(other) = row(Tool::Other) {
+        println!("* this build adds {} of the other one", added(other));
+    }
 }
 
 fn print_rows(title: &str, rows: &[Row]) {

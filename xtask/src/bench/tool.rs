@@ -13,6 +13,8 @@ pub(super) enum Tool {
     Railscope,
     /// railscope without linking traffic to a job.
     Unlinked,
+    /// Another build of railscope, to see what a change costs.
+    Other,
     /// Three fields, no name resolution: the least that a RoCE analysis in scripts asks for.
     Tshark,
     Tcpdump,
@@ -50,7 +52,7 @@ impl Tool {
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Railscope | Self::Unlinked => "railscope",
+            Self::Railscope | Self::Unlinked | Self::Other => "railscope",
             Self::Tshark => "tshark",
             Self::Tcpdump => "tcpdump",
             Self::Capinfos => "capinfos",
@@ -62,6 +64,7 @@ impl Tool {
         match self {
             Self::Railscope => "railscope analyze",
             Self::Unlinked => "railscope analyze --no-link",
+            Self::Other => "railscope analyze, the other build",
             Self::Tshark => "tshark -T fields",
             Self::Tcpdump => "tcpdump -nn",
             Self::Capinfos => "capinfos -c",
@@ -78,7 +81,7 @@ impl Tool {
         const FIELDS: &str =
             "-T fields -e infiniband.bth.opcode -e infiniband.bth.destqp -e infiniband.bth.psn";
         let (program, before, after) = match self {
-            Self::Railscope => (railscope.as_os_str(), "analyze --format text", ""),
+            Self::Railscope | Self::Other => (railscope.as_os_str(), "analyze --format text", ""),
             Self::Unlinked => (railscope.as_os_str(), "analyze --format text", "--no-link"),
             Self::Tshark => ("tshark".as_ref(), "-n -r", FIELDS),
             Self::Tcpdump => ("tcpdump".as_ref(), "-nn -r", ""),

@@ -71,7 +71,7 @@ impl Machine<'_> {
         if self.terminal == Terminal::None {
             qemu.stdin(Stdio::null());
         }
-        let mut child = qemu.spawn().context("start QEMU")?;
+        let mut child = qemu.spawn().context("start QEMU through setpriv (of util-linux)")?;
         let in_time = wait(&mut child, limit)?;
         if let Some(status) = self.share.status().filter(|_| in_time) {
             return Ok(status);
@@ -107,8 +107,18 @@ impl Machine<'_> {
                 "local,path={path},mount_tag={tag},security_model=none,multidevs=remap{access}"
             ));
         }
-        qemu
+        bound(&qemu)
     }
+}
+
+/// `program`, which the kernel ends when this one ends, however that happens.
+fn bound(program: &Command) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL"]).arg(program.get_program()).args(program.get_args());
+    for (name, value) in program.get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
+    command
 }
 
 /// A path as QEMU's options take it.

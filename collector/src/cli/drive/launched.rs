@@ -114,9 +114,9 @@ fn first(args: &DriveArgs, job: &Job, seat: &Seat, truth: Option<TruthFile>) -> 
 
     let (still_listening, all_heard) = channel();
     let outlet = ToSelf { events: events.clone(), all_heard };
-    work(job, seat, Reporter::new(outlet, args.output.truth().is_some()), events.clone());
+    work(job, seat, Reporter::new(outlet, args.output.truth().is_some()), events.clone())?;
     for rank in 1..seat.ranks {
-        listen(rank, seat, job, events.clone());
+        listen(rank, seat, job, events.clone())?;
     }
     let ranks = Ranks::elsewhere(0..seat.ranks, job.patience);
     let outcome = supervise(ranks, &heard, &mut show)?;
@@ -129,10 +129,15 @@ fn first(args: &DriveArgs, job: &Job, seat: &Seat, truth: Option<TruthFile>) -> 
 }
 
 /// Rank 0's own work, in a thread; its end is an event, whatever it is.
-fn work(job: &Job, seat: &Seat, mut report: Reporter<ToSelf>, events: Sender<Event>) {
+fn work(
+    job: &Job,
+    seat: &Seat,
+    mut report: Reporter<ToSelf>,
+    events: Sender<Event>,
+) -> anyhow::Result<()> {
     let (job, seat) = (job.clone(), seat.clone());
-    let working = thread::spawn(move || rank::run(&job, &seat, &mut report));
-    thread::spawn(move || {
+    let working = spawn(move || rank::run(&job, &seat, &mut report))?;
+    spawn(move || {
         let ending = match working.join() {
             // It said so itself.
             Ok(Ok(())) => return,
@@ -141,13 +146,21 @@ fn work(job: &Job, seat: &Seat, mut report: Reporter<ToSelf>, events: Sender<Eve
         };
         // Where the receiver has gone, the job has ended anyway.
         let _ = events.send(Event::Ended(0, ending));
-    });
+    })?;
+    Ok(())
 }
 
 /// Passes on what another rank says. A store that is gone is noticed by rank 0's own work.
-fn listen(rank: u32, seat: &Seat, job: &Job, events: Sender<Event>) {
+fn listen(rank: u32, seat: &Seat, job: &Job, events: Sender<Event>) -> anyhow::Result<()> {
     let (at, patience) = ((seat.address, seat.store), job.patience);
-    thread::spawn(move || launch::listen(rank, at, patience, &events));
+    spawn(move || launch::listen(rank, at, patience, &events))?;
+    Ok(())
+}
+
+fn spawn<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> anyhow::Result<thread::JoinHandle<T>> {
+    thread::Builder::new().spawn(work).context("start a thread")
 }
 
 #[cfg(test)]

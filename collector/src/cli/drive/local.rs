@@ -55,17 +55,15 @@ pub(super) fn run(args: &DriveArgs, environment: &Environment, ranks: u32) -> an
 
 /// Places as asked for; RDMA devices are where the machine has them.
 fn places(args: &DriveArgs, environment: &Environment, ranks: u32) -> anyhow::Result<Places> {
-    let wish = args.place.map(Kind::from);
+    let mut kind = args.place.map(Kind::from);
     if Transport::from(args.transport) == Transport::Verbs {
         anyhow::ensure!(
-            wish.is_none_or(|wish| wish == Kind::Host),
+            kind.is_none_or(|kind| kind == Kind::Host),
             "--transport verbs needs RDMA devices, which are on this machine's network: --place host"
         );
-    } else if wish != Some(Kind::Host) {
-        return Ok(place::make(wish, ranks)?);
+        kind = Some(Kind::Host);
     }
-    let interface = place::find_interface(environment.text("NCCL_SOCKET_IFNAME"))?;
-    Ok(place::host(ranks, &interface))
+    Ok(place::make(kind, environment.text("NCCL_SOCKET_IFNAME"), ranks)?)
 }
 
 /// A capture per port; ranks that share one have one.

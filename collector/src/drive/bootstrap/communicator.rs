@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 
 use super::gather;
 use super::identity::Identity;
-use super::peer::{Mailbox, Subject};
+use super::peer::Mailbox;
 use super::ring::{Newcomer, Ring};
 use super::root::{Root, random};
 use super::transport_setup::Meeting;
@@ -43,7 +43,6 @@ pub struct Communicator {
     ring: Ring,
     mailbox: Mailbox,
     lookout: Lookout,
-    peers: Vec<PeerInfo>,
     links: Option<Vec<ChannelLinks>>,
     /// Of the proxy and of RAS, where nobody of another host comes; open as long as the
     /// communicator.
@@ -126,7 +125,7 @@ impl Communicator {
         let mailbox =
             Mailbox { release, magic, rank, address, listener, peers: addresses, unexpected };
         let mut communicator =
-            Self { facts, ring, mailbox, lookout, peers, links: None, _services: [proxy, ras] };
+            Self { facts, ring, mailbox, lookout, links: None, _services: [proxy, ras] };
         if release == Release::V2_21_5 {
             communicator.connect(net, log, deadline)?;
         }
@@ -180,23 +179,6 @@ impl Communicator {
         gather::all_gather(&self.ring, own, what, &self.lookout, deadline)
     }
 
-    /// Waits until all ranks are here (`bootstrapBarrier`: by dissemination, messages of 4 bytes).
-    ///
-    /// # Errors
-    /// A rank does not come, or goes away.
-    pub fn barrier(&mut self, tag: u32, deadline: Deadline) -> Result<()> {
-        let CommFacts { rank, ranks, .. } = self.facts;
-        let mut distance = 1;
-        while distance < ranks {
-            let (to, from) = ((rank + distance) % ranks, (rank + ranks - distance) % ranks);
-            self.mailbox.send(to, tag, &[0; 4], &self.lookout, deadline)?;
-            let subject = Subject { rank: from, tag };
-            self.mailbox.receive(subject, 4, &self.lookout, deadline)?;
-            distance *= 2;
-        }
-        Ok(())
-    }
-
     /// Looks, without waiting, whether the neighbours on the ring and the store are there.
     ///
     /// # Errors
@@ -215,12 +197,6 @@ impl Communicator {
     #[must_use]
     pub fn addresses(&self) -> Vec<IpAddr> {
         self.mailbox.peers.iter().map(SocketAddr::ip).collect()
-    }
-
-    /// What all ranks have told of themselves, in their order.
-    #[must_use]
-    pub fn peers(&self) -> &[PeerInfo] {
-        &self.peers
     }
 }
 

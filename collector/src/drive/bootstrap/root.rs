@@ -26,10 +26,10 @@ pub struct Root {
     progress: Arc<Mutex<Progress>>,
 }
 
-/// How far the root has come.
 /// Who claims to be one of more is no rank.
 const MOST_RANKS: u32 = 1 << 20;
 
+/// How far the root has come.
 #[derive(Clone, Debug, Default)]
 struct Progress {
     checked_in: Vec<u32>,

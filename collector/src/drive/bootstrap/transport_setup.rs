@@ -58,7 +58,7 @@ impl Meeting<'_> {
         let entries = entries.chunks(connect_entry::len(release));
         for ((entry, spec), receive) in entries.zip(&specs).zip(receive_links) {
             let handle = connect_entry::handle(entry, release);
-            let handle = handle.map_err(|what| self.refused(what))?;
+            let handle = handle.map_err(|what| refused(self.next, what))?;
             let send = net.connect(spec, &handle)?;
             links.push(ChannelLinks { channel: spec.channel, send, receive });
         }
@@ -70,20 +70,34 @@ impl Meeting<'_> {
         Ok(links)
     }
 
-    /// Exchanges entries with both neighbours; returns the receive entries of the next rank.
+    /// Exchanges entries with both neighbours; returns the receive entries of the next rank. The send
+    /// entries of the rank before have to name it.
     fn exchange(&mut self, receive: &[u8], send: &[u8]) -> Result<Vec<u8>> {
         let (before, next) = (self.before, self.next);
         if before == next {
             self.send(next, TAG, &[receive, send].concat())?;
             let mut entries = self.receive(next, TAG, receive.len() + send.len())?;
-            entries.truncate(receive.len());
+            self.check_senders(&entries.split_off(receive.len()))?;
             return Ok(entries);
         }
         self.send(before, TAG, receive)?;
         self.send(next, TAG, send)?;
         let entries = self.receive(next, TAG, receive.len())?;
-        self.receive(before, TAG, send.len())?;
+        let senders = self.receive(before, TAG, send.len())?;
+        self.check_senders(&senders)?;
         Ok(entries)
+    }
+
+    fn check_senders(&self, entries: &[u8]) -> Result<()> {
+        let (before, release) = (self.before, self.mailbox.release);
+        for entry in entries.chunks(connect_entry::len(release)) {
+            let sender = connect_entry::proxy_rank(entry, release);
+            let sender = sender.map_err(|what| refused(before, what))?;
+            if sender != before {
+                return Err(refused(before, format!("rank {sender} sends in its place")));
+            }
+        }
+        Ok(())
     }
 
     /// Tells both neighbours that this rank has connected, and waits for them.
@@ -110,8 +124,8 @@ impl Meeting<'_> {
     fn receive(&mut self, rank: u32, tag: u32, len: usize) -> Result<Vec<u8>> {
         self.mailbox.receive(Subject { rank, tag }, len, self.lookout, self.deadline)
     }
+}
 
-    fn refused(&self, what: String) -> DriveError {
-        DriveError::Protocol { peer: format!("rank {}", self.next), what }
-    }
+fn refused(rank: u32, what: String) -> DriveError {
+    DriveError::Protocol { peer: format!("rank {rank}"), what }
 }

@@ -50,7 +50,8 @@ impl Capture {
         )))?;
         let over = Arc::new(AtomicBool::new(false));
         let seen = over.clone();
-        let thread = thread::spawn(move || record(ring, file, &seen));
+        let thread = thread::Builder::new().spawn(move || record(ring, file, &seen));
+        let thread = thread.map_err(DriveError::io("start a thread for a capture"))?;
         Ok(Self { path: path.to_owned(), over, thread })
     }
 

@@ -68,22 +68,47 @@ impl Handle {
 pub(super) fn start(rank: u32, place: Place, command: Command, events: Sender<Event>) -> Handle {
     let handle = Handle::default();
     let shared = handle.clone();
-    thread::spawn(move || {
+    let to = events.clone();
+    let live = move || {
         let ending = match spawn(&place, command, &shared) {
-            Ok((stdout, stderr)) => {
-                let to = events.clone();
-                let words = thread::spawn(move || last_words(rank, stderr, &to));
-                let said = relay(rank, stdout, &events);
-                let status = reap(&shared);
-                let words = words.join().unwrap_or_default();
-                ending(said, status, words)
-            }
+            Ok((stdout, stderr)) => accompany(rank, stdout, stderr, &shared, &events),
             Err(error) => Ending::NotStarted(error.to_string()),
         };
         // Nobody is left to tell where the receiver has gone.
         let _ = events.send(Event::Ended(rank, ending));
-    });
+    };
+    if let Err(error) = thread::Builder::new().spawn(live) {
+        let _ = to.send(Event::Ended(rank, Ending::NotStarted(no_thread(error).to_string())));
+    }
     handle
+}
+
+/// Passes on what the process says until it ends; how it did.
+fn accompany(
+    rank: u32,
+    stdout: ChildStdout,
+    stderr: ChildStderr,
+    life: &Handle,
+    events: &Sender<Event>,
+) -> Ending {
+    let to = events.clone();
+    let words = thread::Builder::new().spawn(move || last_words(rank, stderr, &to));
+    let words = match words {
+        Ok(words) => words,
+        Err(error) => {
+            life.kill();
+            // It ends, however: what it ended with is not worth telling.
+            let _ = reap(life);
+            return Ending::NotStarted(no_thread(error).to_string());
+        }
+    };
+    let said = relay(rank, stdout, events);
+    let status = reap(life);
+    ending(said, status, words.join().unwrap_or_default())
+}
+
+fn no_thread(error: io::Error) -> DriveError {
+    DriveError::io("start a thread for a rank")(error)
 }
 
 fn spawn(place: &Place, mut command: Command, to: &Handle) -> Result<(ChildStdout, ChildStderr)> {

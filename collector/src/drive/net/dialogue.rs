@@ -3,8 +3,13 @@
 use std::collections::VecDeque;
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
 
+use crate::drive::clock::Deadline;
 use crate::drive::wire::greeting::{self, SocketType};
+
+/// A rank greets when it connects: who has said nothing for so long is none.
+const GREETING_PATIENCE: Duration = Duration::from_secs(2);
 
 /// One end of a connection.
 #[derive(Debug)]
@@ -14,12 +19,14 @@ pub(super) struct Dialogue {
     outgoing: VecDeque<Vec<u8>>,
     /// What came of the piece that is waited for.
     incoming: Vec<u8>,
+    greeting: Deadline,
 }
 
 impl Dialogue {
     /// Over a non-blocking stream.
     pub(super) fn new(stream: TcpStream) -> Self {
-        Self { stream, outgoing: VecDeque::new(), incoming: Vec::new() }
+        let greeting = Deadline::after(GREETING_PATIENCE);
+        Self { stream, outgoing: VecDeque::new(), incoming: Vec::new(), greeting }
     }
 
     /// With whoever connects to a non-blocking listener, if someone does.
@@ -42,12 +49,13 @@ impl Dialogue {
         self.say(kind);
     }
 
-    /// Whether the peer greets as one of this kind does; `None` while it has not said all.
+    /// Whether the peer greets as one of this kind does, and soon; `None` while it has not said all.
     pub(super) fn is_greeted(&mut self, kind: SocketType) -> Result<Option<bool>> {
         let said = self.hear(greeting::BYTES)?;
         let said = said.and_then(|said| <[u8; greeting::BYTES]>::try_from(said).ok());
         let expected = (greeting::SOCKET_MAGIC, kind as u32);
-        Ok(said.map(|said| greeting::parse(&said) == expected))
+        let is_late = || self.greeting.left().is_zero().then_some(false);
+        Ok(said.map(|said| greeting::parse(&said) == expected).or_else(is_late))
     }
 
     pub(super) fn say(&mut self, bytes: impl Into<Vec<u8>>) {

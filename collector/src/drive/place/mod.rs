@@ -72,17 +72,18 @@ pub struct Places {
     pub reason: Option<String>,
 }
 
-/// Makes places for `ranks` ranks: of `kind`, or the best that works here.
+/// Makes places for `ranks` ranks: of `kind`, or the best that works here. On the machine's own network
+/// they are at the interface that `wish` names as `NCCL_SOCKET_IFNAME` does, or at the first that is up.
 ///
 /// The calling thread moves to the fabric's namespace, which ends with it. A user namespace can be had
 /// only by a process without other threads: call this first.
 ///
 /// # Errors
 /// The kind asked for does not work here.
-pub fn make(kind: Option<Kind>, ranks: u32) -> Result<Places> {
+pub fn make(kind: Option<Kind>, wish: Option<&str>, ranks: u32) -> Result<Places> {
     let reason = match kind {
         Some(Kind::Loopback) => return Ok(loopback(ranks, None)),
-        Some(Kind::Host) => return interface::find(None).map(|found| host(ranks, &found)),
+        Some(Kind::Host) => return interface::find(wish).map(|found| host(ranks, &found)),
         Some(kind @ (Kind::Namespaces | Kind::UserNamespaces)) => {
             return namespace::probe(kind)
                 .map_err(DriveError::Unusable)
@@ -101,8 +102,7 @@ pub fn make(kind: Option<Kind>, ranks: u32) -> Result<Places> {
 }
 
 /// All ranks on one interface of the machine.
-#[must_use]
-pub fn host(ranks: u32, interface: &Interface) -> Places {
+fn host(ranks: u32, interface: &Interface) -> Places {
     let host = host_name();
     let place = |rank| Place {
         address: interface.address,

@@ -86,12 +86,13 @@ fn place(rank: u32) -> Result<Place> {
         mac = mac(rank),
     );
     // Namespaces belong to threads.
-    let made = thread::spawn(move || {
+    let make = move || {
         unshare(CloneFlags::CLONE_NEWNET).map_err(refused)?;
         batch::run(&lines)?;
         sys::send_real_packets(INTERFACE)?;
         own_namespace()
-    });
+    };
+    let made = thread::Builder::new().spawn(make).map_err(DriveError::io("start a thread"))?;
     let namespace = made.join().map_err(|_| DriveError::Unusable("no namespace".to_owned()))??;
     Ok(Place {
         address,

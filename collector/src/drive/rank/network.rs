@@ -29,7 +29,7 @@ impl Network {
             Transport::Soft if !is_fallback => {
                 let (mtu, seed) = (job.ib.mtu, job.seed);
                 // Edges are known once the ranks have met: see `Network::trouble`.
-                let settings = SoftSettings { address, mtu, seed, faults: Vec::new() };
+                let settings = SoftSettings { address, mtu, seed };
                 Ok(Self::Soft(over(SoftAdapter::open(&settings)?, job, seat)))
             }
             Transport::Verbs if !is_fallback => {

@@ -50,8 +50,7 @@ pub(super) fn write(
         let aside = "Many were dropped to make room: raise --max-flows.";
         (Meaning::Odd, "Nothing stands out in the flows that were kept.", aside)
     } else {
-        let text = "Nothing stands out: no loss, resend, reordering, NAK, CE mark, CNP or pause.";
-        (Meaning::Good, text, "")
+        (Meaning::Good, "Nothing stands out that costs speed.", "")
     };
     writeln!(out, "{}", sentence::bullet(meaning, text))?;
     if aside.is_empty() { Ok(()) } else { writeln!(out, "{}", sentence::aside(aside)) }

@@ -63,6 +63,12 @@ impl<'a> Connection<'a> {
         self.views.iter().map(|view| view.flow.tap)
     }
 
+    /// `id`s of the flow in all views, and of what comes back.
+    pub(super) fn ids(&self) -> impl Iterator<Item = u32> {
+        let views = self.views.iter();
+        views.flat_map(|view| [Some(view.flow.id), view.back.map(|back| back.id)]).flatten()
+    }
+
     /// Payload of requests, and of READ responses.
     pub(super) fn payload_bytes(&self) -> u64 {
         self.most(View::payload_bytes)
@@ -81,11 +87,6 @@ impl<'a> Connection<'a> {
             let requests = psn.gap_packets.unwrap_or(0).saturating_sub(uncaptured);
             requests + view.answers().and_then(|back| back.psn.response_gap_packets).unwrap_or(0)
         })
-    }
-
-    /// Missing at first sight, and not merely late.
-    pub(super) fn lost(&self) -> u64 {
-        self.missing().saturating_sub(self.late())
     }
 
     /// Came after a later one.

@@ -30,7 +30,7 @@ pub(super) fn name(name: &str) -> String {
 }
 
 /// A capture may hold any bytes: none may steer the terminal.
-fn printable(text: &str) -> String {
+pub(super) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 

@@ -1,5 +1,5 @@
-//! What NCCL's logs say, in a few lines: communicators, the network and why it is that one, how
-//! long the bootstrap took, warnings.
+//! What NCCL's logs say, in a few lines: communicators, and how long the bootstrap took. What is
+//! wrong is among the findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use super::style::{Meaning, paint};
 use super::{TextOptions, label, sentence};
 use crate::report::Report;
 use crate::report::communicators::{ChannelReport, CommunicatorReport};
-use crate::report::logs::{LineReport, LogProcessReport, LogRankReport, LogsReport, NetworkReport};
+use crate::report::logs::{LineReport, LogProcessReport, LogRankReport, LogsReport};
 
 /// A path longer than this would push the numbers off the line.
 const FILE_WIDTH: usize = 52;
@@ -19,9 +19,6 @@ const RING_SHOWN: usize = 16;
 
 /// Different rings that are written out.
 const RINGS_SHOWN: usize = 4;
-
-/// A bootstrap that is longer keeps GPUs idle that were paid for.
-const SLOW_BOOTSTRAP_NS: u64 = 10_000_000_000;
 
 /// Writes what the logs say; nothing where there are none.
 pub(super) fn write(
@@ -35,9 +32,7 @@ pub(super) fn write(
     }
     writeln!(out, "{}", heading(logs))?;
     write_communicators(report, options, out)?;
-    write_network(logs, out)?;
-    write_bootstrap(logs, out)?;
-    write_warnings(logs, options, out)
+    write_bootstrap(logs, out)
 }
 
 /// `nccl.log  92 NCCL lines of 1 process on 1 host, NCCL 2.27.3`.
@@ -154,36 +149,12 @@ fn brief(words: &[String]) -> String {
     }
 }
 
-/// Says where TCP stands in for RDMA, and why each better network was not taken.
-fn write_network(logs: &LogsReport, out: &mut impl Write) -> io::Result<()> {
-    let on_socket = |process: &&LogProcessReport| process.network.as_deref() == Some("Socket");
-    let processes: Vec<&LogProcessReport> = logs.processes.iter().filter(on_socket).collect();
-    let Some(first) = processes.first() else { return Ok(()) };
-    let on = match processes.as_slice() {
-        [process] => format!("{} (pid {})", process.host, process.pid),
-        processes => count_of(processes.len(), "process", "processes"),
-    };
-    let text = format!("Data between nodes goes over TCP (NET/Socket), not RDMA, on {on}.");
-    writeln!(out, "{}", sentence::bullet(Meaning::Bad, &text))?;
-    let refused = first.networks.iter().filter(|one| matches!(one.outcome, "failed" | "missing"));
-    refused
-        .map(|network| why(logs, network))
-        .try_for_each(|why| writeln!(out, "{}", sentence::note(&why)))
-}
-
 /// `line 22` of the only log, `nccl.1.log:22` of several.
 fn place(logs: &LogsReport, line: &LineReport) -> String {
     match logs.files.as_slice() {
         [_] => format!("line {}", line.line),
         _ => format!("{}:{}", label::file(&line.file, FILE_WIDTH), line.line),
     }
-}
-
-/// `Libfabric failed: No eligible providers were found (line 22)`.
-fn why(logs: &LogsReport, network: &NetworkReport) -> String {
-    let reason = network.reason.as_deref().unwrap_or("the log does not say why");
-    let line = network.line.as_ref().map(|line| format!(" ({})", place(logs, line)));
-    format!("{} {}: {reason}{}", network.name, network.outcome, line.unwrap_or_default())
 }
 
 /// Says how long the slowest bootstrap took, and what it waited for.
@@ -195,8 +166,6 @@ fn write_bootstrap(logs: &LogsReport, out: &mut impl Write) -> io::Result<()> {
         return Ok(());
     };
     let waited = timing.parts_ns.get("recv").copied().unwrap_or(0);
-    let is_slow = timing.total_ns >= SLOW_BOOTSTRAP_NS;
-    let meaning = if is_slow { Meaning::Odd } else { Meaning::Good };
     let of = rank.communicator.as_deref().unwrap_or("a communicator");
     let line = timing.line.as_ref().map(|line| format!(" ({})", place(logs, line)));
     let text = format!(
@@ -207,47 +176,5 @@ fn write_bootstrap(logs: &LogsReport, out: &mut impl Write) -> io::Result<()> {
         duration(waited),
         line.unwrap_or_default(),
     );
-    writeln!(out, "{}", sentence::bullet(meaning, &text))?;
-    if is_slow && waited > timing.total_ns / 2 {
-        let text = "The root answers when the last rank has checked in: another rank came late.";
-        return writeln!(out, "{}", sentence::aside(text));
-    }
-    Ok(())
-}
-
-/// Warnings of all processes, the commonest first.
-fn write_warnings(
-    logs: &LogsReport,
-    options: &TextOptions,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    // By text: how often, on how many processes, cause, first line.
-    let mut warnings: BTreeMap<&str, (u64, usize, &str, Option<&LineReport>)> = BTreeMap::new();
-    for warning in logs.processes.iter().flat_map(|process| &process.warnings) {
-        let first = (0, 0, warning.cause, warning.line.as_ref());
-        let known = warnings.entry(&warning.text).or_insert(first);
-        known.0 += warning.count;
-        known.1 += 1;
-    }
-    if warnings.is_empty() {
-        return Ok(());
-    }
-    let total = warnings.values().map(|(count, ..)| count).sum();
-    let text = format!("{} in NCCL's logs.", counted(total, "warning"));
-    writeln!(out, "{}", sentence::bullet(Meaning::Odd, &text))?;
-    let mut sorted: Vec<_> = warnings.into_iter().collect();
-    sorted.sort_by_key(|(_, (count, _, _, line))| {
-        let line = line.map(|line| (line.file.as_str(), line.line));
-        (std::cmp::Reverse(*count), line)
-    });
-    for (text, (count, processes, cause, line)) in sorted.iter().take(options.top) {
-        let place = match (processes, line) {
-            (1, Some(line)) => place(logs, line),
-            (processes, _) => count_of(*processes, "process", "processes"),
-        };
-        let times =
-            if *count > 1 { format!("{} times, ", super::count(*count)) } else { String::new() };
-        writeln!(out, "{}", sentence::note(&format!("{cause}: {text} ({times}{place})")))?;
-    }
-    options.write_more(sorted.len(), out)
+    writeln!(out, "{}", sentence::note(&text))
 }

@@ -7,6 +7,7 @@ mod communicator;
 mod communicator_names;
 mod connection;
 pub mod explain;
+mod finding_list;
 mod flow_table;
 mod header;
 mod label;
@@ -16,20 +17,19 @@ mod owner;
 mod pause_table;
 mod phase_table;
 mod port_table;
-pub(super) mod quantity;
 mod rank_list;
 mod rank_table;
 mod sentence;
 mod style;
 mod table;
 mod tap_table;
-mod troubles;
 mod unlinked;
 
 use std::io::{self, Write};
 
 use self::communicator_names::CommunicatorNames;
 use self::quantity::count;
+pub(super) use crate::model::quantity;
 use crate::report::Report;
 use crate::report::flows::FlowReport;
 
@@ -61,6 +61,11 @@ pub fn write(
     options: &TextOptions,
     mut out: impl Write,
 ) -> io::Result<()> {
+    let connections = connection::sickest_first(report, shows);
+    let is_bad = finding_list::write(report, &connections, options, &mut out)?;
+    if !report.findings.is_empty() {
+        writeln!(out)?;
+    }
     log_section::write(report, options, &mut out)?;
     if report.taps.is_empty() && !report.logs.files.is_empty() {
         return notes::write(report, &[], &mut out);
@@ -68,12 +73,11 @@ pub fn write(
     if !report.logs.files.is_empty() {
         writeln!(out)?;
     }
-    let connections = connection::sickest_first(report, shows);
     header::write(report, &connections, &mut out)?;
     tap_table::write(report, options, &mut out)?;
     writeln!(out)?;
     let names = CommunicatorNames::new(&report.communicators);
-    if !troubles::write(report, &connections, names, &mut out)? {
+    if !is_bad {
         calm::write(report, &connections, &mut out)?;
     }
     communicator::write(report, options, &mut out)?;
@@ -87,4 +91,10 @@ pub fn write(
     }
     pause_table::write(report, options, &mut out)?;
     notes::write(report, &connections, &mut out)
+}
+
+/// `text` as an indented paragraph, broken between words.
+#[must_use]
+pub fn paragraph(text: &str) -> String {
+    sentence::note(text)
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::connection::Connection;
+use super::finding_list;
 use super::quantity::{count, counted};
 use super::sentence;
 use super::style::{Meaning, paint};
@@ -100,6 +101,7 @@ pub(super) fn write(
     lines.extend(conflicts(report));
     lines.extend(refused(report));
     lines.extend(unlinked::note(report));
+    lines.extend(finding_list::note(report));
     if lines.is_empty() {
         return Ok(());
     }

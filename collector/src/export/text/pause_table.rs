@@ -25,7 +25,10 @@ pub(super) fn write(
     let column = |cell: &dyn Fn(&PfcReport) -> String| rows.iter().map(|row| cell(row)).collect();
     let time = |nanos: Option<u64>| nanos.map_or_else(|| "unknown".to_owned(), duration);
     let columns = vec![
-        Column::numbers("TAP", column(&|row| row.tap.to_string())),
+        Column::numbers(
+            "TAP",
+            column(&|row| row.tap.map_or_else(String::new, |tap| tap.to_string())),
+        ),
         Column::words("PAUSE FROM", column(&|row| row.station.clone())),
         Column::words(
             "PRIORITY",

@@ -7,5 +7,6 @@ pub mod sink;
 mod position;
 mod held;
 mod half;
+pub mod attempt;
 mod connection;
 pub mod streams;

@@ -315,6 +315,7 @@ fn connection(id: CommunicatorId, edge: &EdgeFact) -> NetConnection {
         matched: 0,
         unmatched: 0,
         transfers: Vec::new(),
+        unanswered: None,
         evidence: vec![Evidence { kind: EvidenceKind::Log, witness: Some(edge.witness), count: 0 }],
         grade: Grade::Proven,
     }

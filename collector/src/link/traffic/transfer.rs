@@ -11,7 +11,7 @@ use std::num::NonZeroU64;
 
 use super::record::{CtsRecord, DataRecord, FlowTraffic};
 use super::series::Series;
-use crate::link::job::{Cts, Transfer};
+use crate::link::job::{Cts, Transfer, Unanswered};
 use crate::link::position::Position;
 use crate::model::tap::TapId;
 use crate::model::time::{Span, Timestamp};
@@ -50,6 +50,8 @@ pub struct Transfers {
     pub matched: u64,
     /// Data messages that none was found for, though CTSs were seen.
     pub unmatched: u64,
+    /// CTSs at the end that no data answers, at the tap that knows of the fewest.
+    pub unanswered: Option<Unanswered>,
 }
 
 /// Room for the pieces of one connection after the other.
@@ -64,6 +66,7 @@ pub fn assemble<'a>(
     pieces: &mut Pieces<'a>,
 ) -> Transfers {
     let mut found = Transfers::default();
+    let mut unanswered: Option<Option<Unanswered>> = None;
     let Pieces(pieces) = pieces;
     pieces.clear();
     for view in views {
@@ -75,9 +78,16 @@ pub fn assemble<'a>(
         found.matched += matched as u64;
         if view.control.iter().any(|flow| !flow.cts.is_empty()) {
             found.unmatched += (seen.len() - matched) as u64;
+            let waiting = find_unanswered(view, seen);
+            let count = |unanswered: Option<Unanswered>| unanswered.map_or(0, |one| one.count);
+            unanswered = Some(match unanswered {
+                Some(known) if count(known) <= count(waiting) => known,
+                _ => waiting,
+            });
         }
         align(known, seen);
     }
+    found.unanswered = unanswered.flatten();
     let is_numbered = number(pieces);
     // Parts of one transfer come together; within it, tap after tap.
     pieces.sort_by_key(|piece| piece.number);
@@ -155,6 +165,27 @@ fn find_offers<'a>(view: &ConnectionView<'a>, fifo_address: Option<u64>, pieces:
             piece.number = number;
         }
     }
+}
+
+/// CTSs of a view behind the last one that data answers.
+fn find_unanswered(view: &ConnectionView<'_>, pieces: &[Piece<'_>]) -> Option<Unanswered> {
+    let answered = pieces.iter().filter_map(|piece| piece.cts).map(|cts| cts.time).max();
+    let last_data = pieces.iter().map(|piece| piece.data.last).max();
+    let offers =
+        view.control.iter().flat_map(|flow| flow.cts.iter().map(|cts| (cts, flow.key.tap)));
+    let is_waiting = |cts: &CtsRecord| match (answered, last_data) {
+        (Some(answered), _) => cts.time > answered,
+        // Data that matches no CTS may answer any of them.
+        (None, Some(last)) => cts.time > last,
+        (None, None) => true,
+    };
+    let mut waiting = offers.filter(|(cts, _)| is_waiting(cts));
+    let (first, tap) = waiting.next()?;
+    let (count, (first, tap)) = waiting.fold((1, (first, tap)), |(count, first), next| {
+        (count + 1, if next.0.time < first.0.time { next } else { first })
+    });
+    let witness = Witness::Frame { tap, number: u64::from(first.number), time: first.time };
+    Some(Unanswered { count, time: first.time, witness })
 }
 
 /// CTSs of one flow with their numbers, 0 where they are not known. Where the snap length cut the

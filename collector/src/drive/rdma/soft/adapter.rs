@@ -30,8 +30,6 @@ pub struct SoftSettings {
     pub mtu: u16,
     /// Of queue pair numbers, keys, and of faults: the same seed and address, the same choices.
     pub seed: u64,
-    /// Trouble on purpose.
-    pub faults: Vec<SoftFault>,
 }
 
 /// An adapter of UDP sockets.
@@ -79,7 +77,7 @@ impl SoftAdapter {
             address,
             port,
             engine: Engine::new(address, line_rate, limit, seed),
-            faults: Faults::new(settings.faults.clone(), seed),
+            faults: Faults::new(seed),
             began: clock::now(),
             batch: Batch::default(),
             faulty: Batch::default(),

@@ -78,10 +78,15 @@ struct Held {
 }
 
 impl Faults {
-    /// The same seed gives the same choices for the same packets.
+    /// None yet. The same seed gives the same choices for the same packets.
     #[must_use]
-    pub fn new(faults: Vec<SoftFault>, seed: u64) -> Self {
-        Self { faults, rng: Rng::with_seed(seed), held: Vec::new(), injected: Vec::new() }
+    pub fn new(seed: u64) -> Self {
+        Self {
+            faults: Vec::new(),
+            rng: Rng::with_seed(seed),
+            held: Vec::new(),
+            injected: Vec::new(),
+        }
     }
 
     /// Other faults from now on.
@@ -189,7 +194,8 @@ mod tests {
     /// The PSNs that leave of 100 packets, ten a batch, and what happened to the others.
     fn passed(kind: FaultKind, share: f64) -> (Vec<u32>, Vec<Injection>) {
         let [from, to] = [1, 2].map(|host| IpAddr::from([10, 0, 0, host]));
-        let mut faults = Faults::new(vec![SoftFault { to: Some(to), kind, share }], 1);
+        let mut faults = Faults::new(1);
+        faults.set(vec![SoftFault { to: Some(to), kind, share }]);
         assert!(faults.spare(from) && !faults.spare(to));
         let (mut batch, mut out, mut left) = (Batch::default(), Batch::default(), Vec::new());
         for now in 0..10 {

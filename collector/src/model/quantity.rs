@@ -1,7 +1,8 @@
-//! Numbers as people read them: three digits and a unit.
+//! Numbers as people read them: three digits and a unit. Findings and tables share them.
 
 /// `12,578`.
-pub(super) fn count(value: u64) -> String {
+#[must_use]
+pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -14,7 +15,8 @@ pub(super) fn count(value: u64) -> String {
 }
 
 /// `1 flow`, `1,200 flows`, `2 recoveries`.
-pub(super) fn counted(value: u64, noun: &str) -> String {
+#[must_use]
+pub fn counted(value: u64, noun: &str) -> String {
     match noun.strip_suffix('y') {
         _ if value == 1 => format!("1 {noun}"),
         Some(stem) => format!("{} {stem}ies", count(value)),
@@ -23,27 +25,32 @@ pub(super) fn counted(value: u64, noun: &str) -> String {
 }
 
 /// `9.42 MiB`.
-pub(in crate::export) fn bytes(value: u64) -> String {
+#[must_use]
+pub fn bytes(value: u64) -> String {
     scaled(value as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
 }
 
 /// `31.2 Mb/s`.
-pub(super) fn bit_rate(bits_per_second: f64) -> String {
+#[must_use]
+pub fn bit_rate(bits_per_second: f64) -> String {
     scaled(bits_per_second, 1000.0, &["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"])
 }
 
 /// `0.94 GB/s`, in bytes: what nccl-tests calls bandwidth.
-pub(super) fn byte_rate(bytes_per_second: u64) -> String {
+#[must_use]
+pub fn byte_rate(bytes_per_second: u64) -> String {
     scaled(bytes_per_second as f64, 1000.0, &["B/s", "kB/s", "MB/s", "GB/s", "TB/s"])
 }
 
 /// `1.250384 s`: a time after the first frame.
-pub(super) fn moment(nanos: i64) -> String {
+#[must_use]
+pub fn moment(nanos: i64) -> String {
     format!("{:.6} s", nanos as f64 / 1e9)
 }
 
 /// `245 us`.
-pub(super) fn duration(nanos: u64) -> String {
+#[must_use]
+pub fn duration(nanos: u64) -> String {
     if nanos >= 120_000_000_000 {
         let seconds = nanos / 1_000_000_000;
         return format!("{} min {:02} s", seconds / 60, seconds % 60);
@@ -52,7 +59,8 @@ pub(super) fn duration(nanos: u64) -> String {
 }
 
 /// `+245 us`, `-3.10 ms`: a time after another one, or before.
-pub(super) fn offset(nanos: i64) -> String {
+#[must_use]
+pub fn offset(nanos: i64) -> String {
     let sign = match nanos {
         0 => "",
         1.. => "+",
@@ -62,7 +70,8 @@ pub(super) fn offset(nanos: i64) -> String {
 }
 
 /// `0.65 %`.
-pub(super) fn share(part: u64, whole: u64) -> String {
+#[must_use]
+pub fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();
     }

@@ -1,0 +1,35 @@
+//! Invariant CRCs do not fit their packets.
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::group::by_port;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, naming};
+use crate::model::quantity::{count, counted};
+
+/// Wrong ICRCs.
+pub const KIND: Kind = Kind {
+    id: "bad_icrc",
+    about: "The invariant CRC of whole frames does not fit them: something on the way changed bytes \
+            that must not change, or the frames were captured before the NIC computed it.",
+    threshold: "Any whole frame with a wrong ICRC (IBTA volume 1, section 7.8.1). Info: copies of \
+                frames to be sent need not have theirs yet.",
+    remedy: "Capture at the receiver or on a mirror port. If it stays: a device on the path rewrites \
+             RoCE headers or payload; look at rx_icrc_encapsulated on the receiving NIC.",
+    needs: &[Need::Roce],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let found = by_port(&facts.flows, |flow| flow.icrc.0).into_iter().map(|group| {
+        let checked = counted(group.total(|flow| flow.icrc.1), "whole frame");
+        let place = naming::group(&group);
+        let title = format!("ICRC wrong on {} of {checked} of {place}", count(group.sum()));
+        let mut finding =
+            Finding::new(&KIND, Severity::Info, title).about(group.subject()).over(group.span());
+        finding.flows = group.places();
+        let Some(worst) = group.worst() else { return finding };
+        let text = format!("{}: {} wrong", naming::flow(worst), count(worst.icrc.0));
+        finding.because(Proof::frame(text, worst.first_frame(facts.table())))
+    });
+    found.collect()
+}

@@ -1,0 +1,115 @@
+//! Ranks are missing from a communicator.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::link::evidence::EvidenceKind;
+use crate::link::job::CommunicatorId;
+use crate::model::quantity::duration;
+use crate::model::witness::Witness;
+
+/// Incomplete bootstrap.
+pub const KIND: Kind = Kind {
+    id: "bootstrap_incomplete",
+    about: "A communicator never came up: ranks did not check in at the root, or began and were not \
+            done. All others wait for them, with their GPUs idle.",
+    threshold: "Captures at the root: ranks whose check-in was not seen, no gather or data followed, \
+                and nothing came for 5 s (our choice). Logs: `Init START` without `Init COMPLETE`, no \
+                end, and no later line of the same rank's collectives.",
+    remedy: "Look at the missing ranks' hosts: is the process running, can it reach the root's address \
+             and port (firewall, NCCL_SOCKET_IFNAME, MASTER_ADDR, security group), does it have the same \
+             world size?",
+    needs: &[Need::ControlPlane, Need::Logs],
+    detect,
+};
+
+/// Silence after which a check-in does not come any more.
+const PATIENCE_NS: u64 = 5_000_000_000;
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let communicators = facts.job.map_or(0, |job| job.communicators.len());
+    (0..communicators as u32)
+        .map(CommunicatorId)
+        .filter_map(|id| by_traffic(facts, id).or_else(|| by_logs(facts, id)))
+        .collect()
+}
+
+fn by_traffic(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
+    let communicator = facts.communicator(id)?;
+    let (bootstrap, nranks) = communicator.bootstrap.zip(communicator.nranks)?;
+    let checked_in: BTreeSet<u32> = communicator.ranks.iter().map(|rank| rank.rank).collect();
+    let root = communicator.root?.ip();
+    // Where the root is itself a rank, its own check-in does not leave its host.
+    let missing: Vec<u32> = (0..nranks).filter(|rank| !checked_in.contains(rank)).collect();
+    let is_local =
+        |rank: &u32| *rank == 0 && !communicator.ranks.iter().any(|one| one.address == Some(root));
+    let missing: Vec<u32> = missing.into_iter().filter(|rank| !is_local(rank)).collect();
+    let is_over = facts.span()?.last.nanos_since(bootstrap.span.last) >= PATIENCE_NS;
+    let kinds = || communicator.evidence.iter().map(|evidence| evidence.kind);
+    let went_on = kinds().any(|kind| kind == EvidenceKind::RingGather)
+        || facts.job?.connections.iter().any(|one| one.communicator == id);
+    let saw_root = kinds().any(|kind| kind == EvidenceKind::CheckIn);
+    if missing.is_empty() || !is_over || went_on || !saw_root {
+        return None;
+    }
+    let title = format!(
+        "bootstrap of {} waits: {} of {nranks} not heard of",
+        facts.name_of(id),
+        naming::ranks(&missing),
+    );
+    let text = format!(
+        "{} ranks checked in at {root}, the last one {} before the capture ends",
+        checked_in.len(),
+        duration(facts.span()?.last.nanos_since(bootstrap.span.last))
+    );
+    let witness = communicator.evidence.iter().find_map(|evidence| evidence.witness);
+    let rank = missing.first().copied().filter(|_| missing.len() == 1);
+    Some(
+        Finding::new(&KIND, Severity::Critical, title)
+            .caused_by("missing_ranks")
+            .about(Subject { communicator: Some(id), rank, ..Subject::default() })
+            .over(Some(bootstrap.span))
+            .because(Proof::frame(text, witness)),
+    )
+}
+
+/// Ranks that began, and of which nothing says that they were done.
+fn by_logs(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
+    let mut begun: BTreeMap<u32, Witness> = BTreeMap::new();
+    let mut nranks = 0;
+    for (at, process) in facts.logs.processes.iter().enumerate() {
+        for (place, member) in process.memberships.iter().enumerate() {
+            if facts.memberships.get(&(at, place)) != Some(&id) {
+                continue;
+            }
+            nranks = member.nranks;
+            let is_used = member.is_complete || member.end.is_some() || !member.calls.is_empty();
+            if is_used {
+                return None;
+            }
+            begun.insert(member.rank, member.first);
+        }
+    }
+    let (_, witness) = begun.first_key_value()?;
+    let missing: Vec<u32> = (0..nranks).filter(|rank| !begun.contains_key(rank)).collect();
+    let told = if missing.is_empty() || begun.len() == 1 {
+        String::new()
+    } else {
+        format!("; {} left no such line", naming::ranks(&missing))
+    };
+    let ranks: Vec<u32> = begun.keys().copied().collect();
+    let title = format!(
+        "initialisation of {} was not completed by {}{told}",
+        facts.name_of(id),
+        naming::ranks(&ranks)
+    );
+    let text = "Init START without Init COMPLETE".to_owned();
+    Some(
+        Finding::new(&KIND, Severity::Critical, title)
+            .caused_by("not_completed")
+            .about(Subject { communicator: Some(id), ..Subject::default() })
+            .because(Proof::log(text, *witness)),
+    )
+}

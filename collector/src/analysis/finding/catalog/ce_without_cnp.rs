@@ -1,0 +1,80 @@
+//! Marks arrive, and nobody tells the sender.
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::group::by_port;
+use crate::analysis::finding::joined_flow::JoinedFlow;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::decode::counter::measure::Measure;
+use crate::model::quantity::{count, counted};
+
+/// Fewer marks may all belong to the CNP that the end of the capture cut off.
+const MARKS: u64 = 8;
+
+/// CE without CNP.
+pub const KIND: Kind = Kind {
+    id: "ce_without_cnp",
+    about: "Packets arrive with CE marks and the receiver sends no CNP: congestion control (DCQCN) is \
+            off on the receiving NIC or for this priority. Senders do not slow down, queues fill until \
+            PFC stops them or packets are lost.",
+    threshold: "At least 8 marked packets on a flow whose way back was seen, and no CNP (a NIC sends \
+                one at the latest after 50 us: Zhu et al., SIGCOMM 2015). Not told where counters say \
+                that the NIC did send them.",
+    remedy: "On the receiving host: mlxconfig / cma_roce_tos / `echo 1 > \
+             /sys/class/net/<dev>/ecn/roce_np/enable/<prio>` for the priority that RoCE uses, and the \
+             same trust mode (DSCP or PCP) as the switch. Linux's soft-RoCE never sends CNPs.",
+    needs: &[Need::Roce, Need::Counters],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let amount = |flow: &JoinedFlow| {
+        let is_unanswered = flow.cnps == 0 && flow.has_way_back && flow.marks.0 >= MARKS;
+        if is_unanswered && !sends_cnps(facts, flow) { flow.marks.0 } else { 0 }
+    };
+    let groups = by_port(&facts.flows, amount);
+    let found = groups.iter().map(|group| {
+        let marks = counted(group.sum(), "CE mark");
+        let title = format!("no CNP answers {marks} on {}", naming::group(group));
+        let mut finding =
+            Finding::new(&KIND, Severity::Warning, title).about(group.subject()).over(group.span());
+        finding.flows = group.places();
+        let Some(worst) = group.worst() else { return finding };
+        let text = format!(
+            "{}: {} marked, its ACKs were seen, and no CNP among them",
+            naming::flow(worst),
+            counted(worst.marks.0, "packet")
+        );
+        finding.because(Proof::frame(text, worst.first_mark(facts.table())))
+    });
+    let mut found: Vec<Finding> = found.collect();
+    if found.is_empty() {
+        found.extend(by_counters(facts));
+    }
+    found
+}
+
+/// Counters of the receiving NIC say that it sends CNPs, which captures on hosts may not show.
+fn sends_cnps(facts: &Facts<'_>, flow: &JoinedFlow) -> bool {
+    let rises = facts.counters.of_port(flow.destination).map(|nic| nic.rise(Measure::CnpSent));
+    rises.flatten().any(|rise| rise.amount > 0)
+}
+
+fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
+    let found = facts.counters.nics.iter().filter_map(|nic| {
+        let marked = nic.rise(Measure::MarkedPackets).filter(|rise| rise.amount >= MARKS)?;
+        nic.rise(Measure::CnpSent).filter(|rise| rise.amount == 0)?;
+        let title = format!("{} sent no CNP for {}", nic.name(), counted(marked.amount, "CE mark"));
+        let name = nic.name();
+        let text = format!(
+            "np_ecn_marked_roce_packets of {name} rose by {}, np_cnp_sent stood still",
+            count(marked.amount)
+        );
+        let finding = Finding::new(&KIND, Severity::Warning, title)
+            .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
+            .over(Some(nic.span))
+            .proven();
+        Some(finding.because(Proof::counter(text, marked.witness)))
+    });
+    found.collect()
+}

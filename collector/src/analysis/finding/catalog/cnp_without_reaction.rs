@@ -1,0 +1,92 @@
+//! A sender is told to slow down, and does not.
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::group::by_port;
+use crate::analysis::finding::joined_flow::JoinedFlow;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::decode::counter::measure::Measure;
+use crate::flow::observer::Signal;
+use crate::flow::rate::WINDOW_NS;
+use crate::model::quantity::{bit_rate, count, counted};
+
+/// CNPs that were measured, at least.
+const SAMPLES: u64 = 10;
+/// Share of the line rate that a sender under CNPs does not reach.
+const LINE_RATE_SHARE: f64 = 0.9;
+
+/// CNP without reaction.
+pub const KIND: Kind = Kind {
+    id: "cnp_without_reaction",
+    about: "A sender receives CNPs and goes on as before: congestion control is off on the sending NIC \
+            or for this priority. It takes the bandwidth of those that do slow down.",
+    threshold: "Counters: rp_cnp_ignored rises, or CNPs were sent to a NIC whose rp_cnp_handled stands \
+                still. Frames: after at least 10 CNPs, 1 ms apart, the flow still fills 90 % of the line \
+                rate (--line-rate); at lower rates DCQCN's own saw-tooth hides the answer.",
+    remedy: "On the sending host enable the reaction point for the priority of RoCE: `echo 1 > \
+             /sys/class/net/<dev>/ecn/roce_rp/enable/<prio>`; rp_cnp_ignored must stay 0.",
+    needs: &[Need::Roce, Need::Counters],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let amount = |flow: &JoinedFlow| if is_unmoved(facts, flow) { flow.cnps } else { 0 };
+    let groups = by_port(&facts.flows, amount);
+    let mut found: Vec<Finding> = by_counters(facts);
+    found.extend(groups.iter().map(|group| {
+        let cnps = counted(group.sum(), "CNP");
+        let title = format!("not slowed down by {cnps}: {}", naming::group(group));
+        let mut finding =
+            Finding::new(&KIND, Severity::Warning, title).about(group.subject()).over(group.span());
+        finding.flows = group.places();
+        let Some(worst) = group.worst() else { return finding };
+        let text = format!(
+            "{}: {} on average in the millisecond after a CNP",
+            naming::flow(worst),
+            bit_rate(rate_after_bps(worst))
+        );
+        let witness = facts.first_signal(worst, |signal| *signal == Signal::Cnp);
+        finding.because(Proof::frame(text, witness))
+    }));
+    found
+}
+
+fn rate_after_bps(flow: &JoinedFlow) -> f64 {
+    let mean = flow.reactions.bytes_after as f64 / flow.reactions.samples.max(1) as f64;
+    mean * 8.0 * 1e9 / WINDOW_NS as f64
+}
+
+fn is_unmoved(facts: &Facts<'_>, flow: &JoinedFlow) -> bool {
+    let reactions = &flow.reactions;
+    let is_measured =
+        reactions.samples >= SAMPLES && reactions.bytes_after >= reactions.bytes_before;
+    let rate = if is_measured { facts.line_rate_bps(flow.source) } else { None };
+    rate.is_some_and(|rate| rate_after_bps(flow) >= LINE_RATE_SHARE * rate as f64)
+}
+
+fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
+    let found = facts.counters.nics.iter().filter_map(|nic| {
+        let ignored = nic.rise(Measure::CnpIgnored).filter(|rise| rise.amount > 0)?;
+        let name = nic.name();
+        let title = format!("{name} ignored {}", counted(ignored.amount, "CNP"));
+        let text = format!("rp_cnp_ignored of {name} rose by {}", count(ignored.amount));
+        let finding = Finding::new(&KIND, Severity::Warning, title)
+            .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
+            .over(Some(nic.span))
+            .proven();
+        Some(finding.because(Proof::counter(text, ignored.witness)))
+    });
+    let mut found: Vec<Finding> = found.collect();
+    let sum = |measure| {
+        let rises = facts.counters.nics.iter().filter_map(|nic| nic.rise(measure));
+        rises.map(|rise| rise.amount).reduce(u64::saturating_add)
+    };
+    if let (Some(sent @ SAMPLES..), Some(0)) = (sum(Measure::CnpSent), sum(Measure::CnpHandled)) {
+        let title =
+            format!("no NIC was slowed down by the {} that were sent", counted(sent, "CNP"));
+        let text = format!("np_cnp_sent rose by {}, rp_cnp_handled stood still", count(sent));
+        let proof = Proof::counter(text, None);
+        found.push(Finding::new(&KIND, Severity::Warning, title).because(proof));
+    }
+    found
+}

@@ -1,0 +1,106 @@
+//! Switches marked packets, or receivers told senders to slow down.
+
+use std::collections::BTreeSet;
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::group::{End, Group, by_port};
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::decode::counter::measure::Measure;
+use crate::flow::observer::Signal;
+use crate::model::quantity::{count, counted, share};
+
+/// CE marks and CNPs.
+pub const KIND: Kind = Kind {
+    id: "congestion",
+    about: "Queues in the fabric grew: switches marked packets (ECN congestion experienced), and \
+            receivers told their senders to slow down (CNP). Some of that is how DCQCN works; much of \
+            it means that too many flows meet at one port.",
+    threshold: "Any CE mark or CNP. Warning from 1 % of the packets marked on the flows concerned \
+                (ce_share; our choice: no vendor publishes a rate), info below. Incast where marked \
+                flows of several senders meet at one port.",
+    remedy: "Incast: spread it (rails, ring order, NCCL_ALGO, fewer flows at once). One path: look for \
+             ECMP collisions of these flows on an uplink. Everywhere: check the switches' ECN \
+             thresholds (Kmin, Kmax) against the buffer.",
+    needs: &[Need::Roce, Need::Counters],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let groups = by_port(&facts.flows, |flow| flow.marks.0.saturating_add(flow.cnps));
+    if groups.is_empty() {
+        return by_counters(facts);
+    }
+    groups.iter().map(|group| finding(facts, group)).collect()
+}
+
+fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
+    let marks = group.total(|flow| flow.marks.0);
+    let among = group.total(|flow| if flow.marks.0 > 0 { flow.marks.1 } else { 0 });
+    let cnps = group.total(|flow| flow.cnps);
+    let data = group.flows.iter().filter(|(flow, _)| flow.is_data());
+    let senders: BTreeSet<_> = data.map(|(flow, _)| flow.source).collect();
+    let is_incast = senders.len() > 1 && group.port.is_some_and(|(_, end)| end == End::Receives);
+    let what = match (marks, cnps) {
+        (0, _) => format!("{} to the senders", counted(cnps, "CNP")),
+        (_, 0) => format!("{} CE-marked ({})", counted(marks, "packet"), share(marks, among)),
+        _ => format!(
+            "{} CE-marked ({}), {}",
+            counted(marks, "packet"),
+            share(marks, among),
+            counted(cnps, "CNP")
+        ),
+    };
+    let place = naming::group(group);
+    let title = match is_incast {
+        true => format!("incast: {what} on {place} from {} senders", senders.len()),
+        false => format!("congestion: {what} on {place}"),
+    };
+    let is_much = marks as f64 >= facts.settings.findings.ce_share * among as f64 && marks > 0;
+    let severity = if is_much { Severity::Warning } else { Severity::Info };
+    let mut finding = Finding::new(&KIND, severity, title)
+        .caused_by(if is_incast { "incast" } else { "path" })
+        .about(group.subject())
+        .over(group.span())
+        .proven();
+    finding.flows = group.places();
+    let Some(worst) = group.worst() else { return finding };
+    if worst.marks.0 > 0 {
+        let marked = share(worst.marks.0, worst.marks.1);
+        let text = format!("{}: {marked} of its packets marked", naming::flow(worst));
+        finding = finding.because(Proof::frame(text, worst.first_mark(facts.table())));
+    }
+    if let Some((flow, _)) = group.flows.iter().find(|(flow, _)| flow.cnps > 0) {
+        let text = format!("{}: {}", naming::flow(flow), counted(flow.cnps, "CNP"));
+        let witness = facts.first_signal(flow, |signal| *signal == Signal::Cnp);
+        finding = finding.because(Proof::frame(text, witness));
+    }
+    finding
+}
+
+fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
+    let found = facts.counters.nics.iter().filter_map(|nic| {
+        let marked = nic.rise(Measure::MarkedPackets).filter(|rise| rise.amount > 0)?;
+        let packets = nic.rise(Measure::RdmaReceivedPackets).filter(|rise| rise.amount > 0);
+        let is_much = packets.is_some_and(|packets| {
+            marked.amount as f64 >= facts.settings.findings.ce_share * packets.amount as f64
+        });
+        let of = packets.map_or_else(String::new, |packets| {
+            format!(" ({})", share(marked.amount, packets.amount))
+        });
+        let title = format!(
+            "congestion: {} CE-marked{of} arrived at {}",
+            counted(marked.amount, "packet"),
+            nic.name()
+        );
+        let name = nic.name();
+        let text = format!("np_ecn_marked_roce_packets of {name} rose by {}", count(marked.amount));
+        let severity = if is_much { Severity::Warning } else { Severity::Info };
+        let finding = Finding::new(&KIND, severity, title)
+            .caused_by("path")
+            .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
+            .over(Some(nic.span));
+        Some(finding.because(Proof::counter(text, marked.witness)))
+    });
+    found.collect()
+}

@@ -1,0 +1,128 @@
+//! Data of one job in several traffic classes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::group::by_port;
+use crate::analysis::finding::joined_flow::JoinedFlow;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, naming};
+use crate::flow::state::Flow;
+use crate::link::job::CommunicatorId;
+
+/// DSCP differing between ranks.
+pub const KIND: Kind = Kind {
+    id: "dscp_differs",
+    about: "The data of one job goes in several traffic classes: some ranks' packets are not in the \
+            lossless queue, get no ECN marks, or are paused with others' traffic.",
+    threshold: "The commonest DSCP of a port's data differs from that of most ports of the same \
+                communicator, from that at another tap of the same flow, or from [expect] dscp.",
+    remedy: "The same NCCL_IB_TC (and NCCL_IB_SL) on all ranks, the same `mlnx_qos` trust mode on all \
+             NICs, the same DSCP map on all switches. Rewritten on the path: find the QoS policy that \
+             does it.",
+    needs: &[Need::Roce],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let data: Vec<&JoinedFlow> =
+        facts.flows.iter().filter(|flow| flow.is_data() && flow.payload_bytes > 0).collect();
+    let mut found = rewritten(facts, &data);
+    match facts.settings.expect.dscp {
+        Some(expected) => found.extend(odd(facts, &data, "unexpected", &|_| Some(expected))),
+        None => {
+            let usual = usual(facts, &data);
+            let of = |flow: &JoinedFlow| usual.get(&communicator(flow)).copied();
+            found.extend(odd(facts, &data, "ranks_differ", &of));
+        }
+    }
+    found
+}
+
+fn communicator(flow: &JoinedFlow) -> Option<CommunicatorId> {
+    flow.owner.map(|owner| owner.communicator)
+}
+
+/// The commonest DSCP of a view.
+fn dscp(flow: &Flow) -> Option<u8> {
+    let tally = flow.headers.dscp();
+    let most = tally.iter().max_by_key(|(dscp, packets)| (*packets, std::cmp::Reverse(*dscp)))?;
+    Some(most.0.value())
+}
+
+/// The commonest DSCP, nearest to where the flow came from.
+fn own_dscp(facts: &Facts<'_>, flow: &JoinedFlow) -> Option<u8> {
+    dscp(facts.table().get(flow.at as usize)?)
+}
+
+/// The DSCP that most ports of a communicator send with; of equals the greatest.
+fn usual(facts: &Facts<'_>, data: &[&JoinedFlow]) -> BTreeMap<Option<CommunicatorId>, u8> {
+    let mut ports: BTreeMap<_, BTreeMap<u8, BTreeSet<IpAddr>>> = BTreeMap::new();
+    for flow in data {
+        let Some(dscp) = own_dscp(facts, flow) else { continue };
+        let of = ports.entry(communicator(flow)).or_default();
+        of.entry(dscp).or_default().insert(flow.source);
+    }
+    let most = |by_dscp: BTreeMap<u8, BTreeSet<IpAddr>>| {
+        let most = by_dscp.into_iter().max_by_key(|(dscp, ports)| (ports.len(), *dscp));
+        most.map(|(dscp, _)| dscp)
+    };
+    ports.into_iter().filter_map(|(id, by_dscp)| Some((id, most(by_dscp)?))).collect()
+}
+
+/// Flows whose DSCP is not what it should be.
+fn odd(
+    facts: &Facts<'_>,
+    data: &[&JoinedFlow],
+    cause: &'static str,
+    expected: &dyn Fn(&JoinedFlow) -> Option<u8>,
+) -> Vec<Finding> {
+    let is_odd = |flow: &JoinedFlow| {
+        let (own, expected) = (own_dscp(facts, flow), expected(flow));
+        own.is_some() && expected.is_some() && own != expected
+    };
+    let groups = by_port(data.iter().copied(), |flow| if is_odd(flow) { flow.frames } else { 0 });
+    let found = groups.iter().filter_map(|group| {
+        let worst = group.worst()?;
+        let (own, expected) = (own_dscp(facts, worst)?, expected(worst)?);
+        let instead = if cause == "unexpected" { "expected is" } else { "the other ports use" };
+        let place = naming::group(group);
+        let title = format!("wrong traffic class: DSCP {own} on {place}; {instead} {expected}");
+        let mut finding = Finding::new(&KIND, Severity::Warning, title)
+            .caused_by(cause)
+            .about(group.subject())
+            .over(group.span())
+            .proven();
+        finding.flows = group.places();
+        let text = format!("{}: DSCP {own}", naming::flow(worst));
+        Some(finding.because(Proof::frame(text, worst.first_frame(facts.table()))))
+    });
+    found.collect()
+}
+
+/// Flows that have another DSCP at another tap.
+fn rewritten(facts: &Facts<'_>, data: &[&JoinedFlow]) -> Vec<Finding> {
+    let seen = |flow: &JoinedFlow| -> BTreeSet<u8> {
+        let views = flow.views.iter().filter_map(|at| facts.table().get(*at as usize));
+        views.filter_map(dscp).collect()
+    };
+    let groups =
+        by_port(data.iter().copied(), |flow| if seen(flow).len() > 1 { flow.frames } else { 0 });
+    let found = groups.iter().filter_map(|group| {
+        let worst = group.worst()?;
+        let values: Vec<String> = seen(worst).iter().map(u8::to_string).collect();
+        let values = values.join(" and ");
+        let place = naming::group(group);
+        let title = format!("DSCP rewritten on the path: {values} at different taps on {place}");
+        let mut finding = Finding::new(&KIND, Severity::Warning, title)
+            .caused_by("rewritten_on_path")
+            .about(group.subject())
+            .over(group.span())
+            .proven();
+        finding.flows = group.places();
+        let text = format!("{}: DSCP {values}", naming::flow(worst));
+        Some(finding.because(Proof::frame(text, worst.first_frame(facts.table()))))
+    });
+    found.collect()
+}

@@ -1,0 +1,34 @@
+//! The job runs over EFA.
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity};
+use crate::model::quantity::counted;
+
+/// EFA.
+pub const KIND: Kind = Kind {
+    id: "efa",
+    about: "The job's data goes over AWS EFA (SRD). That is no RoCE: no UDP port 4791, no BTH, nothing \
+            that a capture could show. Logs and counters are all there is.",
+    threshold: "aws-ofi-nccl with provider `efa` in the log.",
+    remedy: "Look at EFA's counters on each host (/sys/class/infiniband/*/ports/1/hw_counters: \
+             retrans_bytes, retrans_timeout_events, impaired_remote_conn_events, rx_drops) and \
+             CloudWatch's efa_* metrics.",
+    needs: &[Need::Logs],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let on_efa = facts.logs.processes.iter().filter(|process| {
+        let is_efa = process.ofi.provider.as_deref().is_some_and(|name| name.starts_with("efa"));
+        is_efa && process.networks.chosen() != Some("Socket")
+    });
+    let processes: Vec<_> = on_efa.collect();
+    let Some(first) = processes.first() else { return Vec::new() };
+    let title = format!(
+        "data goes over EFA in {}: counters and logs only, there is no RoCE to see",
+        counted(processes.len() as u64, "process").replace("processs", "processes")
+    );
+    let text = format!("aws-ofi-nccl {}", first.ofi.release.as_deref().unwrap_or("of any release"));
+    vec![Finding::new(&KIND, Severity::Info, title).proven().because(Proof::log(text, first.first))]
+}

@@ -1,0 +1,139 @@
+//! Packets were lost and sent again after a NAK.
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::group::{Group, by_port};
+use crate::analysis::finding::joined_flow::JoinedFlow;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::decode::counter::measure::Measure;
+use crate::decode::roce::aeth::{NakCode, Syndrome};
+use crate::flow::episode::Trigger;
+use crate::flow::observer::Signal;
+use crate::model::quantity::{count, counted, duration, share};
+
+/// Share of resends without a hole and without a NAK below which nothing was lost that matters.
+const NOTABLE_RESENDS: f64 = 0.001;
+
+/// Loss with NAKs.
+pub const KIND: Kind = Kind {
+    id: "loss",
+    about: "Packets were lost on the way. A RoCE receiver NAKs the first gap and the sender goes back \
+            to it and sends everything again (go-back-N): one lost packet costs a round trip and a \
+            window of resends, and the whole collective waits.",
+    threshold: "Any hole that the capture did not make itself, or any NAK for a missing packet: RoCE \
+                is meant to run without loss. Resends without hole or NAK are info below 0.1 % of the \
+                packets (our choice). Counters: packet_seq_err or out_of_sequence rises.",
+    remedy: "Look for drops along the path of these flows: ethtool -S (rx_discards_phy, \
+             rx_prio*_discards, symbol errors), switch interface counters, optics; check that PFC is on \
+             for this priority at every hop, and the buffer's headroom.",
+    needs: &[Need::Roce, Need::Counters],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let groups = by_port(&facts.flows, amount);
+    let mut found: Vec<Finding> = groups.iter().map(|group| finding(facts, group)).collect();
+    if found.is_empty() {
+        found.extend(by_counters(facts));
+    }
+    found
+}
+
+/// What was lost on a flow, or had to be sent again for it.
+fn amount(flow: &JoinedFlow) -> u64 {
+    let lost = flow.missing.saturating_sub(flow.late);
+    // What comes of a receiver that was not ready, of packets that were merely late, and of silence,
+    // is told apart.
+    let is_explained = flow.rnr_naks > 0 || flow.late > 0;
+    let timed_out = flow.recoveries(Trigger::Timeout).count > 0 && flow.sequence_naks == 0;
+    if timed_out || (lost == 0 && is_explained) { 0 } else { flow.resent.max(flow.missing) }
+}
+
+fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
+    let (missing, late) = (group.total(|flow| flow.missing), group.total(|flow| flow.late));
+    let (resent, frames) = (group.total(|flow| flow.resent), group.total(|flow| flow.frames));
+    let naks = group.total(|flow| flow.sequence_naks);
+    let again = match resent {
+        0 => "none sent again".to_owned(),
+        _ => format!("{} sent again ({})", counted(resent, "packet"), share(resent, frames)),
+    };
+    let place = naming::group(group);
+    let (cause, title) = match (missing, late) {
+        (0, _) => ("resends", format!("resends: {again} on {place}; no hole was seen")),
+        (_, 0) => {
+            ("loss", format!("loss: {} missing at first sight, {again} on {place}", count(missing)))
+        }
+        _ => (
+            "loss_or_reordering",
+            format!(
+                "loss or reordering: {} missing at first sight, {again} on {place}",
+                count(missing)
+            ),
+        ),
+    };
+    let is_minor = missing == 0 && naks == 0 && (resent as f64) < NOTABLE_RESENDS * frames as f64;
+    let severity = if is_minor { Severity::Info } else { Severity::Warning };
+    let mut finding = Finding::new(&KIND, severity, title)
+        .caused_by(cause)
+        .about(group.subject())
+        .over(group.span());
+    finding.flows = group.places();
+    if naks > 0 && missing > 0 && late == 0 {
+        finding = finding.proven();
+    }
+    for proof in proofs(facts, group) {
+        finding = finding.because(proof);
+    }
+    finding
+}
+
+fn proofs(facts: &Facts<'_>, group: &Group<'_>) -> Vec<Proof> {
+    let Some(worst) = group.worst() else { return Vec::new() };
+    let is_nak = |signal: &Signal| *signal == Signal::Nak(Syndrome::Nak(NakCode::PsnSequenceError));
+    let recoveries = worst.recoveries(Trigger::Nak);
+    let text = match (worst.sequence_naks, recoveries.count) {
+        (0, _) => format!("{}: {}", naming::flow(worst), counted(worst.resent, "resend")),
+        (naks, 0) => format!("{}: {}", naming::flow(worst), counted(naks, "NAK")),
+        (naks, times) => format!(
+            "{}: {}, {} took {}",
+            naming::flow(worst),
+            counted(naks, "NAK"),
+            counted(times, "recovery"),
+            duration(recoveries.recovery_ns)
+        ),
+    };
+    let witness = facts
+        .first_signal(worst, is_nak)
+        .or_else(|| worst.first_resend(facts.table(), Trigger::Nak))
+        .or_else(|| worst.first_resend(facts.table(), Trigger::Unknown))
+        .or_else(|| worst.first_frame(facts.table()));
+    vec![Proof::frame(text, witness)]
+}
+
+fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
+    let rises = facts.counters.nics.iter().filter_map(|nic| {
+        let naks = nic.rise(Measure::SequenceErrors).filter(|rise| rise.amount > 0);
+        let gaps = nic.rise(Measure::OutOfSequence).filter(|rise| rise.amount > 0);
+        Some((nic, naks.or(gaps)?, naks.is_some()))
+    });
+    let found = rises.map(|(nic, rise, is_sender)| {
+        let title = match is_sender {
+            true => format!(
+                "loss: {} received {} for missing packets",
+                nic.name(),
+                counted(rise.amount, "NAK")
+            ),
+            false => {
+                format!("loss or reordering: {} saw {}", nic.name(), counted(rise.amount, "gap"))
+            }
+        };
+        let name = if is_sender { "packet_seq_err" } else { "out_of_sequence" };
+        let text = format!("{name} of {} rose by {}", nic.name(), count(rise.amount));
+        Finding::new(&KIND, Severity::Warning, title)
+            .caused_by(if is_sender { "loss" } else { "loss_or_reordering" })
+            .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
+            .over(Some(nic.span))
+            .because(Proof::counter(text, rise.witness))
+    });
+    found.collect()
+}

@@ -1,0 +1,81 @@
+//! Nobody answers where the job's master should listen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject};
+use crate::flow::tcp_stream::attempt::Attempt;
+use crate::link::control::facts::StreamKind;
+use crate::model::quantity::{count, counted};
+
+/// torchrun's default `--master_port`.
+const TORCH_PORT: u16 = 29_500;
+
+/// Master unreachable.
+pub const KIND: Kind = Kind {
+    id: "master_unreachable",
+    about: "A rank asks for the master (torchrun's store, or NCCL's root) and gets no answer, or a \
+            refusal. The job does not start, or starts without that rank and hangs.",
+    threshold: "SYNs from a host to the master that were never answered: three without any answer (TCP \
+                sends the third after 3 s), or an RST and no success later. Master: port 29500, a port \
+                that speaks TCPStore or NCCL's bootstrap, or one that several hosts ask for in vain.",
+    remedy: "No answer: firewall, security group, wrong subnet or VLAN; try `nc -vz <address> <port>` \
+             from that host. Refused: nothing listens there: wrong MASTER_ADDR/MASTER_PORT, master not \
+             started or died; NCCL: wrong NCCL_SOCKET_IFNAME.",
+    needs: &[Need::ControlPlane],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let mut vain: BTreeMap<SocketAddr, Vec<(IpAddr, &Attempt)>> = BTreeMap::new();
+    for (client, server, attempt) in facts.attempts.iter() {
+        let is_vain = attempt.answered == 0 && (attempt.refused > 0 || attempt.asked >= 3);
+        if is_vain {
+            vain.entry(server).or_default().push((client, attempt));
+        }
+    }
+    let masters = masters(facts);
+    let is_master = |server: &SocketAddr, clients: usize| {
+        server.port() == TORCH_PORT || masters.contains(server) || clients > 1
+    };
+    vain.into_iter()
+        .filter(|(server, clients)| is_master(server, clients.len()))
+        .filter_map(|(server, clients)| finding(server, &clients))
+        .collect()
+}
+
+/// Where the control plane is known to listen.
+fn masters(facts: &Facts<'_>) -> BTreeSet<SocketAddr> {
+    let is_control =
+        |kind: StreamKind| matches!(kind, StreamKind::TcpStore | StreamKind::Bootstrap);
+    let streams = facts.streams.iter().filter(|stream| is_control(stream.kind));
+    let roots = facts.job.into_iter().flat_map(|job| &job.communicators);
+    let roots = roots.filter_map(|communicator| communicator.root);
+    streams.map(|stream| stream.connection.server).chain(roots).collect()
+}
+
+fn finding(server: SocketAddr, clients: &[(IpAddr, &Attempt)]) -> Option<Finding> {
+    let (_, worst) = clients.iter().max_by_key(|(_, attempt)| attempt.asked)?;
+    let asked: u64 = clients.iter().map(|(_, attempt)| attempt.asked).sum();
+    let is_refused = clients.iter().any(|(_, attempt)| attempt.refused > 0);
+    let from = match clients {
+        [(client, _)] => client.to_string(),
+        several => format!("{} hosts", count(several.len() as u64)),
+    };
+    let (cause, outcome) = match is_refused {
+        true => ("refused", "refused: nothing listens there"),
+        false => ("no_answer", "without answer"),
+    };
+    let title =
+        format!("master {server} unreachable from {from}: {} {outcome}", counted(asked, "SYN"));
+    let text = format!("{} to {server}, none accepted", counted(worst.asked, "SYN"));
+    Some(
+        Finding::new(&KIND, Severity::Critical, title)
+            .caused_by(cause)
+            .about(Subject { port: Some(server.ip()), ..Subject::default() })
+            .over(Some(worst.span))
+            .because(Proof::frame(text, Some(worst.witness))),
+    )
+}

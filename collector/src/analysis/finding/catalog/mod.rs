@@ -1,0 +1,73 @@
+//! All findings, one a file, in the order in which they are told when they are equally bad.
+
+pub mod bad_icrc;
+pub mod bootstrap_incomplete;
+pub mod bootstrap_slow;
+pub mod ce_without_cnp;
+pub mod cnp_without_reaction;
+pub mod congestion;
+pub mod dscp_differs;
+pub mod efa;
+pub mod efa_failed;
+pub mod loss;
+pub mod master_unreachable;
+pub mod nccl_warning;
+pub mod not_ect;
+pub mod partition_key;
+pub mod path_mtu;
+pub mod pause;
+pub mod pfc_storm;
+pub mod receiver_not_ready;
+pub mod refused_request;
+pub mod reordering;
+pub mod ring_order;
+pub mod slow_path;
+pub mod socket_fallback;
+pub mod sources_disagree;
+pub mod stalled_collective;
+pub mod straggler;
+pub mod timeouts;
+pub mod uneven_paths;
+pub mod unexpected_network;
+
+use super::kind::Kind;
+
+/// Every kind of finding: what stops a job first, then what slows it down, then what is good to
+/// know.
+// tidy: table
+pub const ALL: &[&Kind] = &[
+    &master_unreachable::KIND,
+    &bootstrap_incomplete::KIND,
+    &stalled_collective::KIND,
+    &refused_request::KIND,
+    &socket_fallback::KIND,
+    &pfc_storm::KIND,
+    &partition_key::KIND,
+    &nccl_warning::KIND,
+    &efa_failed::KIND,
+    &straggler::KIND,
+    &timeouts::KIND,
+    &loss::KIND,
+    &receiver_not_ready::KIND,
+    &pause::KIND,
+    &congestion::KIND,
+    &ce_without_cnp::KIND,
+    &cnp_without_reaction::KIND,
+    &not_ect::KIND,
+    &dscp_differs::KIND,
+    &slow_path::KIND,
+    &uneven_paths::KIND,
+    &path_mtu::KIND,
+    &ring_order::KIND,
+    &bootstrap_slow::KIND,
+    &unexpected_network::KIND,
+    &sources_disagree::KIND,
+    &reordering::KIND,
+    &bad_icrc::KIND,
+    &efa::KIND,
+];
+
+/// Names of all findings.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|kind| kind.id)
+}

@@ -1,0 +1,87 @@
+//! NCCL warned.
+
+use std::collections::BTreeMap;
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject};
+use crate::decode::nccl_log::fault::Cause;
+use crate::link::log::process::Process;
+use crate::link::log::warning::Warning;
+use crate::model::quantity::{count, counted};
+
+/// Warnings that are quoted of one cause.
+const QUOTED: usize = 8;
+
+/// NCCL WARN and ERROR.
+pub const KIND: Kind = Kind {
+    id: "nccl_warning",
+    about: "NCCL or a plugin wrote a WARN or ERROR, or a port changed its state. NCCL's own exit code \
+            and the Python exception mostly hide the first cause; this is it.",
+    threshold: "Any `NCCL WARN`, `NCCL ERROR` or asynchronous event of a port. Critical where work \
+                requests fail, a port goes down or CUDA fails; info where only the machine's topology \
+                or a library could not be read.",
+    remedy: "The first warning in time counts, later ones follow from it. Retry exceeded (status 12): \
+             the peer or its path is gone. Flushed (5): look for the other rank's first error. Mismatch: \
+             one NCCL release on all ranks.",
+    needs: &[Need::Logs],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let mut by_cause: BTreeMap<Cause, Vec<(usize, &Process, &Warning)>> = BTreeMap::new();
+    for (at, process) in facts.logs.processes.iter().enumerate() {
+        for warning in process.warnings.iter().filter(|warning| !is_told_elsewhere(warning)) {
+            by_cause.entry(warning.cause).or_default().push((at, process, warning));
+        }
+    }
+    let found = by_cause.into_iter().map(|(cause, warnings)| finding(facts, cause, &warnings));
+    found.flatten().collect()
+}
+
+/// A plugin that cannot be used has a finding of its own.
+fn is_told_elsewhere(warning: &Warning) -> bool {
+    warning.cause == Cause::Plugin && warning.text.starts_with("NET/OFI")
+}
+
+fn finding(
+    facts: &Facts<'_>,
+    cause: Cause,
+    warnings: &[(usize, &Process, &Warning)],
+) -> Option<Finding> {
+    let (at, process, first) = *warnings.iter().min_by_key(|(.., warning)| warning.first)?;
+    let total: u64 = warnings.iter().map(|(.., warning)| warning.count).sum();
+    let mut processes: Vec<usize> = warnings.iter().map(|(at, ..)| *at).collect();
+    processes.dedup();
+    let on = match processes.as_slice() {
+        [_] => process.host.clone(),
+        several => format!("{} processes", count(several.len() as u64)),
+    };
+    let title = format!("NCCL: {} on {on}: {}", counted(total, "warning"), first.text);
+    let is_only = processes.len() == 1 && process.memberships.len() == 1;
+    let rank = process.memberships.first().map(|member| member.rank).filter(|_| is_only);
+    let communicator = facts.memberships.get(&(at, 0)).copied().filter(|_| is_only);
+    let mut finding = Finding::new(&KIND, severity(cause), title)
+        .caused_by(cause.name())
+        .about(Subject { communicator, rank, ..Subject::default() })
+        .proven();
+    let mut quoted: Vec<&str> = Vec::new();
+    for (_, process, warning) in warnings {
+        if quoted.len() < QUOTED && !quoted.contains(&warning.text.as_str()) {
+            quoted.push(&warning.text);
+            let text = format!("{} (pid {}): {}", process.host, process.pid, warning.text);
+            finding = finding.because(Proof::log(text, warning.first));
+        }
+    }
+    Some(finding)
+}
+
+const fn severity(cause: Cause) -> Severity {
+    match cause {
+        Cause::RetryExceeded | Cause::WorkRequest | Cause::Port | Cause::Cuda | Cause::Memory => {
+            Severity::Critical
+        }
+        Cause::Library | Cause::Topology => Severity::Info,
+        _ => Severity::Warning,
+    }
+}

@@ -1,0 +1,75 @@
+//! The two ends of a queue pair use different partition keys.
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::group::by_port;
+use crate::analysis::finding::joined_flow::JoinedFlow;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, naming};
+use crate::flow::state::Flow;
+
+/// The bit that says full member of the partition.
+const FULL_MEMBER: u16 = 0x8000;
+
+/// P_Key mismatch.
+pub const KIND: Kind = Kind {
+    id: "partition_key_mismatch",
+    about: "Packets carry another partition key (P_Key) than those that come back, or than all others \
+            towards the same port: the receiving NIC drops them without a word, and the queue pair dies \
+            of timeouts.",
+    threshold: "The low 15 bits differ between the two directions of a queue pair or from the port's \
+                other flows, or both ends are limited members (IBTA volume 1, section 10.9.3).",
+    remedy: "Compare /sys/class/infiniband/<dev>/ports/1/pkeys/* on both hosts and the index used \
+             (NCCL_IB_PKEY; the same index must hold the same key). On RoCE it is 0xffff unless somebody \
+             set it.",
+    needs: &[Need::Roce],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let groups = by_port(&facts.flows, |flow| u64::from(mismatch(facts, flow).is_some()));
+    let found = groups.iter().filter_map(|group| {
+        let worst = group.worst()?;
+        let (own, other) = mismatch(facts, worst)?;
+        let title = format!(
+            "P_Key mismatch: {own:#06x} against {other:#06x} on {}: the receiver drops these packets",
+            naming::group(group)
+        );
+        let mut finding = Finding::new(&KIND, Severity::Critical, title)
+            .about(group.subject())
+            .over(group.span());
+        finding.flows = group.places();
+        let text = format!("{}: P_Key {own:#06x}", naming::flow(worst));
+        Some(finding.because(Proof::frame(text, worst.first_frame(facts.table()))))
+    });
+    found.collect()
+}
+
+/// Its key and the one that it does not fit.
+fn mismatch(facts: &Facts<'_>, flow: &JoinedFlow) -> Option<(u16, u16)> {
+    let table = facts.table();
+    let seen = table.get(flow.at as usize)?;
+    let own = key(seen)?;
+    let back = seen.reverse.and_then(|reverse| table.get(reverse.flow as usize)).and_then(key);
+    let others = || {
+        let to_port = facts.flows.iter().filter(|other| {
+            other.destination == flow.destination && other.at != flow.at && other.has_way_back
+        });
+        to_port.filter_map(|other| key(table.get(other.at as usize)?)).next()
+    };
+    // A flow that is answered fits; what comes back says with which key.
+    let other = match back {
+        Some(back) => back,
+        None if flow.has_requests => others()?,
+        None => return None,
+    };
+    let differ = (own ^ other) & !FULL_MEMBER != 0;
+    let both_limited = own & FULL_MEMBER == 0 && other & FULL_MEMBER == 0;
+    (differ || both_limited).then_some((own, other))
+}
+
+/// The commonest partition key.
+fn key(flow: &Flow) -> Option<u16> {
+    let tally = flow.headers.partition_keys();
+    let most = tally.iter().max_by_key(|(_, packets)| *packets);
+    most.map(|(key, _)| key)
+}

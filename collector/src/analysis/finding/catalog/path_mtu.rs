@@ -1,0 +1,90 @@
+//! The path MTU is small, or not the same everywhere.
+
+use std::collections::BTreeMap;
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::group::{Group, by_port};
+use crate::analysis::finding::joined_flow::JoinedFlow;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, naming};
+use crate::model::quantity::counted;
+
+/// What a port with Ethernet's default MTU of 1500 is left with.
+const DEFAULT_MTU: u32 = 1024;
+/// Line rate from which on small packets cost throughput.
+const FAST_BPS: u64 = 100_000_000_000;
+
+/// MTU mismatch, or 1024.
+pub const KIND: Kind = Kind {
+    id: "path_mtu",
+    about: "RDMA messages are cut into packets of the path MTU. 1024 bytes means that the interface has \
+            Ethernet's default MTU of 1500: four times the packets, a few percent of the rate and more \
+            work for NIC and switch. Different MTUs in one job mean that some interface is not set.",
+    threshold: "Warning where flows of the same capture differ, where [expect] mtu is not met, or where \
+                it is 1024 at 100 Gb/s or more; info where it is 1024 everywhere at a lower or unknown \
+                rate.",
+    remedy: "`ip link set <netdev> mtu 4200` (or 9000) on all hosts and all switch ports on the way, \
+             then `ibv_devinfo | grep active_mtu` must say 4096.",
+    needs: &[Need::Roce],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let known = facts.flows.iter().filter(|flow| flow.is_data() && mtu(facts, flow).is_some());
+    let data: Vec<&JoinedFlow> = known.collect();
+    let mut by_mtu: BTreeMap<u32, u64> = BTreeMap::new();
+    for flow in &data {
+        *by_mtu.entry(mtu(facts, flow).unwrap_or(0)).or_default() += 1;
+    }
+    let Some((&largest, _)) = by_mtu.last_key_value() else { return Vec::new() };
+    let expected = facts.settings.expect.mtu;
+    let wanted = expected.unwrap_or(largest);
+    let is_small = |flow: &JoinedFlow| mtu(facts, flow).is_some_and(|mtu| mtu != wanted);
+    let groups = by_port(data.iter().copied(), |flow| u64::from(is_small(flow)));
+    if !groups.is_empty() {
+        let cause = if expected.is_some() { "unexpected" } else { "flows_differ" };
+        let found = groups.iter().filter_map(|group| {
+            let own = mtu(facts, group.worst()?)?;
+            let place = naming::group(group);
+            let instead = if expected.is_some() { "expected is" } else { "others have" };
+            let title = format!("path MTU {own} on {place}; {instead} {wanted}");
+            Some(finding(facts, group, Severity::Warning, cause, title))
+        });
+        return found.collect();
+    }
+    if largest > DEFAULT_MTU || expected.is_some() {
+        return Vec::new();
+    }
+    let rates = data.iter().filter_map(|flow| facts.line_rate_bps(flow.source));
+    let is_fast = rates.max().is_some_and(|rate| rate >= FAST_BPS);
+    let severity = if is_fast { Severity::Warning } else { Severity::Info };
+    let flows = counted(data.len() as u64, "flow");
+    let title = format!("path MTU {largest} on all {flows}: the interfaces' MTU is 1500");
+    let flows = data.iter().map(|flow| (*flow, flow.frames)).collect();
+    vec![finding(facts, &Group { port: None, flows }, severity, "small", title)]
+}
+
+/// Its path MTU, as far as messages of several packets tell.
+fn mtu(facts: &Facts<'_>, flow: &JoinedFlow) -> Option<u32> {
+    let views = flow.views.iter().filter_map(|at| facts.table().get(*at as usize));
+    views.filter_map(|flow| flow.messages.path_mtu()).max()
+}
+
+fn finding(
+    facts: &Facts<'_>,
+    group: &Group<'_>,
+    severity: Severity,
+    cause: &'static str,
+    title: String,
+) -> Finding {
+    let mut finding = Finding::new(&KIND, severity, title)
+        .caused_by(cause)
+        .about(group.subject())
+        .over(group.span())
+        .proven();
+    finding.flows = group.places();
+    let Some(worst) = group.worst() else { return finding };
+    let text =
+        format!("{}: {} bytes a packet", naming::flow(worst), mtu(facts, worst).unwrap_or(0));
+    finding.because(Proof::frame(text, worst.first_frame(facts.table())))
+}

@@ -1,0 +1,124 @@
+//! A station keeps the other end of its link paused.
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject};
+use crate::decode::counter::measure::Measure;
+use crate::link::counter::NicCounters;
+use crate::link::counter::series::Series;
+use crate::model::quantity::{counted, duration};
+use crate::model::time::Span;
+use crate::model::witness::Witness;
+
+/// Of a window that counts as a storm, what must have been paused, in hundredths.
+const STORM_PERCENT: u64 = 95;
+/// The window.
+const STORM_WINDOW_NS: u64 = 100_000_000;
+
+/// PFC storms.
+pub const KIND: Kind = Kind {
+    id: "pfc_storm",
+    about: "A NIC or switch sends pause without end, and its link stands still for this priority; the \
+            stop spreads from switch to switch until unrelated jobs stand still as well. Mostly a NIC \
+            whose host stopped to take data (hung process, PCIe, firmware).",
+    threshold: "At least 95 % of 100 ms paused (switch watchdogs look every 100 ms: Junos; SONiC asks \
+                for 80 to 99 % of its interval; NICs stop after 100 ms: Guo et al., SIGCOMM 2016). \
+                Counters: tx_pause_storm_warning_events or tx_pause_storm_error_events rise.",
+    remedy: "Isolate the station that pauses: drain or reboot its host, look at its PCIe and firmware. \
+             Turn on the PFC watchdog on switches (SONiC: `pfcwd start --action drop <ports> 200`) and \
+             the NIC's own (`mlxreg`, tx_pause_storm_*).",
+    needs: &[Need::Pause, Need::Counters],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let mut found = by_frames(facts);
+    for nic in &facts.counters.nics {
+        found.extend(by_counters(nic));
+    }
+    found
+}
+
+fn by_frames(facts: &Facts<'_>) -> Vec<Finding> {
+    let storms = facts.tracker.pauses().iter().filter(|(_, state)| state.storms > 0);
+    let found = storms.map(|(key, state)| {
+        let port = facts.port_of_mac(key.station);
+        let priority = key.priority.map_or_else(String::new, |one| format!(" priority {one}"));
+        let of = port.map_or_else(String::new, |port| format!(" ({port})"));
+        let title = format!(
+            "PFC storm: {}{of} kept{priority} paused for up to {}, {}",
+            key.station,
+            duration(state.longest_ns.unwrap_or(0)),
+            counted(state.storms, "storm")
+        );
+        let text = format!(
+            "{} in all, {}",
+            duration(state.paused_ns.unwrap_or(0)),
+            counted(state.pause_frames, "pause frame")
+        );
+        let (time, number) = (state.first.time, state.first.frame);
+        let witness = Witness::Frame { tap: key.tap, number, time };
+        Finding::new(&KIND, Severity::Critical, title)
+            .about(Subject { port, ..Subject::default() })
+            .over(Some(Span { first: state.first.time, last: state.last }))
+            .proven()
+            .because(Proof::frame(text, Some(witness)))
+    });
+    found.collect()
+}
+
+fn by_counters(nic: &NicCounters) -> Option<Finding> {
+    let name = nic.name();
+    let subject = Subject { port: nic.addresses.first().copied(), ..Subject::default() };
+    let events = [Measure::StormErrors, Measure::StormWarnings];
+    let event =
+        events.into_iter().find_map(|measure| nic.rise(measure).filter(|rise| rise.amount > 0));
+    if let Some(rise) = event {
+        let title = format!("PFC storm: {name} stalled and kept pausing its switch");
+        let text = format!("its firmware counted {}", counted(rise.amount, "pause storm"));
+        let finding = Finding::new(&KIND, Severity::Critical, title).about(subject);
+        return Some(
+            finding.over(Some(nic.span)).proven().because(Proof::counter(text, rise.witness)),
+        );
+    }
+    let longest = |measure| {
+        let series = nic.of_measure(measure);
+        series
+            .filter_map(|(reading, series)| Some((storm(series, reading.scale)?, reading)))
+            .max_by_key(|(span, _)| span.last.nanos_since(span.first))
+    };
+    let (asks, told) = (longest(Measure::PauseSentTime), longest(Measure::PauseReceivedTime));
+    let (who, (span, reading)) = match (asks, told) {
+        (Some(storm), _) => ("pauses its switch", storm),
+        (None, Some(storm)) => ("is paused by its switch", storm),
+        (None, None) => return None,
+    };
+    let priority = reading.priority.map_or_else(String::new, |one| format!(", priority {one}"));
+    let length = duration(span.last.nanos_since(span.first));
+    let title = format!("PFC storm: {name} {who} for {length} without end{priority}");
+    let text = format!("at least {STORM_PERCENT} % of {length} paused");
+    let finding = Finding::new(&KIND, Severity::Critical, title).about(subject).over(Some(span));
+    Some(finding.proven().because(Proof::counter(text, None)))
+}
+
+/// The longest stretch in which each rise is a pause of nearly all the time; `None` where it is
+/// shorter than a storm.
+fn storm(series: &Series, scale: u64) -> Option<Span> {
+    let mut current: Option<Span> = None;
+    let mut longest: Option<Span> = None;
+    let length = |span: Span| span.last.nanos_since(span.first);
+    for (span, rise) in series.rises() {
+        let paused = u128::from(rise) * u128::from(scale) * 100;
+        if paused >= u128::from(length(span)) * u128::from(STORM_PERCENT) {
+            let first = current.map_or(span.first, |current| current.first);
+            let whole = Span { first, last: span.last };
+            current = Some(whole);
+            if longest.is_none_or(|known| length(whole) > length(known)) {
+                longest = Some(whole);
+            }
+        } else {
+            current = None;
+        }
+    }
+    longest.filter(|span| length(*span) >= STORM_WINDOW_NS)
+}

@@ -1,0 +1,75 @@
+//! A receiver had no buffer posted.
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::group::{Group, by_port};
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::decode::counter::measure::Measure;
+use crate::decode::roce::aeth::Syndrome;
+use crate::flow::episode::Trigger;
+use crate::flow::observer::Signal;
+use crate::model::quantity::{count, counted, duration};
+
+/// RNR NAKs.
+pub const KIND: Kind = Kind {
+    id: "receiver_not_ready",
+    about: "A receiver refused data because no receive was posted (RNR NAK). NCCL posts a receive on \
+            every queue pair before it asks for data, so under NCCL this is a software fault or a \
+            process that hangs; other RDMA programs post too few receives.",
+    threshold: "Any RNR NAK (NCCL net_ib.cc posts the receive before its clear-to-send). Counters: \
+                rnr_nak_retry_err rises.",
+    remedy: "Look at the process on the receiving host: does it hang, is it starved of CPU, is another \
+             program than NCCL behind these queue pairs? perftest: more receives (--rx-depth).",
+    needs: &[Need::Roce, Need::Counters],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let groups = by_port(&facts.flows, |flow| flow.rnr_naks);
+    if groups.is_empty() {
+        return by_counters(facts);
+    }
+    groups.iter().map(|group| finding(facts, group)).collect()
+}
+
+fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
+    let naks = counted(group.sum(), "RNR NAK");
+    let place = naming::group(group);
+    let title = format!("receiver not ready: {naks} on {place}: no receive buffer was posted");
+    let mut finding = Finding::new(&KIND, Severity::Warning, title)
+        .about(group.subject())
+        .over(group.span())
+        .proven();
+    finding.flows = group.places();
+    let Some(worst) = group.worst() else { return finding };
+    let waits = worst.recoveries(Trigger::Rnr);
+    let text = format!(
+        "{}: {} sent again, {} took {}",
+        naming::flow(worst),
+        counted(worst.resent, "packet"),
+        counted(waits.count, "wait"),
+        duration(waits.recovery_ns)
+    );
+    let is_rnr = |signal: &Signal| matches!(signal, Signal::Nak(Syndrome::RnrNak { .. }));
+    finding.because(Proof::frame(text, facts.first_signal(worst, is_rnr)))
+}
+
+fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
+    let rises =
+        facts.counters.nics.iter().filter_map(|nic| {
+            Some((nic, nic.rise(Measure::RnrNaks).filter(|rise| rise.amount > 0)?))
+        });
+    let found = rises.map(|(nic, rise)| {
+        let title = format!(
+            "receiver not ready: {} received {}",
+            nic.name(),
+            counted(rise.amount, "RNR NAK")
+        );
+        let text = format!("rnr_nak_retry_err of {} rose by {}", nic.name(), count(rise.amount));
+        Finding::new(&KIND, Severity::Warning, title)
+            .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
+            .over(Some(nic.span))
+            .because(Proof::counter(text, rise.witness))
+    });
+    found.collect()
+}

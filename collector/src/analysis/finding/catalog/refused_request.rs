@@ -1,0 +1,74 @@
+//! A responder refused a request for good.
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::group::by_port;
+use crate::analysis::finding::joined_flow::JoinedFlow;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, naming};
+use crate::decode::roce::aeth::{NakCode, Syndrome};
+use crate::flow::observer::Signal;
+use crate::model::quantity::counted;
+
+/// Remote access errors and the like.
+pub const KIND: Kind = Kind {
+    id: "remote_access_error",
+    about: "A responder refused a request with a NAK that ends the queue pair: remote access error (bad \
+            R_Key, address or permission), invalid request, remote operational error. The connection \
+            goes to its error state, and with it the job.",
+    threshold: "Any such NAK (IBTA volume 1, section 9.7.5.2.8: no retry follows).",
+    remedy: "Find who freed or never registered that memory: R_Key and address of the request are in \
+             `railscope packets`. Under NCCL look for the first NCCL WARN of that rank, mixed releases \
+             of NCCL or plugin, GPUDirect trouble (nvidia-peermem, ACS).",
+    needs: &[Need::Roce],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let groups = by_port(&facts.flows, amount);
+    let found = groups.iter().map(|group| {
+        let worst = group.worst();
+        let reason = worst.map_or("", commonest);
+        let title = format!(
+            "refused: {} on {}: {}",
+            counted(group.sum(), "NAK"),
+            naming::group(group),
+            words(reason)
+        );
+        let mut finding = Finding::new(&KIND, Severity::Critical, title)
+            .caused_by(reason)
+            .about(group.subject())
+            .over(group.span())
+            .proven();
+        finding.flows = group.places();
+        let Some(worst) = worst else { return finding };
+        let text = format!("{}: the queue pair goes to its error state", naming::flow(worst));
+        finding.because(Proof::frame(text, facts.first_signal(worst, is_fatal)))
+    });
+    found.collect()
+}
+
+fn amount(flow: &JoinedFlow) -> u64 {
+    flow.refusals.iter().map(|(naks, _)| naks).sum()
+}
+
+fn is_fatal(signal: &Signal) -> bool {
+    match signal {
+        Signal::Nak(Syndrome::Nak(code)) => *code != NakCode::PsnSequenceError,
+        Signal::Nak(Syndrome::Reserved(_)) => true,
+        _ => false,
+    }
+}
+
+fn commonest(flow: &JoinedFlow) -> &'static str {
+    flow.refusals.iter().rev().max_by_key(|(naks, _)| *naks).map_or("", |(_, reason)| reason)
+}
+
+fn words(reason: &str) -> &'static str {
+    match reason {
+        "remote_access_error" => "remote access error (bad R_Key, address or permission)",
+        "invalid_request" => "invalid request",
+        "remote_operational_error" => "remote operational error",
+        "invalid_rd_request" => "invalid RD request",
+        _ => "reserved syndrome",
+    }
+}

@@ -1,0 +1,41 @@
+//! Packets came out of order.
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::group::by_port;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, naming};
+use crate::model::quantity::{count, counted};
+
+/// Reordering.
+pub const KIND: Kind = Kind {
+    id: "reordering",
+    about: "Packets overtook each other. NICs with adaptive routing expect that; a plain RoCE receiver \
+            takes it for loss, NAKs, and everything is sent again.",
+    threshold: "Any packet that was sent before one that was seen earlier. Warning where resends \
+                follow, info where none do (adaptive routing, packet spraying).",
+    remedy: "Keep a queue pair on one path (ECMP by flow, no per-packet load balancing, LAG hashing on \
+             layer 4), or turn on adaptive routing on NICs and switches alike (NCCL_IB_ADAPTIVE_ROUTING).",
+    needs: &[Need::Roce],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let found = by_port(&facts.flows, |flow| flow.late).into_iter().map(|group| {
+        let resent = group.total(|flow| flow.resent);
+        let severity = if resent > 0 { Severity::Warning } else { Severity::Info };
+        let late = counted(group.sum(), "packet");
+        let title = format!("reordering: {late} overtaken on {}", naming::group(&group));
+        let mut finding =
+            Finding::new(&KIND, severity, title).about(group.subject()).over(group.span());
+        finding.flows = group.places();
+        let Some(worst) = group.worst() else { return finding };
+        let text = format!(
+            "{}: {}, {} sent again",
+            naming::flow(worst),
+            counted(worst.late, "packet"),
+            count(worst.resent)
+        );
+        finding.because(Proof::frame(text, worst.first_frame(facts.table())))
+    });
+    found.collect()
+}

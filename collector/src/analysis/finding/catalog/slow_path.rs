@@ -1,0 +1,141 @@
+//! One path moves data slower than all others.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject};
+use crate::link::job::{CommunicatorId, NetConnection, Transfer};
+use crate::model::nccl::Graph;
+use crate::model::quantity::{bit_rate, counted};
+use crate::model::time::Span;
+
+/// Messages of a path that are compared, at least.
+const MESSAGES: usize = 16;
+/// Packets of a message that tell a rate, at least.
+const PACKETS: u32 = 4;
+/// Share of the others' rate below which a path is slow.
+const SLOW: f64 = 0.5;
+/// Paths without which there is nothing to compare with.
+const PATHS: usize = 3;
+
+/// Slow NIC or link.
+pub const KIND: Kind = Kind {
+    id: "slow_path",
+    about: "Messages between two ports take much longer from their first packet to their last than \
+            everywhere else, without loss, marks or pause: a link that came up at a lower rate, a NIC \
+            in a narrow PCIe slot, a rate limit, a slow receiver.",
+    threshold: "The median rate of at least 16 messages is below half of the median over the other \
+                paths of the same communicator (at least 3 paths; our choice). Rates inside a message: \
+                waiting for a late rank does not count.",
+    remedy: "`ibstatus`/`ethtool <netdev>` (speed, width, FEC), `lspci -vv` (LnkSta: speed and width \
+             downgraded), `ib_write_bw` between the two hosts, rate limits on NIC and switch port.",
+    needs: &[Need::Ranks],
+    detect,
+};
+
+/// Messages between two ports.
+#[derive(Default)]
+struct Path<'a> {
+    rates: Vec<f64>,
+    longest: Option<&'a Transfer>,
+    ranks: Option<(u32, u32)>,
+    span: Option<Span>,
+}
+
+type Paths<'a> = BTreeMap<CommunicatorId, BTreeMap<(IpAddr, IpAddr), Path<'a>>>;
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let Some(job) = facts.job else { return Vec::new() };
+    let mut paths: Paths<'_> = BTreeMap::new();
+    // In a tree ranks have different numbers of neighbours to share their NIC with.
+    let is_ring = |one: &&NetConnection| matches!(one.graph, Some(Graph::Ring) | None);
+    for connection in job.connections.iter().filter(is_ring) {
+        add(connection, &mut paths);
+    }
+    // What slows these flows is known already.
+    for flow in &facts.flows {
+        let is_sick = flow.marks.0 > 0 || flow.cnps > 0 || flow.missing > flow.late;
+        let of = flow.owner.and_then(|owner| paths.get_mut(&owner.communicator));
+        if let Some(of) = of.filter(|_| is_sick) {
+            of.remove(&(flow.source, flow.destination));
+        }
+    }
+    let communicators = paths.into_iter();
+    communicators.flat_map(|(id, paths)| slowest(id, &paths)).collect()
+}
+
+fn add<'a>(connection: &'a NetConnection, paths: &mut Paths<'a>) {
+    for transfer in &connection.transfers {
+        let pair = connection.queue_pairs.get(usize::from(transfer.queue_pair));
+        let Some((pair, rate)) = pair.zip(rate(transfer)) else { continue };
+        let of = paths.entry(connection.communicator).or_default();
+        let path = of.entry((pair.sender, pair.receiver)).or_default();
+        path.rates.push(rate);
+        let is_longest = |known: &&Transfer| length(known) >= length(transfer);
+        path.longest = path.longest.filter(is_longest).or(Some(transfer));
+        path.ranks = connection.sender.zip(connection.receiver);
+        path.span = transfer.received.or(transfer.sent).map(|span| match path.span {
+            Some(known) => {
+                Span { first: known.first.min(span.first), last: known.last.max(span.last) }
+            }
+            None => span,
+        });
+    }
+}
+
+fn length(transfer: &Transfer) -> u64 {
+    let span = transfer.received.or(transfer.sent);
+    span.map_or(0, |span| span.last.nanos_since(span.first))
+}
+
+/// Bits per second from the first packet to the last.
+fn rate(transfer: &Transfer) -> Option<f64> {
+    let ns = length(transfer);
+    let bytes = transfer.bytes.filter(|_| transfer.packets >= PACKETS && ns > 0)?;
+    // The first packet's bytes came before the time began.
+    let counted = bytes as f64 * f64::from(transfer.packets - 1) / f64::from(transfer.packets);
+    Some(counted * 8e9 / ns as f64)
+}
+
+fn slowest(id: CommunicatorId, paths: &BTreeMap<(IpAddr, IpAddr), Path<'_>>) -> Vec<Finding> {
+    let told = paths.iter().filter(|(_, path)| path.rates.len() >= MESSAGES);
+    let medians: Vec<_> =
+        told.filter_map(|(ports, path)| Some((*ports, path, median(&path.rates)?))).collect();
+    if medians.len() < PATHS {
+        return Vec::new();
+    }
+    let found = medians.iter().filter_map(|(ports, path, rate)| {
+        let others = medians.iter().filter(|(other, ..)| other != ports);
+        let others = median(&others.map(|(.., rate)| *rate).collect::<Vec<_>>())?;
+        (*rate < SLOW * others).then(|| finding(id, *ports, path, [*rate, others]))
+    });
+    found.collect()
+}
+
+fn finding(
+    id: CommunicatorId,
+    (sender, receiver): (IpAddr, IpAddr),
+    path: &Path<'_>,
+    [rate, others]: [f64; 2],
+) -> Finding {
+    let ranks = path.ranks.map_or_else(String::new, |(from, to)| format!(" (ranks {from} → {to})"));
+    let title = format!(
+        "slow path: messages {sender} → {receiver}{ranks} move at {}, elsewhere at {}",
+        bit_rate(rate),
+        bit_rate(others)
+    );
+    let text = format!("median of {}", counted(path.rates.len() as u64, "message"));
+    let rank = path.ranks.map(|(_, to)| to);
+    Finding::new(&KIND, Severity::Warning, title)
+        .about(Subject { communicator: Some(id), rank, port: Some(receiver), ..Subject::default() })
+        .over(path.span)
+        .because(Proof::frame(text, path.longest.map(|transfer| transfer.witness)))
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}

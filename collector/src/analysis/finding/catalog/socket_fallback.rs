@@ -1,0 +1,162 @@
+//! Data between nodes goes over TCP.
+
+use std::collections::BTreeMap;
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::link::job::{CommunicatorId, Transport};
+use crate::link::log::network::{NetworkAttempt, Outcome};
+use crate::link::log::process::Process;
+use crate::model::quantity::{bytes, count};
+
+/// Socket fallback.
+pub const KIND: Kind = Kind {
+    id: "socket_fallback",
+    about: "NCCL carries the data between nodes over TCP (NET/Socket) and not over RDMA. The job runs, \
+            many times slower than it could: a performance incident.",
+    threshold: "Any communicator over several nodes whose log says `Using network Socket` or `via \
+                NET/Socket`, or whose data was captured on NET/Socket connections. The cause is the \
+                first network that the log says was tried and not taken.",
+    remedy: "Make RDMA visible to the process: `ibv_devinfo` and /dev/infiniband inside the container, \
+             the device plugin's resource request, memlock unlimited, NCCL_IB_DISABLE unset, NCCL_IB_HCA \
+             right. On EFA: `fi_info -p efa`, EFA instance type, self-referencing security group.",
+    needs: &[Need::Logs, Need::ControlPlane],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let mut found = by_logs(facts);
+    if found.is_empty() {
+        found = by_traffic(facts);
+    }
+    found
+}
+
+/// The log's processes on NET/Socket, by why nothing better was taken.
+fn by_logs(facts: &Facts<'_>) -> Vec<Finding> {
+    let mut by_reason: BTreeMap<String, Vec<(usize, &Process)>> = BTreeMap::new();
+    for (at, process) in facts.logs.processes.iter().enumerate() {
+        if is_on_socket(process) {
+            by_reason.entry(reason(process)).or_default().push((at, process));
+        }
+    }
+    let found = by_reason.into_iter().filter_map(|(reason, processes)| {
+        let (at, first) = *processes.first()?;
+        let on = match processes.as_slice() {
+            [(_, process)] => format!("on {} (pid {})", process.host, process.pid),
+            several => format!("in {} processes", count(several.len() as u64)),
+        };
+        let title =
+            format!("data between nodes goes over TCP (NET/Socket), not RDMA, {on}: {reason}");
+        let communicator = facts.memberships.get(&(at, 0)).copied();
+        let rank = first.memberships.first().map(|member| member.rank);
+        let rank = rank.filter(|_| processes.len() == 1);
+        let mut finding = Finding::new(&KIND, Severity::Critical, title)
+            .caused_by(cause(first))
+            .about(Subject { communicator, rank, ..Subject::default() })
+            .proven();
+        for attempt in first.networks.iter().filter(|attempt| is_refused(attempt)) {
+            let why = attempt.reason.as_deref().unwrap_or("the log does not say why");
+            let text = format!("{} {}: {why}", attempt.name, attempt.outcome.name());
+            finding = finding.because(Proof::log(text, attempt.witness));
+        }
+        let chosen = first.networks.iter().find(|attempt| attempt.name == "Socket");
+        if let Some(chosen) = chosen {
+            let text = "NCCL uses NET/Socket".to_owned();
+            finding = finding.because(Proof::log(text, chosen.witness));
+        }
+        Some(finding)
+    });
+    found.collect()
+}
+
+/// It uses NET/Socket, and has something to send to other nodes.
+fn is_on_socket(process: &Process) -> bool {
+    let is_socket = process.networks.chosen() == Some("Socket");
+    let nodes = process.memberships.iter().filter_map(|member| member.setup.summary);
+    let has_peers = process.memberships.is_empty() || nodes.clone().next().is_none();
+    is_socket && (has_peers || nodes.into_iter().any(|summary| summary.nodes > 1))
+}
+
+fn is_refused(attempt: &NetworkAttempt) -> bool {
+    matches!(attempt.outcome, Outcome::Failed | Outcome::Missing)
+}
+
+fn is_disabled(process: &Process) -> bool {
+    let is =
+        |name: &str, value: &str| process.environment.get(name).is_some_and(|set| set == value);
+    is("NCCL_IB_DISABLE", "1") || is("NCCL_NET", "Socket")
+}
+
+/// One word for why.
+fn cause(process: &Process) -> &'static str {
+    let has_failed = |name: &str| {
+        process.networks.iter().any(|attempt| attempt.name == name && is_refused(attempt))
+    };
+    if is_disabled(process) {
+        "disabled"
+    } else if process.ofi.release.is_some() && process.networks.iter().any(is_refused_plugin) {
+        "plugin_failed"
+    } else if has_failed("IB") {
+        "no_device"
+    } else {
+        "unknown"
+    }
+}
+
+fn is_refused_plugin(attempt: &NetworkAttempt) -> bool {
+    is_refused(attempt) && attempt.name != "IB" && attempt.name != "Socket"
+}
+
+/// Why nothing better was taken, in words.
+fn reason(process: &Process) -> String {
+    if is_disabled(process) {
+        return "NCCL_IB_DISABLE=1 or NCCL_NET=Socket is set".to_owned();
+    }
+    let refused = process.networks.iter().filter(|attempt| is_refused(attempt));
+    let words: Vec<String> = refused
+        // A plugin that is not installed is no reason by itself.
+        .filter(|attempt| attempt.outcome == Outcome::Failed)
+        .map(|attempt| match &attempt.reason {
+            Some(reason) => format!("{}: {reason}", attempt.name),
+            None => format!("{} failed", attempt.name),
+        })
+        .collect();
+    if words.is_empty() { "the log does not say why".to_owned() } else { words.join("; ") }
+}
+
+/// Communicators whose data was captured on TCP.
+fn by_traffic(facts: &Facts<'_>) -> Vec<Finding> {
+    let Some(job) = facts.job else { return Vec::new() };
+    let on_socket = (0..)
+        .map(CommunicatorId)
+        .zip(&job.communicators)
+        .filter(|(_, one)| matches!(one.transport, Transport::Socket | Transport::Mixed));
+    let found = on_socket.map(|(id, communicator)| {
+        let sockets = facts.streams.iter().filter(|stream| {
+            stream.kind == crate::link::control::facts::StreamKind::Socket
+                && job.listeners.get(&stream.connection.server) == Some(&id)
+        });
+        let sent: u64 = sockets
+            .clone()
+            .filter_map(|stream| stream.totals.map(|totals| totals.client.bytes))
+            .sum();
+        let ranks: Vec<u32> = communicator.ranks.iter().map(|rank| rank.rank).collect();
+        let title = format!(
+            "data between nodes goes over TCP (NET/Socket), not RDMA: {} of {}, {}",
+            naming::ranks(&ranks),
+            facts.name_of(id),
+            bytes(sent)
+        );
+        let text = format!("{} NET/Socket connections", count(sockets.count() as u64));
+        let witness = communicator.evidence.iter().find_map(|evidence| evidence.witness);
+        Finding::new(&KIND, Severity::Critical, title)
+            .caused_by("unknown")
+            .about(Subject { communicator: Some(id), ..Subject::default() })
+            .over(communicator.bootstrap.map(|bootstrap| bootstrap.span))
+            .proven()
+            .because(Proof::frame(text, witness))
+    });
+    found.collect()
+}

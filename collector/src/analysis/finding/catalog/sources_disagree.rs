@@ -1,0 +1,118 @@
+//! Logs, captures and counters do not tell the same story.
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject};
+use crate::decode::counter::measure::Measure;
+use crate::link::control::facts::StreamKind;
+use crate::link::job::{CommunicatorId, Conflict, Transport};
+use crate::link::log::process::Process;
+use crate::model::quantity::{count, counted, duration};
+
+/// RDMA bytes must have stood still for this long.
+const STANDSTILL_NS: u64 = 10_000_000_000;
+
+/// Sources disagree.
+pub const KIND: Kind = Kind {
+    id: "sources_disagree",
+    about: "One source says that the job uses RDMA, and another that it does not, or they contradict \
+            each other about a rank. Either an input belongs to another run, or the job silently runs \
+            on a slow path.",
+    threshold: "The log says NET/IB while data was captured on NET/Socket, or while the NICs' RDMA bytes \
+                stood still for at least 10 s (our choice). Info where logs and captures contradict each \
+                other about a rank.",
+    remedy: "Check that logs, captures and counters are of the same run and hosts; then look at \
+             `Using network`, NCCL_NET, and the counters of every NIC (rx/tx_vport_rdma_unicast_bytes).",
+    needs: &[Need::Logs],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let on_ib: Vec<&Process> = facts
+        .logs
+        .processes
+        .iter()
+        .filter(|process| process.networks.chosen().is_some_and(|name| name.starts_with("IB")))
+        .collect();
+    let captured = on_ib.first().and_then(|first| socket_data(facts, first));
+    let counted = on_ib.first().and_then(|first| standstill(facts, first));
+    captured.into_iter().chain(counted).chain(conflicts(facts)).collect()
+}
+
+fn socket_data(facts: &Facts<'_>, process: &Process) -> Option<Finding> {
+    let job = facts.job?;
+    let communicators = (0..).map(CommunicatorId).zip(&job.communicators);
+    let (id, _) = communicators
+        .filter(|(_, one)| matches!(one.transport, Transport::Socket | Transport::Mixed))
+        .find(|(id, _)| facts.memberships.values().any(|known| known == id))?;
+    let sockets = facts.streams.iter().filter(|stream| stream.kind == StreamKind::Socket).count();
+    let title = format!(
+        "sources disagree: the log says NET/IB, but {} carries its data on {}",
+        facts.name_of(id),
+        counted(sockets as u64, "NET/Socket connection")
+    );
+    Some(
+        Finding::new(&KIND, Severity::Warning, title)
+            .caused_by("socket_data")
+            .about(Subject { communicator: Some(id), ..Subject::default() })
+            .because(Proof::log("Using network IB".to_owned(), network_line(process))),
+    )
+}
+
+fn network_line(process: &Process) -> crate::model::witness::Witness {
+    let chosen = process.networks.iter().find(|attempt| attempt.name.starts_with("IB"));
+    chosen.map_or(process.first, |attempt| attempt.witness)
+}
+
+/// All NICs of the counters sent no RDMA.
+fn standstill(facts: &Facts<'_>, process: &Process) -> Option<Finding> {
+    let rises = facts.counters.nics.iter().filter_map(|nic| {
+        Some((
+            nic,
+            nic.rise(Measure::RdmaSentBytes)?.amount,
+            nic.rise(Measure::RdmaReceivedBytes)?.amount,
+        ))
+    });
+    let rises: Vec<_> = rises.collect();
+    let longest = rises.iter().map(|(nic, ..)| nic.span.last.nanos_since(nic.span.first)).max()?;
+    let is_still = rises.iter().all(|(_, sent, received)| *sent == 0 && *received == 0);
+    if !is_still || longest < STANDSTILL_NS {
+        return None;
+    }
+    let title = format!(
+        "sources disagree: the log says NET/IB, but RDMA bytes of {} stood still for {}",
+        counted(rises.len() as u64, "NIC"),
+        duration(longest)
+    );
+    let names: Vec<String> = rises.iter().take(8).map(|(nic, ..)| nic.name()).collect();
+    Some(
+        Finding::new(&KIND, Severity::Warning, title)
+            .caused_by("no_rdma_bytes")
+            .because(Proof::log("Using network IB".to_owned(), network_line(process)))
+            .because(Proof::counter(format!("no byte on {}", names.join(", ")), None)),
+    )
+}
+
+fn conflicts(facts: &Facts<'_>) -> Option<Finding> {
+    let conflicts = &facts.job?.conflicts;
+    let about = conflicts.iter().filter_map(|conflict| match conflict {
+        Conflict::Log { communicator, rank, what, captured, logged } => {
+            Some((*communicator, *rank, format!("{what} is {captured}, the log says {logged}")))
+        }
+        Conflict::Tag { .. } => None,
+    });
+    let about: Vec<_> = about.collect();
+    let (communicator, rank, first) = about.first()?;
+    let title = format!(
+        "logs and captures contradict each other {} times, as about rank {rank}: {first}",
+        count(about.len() as u64)
+    );
+    let subject =
+        Subject { communicator: Some(*communicator), rank: Some(*rank), ..Subject::default() };
+    let mut finding =
+        Finding::new(&KIND, Severity::Info, title).caused_by("conflict").about(subject);
+    for (_, rank, text) in about.iter().take(8) {
+        finding = finding.because(Proof::frame(format!("rank {rank}: {text}"), None));
+    }
+    Some(finding)
+}

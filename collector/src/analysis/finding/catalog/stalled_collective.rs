@@ -1,0 +1,148 @@
+//! A collective began and never ended.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::link::job::{CommunicatorId, NetConnection, Unanswered};
+use crate::model::quantity::{counted, duration};
+use crate::model::time::{Span, Timestamp};
+
+/// Silence that is no stall yet.
+const PATIENCE_NS: u64 = 1_000_000_000;
+/// How many times the longest rest of the job before.
+const LONGEST_RESTS: u64 = 5;
+
+/// Stalled collectives.
+pub const KIND: Kind = Kind {
+    id: "stalled_collective",
+    about: "Receivers asked for data (clear-to-send) and none came until the capture ended: a rank hangs \
+            or died, and all others wait for it. A rank that also asks for nothing itself never called \
+            the collective, or is gone; one that asks and does not send is stuck in it.",
+    threshold: "Clear-to-sends without data while nothing moved on the communicator for 1 s and for 5 \
+                times its longest rest before (our choice; NCCL's own watchdog in PyTorch waits 10 \
+                minutes).",
+    remedy: "Look at that rank's process first: alive? `py-spy dump`, dmesg (OOM killer, Xid), its NCCL \
+             log. TORCH_NCCL_ENABLE_MONITORING and the flight recorder tell which collective each rank \
+             is in.",
+    needs: &[Need::Ranks],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let Some(job) = facts.job else { return Vec::new() };
+    let mut waiting: BTreeMap<CommunicatorId, Vec<Waiting<'_>>> = BTreeMap::new();
+    for connection in &job.connections {
+        if let Some(unanswered) = connection.unanswered {
+            let edge = Waiting { connection, unanswered };
+            waiting.entry(connection.communicator).or_default().push(edge);
+        }
+    }
+    waiting.into_iter().filter_map(|(id, edges)| finding(facts, id, &edges)).collect()
+}
+
+/// A connection whose receiver waits for data.
+struct Waiting<'a> {
+    connection: &'a NetConnection,
+    unanswered: Unanswered,
+}
+
+fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Option<Finding> {
+    let connections = || {
+        let all = facts.job.into_iter().flat_map(|job| &job.connections);
+        all.filter(move |one| one.communicator == id)
+    };
+    let moved = connections().filter_map(|one| one.transfers.last()?.last_time()).max();
+    let asked = edges.iter().map(|edge| edge.unanswered.time).max()?;
+    let since = moved.unwrap_or(asked).max(asked);
+    let end = facts.roce_span()?.last;
+    let silence = end.nanos_since(since);
+    if silence < PATIENCE_NS.max(longest_rest(facts, id).saturating_mul(LONGEST_RESTS)) {
+        return None;
+    }
+    let suspects = suspects(connections(), edges);
+    let name = facts.name_of(id);
+    let waiters: BTreeSet<u32> = edges.iter().filter_map(|edge| edge.connection.receiver).collect();
+    let waiters: Vec<u32> = waiters.into_iter().collect();
+    let (cause, who) = match &suspects {
+        Suspects::NeverPosted(ranks) => {
+            let ranks = naming::ranks(ranks);
+            ("never_posted", format!("{ranks} neither sent nor asked for data"))
+        }
+        Suspects::NeverSent(ranks) => {
+            ("never_sent", format!("{} did not send", naming::ranks(ranks)))
+        }
+        Suspects::Unknown => ("unknown", "nothing tells which rank hangs".to_owned()),
+    };
+    let title = format!(
+        "stalled collective on {name}: {who}; nothing moved for the last {}",
+        duration(silence)
+    );
+    let rank = match suspects {
+        Suspects::NeverPosted(ranks) | Suspects::NeverSent(ranks) => {
+            ranks.first().copied().filter(|_| ranks.len() == 1)
+        }
+        Suspects::Unknown => None,
+    };
+    let mut finding = Finding::new(&KIND, Severity::Critical, title)
+        .caused_by(cause)
+        .about(Subject { communicator: Some(id), rank, ..Subject::default() })
+        .over(Some(Span { first: since, last: end }));
+    let count: u64 = edges.iter().map(|edge| edge.unanswered.count).sum();
+    let first = edges.iter().min_by_key(|edge| edge.unanswered.time)?;
+    let text =
+        format!("{} of {} without data", counted(count, "clear-to-send"), naming::ranks(&waiters));
+    finding = finding.because(Proof::frame(text, Some(first.unanswered.witness)));
+    Some(finding)
+}
+
+enum Suspects {
+    NeverPosted(Vec<u32>),
+    NeverSent(Vec<u32>),
+    Unknown,
+}
+
+/// Who keeps the others: a rank that is waited for and waits for nobody; where all wait, those that
+/// sent least.
+fn suspects<'a>(
+    connections: impl Iterator<Item = &'a NetConnection> + Clone,
+    edges: &[Waiting<'_>],
+) -> Suspects {
+    let awaited: BTreeSet<u32> = edges.iter().filter_map(|edge| edge.connection.sender).collect();
+    let waiting: BTreeSet<u32> = edges.iter().filter_map(|edge| edge.connection.receiver).collect();
+    let receives = |rank: &u32| connections.clone().any(|one| one.receiver == Some(*rank));
+    let idle: Vec<u32> =
+        awaited.difference(&waiting).copied().filter(|rank| receives(rank)).collect();
+    if !idle.is_empty() {
+        return Suspects::NeverPosted(idle);
+    }
+    let mut sent: BTreeMap<u32, u64> = BTreeMap::new();
+    for connection in connections {
+        let Some(sender) = connection.sender else { continue };
+        let last = connection.transfers.last().map_or(0, |transfer| transfer.number);
+        let known = sent.entry(sender).or_insert(last);
+        *known = last.min(*known);
+    }
+    let (least, most) = (sent.values().min().copied(), sent.values().max().copied());
+    match least.zip(most) {
+        Some((least, most)) if least < most => {
+            let ranks = sent.iter().filter(|(_, sent)| **sent == least).map(|(rank, _)| *rank);
+            Suspects::NeverSent(ranks.collect())
+        }
+        _ => Suspects::Unknown,
+    }
+}
+
+/// The longest time between two collectives of the communicator.
+fn longest_rest(facts: &Facts<'_>, id: CommunicatorId) -> u64 {
+    let mut ended: Option<Timestamp> = None;
+    let mut longest = 0;
+    for collective in facts.collectives.iter().filter(|one| one.communicator == id) {
+        if let Some(ended) = ended {
+            longest = longest.max(collective.span.first.nanos_since(ended));
+        }
+        ended = ended.max(Some(collective.span.last));
+    }
+    longest
+}

@@ -1,0 +1,157 @@
+//! The same rank keeps others waiting.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, ProofSource, Severity, Subject};
+use crate::analysis::straggler::{Cause, Straggler};
+use crate::link::job::CommunicatorId;
+use crate::model::grade::Grade;
+use crate::model::quantity::{counted, duration};
+use crate::model::time::Span;
+use crate::model::witness::Witness;
+
+/// Collectives from which on a late rank is no chance.
+const REPEATED: usize = 3;
+
+/// Stragglers by cause.
+pub const KIND: Kind = Kind {
+    id: "straggler",
+    about: "The same rank kept all others waiting, again and again, for the same cause: its CPU called \
+            the collective late (enqueue), its GPU was not done (compute), it took data slowly \
+            (receiver), or its path did (congestion, loss, pause, socket).",
+    threshold: "A rank is a straggler of a collective where its lateness is above 5 % of the median \
+                training step and 5 x the median absolute deviation. Warning from 3 such collectives \
+                of one rank and cause on (our choice), info below.",
+    remedy: "Run the rank's work on another host: does the lateness follow the host or the rank?",
+    needs: &[Need::Collectives],
+    detect,
+};
+
+const ENQUEUE: &str = "Look at the rank's CPU: data loader, checkpoint, garbage collection, CPU quota \
+                       (cgroup throttling), page cache, NUMA binding. py-spy or nsys on that rank.";
+const COMPUTE: &str = "Look at the rank's GPU: nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE \
+                       (throttling, power cap), ECC row remaps, another process on it; then at uneven \
+                       work (sequence length, experts, pipeline bubble).";
+const RECEIVER: &str = "The rank takes data slowly: GPU busy beside the collective (SM count, \
+                        NCCL_MAX_CTAS), PCIe (nvidia-smi topo -m, outbound_pci_stalled_wr, ACS), GPU far \
+                        from the NIC.";
+const NETWORK: &str = "The rank is the network's victim: see the finding about that path.";
+const SOCKET: &str = "Its data goes over TCP: see socket_fallback.";
+
+#[derive(Default)]
+struct Times<'a> {
+    stragglers: Vec<&'a Straggler>,
+    spans: Vec<Span>,
+    iterations: BTreeSet<u32>,
+}
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let mut by_rank: BTreeMap<(CommunicatorId, u32, Cause), Times<'_>> = BTreeMap::new();
+    for (at, (collective, straggler)) in facts.collectives.iter().zip(facts.stragglers).enumerate()
+    {
+        let Some(straggler) = straggler else { continue };
+        let key = (collective.communicator, straggler.rank, straggler.cause);
+        let times = by_rank.entry(key).or_default();
+        times.stragglers.push(straggler);
+        times.spans.push(collective.span);
+        let is_in = |places: &Vec<usize>| places.binary_search(&at).is_ok();
+        let iteration = facts.iterations.iter().find(|one| is_in(&one.collectives));
+        times.iterations.extend(iteration.map(|iteration| iteration.number));
+    }
+    let mut found: Vec<(u64, Finding)> = by_rank
+        .into_iter()
+        .filter_map(|((communicator, rank, cause), times)| {
+            finding(facts, communicator, rank, cause, &times)
+        })
+        .collect();
+    found.sort_by_key(|(lag, _)| std::cmp::Reverse(*lag));
+    found.into_iter().map(|(_, finding)| finding).collect()
+}
+
+fn finding(
+    facts: &Facts<'_>,
+    communicator: CommunicatorId,
+    rank: u32,
+    cause: Cause,
+    times: &Times<'_>,
+) -> Option<(u64, Finding)> {
+    let worst = times.stragglers.iter().max_by_key(|straggler| straggler.lag_ns)?;
+    let total = times.stragglers.iter().map(|one| one.lag_ns).fold(0_u64, u64::saturating_add);
+    let connection = worst.connection.and_then(|id| facts.job?.connections.get(id.0 as usize));
+    let port = connection.and_then(|one| one.queue_pairs.first()).map(|pair| match cause {
+        Cause::Receiver => pair.receiver,
+        _ => pair.sender,
+    });
+    let host = facts.communicator(communicator).and_then(|known| {
+        let rank = known.ranks.iter().find(|known| known.rank == rank)?;
+        rank.host.clone()
+    });
+    let on = host.map_or_else(String::new, |host| format!(" on {host}"));
+    let collectives = counted(times.stragglers.len() as u64, "collective");
+    let iterations = match times.iterations.len() {
+        0 => String::new(),
+        count => format!(" of {}", counted(count as u64, "training step")),
+    };
+    let title = format!(
+        "straggler: rank {rank}{on} kept others waiting in {collectives}{iterations}, {} in all, up to {} \
+         at once: {}",
+        duration(total),
+        duration(worst.lag_ns),
+        words(cause)
+    );
+    let is_repeated = times.stragglers.len() >= REPEATED;
+    let severity = if is_repeated { Severity::Warning } else { Severity::Info };
+    let span = Span {
+        first: times.spans.iter().map(|span| span.first).min()?,
+        last: times.spans.iter().map(|span| span.last).max()?,
+    };
+    let iteration = times.iterations.first().copied().filter(|_| times.iterations.len() == 1);
+    let mut finding = Finding::new(&KIND, severity, title)
+        .caused_by(cause.name())
+        .about(Subject {
+            communicator: Some(communicator),
+            rank: Some(rank),
+            flow: None,
+            port,
+            iteration,
+        })
+        .over(Some(span));
+    finding.grade = times.stragglers.iter().map(|one| one.grade).min().unwrap_or(Grade::Unknown);
+    finding.remedy = remedy(cause);
+    for sign in &worst.evidence {
+        let source = match sign.witness {
+            Some(Witness::Line { .. }) => ProofSource::Log,
+            Some(Witness::Sample { .. }) => ProofSource::Counter,
+            Some(Witness::Frame { .. }) | None => ProofSource::Frame,
+        };
+        finding = finding.because(Proof { source, text: sign.text.clone(), witness: sign.witness });
+    }
+    Some((total, finding))
+}
+
+const fn words(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Enqueue => "its CPU called the collectives late",
+        Cause::Compute => "its GPU was not done",
+        Cause::Sender => "it began to send late",
+        Cause::Receiver => "it took data slowly",
+        Cause::Congestion => "congestion on its path",
+        Cause::Loss => "packets were lost on its path",
+        Cause::Pause => "pause stopped it",
+        Cause::Socket => "its data goes over TCP",
+        Cause::Unknown => "nothing tells why",
+    }
+}
+
+const fn remedy(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Enqueue => ENQUEUE,
+        Cause::Compute => COMPUTE,
+        Cause::Receiver => RECEIVER,
+        Cause::Congestion | Cause::Loss | Cause::Pause => NETWORK,
+        Cause::Socket => SOCKET,
+        Cause::Sender | Cause::Unknown => KIND.remedy,
+    }
+}

@@ -1,0 +1,150 @@
+//! Load lies on few of several parallel paths.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::joined_flow::JoinedFlow;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::model::quantity::{bytes, counted, share};
+use crate::model::tap::TapId;
+
+/// Rail or uplink imbalance.
+pub const KIND: Kind = Kind {
+    id: "uneven_paths",
+    about: "Parallel paths (rails of NICs, uplinks of a switch) carry very different loads: the fullest \
+            one sets the pace while others are idle. On uplinks mostly ECMP put several large flows on \
+            one link: RoCE has few flows, and few UDP source ports to tell them apart.",
+    threshold: "Jain's fairness index of the bytes below 0.8 (jain_index; 1 is even, 1/n is all on one \
+                of n). Rails: warning. Uplinks (taps whose interface is named `<switch>:uplink<n>` or \
+                the like): warning where flows on the fullest one have CE marks, CNPs or loss, else \
+                info: few flows never spread evenly.",
+    remedy: "Uplinks: more entropy (NCCL_IB_QPS_PER_CONNECTION=4, NCCL_IB_SPLIT_DATA_ON_QPS=1), adaptive \
+             routing or dynamic load balancing on the switches. Rails: NCCL_IB_HCA lists all NICs, \
+             NCCL_CROSS_NIC, PCIe topology as NCCL sees it (NCCL_TOPO_DUMP_FILE).",
+    needs: &[Need::ParallelPaths],
+    detect,
+};
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    rails(facts)
+        .into_iter()
+        .chain(uplinks(facts).iter().filter_map(|of| on_uplinks(facts, of)))
+        .collect()
+}
+
+/// Jain's index: 1 where all are equal, 1/n where one has everything (Jain, Chiu and Hawe, 1984).
+fn jain(loads: &[u64]) -> f64 {
+    let sum: f64 = loads.iter().map(|load| *load as f64).sum();
+    let squares: f64 = loads.iter().map(|load| (*load as f64).powi(2)).sum();
+    if squares == 0.0 { 1.0 } else { sum * sum / (loads.len() as f64 * squares) }
+}
+
+fn rails(facts: &Facts<'_>) -> Option<Finding> {
+    let mut by_rail: BTreeMap<u32, u64> = BTreeMap::new();
+    for flow in facts.flows.iter().filter(|flow| flow.is_data()) {
+        let rail = facts.rails.of_address(flow.source)?;
+        *by_rail.entry(rail).or_default() += flow.payload_bytes;
+    }
+    let loads: Vec<u64> = by_rail.values().copied().collect();
+    let index = jain(&loads);
+    if loads.len() < 2 || index >= facts.settings.findings.jain_index {
+        return None;
+    }
+    let (rail, most) =
+        by_rail.iter().max_by_key(|(rail, load)| (**load, std::cmp::Reverse(**rail)))?;
+    let title = format!(
+        "uneven rails: rail {rail} carries {} of the data on {} rails (Jain index {index:.2})",
+        share(*most, loads.iter().sum()),
+        loads.len()
+    );
+    let told = by_rail.iter().map(|(rail, load)| format!("rail {rail} {}", bytes(*load)));
+    let text = told.collect::<Vec<_>>().join(", ");
+    Some(
+        Finding::new(&KIND, Severity::Warning, title)
+            .caused_by("rails")
+            .over(facts.span())
+            .because(Proof::frame(text, None)),
+    )
+}
+
+/// Parallel uplinks, as far as names of taps tell: the taps of each switch.
+#[must_use]
+pub fn uplinks(facts: &Facts<'_>) -> Vec<Vec<(TapId, String)>> {
+    let mut by_stem: BTreeMap<String, Vec<(TapId, String)>> = BTreeMap::new();
+    for (at, tap) in (0..).zip(facts.tracker.taps()) {
+        let Some(name) = &tap.tap.interface else { continue };
+        let stem = name.trim_end_matches(|digit: char| digit.is_ascii_digit());
+        if stem.len() < name.len() && stem.contains("uplink") {
+            by_stem.entry(stem.to_owned()).or_default().push((TapId(at), name.clone()));
+        }
+    }
+    by_stem.into_values().filter(|taps| taps.len() > 1).collect()
+}
+
+fn on_uplinks(facts: &Facts<'_>, taps: &[(TapId, String)]) -> Option<Finding> {
+    let load =
+        |tap: &TapId| facts.tracker.taps().get(tap.0 as usize).map_or(0, |tap| tap.wire_bytes);
+    let loads: Vec<u64> = taps.iter().map(|(tap, _)| load(tap)).collect();
+    let index = jain(&loads);
+    if index >= facts.settings.findings.jain_index {
+        return None;
+    }
+    let (fullest, name) =
+        taps.iter().max_by_key(|(tap, _)| (load(tap), std::cmp::Reverse(*tap)))?;
+    let mut flows: Vec<&JoinedFlow> =
+        facts.flows.iter().filter(|flow| passes(facts, flow, *fullest)).collect();
+    flows.sort_by_key(|flow| (std::cmp::Reverse(flow.payload_bytes), flow.at));
+    let suffers =
+        |flow: &&JoinedFlow| flow.marks.0 > 0 || flow.cnps > 0 || flow.missing > flow.late;
+    let is_harmful = flows.iter().any(suffers);
+    let ports: BTreeSet<u16> = flows.iter().flat_map(|flow| source_ports(facts, flow)).collect();
+    let title = format!(
+        "hot uplink: {name} carries {} of the traffic on {} uplinks (Jain index {index:.2})",
+        share(load(fullest), loads.iter().sum()),
+        loads.len()
+    );
+    let severity = if is_harmful { Severity::Warning } else { Severity::Info };
+    let mut finding = Finding::new(&KIND, severity, title)
+        .caused_by("uplinks")
+        .about(Subject { flow: flows.first().map(|flow| flow.at), ..Subject::default() })
+        .over(facts.span());
+    let told = taps.iter().map(|(tap, name)| format!("{name} {}", bytes(load(tap))));
+    let text = format!(
+        "{}; {} with {} on the fullest",
+        told.collect::<Vec<_>>().join(", "),
+        counted(flows.len() as u64, "flow"),
+        counted(ports.len() as u64, "UDP source port")
+    );
+    finding.flows = flows.iter().map(|flow| flow.at).collect();
+    finding = finding.because(Proof::frame(text, None));
+    if let Some(largest) = flows.first() {
+        let text = format!("{}: {}", naming::flow(largest), bytes(largest.payload_bytes));
+        finding = finding.because(Proof::frame(text, largest.first_frame(facts.table())));
+    }
+    Some(finding)
+}
+
+fn passes(facts: &Facts<'_>, flow: &JoinedFlow, tap: TapId) -> bool {
+    let views = flow.views.iter().filter_map(|at| facts.table().get(*at as usize));
+    flow.is_data() && views.clone().any(|view| view.key.tap == tap)
+}
+
+fn source_ports(facts: &Facts<'_>, flow: &JoinedFlow) -> Vec<u16> {
+    let seen = facts.table().get(flow.at as usize);
+    seen.map_or_else(Vec::new, |flow| {
+        flow.headers.udp_source_ports().iter().map(|(port, _)| port).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jains_index_is_one_where_all_are_equal_and_one_nth_where_one_has_all() {
+        let is = |loads: &[u64], index: f64| (jain(loads) - index).abs() < 1e-9;
+        assert!(is(&[5, 5, 5, 5], 1.0) && is(&[9, 0, 0, 0], 0.25) && is(&[], 1.0));
+        assert!(is(&[0, 0], 1.0) && is(&[2, 1], 0.9));
+    }
+}

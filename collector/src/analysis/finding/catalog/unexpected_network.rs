@@ -1,0 +1,134 @@
+//! The job uses another interface or HCA than it should.
+
+use std::collections::BTreeMap;
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject};
+use crate::link::job::CommunicatorId;
+use crate::model::quantity::count;
+use crate::model::witness::Witness;
+
+/// Unexpected bootstrap interface or HCA.
+pub const KIND: Kind = Kind {
+    id: "unexpected_network",
+    about: "NCCL's bootstrap goes over another interface, or its data over another RDMA device, than was \
+            expected: the management network carries the job, or a NIC far from the GPU does.",
+    threshold: "[expect] bootstrap_interface, bootstrap_cidr or hca, against NCCL's logs and the \
+                addresses and device names that were captured.",
+    remedy: "NCCL_SOCKET_IFNAME (prefix, or `=eth0` exactly), NCCL_IB_HCA (`=mlx5_0:1,mlx5_1:1`), and in \
+             containers the devices that are mounted.",
+    needs: &[Need::Expectations],
+    detect,
+};
+
+/// What was found in place of what was expected: how often, and where first.
+type Odd = BTreeMap<(&'static str, String, String), Vec<Place>>;
+
+struct Place {
+    communicator: Option<CommunicatorId>,
+    rank: Option<u32>,
+    host: String,
+    witness: Option<Witness>,
+}
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let mut odd = Odd::new();
+    by_logs(facts, &mut odd);
+    by_traffic(facts, &mut odd);
+    odd.into_iter()
+        .filter_map(|((what, found, expected), places)| finding(what, &found, &expected, &places))
+        .collect()
+}
+
+fn by_logs(facts: &Facts<'_>, odd: &mut Odd) {
+    let expect = &facts.settings.expect;
+    for (at, process) in facts.logs.processes.iter().enumerate() {
+        let place = || Place {
+            communicator: facts.memberships.get(&(at, 0)).copied(),
+            rank: process.memberships.first().map(|member| member.rank),
+            host: process.host.clone(),
+            witness: Some(process.first),
+        };
+        if let Some((name, address)) = &process.bootstrap {
+            if let Some(wanted) =
+                expect.bootstrap_interface.as_ref().filter(|wanted| *wanted != name)
+            {
+                let key = ("bootstrap interface", name.clone(), wanted.clone());
+                odd.entry(key).or_default().push(place());
+            }
+            let outside = address.zip(expect.bootstrap_cidr);
+            if let Some((address, wanted)) =
+                outside.filter(|(address, net)| !net.contains(*address))
+            {
+                let key = ("bootstrap address", address.to_string(), wanted.to_string());
+                odd.entry(key).or_default().push(place());
+            }
+        }
+        let Some(wanted) = &expect.hca else { continue };
+        for hca in process.hcas.iter().filter(|hca| !wanted.contains(&hca.device)) {
+            let key = ("HCA", hca.device.clone(), wanted.join(", "));
+            odd.entry(key).or_default().push(place());
+        }
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, odd: &mut Odd) {
+    let expect = &facts.settings.expect;
+    let communicators = facts.job.into_iter().flat_map(|job| &job.communicators);
+    for (id, communicator) in (0..).map(CommunicatorId).zip(communicators) {
+        for rank in &communicator.ranks {
+            let name = |ip: std::net::IpAddr| ip.to_string();
+            let host = rank.host.clone().or_else(|| rank.address.map(name)).unwrap_or_default();
+            // A log has said the same of this host.
+            let is_told = odd.values().flatten().any(|place| place.host == host);
+            if is_told {
+                continue;
+            }
+            let place = || Place {
+                communicator: Some(id),
+                rank: Some(rank.rank),
+                host: host.clone(),
+                witness: rank.evidence.iter().find_map(|evidence| evidence.witness),
+            };
+            let outside = rank.address.zip(expect.bootstrap_cidr);
+            if let Some((address, wanted)) =
+                outside.filter(|(address, net)| !net.contains(*address))
+            {
+                let key = ("bootstrap address", address.to_string(), wanted.to_string());
+                odd.entry(key).or_default().push(place());
+            }
+            let Some(wanted) = &expect.hca else { continue };
+            let devices = rank.nics.iter().filter_map(|nic| nic.device.as_ref());
+            for device in devices.filter(|device| !wanted.contains(device)) {
+                let key = ("HCA", device.clone(), wanted.join(", "));
+                odd.entry(key).or_default().push(place());
+            }
+        }
+    }
+}
+
+fn finding(what: &'static str, found: &str, expected: &str, places: &[Place]) -> Option<Finding> {
+    let first = places.first()?;
+    let on = match places {
+        [only] => only.host.clone(),
+        several => format!("{} ranks", count(several.len() as u64)),
+    };
+    let title = format!("unexpected {what} {found} on {on}; expected is {expected}");
+    let cause = if what == "HCA" { "hca" } else { "bootstrap" };
+    let is_only = places.len() == 1;
+    let mut finding = Finding::new(&KIND, Severity::Warning, title)
+        .caused_by(cause)
+        .about(Subject {
+            communicator: first.communicator,
+            rank: first.rank.filter(|_| is_only),
+            ..Subject::default()
+        })
+        .proven();
+    let text = format!("{}: {what} {found}", first.host);
+    finding = finding.because(match first.witness {
+        Some(witness @ Witness::Line { .. }) => Proof::log(text, witness),
+        witness => Proof::frame(text, witness),
+    });
+    Some(finding)
+}

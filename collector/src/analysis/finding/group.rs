@@ -1,0 +1,154 @@
+//! Flows that suffer alike, put together by the port that they have in common: a bad cable or a full
+//! queue hurts every flow through it, and is one finding.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use super::Subject;
+use super::joined_flow::JoinedFlow;
+use crate::model::time::Span;
+
+/// More ports than this, and the trouble is everywhere.
+const PORTS: usize = 3;
+/// Share of the trouble that is not worth a port of its own.
+const MINOR: f64 = 0.1;
+
+/// Which end of its flows a port is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    /// They go to it.
+    Receives,
+    /// They come from it.
+    Sends,
+}
+
+/// Flows that suffer, the worst first, each with how much.
+#[derive(Clone, Debug)]
+pub struct Group<'a> {
+    /// The port that they have in common; `None` where they have none.
+    pub port: Option<(IpAddr, End)>,
+    /// The flows.
+    pub flows: Vec<(&'a JoinedFlow, u64)>,
+}
+
+/// The flows for which `amount` is not 0, by the port that they have in common.
+pub fn by_port<'a>(
+    flows: impl IntoIterator<Item = &'a JoinedFlow>,
+    amount: impl Fn(&JoinedFlow) -> u64,
+) -> Vec<Group<'a>> {
+    let weighed = flows.into_iter().map(|flow| (flow, amount(flow)));
+    let mut sick: Vec<(&JoinedFlow, u64)> = weighed.filter(|(_, amount)| *amount > 0).collect();
+    sick.sort_by_key(|(flow, amount)| (std::cmp::Reverse(*amount), flow.at));
+    if sick.is_empty() {
+        return Vec::new();
+    }
+    let total = sum(&sick);
+    let mut groups = Vec::new();
+    let mut rest = sick.clone();
+    while let Some((port, end)) = commonest(&rest) {
+        // A few flows elsewhere do not hide where the trouble is.
+        if sum(&rest) as f64 <= MINOR * total as f64 {
+            groups.push(Group { port: None, flows: rest });
+            break;
+        }
+        if groups.len() == PORTS {
+            return vec![Group { port: None, flows: sick }];
+        }
+        let (of_port, others) = rest.into_iter().partition(|(flow, _)| at(flow, end) == port);
+        groups.push(Group { port: Some((port, end)), flows: of_port });
+        rest = others;
+    }
+    groups
+}
+
+fn sum(flows: &[(&JoinedFlow, u64)]) -> u64 {
+    flows.iter().fold(0, |sum, (_, amount)| sum.saturating_add(*amount))
+}
+
+/// The port that most of the trouble has in common; of equals, the receiving end.
+fn commonest(flows: &[(&JoinedFlow, u64)]) -> Option<(IpAddr, End)> {
+    let mut sums: BTreeMap<(IpAddr, End), (u64, usize)> = BTreeMap::new();
+    for (flow, amount) in flows {
+        for end in [End::Receives, End::Sends] {
+            let (sum, count) = sums.entry((at(flow, end), end)).or_default();
+            *sum = sum.saturating_add(*amount);
+            *count += 1;
+        }
+    }
+    let most = sums.into_iter().max_by_key(|((port, end), (sum, count))| {
+        (*sum, *count, std::cmp::Reverse(*end), std::cmp::Reverse(*port))
+    });
+    most.map(|(port, _)| port)
+}
+
+fn at(flow: &JoinedFlow, end: End) -> IpAddr {
+    match end {
+        End::Receives => flow.destination,
+        End::Sends => flow.source,
+    }
+}
+
+impl Group<'_> {
+    /// The sum of how much its flows suffer.
+    #[must_use]
+    pub fn sum(&self) -> u64 {
+        sum(&self.flows)
+    }
+
+    /// The sum of something over its flows.
+    #[must_use]
+    pub fn total(&self, of: impl Fn(&JoinedFlow) -> u64) -> u64 {
+        self.flows.iter().fold(0, |sum, (flow, _)| sum.saturating_add(of(flow)))
+    }
+
+    /// The flow that suffers most.
+    #[must_use]
+    pub fn worst(&self) -> Option<&JoinedFlow> {
+        self.flows.first().map(|(flow, _)| *flow)
+    }
+
+    /// Places of the flows, the worst first.
+    #[must_use]
+    pub fn places(&self) -> Vec<u32> {
+        self.flows.iter().map(|(flow, _)| flow.at).collect()
+    }
+
+    /// From the first frame of its flows to the last.
+    #[must_use]
+    pub fn span(&self) -> Option<Span> {
+        let spans = || self.flows.iter().map(|(flow, _)| flow.span);
+        Some(Span {
+            first: spans().map(|span| span.first).min()?,
+            last: spans().map(|span| span.last).max()?,
+        })
+    }
+
+    /// What it is about: the port, its rank where only one uses it, and the worst flow.
+    #[must_use]
+    pub fn subject(&self) -> Subject {
+        let owners = self.flows.iter().map(|(flow, _)| flow.owner);
+        let ranks: Option<Vec<_>> = owners
+            .map(|owner| {
+                let owner = owner?;
+                let end = self.port.map_or(End::Receives, |(_, end)| end);
+                let rank = if end == End::Receives { owner.receiver } else { owner.sender };
+                Some((owner.communicator, rank))
+            })
+            .collect();
+        let first = ranks.as_ref().and_then(|ranks| ranks.first()).copied();
+        let only = |is_same: &dyn Fn(&(_, Option<u32>)) -> bool| {
+            ranks.as_ref().is_some_and(|ranks| ranks.iter().all(is_same))
+        };
+        let communicator = first.map(|(id, _)| id).filter(|id| only(&|(other, _)| other == id));
+        let rank = first.and_then(|(_, rank)| rank).filter(|_| {
+            communicator.is_some() && self.port.is_some() && only(&|one| Some(*one) == first)
+        });
+        Subject {
+            communicator,
+            rank,
+            flow: self.worst().map(|flow| flow.at),
+            port: self.port.map(|(port, _)| port),
+            iteration: None,
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Flows of requests with what comes back for them, as all taps saw them together.
+//!
+//! Each number is that of the tap that saw most of it: resends show at the sender's, holes at the
+//! receiver's.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use crate::flow::episode::{EpisodeTotals, Trigger};
+use crate::flow::rate::Reactions;
+use crate::flow::state::Flow;
+use crate::flow::table::FlowTable;
+use crate::link::job::{CommunicatorId, Job, Ownership, Role};
+use crate::model::ecn::Ecn;
+use crate::model::qpn::Qpn;
+use crate::model::time::Span;
+use crate::model::witness::Witness;
+
+/// A flow that carries requests, or of which nothing tells what it carries.
+#[derive(Clone, Debug)]
+pub struct JoinedFlow {
+    /// Place in the flow table of the view that saw most of the payload.
+    pub at: u32,
+    /// Places of all views, one a tap.
+    pub views: Vec<u32>,
+    /// Where it comes from.
+    pub source: IpAddr,
+    /// Where it goes.
+    pub destination: IpAddr,
+    /// The queue pair that it goes to.
+    pub dest_qpn: Qpn,
+    /// The ranks that it belongs to.
+    pub owner: Option<FlowOwner>,
+    /// It carries requests.
+    pub has_requests: bool,
+    /// The way back was seen by a tap.
+    pub has_way_back: bool,
+    /// First and last frame.
+    pub span: Span,
+    /// Frames.
+    pub frames: u64,
+    /// Payload of requests.
+    pub payload_bytes: u64,
+    /// Missing at first sight, less what only the capture lost; READ responses, too.
+    pub missing: u64,
+    /// Came after a later one.
+    pub late: u64,
+    /// Sent again.
+    pub resent: u64,
+    /// NAKs for a missing packet that came back.
+    pub sequence_naks: u64,
+    /// Receiver-not-ready NAKs that came back.
+    pub rnr_naks: u64,
+    /// NAKs that end a connection, by reason.
+    pub refusals: [(u64, &'static str); 5],
+    /// Recoveries by what made the sender go back.
+    pub recoveries: [EpisodeTotals; Trigger::ALL.len()],
+    /// CE-marked packets, and the packets they are among.
+    pub marks: (u64, u64),
+    /// CNPs that came back for it.
+    pub cnps: u64,
+    /// Its rate around CNPs.
+    pub reactions: Reactions,
+    /// ICRCs that are wrong, and ICRCs that were checked.
+    pub icrc: (u64, u64),
+}
+
+/// Whose a flow is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowOwner {
+    /// The communicator.
+    pub communicator: CommunicatorId,
+    /// The rank that sends it.
+    pub sender: Option<u32>,
+    /// The rank that receives it.
+    pub receiver: Option<u32>,
+    /// Whether it carries data, or clear-to-sends.
+    pub role: Role,
+}
+
+/// One tap's view: the flow, and the flow that brings its answers.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    flow: &'a Flow,
+    back: Option<&'a Flow>,
+}
+
+/// The flows of a table that are not merely the way back of another, by source, destination, QPN
+/// and epoch.
+#[must_use]
+pub fn join(table: &FlowTable, job: Option<&Job>) -> Vec<JoinedFlow> {
+    let flows = table.flows();
+    let mut views: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+    for (at, flow) in (0..).zip(flows) {
+        if has_requests(flow) || flow.reverse.is_none() {
+            let key = (flow.key.source, flow.key.destination, flow.key.dest_qpn, flow.epoch);
+            views.entry(key).or_default().push(at);
+        }
+    }
+    views.into_values().filter_map(|views| JoinedFlow::of(flows, views, job)).collect()
+}
+
+fn has_requests(flow: &Flow) -> bool {
+    flow.requests.first().is_some()
+}
+
+impl<'a> View<'a> {
+    fn of(flows: &'a [Flow], at: u32) -> Option<Self> {
+        let flow = flows.get(at as usize)?;
+        let back = flow.reverse.and_then(|reverse| flows.get(reverse.flow as usize));
+        Some(Self { flow, back })
+    }
+
+    /// The flow that brings the answers: alone in the capture, it stands for itself.
+    fn answers(&self) -> Option<&'a Flow> {
+        self.back.or_else(|| (!has_requests(self.flow)).then_some(self.flow))
+    }
+
+    /// The way back where it only answers: its READ responses belong here.
+    fn responses(&self) -> Option<&'a Flow> {
+        self.back.filter(|back| !has_requests(back))
+    }
+
+    fn missing(&self) -> u64 {
+        if !self.flow.has_sequence() {
+            return 0;
+        }
+        let counts = self.flow.requests.counts();
+        let requests = counts.gap_packets.saturating_sub(counts.uncaptured_packets);
+        requests + self.answers().map_or(0, |back| back.responses.gap_packets())
+    }
+
+    fn marks(&self) -> (u64, u64) {
+        // In a tunnel the fabric marks the outer header.
+        let marked = |flow: &Flow| {
+            let outer = flow.outer_ecn.as_ref().map_or(0, |outer| outer.of(Ecn::Ce));
+            (flow.ecn.of(Ecn::Ce).max(outer), flow.frames)
+        };
+        let (requests, responses) = (marked(self.flow), self.responses().map_or((0, 0), marked));
+        let both = [requests, responses].into_iter().filter(|(ce, _)| *ce > 0);
+        both.fold((0, 0), |(ce, frames), (more, among)| (ce + more, frames + among))
+    }
+
+    fn cnps(&self) -> u64 {
+        let forth = self.responses().map_or(0, |_| self.flow.cnps);
+        forth + self.answers().map_or(0, |answers| answers.cnps)
+    }
+
+    fn recoveries(&self, trigger: Trigger) -> EpisodeTotals {
+        let episodes = self.flow.episodes.as_ref();
+        episodes.map(|episodes| episodes.totals(trigger)).unwrap_or_default()
+    }
+}
+
+impl JoinedFlow {
+    fn of(flows: &[Flow], places: Vec<u32>, job: Option<&Job>) -> Option<Self> {
+        let views: Vec<View<'_>> = places.iter().filter_map(|at| View::of(flows, *at)).collect();
+        let most = |of: &dyn Fn(&View<'_>) -> u64| views.iter().map(of).max().unwrap_or(0);
+        let most_answers = |of: &dyn Fn(&Flow) -> u64| most(&|view| view.answers().map_or(0, of));
+        let nak = |of: fn(&crate::flow::response::ResponseCounts) -> u64| {
+            most_answers(&|flow| of(flow.responses.counts()))
+        };
+        // The first of equals, so that the order of taps decides.
+        let fullest = views.iter().rev().max_by_key(|view| view.flow.payload_bytes)?.flow;
+        let at =
+            places.iter().copied().zip(&views).find(|(_, view)| std::ptr::eq(view.flow, fullest));
+        let (at, _) = at?;
+        let is_sequenced = |view: &View<'_>| view.flow.has_sequence();
+        Some(Self {
+            at,
+            source: fullest.key.source.to_ip(),
+            destination: fullest.key.destination.to_ip(),
+            dest_qpn: fullest.key.dest_qpn,
+            owner: places.iter().find_map(|at| owner(job?, *at)),
+            has_requests: has_requests(fullest),
+            has_way_back: views.iter().any(|view| view.back.is_some()),
+            span: Span {
+                first: views.iter().map(|view| view.flow.span.first).min()?,
+                last: views.iter().map(|view| view.flow.span.last).max()?,
+            },
+            frames: most(&|view| view.flow.frames),
+            payload_bytes: most(&|view| view.flow.payload_bytes),
+            missing: most(&|view| view.missing()),
+            late: most(&|view| match is_sequenced(view) {
+                true => view.flow.requests.counts().out_of_order_packets,
+                false => 0,
+            }),
+            resent: most(&|view| match is_sequenced(view) {
+                true => view.flow.requests.counts().retransmitted_packets,
+                false => 0,
+            }),
+            sequence_naks: nak(|counts| counts.psn_sequence_error),
+            rnr_naks: nak(|counts| counts.rnr_naks),
+            refusals: [
+                (nak(|counts| counts.remote_access_error), "remote_access_error"),
+                (nak(|counts| counts.invalid_request), "invalid_request"),
+                (nak(|counts| counts.remote_operational_error), "remote_operational_error"),
+                (nak(|counts| counts.invalid_rd_request), "invalid_rd_request"),
+                (nak(|counts| counts.reserved), "reserved_syndrome"),
+            ],
+            recoveries: Trigger::ALL.map(|trigger| {
+                let totals = views.iter().map(|view| view.recoveries(trigger));
+                totals.max_by_key(|totals| (totals.count, totals.recovery_ns)).unwrap_or_default()
+            }),
+            marks: views.iter().map(View::marks).max().unwrap_or_default(),
+            cnps: most(&|view| view.cnps()),
+            reactions: views
+                .iter()
+                .map(|view| view.flow.rate.reactions())
+                .max_by_key(|reactions| reactions.samples)
+                .unwrap_or_default(),
+            icrc: views
+                .iter()
+                .map(|view| (view.flow.icrc.bad, view.flow.icrc.checked))
+                .max()
+                .unwrap_or_default(),
+            views: places,
+        })
+    }
+
+    /// Recoveries that `trigger` made necessary.
+    #[must_use]
+    pub const fn recoveries(&self, trigger: Trigger) -> EpisodeTotals {
+        self.recoveries[trigger as usize]
+    }
+
+    /// It carries a job's data, as far as that is known.
+    #[must_use]
+    pub fn is_data(&self) -> bool {
+        self.has_requests && self.owner.is_none_or(|owner| owner.role == Role::Data)
+    }
+
+    /// Its first frame, at the tap that saw most of it.
+    #[must_use]
+    pub fn first_frame(&self, flows: &[Flow]) -> Option<Witness> {
+        let flow = flows.get(self.at as usize)?;
+        let (number, time) = (flow.first_frame, flow.span.first);
+        Some(Witness::Frame { tap: flow.key.tap, number, time })
+    }
+
+    /// Its first CE mark at any tap, on the way there or among the answers to it.
+    #[must_use]
+    pub fn first_mark(&self, flows: &[Flow]) -> Option<Witness> {
+        let views = self.views.iter().filter_map(|at| View::of(flows, *at));
+        let both = views.flat_map(|view| [Some(view.flow), view.responses()]).flatten();
+        let sightings = both.filter_map(|flow| Some((flow.first_mark?, flow.key.tap)));
+        let (mark, tap) = sightings.min_by_key(|(mark, tap)| (mark.time, *tap))?;
+        Some(Witness::Frame { tap, number: mark.frame, time: mark.time })
+    }
+
+    /// The first resend that `trigger` made necessary.
+    #[must_use]
+    pub fn first_resend(&self, flows: &[Flow], trigger: Trigger) -> Option<Witness> {
+        let views = self.views.iter().filter_map(|at| View::of(flows, *at));
+        let sightings = views
+            .filter_map(|view| Some((view.recoveries(trigger).first_resend?, view.flow.key.tap)));
+        let (resend, tap) = sightings.min_by_key(|(resend, tap)| (resend.time, *tap))?;
+        Some(Witness::Frame { tap, number: resend.frame, time: resend.time })
+    }
+}
+
+fn owner(job: &Job, at: u32) -> Option<FlowOwner> {
+    let Ownership::Connection { connection, role } = *job.owners.get(at as usize)? else {
+        return None;
+    };
+    let connection = job.connections.get(connection.0 as usize)?;
+    let (sender, receiver) = match role {
+        Role::Data => (connection.sender, connection.receiver),
+        Role::Control => (connection.receiver, connection.sender),
+    };
+    Some(FlowOwner { communicator: connection.communicator, sender, receiver, role })
+}

@@ -1,0 +1,97 @@
+//! What every finding says of itself: what it means, when it is told, what it needs, what one does.
+
+use super::Finding;
+use super::facts::Facts;
+
+/// A kind of finding. `railscope findings` prints all of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// Its name, by which it is suppressed.
+    pub id: &'static str,
+    /// What it means to a job.
+    pub about: &'static str,
+    /// When it is told and how bad it is then, with the source of every threshold.
+    pub threshold: &'static str,
+    /// What one does about it, in commands and settings of the field.
+    pub remedy: &'static str,
+    /// What it can be found from: one of these.
+    pub needs: &'static [Need],
+    /// Looks for it.
+    pub detect: fn(&Facts<'_>) -> Vec<Finding>,
+}
+
+/// An input that findings are made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Need {
+    /// RoCEv2 frames.
+    Roce,
+    /// TCP frames of the control plane.
+    ControlPlane,
+    /// Flows linked to ranks.
+    Ranks,
+    /// Collectives.
+    Collectives,
+    /// NCCL's logs.
+    Logs,
+    /// Pause frames.
+    Pause,
+    /// NIC counters.
+    Counters,
+    /// What the user expects of the job.
+    Expectations,
+    /// Taps at parallel uplinks, or rails.
+    ParallelPaths,
+}
+
+impl Need {
+    /// Whether the input is there.
+    #[must_use]
+    pub fn is_met(self, facts: &Facts<'_>) -> bool {
+        match self {
+            Self::Roce => !facts.flows.is_empty(),
+            Self::ControlPlane => facts.tracker.taps().iter().any(|tap| tap.tcp_frames > 0),
+            Self::Ranks => facts.job.is_some_and(|job| !job.communicators.is_empty()),
+            Self::Collectives => !facts.collectives.is_empty(),
+            Self::Logs => !facts.logs.processes.is_empty(),
+            Self::Pause => facts.tracker.pauses().iter().next().is_some(),
+            Self::Counters => !facts.counters.is_empty(),
+            Self::Expectations => !facts.settings.expect.is_empty(),
+            Self::ParallelPaths => facts.has_parallel_paths(),
+        }
+    }
+
+    /// What is missing, and how to give it.
+    #[must_use]
+    pub const fn missing(self) -> &'static str {
+        match self {
+            Self::Roce => "no RoCEv2 frame was captured",
+            Self::ControlPlane => "no TCP of the job's control plane was captured",
+            Self::Ranks => "no communicator is known: capture its start, or give NCCL's logs",
+            Self::Collectives => "no collective was found",
+            Self::Logs => "no NCCL log was given: --nccl-log",
+            Self::Pause => {
+                "no pause frame was captured, and MAC control frames reach few captures: \
+                 give NIC counters (--counters)"
+            }
+            Self::Counters => "no NIC counters were given: --counters",
+            Self::Expectations => "nothing is expected of it: [expect] in --config",
+            Self::ParallelPaths => "neither several rails nor taps at parallel uplinks are known",
+        }
+    }
+
+    /// The input in the documentation.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Roce => "RoCEv2 frames",
+            Self::ControlPlane => "TCP of the control plane",
+            Self::Ranks => "linked ranks",
+            Self::Collectives => "collectives",
+            Self::Logs => "NCCL logs (--nccl-log)",
+            Self::Pause => "pause frames",
+            Self::Counters => "NIC counters (--counters)",
+            Self::Expectations => "[expect] (--config)",
+            Self::ParallelPaths => "rails, or taps at uplinks",
+        }
+    }
+}

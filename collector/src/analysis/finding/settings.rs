@@ -1,0 +1,123 @@
+//! What a user may set: findings that are not wanted, thresholds, what is expected of the job.
+
+use serde::Deserialize;
+
+use crate::model::subnet::Subnet;
+
+/// The settings, as a configuration file writes them.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Which findings are told, and from when on.
+    pub findings: FindingSettings,
+    /// What the job should look like.
+    pub expect: Expectations,
+}
+
+/// Which findings are told, and from when on.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FindingSettings {
+    /// Names of findings that are not wanted.
+    pub suppress: Vec<String>,
+    /// A bootstrap that takes longer is slow, in seconds.
+    pub slow_bootstrap_s: f64,
+    /// Share of time paused from which pause is a warning.
+    pub pause_share: f64,
+    /// Share of CE-marked packets from which congestion is a warning.
+    pub ce_share: f64,
+    /// Jain index over paths below which load is unbalanced.
+    pub jain_index: f64,
+}
+
+/// What the job should look like; what is not set is not checked.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Expectations {
+    /// Interface of NCCL's bootstrap, such as `eth0`.
+    pub bootstrap_interface: Option<String>,
+    /// Network of NCCL's bootstrap, such as `10.0.4.0/24`.
+    pub bootstrap_cidr: Option<Subnet>,
+    /// RDMA devices that may carry data.
+    pub hca: Option<Vec<String>>,
+    /// DSCP of all RoCE data.
+    pub dscp: Option<u8>,
+    /// Path MTU in bytes.
+    pub mtu: Option<u32>,
+    /// Whether RoCE data must be ECN-capable.
+    pub ecn: Option<bool>,
+}
+
+impl Default for FindingSettings {
+    fn default() -> Self {
+        Self {
+            suppress: Vec::new(),
+            slow_bootstrap_s: 10.0,
+            pause_share: 0.1,
+            ce_share: 0.01,
+            jain_index: 0.8,
+        }
+    }
+}
+
+impl Settings {
+    /// Whether findings with this name are not wanted.
+    #[must_use]
+    pub fn suppresses(&self, id: &str) -> bool {
+        self.findings.suppress.iter().any(|name| name == id)
+    }
+
+    /// What makes no sense, in words; `known` are the names of all findings.
+    ///
+    /// # Errors
+    ///
+    /// When a finding that is not there is suppressed, or a share is none.
+    pub fn check<'a>(&self, known: impl Iterator<Item = &'a str>) -> Result<(), String> {
+        let known: Vec<&str> = known.collect();
+        if let Some(name) =
+            self.findings.suppress.iter().find(|name| !known.contains(&name.as_str()))
+        {
+            return Err(format!("suppress: no finding is called `{name}`: see railscope findings"));
+        }
+        let FindingSettings { pause_share, ce_share, jain_index, slow_bootstrap_s, .. } =
+            self.findings;
+        let shares =
+            [("pause_share", pause_share), ("ce_share", ce_share), ("jain_index", jain_index)];
+        if let Some((name, value)) =
+            shares.into_iter().find(|(_, value)| !(0.0..=1.0).contains(value))
+        {
+            return Err(format!("{name}: {value} is not between 0 and 1"));
+        }
+        if !slow_bootstrap_s.is_finite() || slow_bootstrap_s < 0.0 {
+            return Err(format!("slow_bootstrap_s: {slow_bootstrap_s} is no time"));
+        }
+        match self.expect.dscp {
+            Some(dscp @ 64..) => Err(format!("dscp: {dscp} is above 63")),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Expectations {
+    /// Nothing is expected.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_make_no_sense_are_refused() {
+        let mut settings = Settings::default();
+        assert_eq!(settings.check(["loss"].into_iter()), Ok(()));
+        settings.findings.suppress.push("lost".to_owned());
+        assert!(settings.check(["loss"].into_iter()).unwrap_err().contains("`lost`"));
+        let mut settings = Settings::default();
+        settings.findings.pause_share = 1.5;
+        assert!(settings.check(std::iter::empty()).unwrap_err().contains("pause_share"));
+    }
+}

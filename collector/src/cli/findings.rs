@@ -1,0 +1,89 @@
+//! `railscope findings`: what can be found, and an example of a configuration.
+
+use std::io::{self, BufWriter, Write};
+
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+
+use crate::analysis::finding::catalog;
+use crate::analysis::finding::kind::Kind;
+
+/// Options of `railscope findings`, as typed.
+#[derive(Args)]
+pub(super) struct FindingsArgs {
+    /// Names of findings [default: all]
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// How to show them
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Print a configuration file with every setting instead
+    #[arg(long, conflicts_with_all = ["names", "format"])]
+    config_example: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// A page of documentation
+    Markdown,
+}
+
+/// Every setting, with its default or an example.
+const CONFIG_EXAMPLE: &str = include_str!("findings/example.toml");
+
+pub(super) fn run(args: &FindingsArgs) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(anstream::stdout().lock());
+    let written = if args.config_example {
+        write!(out, "{CONFIG_EXAMPLE}")
+    } else {
+        write(&args.chosen()?, args.format, &mut out)
+    };
+    written.and_then(|()| out.flush()).context("write to standard output")
+}
+
+impl FindingsArgs {
+    fn chosen(&self) -> anyhow::Result<Vec<&'static Kind>> {
+        let known = |name: &String| catalog::ALL.iter().copied().find(|kind| kind.id == name);
+        if let Some(name) = self.names.iter().find(|name| known(name).is_none()) {
+            bail!("no finding is called `{name}`; `railscope findings` lists all");
+        }
+        let is_chosen =
+            |kind: &&Kind| self.names.is_empty() || self.names.iter().any(|name| name == kind.id);
+        Ok(catalog::ALL.iter().copied().filter(is_chosen).collect())
+    }
+}
+
+fn write(kinds: &[&Kind], format: Format, out: &mut impl Write) -> io::Result<()> {
+    if format == Format::Markdown {
+        writeln!(out, "# Findings\n")?;
+        writeln!(out, "What railscope tells is wrong, from what on, and what one does about it.")?;
+        writeln!(out, "Printed by `railscope findings --format markdown`.")?;
+    }
+    for (at, kind) in kinds.iter().enumerate() {
+        let needs: Vec<&str> = kind.needs.iter().map(|need| need.name()).collect();
+        let needs = needs.join(", or ");
+        match format {
+            Format::Markdown => {
+                writeln!(out, "\n## `{}`\n\n{}\n", kind.id, kind.about)?;
+                writeln!(out, "* **When:** {}", kind.threshold)?;
+                writeln!(out, "* **Needs:** {needs}.")?;
+                writeln!(out, "* **Do:** {}", kind.remedy)?;
+            }
+            Format::Text => {
+                let gap = if at == 0 { "" } else { "\n" };
+                writeln!(out, "{gap}{}", kind.id)?;
+                for (name, text) in [
+                    ("", kind.about),
+                    ("When: ", kind.threshold),
+                    ("Needs: ", needs.as_str()),
+                    ("Do: ", kind.remedy),
+                ] {
+                    writeln!(out, "{}", crate::export::text::paragraph(&format!("{name}{text}")))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! Lines of counter time lines: JSON objects, or CSV with one column a counter or one line a value.
+//!
+//! Values are cumulative, as sysfs and `ethtool -S` give them. A line says when (`time_ns` since the
+//! Unix epoch, or `time` in RFC 3339) and whose they are: `host`, `device` (`mlx5_0`), `netdev`,
+//! `address`, `port`; one of the first four is needed.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use serde::Deserialize;
+
+use crate::model::time::Timestamp;
+
+/// The values of one NIC at one time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sample<'a> {
+    /// When they were read.
+    pub time: Option<Timestamp>,
+    /// Whose they are.
+    pub place: Place<'a>,
+    /// Values by raw name.
+    pub values: Vec<(Cow<'a, str>, u64)>,
+}
+
+/// What a line calls a NIC.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place<'a> {
+    /// Name of its host.
+    pub host: Option<Cow<'a, str>>,
+    /// RDMA device.
+    pub device: Option<Cow<'a, str>>,
+    /// Network interface.
+    pub netdev: Option<Cow<'a, str>>,
+    /// IP address.
+    pub address: Option<IpAddr>,
+    /// Port of the device.
+    pub port: Option<u32>,
+}
+
+/// The columns of a CSV file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Header {
+    columns: Vec<String>,
+}
+
+/// Columns looked at: a NIC has a few hundred counters.
+const COLUMNS: usize = 4096;
+
+#[derive(Deserialize)]
+struct JsonLine<'a> {
+    time_ns: Option<u64>,
+    #[serde(borrow)]
+    time: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    host: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    device: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    netdev: Option<Cow<'a, str>>,
+    address: Option<IpAddr>,
+    port: Option<u32>,
+    #[serde(borrow)]
+    counters: BTreeMap<Cow<'a, str>, u64>,
+}
+
+impl<'a> Sample<'a> {
+    /// The sample in a line of JSON; `None` where there is none.
+    #[must_use]
+    pub fn of_json(line: &'a str) -> Option<Self> {
+        let read: JsonLine<'a> = serde_json::from_str(line).ok()?;
+        let JsonLine { time_ns, time, host, device, netdev, address, port, counters } = read;
+        let time =
+            time_ns.map(Timestamp::from_nanos).or_else(|| time.as_deref().and_then(read_time));
+        let place = Place { host, device, netdev, address, port };
+        Some(Self { time, place, values: counters.into_iter().collect() }).filter(Self::is_whole)
+    }
+
+    /// The sample in a line of CSV with these columns; `None` where there is none.
+    #[must_use]
+    pub fn of_csv(header: &Header, line: &'a str) -> Option<Self> {
+        let mut sample = Self::default();
+        let mut name = None;
+        for (column, field) in header.columns.iter().zip(fields(line)) {
+            if field.is_empty() {
+                continue;
+            }
+            let place = &mut sample.place;
+            match column.as_str() {
+                "time_ns" => sample.time = Some(Timestamp::from_nanos(field.parse().ok()?)),
+                "time" => sample.time = Some(read_time(field)?),
+                "host" => place.host = Some(field.into()),
+                "device" => place.device = Some(field.into()),
+                "netdev" => place.netdev = Some(field.into()),
+                "address" => place.address = Some(field.parse().ok()?),
+                "port" => place.port = Some(field.parse().ok()?),
+                "name" => name = Some(field),
+                "value" => sample.values.push((Cow::Borrowed(name?), field.parse().ok()?)),
+                counter => {
+                    sample.values.push((Cow::Owned(counter.to_owned()), field.parse().ok()?));
+                }
+            }
+        }
+        Some(sample).filter(Self::is_whole)
+    }
+
+    fn is_whole(&self) -> bool {
+        let Place { host, device, netdev, address, .. } = &self.place;
+        let is_named = host.is_some() || device.is_some() || netdev.is_some() || address.is_some();
+        self.time.is_some() && is_named && !self.values.is_empty()
+    }
+}
+
+impl Header {
+    /// The columns, if the line names them: one of them is the time.
+    #[must_use]
+    pub fn of(line: &str) -> Option<Self> {
+        let columns: Vec<String> = fields(line).take(COLUMNS).map(str::to_owned).collect();
+        let has_time = columns.iter().any(|column| column == "time_ns" || column == "time");
+        let value = columns.iter().position(|column| column == "value");
+        let name = columns.iter().position(|column| column == "name");
+        // The value of a long line has a name before it.
+        let is_ordered = value.is_none() == name.is_none() && name <= value;
+        (has_time && is_ordered).then_some(Self { columns })
+    }
+}
+
+fn fields(line: &str) -> impl Iterator<Item = &str> {
+    line.trim_end().split(',').map(|field| field.trim().trim_matches('"'))
+}
+
+fn read_time(text: &str) -> Option<Timestamp> {
+    let time: jiff::Timestamp = text.parse().ok()?;
+    Some(Timestamp::from_nanos(u64::try_from(time.as_nanosecond()).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_ways_to_write_the_same_sample() {
+        let json = r#"{"time_ns":1795190840147452590,"host":"host3","device":"mlx5_0",
+            "address":"10.0.0.4","port":1,"counters":{"np_cnp_sent":12,"rx_prio3_pause":5}}"#;
+        let from_json = Sample::of_json(json).unwrap();
+        let wide =
+            Header::of("time,host,device,address,port,np_cnp_sent,rx_prio3_pause\n").unwrap();
+        let line = "2026-11-20T17:27:20.147452590Z,host3,mlx5_0,10.0.0.4,1,12,5\n";
+        let from_csv = Sample::of_csv(&wide, line).unwrap();
+        let values = [("np_cnp_sent".into(), 12), ("rx_prio3_pause".into(), 5)];
+        assert_eq!(from_json.values, values);
+        assert_eq!(from_csv.values, values);
+        assert_eq!(from_json.place, from_csv.place);
+        let long = Header::of("time_ns,device,name,value").unwrap();
+        let sample = Sample::of_csv(&long, "1795190840147452590,mlx5_0,np_cnp_sent,12").unwrap();
+        assert_eq!(sample.values, [("np_cnp_sent".into(), 12)]);
+        assert_eq!(sample.time, from_json.time);
+    }
+
+    #[test]
+    fn lines_that_say_too_little_are_none() {
+        let header = Header::of("time_ns,device,np_cnp_sent").unwrap();
+        for line in ["", "1,,12", ",mlx5_0,12", "1,mlx5_0,-3", "x,mlx5_0,12", "1,mlx5_0"] {
+            assert_eq!(Sample::of_csv(&header, line), None, "{line}");
+        }
+        for line in ["{}", "[1]", r#"{"time_ns":1,"counters":{"a":1}}"#, "{\"time_ns\":1,"] {
+            assert_eq!(Sample::of_json(line), None, "{line}");
+        }
+        for line in ["device,np_cnp_sent", "time_ns,device,value", "time_ns,value,name"] {
+            assert_eq!(Header::of(line), None, "{line}");
+        }
+    }
+}

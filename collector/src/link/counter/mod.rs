@@ -1,0 +1,125 @@
+//! NIC counters as time lines: lines in, and how much a counter rose in a span of time.
+//!
+//! [`CounterTracker`] takes lines; [`Counters`] is what they amount to, and [`Counters::join`] finds
+//! out which port each NIC is.
+
+pub mod join;
+pub mod series;
+
+mod tracker;
+
+use std::net::IpAddr;
+
+use self::series::Series;
+use crate::decode::counter::measure::{Measure, Reading};
+use crate::model::time::Span;
+use crate::model::witness::Witness;
+
+pub use tracker::CounterTracker;
+
+/// All NICs of which counters were given.
+#[derive(Clone, Debug, Default)]
+pub struct Counters {
+    /// Names of the files.
+    pub files: Vec<String>,
+    /// NICs, by host, device, interface, address and port.
+    pub nics: Vec<NicCounters>,
+}
+
+/// The counters of one port of a NIC.
+#[derive(Clone, Debug)]
+pub struct NicCounters {
+    /// Name of its host.
+    pub host: Option<String>,
+    /// RDMA device.
+    pub device: Option<String>,
+    /// Network interface.
+    pub netdev: Option<String>,
+    /// Address as the lines have it.
+    pub address: Option<IpAddr>,
+    /// Port of the device.
+    pub port: Option<u32>,
+    /// Addresses of traffic that is its own: the address of its lines, else as
+    /// [`join`](Counters::join) found.
+    pub addresses: Vec<IpAddr>,
+    /// Samples.
+    pub samples: u64,
+    /// First and last sample.
+    pub span: Span,
+    /// Counters by raw name.
+    pub series: Vec<(String, Series)>,
+}
+
+/// How much a measure of a NIC rose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rise {
+    /// How much, in the measure's unit.
+    pub amount: u64,
+    /// The first sample that showed a rise.
+    pub witness: Option<Witness>,
+}
+
+impl Counters {
+    /// No NIC is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nics.is_empty()
+    }
+
+    /// The NICs whose traffic has this address.
+    pub fn of_port(&self, port: IpAddr) -> impl Iterator<Item = &NicCounters> {
+        self.nics.iter().filter(move |nic| nic.addresses.contains(&port))
+    }
+
+    /// How much `measure` rose at `port` in `span`, in its unit, over all priorities; `None` where
+    /// no NIC of the port has it or its samples do not cover the span.
+    ///
+    /// Between two samples a counter is taken to rise evenly: with samples every 10 ms (mlx5 reads
+    /// its hardware no more often, `lifespan`) a span's ends are uncertain by one sample's rise each.
+    #[must_use]
+    pub fn delta(&self, port: IpAddr, span: Span, measure: Measure) -> Option<u64> {
+        sum(self.of_port(port).map(|nic| nic.delta(span, measure)))
+    }
+}
+
+impl NicCounters {
+    /// How much `measure` rose in `span`: see [`Counters::delta`].
+    #[must_use]
+    pub fn delta(&self, span: Span, measure: Measure) -> Option<u64> {
+        let series = self.of_measure(measure);
+        sum(series.map(|(reading, series)| Some(series.delta(span)?.saturating_mul(reading.scale))))
+    }
+
+    /// How much `measure` rose from the first sample to the last; `None` where it is not counted.
+    #[must_use]
+    pub fn rise(&self, measure: Measure) -> Option<Rise> {
+        let series = || self.of_measure(measure);
+        let amounts = series().map(|(reading, series)| series.rise().checked_mul(reading.scale));
+        let witness = series().filter_map(|(_, series)| series.first_rise()).min();
+        Some(Rise { amount: sum(amounts)?, witness })
+    }
+
+    /// The counters that count `measure`: one, or one a priority.
+    pub fn of_measure(&self, measure: Measure) -> impl Iterator<Item = (Reading, &Series)> {
+        let known =
+            self.series.iter().filter_map(|(name, series)| Some((Reading::of(name)?, series)));
+        known.filter(move |(reading, _)| reading.measure == measure)
+    }
+
+    /// How people call it: host and device, else what there is.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let address = || self.address.map(|address| address.to_string());
+        let nic = self.device.clone().or_else(|| self.netdev.clone()).or_else(address);
+        match (&self.host, nic) {
+            (Some(host), Some(nic)) => format!("{nic} of {host}"),
+            (Some(host), None) => format!("the NIC of {host}"),
+            (None, nic) => nic.unwrap_or_default(),
+        }
+    }
+}
+
+/// The sum of what is known; `None` where nothing is.
+fn sum(amounts: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    amounts.flatten().reduce(u64::saturating_add)
+}

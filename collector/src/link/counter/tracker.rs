@@ -1,0 +1,139 @@
+//! Lines in, time lines out.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use super::series::Series;
+use super::{Counters, NicCounters};
+use crate::decode::counter::line::{Header, Place, Sample};
+use crate::decode::counter::measure::Reading;
+use crate::model::health::Health;
+use crate::model::time::{Span, Timestamp};
+use crate::model::witness::Witness;
+
+/// NICs that are told apart.
+const NIC_CAPACITY: usize = 65_536;
+/// Counters of one NIC that are told apart.
+const NAME_CAPACITY: usize = 1_024;
+/// Points kept of all counters, at 16 bytes.
+const POINT_CAPACITY: usize = 1 << 23;
+
+/// What tells one NIC from another.
+type Key = (Option<String>, Option<String>, Option<String>, Option<IpAddr>, Option<u32>);
+
+/// State over the lines of counter files.
+#[derive(Debug, Default)]
+pub struct CounterTracker {
+    files: Vec<File>,
+    nics: BTreeMap<Key, Nic>,
+    points: usize,
+    health: Health,
+}
+
+#[derive(Debug)]
+struct File {
+    name: String,
+    header: Option<Header>,
+}
+
+#[derive(Debug)]
+struct Nic {
+    samples: u64,
+    span: Span,
+    series: BTreeMap<String, Series>,
+}
+
+impl CounterTracker {
+    /// Adds the next file; files are numbered from 0 in the order in which they are added.
+    pub fn add_file(&mut self, name: impl Into<String>) -> u32 {
+        self.files.push(File { name: name.into(), header: None });
+        self.files.len() as u32 - 1
+    }
+
+    /// Takes the next line of a file; `number` counts from 1. Whether there is a sample on it.
+    pub fn observe(&mut self, file: u32, number: u64, line: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(line);
+        let text = text.trim();
+        if text.is_empty() || text.starts_with('#') {
+            return false;
+        }
+        let Some(of) = self.files.get_mut(file as usize) else { return false };
+        let sample = if text.starts_with('{') {
+            Sample::of_json(text)
+        } else if let Some(header) = Header::of(text) {
+            of.header = Some(header);
+            return false;
+        } else {
+            of.header.as_ref().and_then(|header| Sample::of_csv(header, text))
+        };
+        let time = sample.as_ref().and_then(|sample| sample.time);
+        let Some((sample, time)) = sample.zip(time) else {
+            self.health.add("counter.unread_lines", 1);
+            return false;
+        };
+        self.sample(&sample, time, Witness::Sample { file, number, time });
+        true
+    }
+
+    fn sample(&mut self, sample: &Sample<'_>, time: Timestamp, witness: Witness) {
+        let key = key(&sample.place);
+        if self.nics.len() >= NIC_CAPACITY && !self.nics.contains_key(&key) {
+            self.health.add("counter.dropped_samples", 1);
+            return;
+        }
+        let span = Span { first: time, last: time };
+        let new = || Nic { samples: 0, span, series: BTreeMap::new() };
+        let nic = self.nics.entry(key).or_insert_with(new);
+        if time < nic.span.last {
+            self.health.add("counter.backward_samples", 1);
+            return;
+        }
+        nic.samples += u64::from(nic.samples == 0 || time > nic.span.last);
+        nic.span.last = time;
+        let mut names = nic.series.len();
+        for (name, value) in &sample.values {
+            let has_room = self.points < POINT_CAPACITY;
+            match nic.series.get_mut(name.as_ref()) {
+                Some(series) if has_room => {
+                    let before = (series.resets(), series.wraps());
+                    self.points += usize::from(series.add(time, *value, witness));
+                    self.health.add("counter.resets", series.resets() - before.0);
+                    self.health.add("counter.wraps", series.wraps() - before.1);
+                }
+                None if has_room && names < NAME_CAPACITY => {
+                    let is_known = Reading::of(name).is_some();
+                    self.health.add("counter.unknown_names", u64::from(!is_known));
+                    names += 1;
+                    nic.series.insert(name.clone().into_owned(), Series::new(time, *value));
+                    self.points += 1;
+                }
+                _ => self.health.add("counter.dropped_values", 1),
+            }
+        }
+    }
+
+    /// What the lines amount to, and what was dropped.
+    #[must_use]
+    pub fn finish(self) -> (Counters, Health) {
+        let files = self.files.into_iter().map(|file| file.name).collect();
+        let nics =
+            self.nics.into_iter().map(|((host, device, netdev, address, port), nic)| NicCounters {
+                host,
+                device,
+                netdev,
+                address,
+                port,
+                addresses: address.into_iter().collect(),
+                samples: nic.samples,
+                span: nic.span,
+                series: nic.series.into_iter().collect(),
+            });
+        (Counters { files, nics: nics.collect() }, self.health)
+    }
+}
+
+fn key(place: &Place<'_>) -> Key {
+    let owned = |name: &Option<std::borrow::Cow<'_, str>>| name.as_ref().map(ToString::to_string);
+    let Place { host, device, netdev, address, port } = place;
+    (owned(host), owned(device), owned(netdev), *address, *port)
+}

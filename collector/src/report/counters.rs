@@ -1,0 +1,92 @@
+//! NIC counters that were read beside captures.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Sources;
+use crate::decode::counter::measure::Reading;
+use crate::link::counter::NicCounters;
+use crate::link::counter::series::Series;
+
+/// The counters of one port of a NIC.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CounterReport {
+    /// Name of its host; `null` where its lines do not give it.
+    pub host: Option<String>,
+    /// RDMA device, such as `mlx5_0`.
+    pub device: Option<String>,
+    /// Network interface.
+    pub netdev: Option<String>,
+    /// Port of the device.
+    pub port: Option<u32>,
+    /// Addresses whose traffic it carries; empty where nothing tells.
+    pub addresses: Vec<String>,
+    /// Times at which it was read.
+    pub samples: u64,
+    /// Time of the first sample.
+    pub first_ns: i64,
+    /// Time of the last sample.
+    pub last_ns: i64,
+    /// Its counters that rose, or whose meaning is known, by raw name.
+    pub counters: BTreeMap<String, CounterValueReport>,
+}
+
+/// One counter.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CounterValueReport {
+    /// What it counts, in words of no vendor; `null` where the name is not known.
+    pub measure: Option<&'static str>,
+    /// `packets`, `bytes`, `ns` or `events`; `null` where the name is not known.
+    pub unit: Option<&'static str>,
+    /// Priority 0 ..= 7; `null` of counters that are not kept by priority.
+    pub priority: Option<u8>,
+    /// The raw value of the last sample.
+    pub last_value: u64,
+    /// How much it rose from the first sample to the last, in `unit` (raw where that is not known);
+    /// what it rose by before a reset is not lost, what it fell by is not counted.
+    pub delta: u64,
+    /// Times that it was set anew.
+    pub resets: u64,
+    /// Times that it wrapped at 32 bits.
+    pub wraps: u64,
+}
+
+/// The NICs by host, device, interface, address and port.
+pub(super) fn section(sources: &Sources<'_>) -> Vec<CounterReport> {
+    sources.counters.nics.iter().map(|nic| report(sources, nic)).collect()
+}
+
+fn report(sources: &Sources<'_>, nic: &NicCounters) -> CounterReport {
+    let is_told = |name: &str, series: &Series| Reading::of(name).is_some() || series.rise() > 0;
+    CounterReport {
+        host: nic.host.clone(),
+        device: nic.device.clone(),
+        netdev: nic.netdev.clone(),
+        port: nic.port,
+        addresses: nic.addresses.iter().map(ToString::to_string).collect(),
+        samples: nic.samples,
+        first_ns: sources.relative_ns(nic.span.first),
+        last_ns: sources.relative_ns(nic.span.last),
+        counters: nic
+            .series
+            .iter()
+            .filter(|(name, series)| is_told(name, series))
+            .map(|(name, series)| (name.clone(), value(name, series)))
+            .collect(),
+    }
+}
+
+fn value(name: &str, series: &Series) -> CounterValueReport {
+    let reading = Reading::of(name);
+    CounterValueReport {
+        measure: reading.map(|reading| reading.measure.name()),
+        unit: reading.map(|reading| reading.measure.unit()),
+        priority: reading.and_then(|reading| reading.priority),
+        last_value: series.last_value(),
+        delta: series.rise().saturating_mul(reading.map_or(1, |reading| reading.scale)),
+        resets: series.resets(),
+        wraps: series.wraps(),
+    }
+}
