@@ -178,3 +178,27 @@ fn merged(mut spans: Vec<Span>) -> Vec<Span> {
     }
     merged
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Recoveries, Span, Timestamp, merged};
+
+    fn span(first: u64, last: u64) -> Span {
+        let time = Timestamp::from_nanos;
+        Span { first: time(first), last: time(last) }
+    }
+
+    #[test]
+    fn time_in_recovery_counts_once() {
+        let spans = merged(vec![span(30, 40), span(10, 20), span(15, 25), span(40, 45)]);
+        assert_eq!(spans, [span(10, 25), span(30, 45)]);
+        let time = Timestamp::from_nanos;
+        let mut recoveries = Recoveries(&spans);
+        assert_eq!(recoveries.until(time(0), time(5)), 0);
+        assert_eq!(recoveries.until(time(5), time(12)), 2);
+        assert_eq!(recoveries.until(time(12), time(35)), 18);
+        assert_eq!(recoveries.next_end(time(100)), Some(time(45)));
+        assert_eq!(recoveries.until(time(35), time(100)), 10);
+        assert_eq!(recoveries.next_end(time(100)), None);
+    }
+}
