@@ -21,6 +21,8 @@ mod decode;
 // The driver: what it sends and what it says it did.
 #[cfg(target_os = "linux")]
 mod drive;
+// What is wrong is found, and nothing else is.
+mod findings;
 // Loss, order, pairs and messages against simulated wires.
 mod flow;
 // What people see of the fixtures.

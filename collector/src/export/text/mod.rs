@@ -80,9 +80,9 @@ pub fn write(
     header::write(report, &connections, &mut out)?;
     tap_table::write(report, options, &mut out)?;
     clock_lines::write(report, options, &mut out)?;
-    writeln!(out)?;
     let names = CommunicatorNames::new(&report.communicators);
     if !is_bad {
+        writeln!(out)?;
         calm::write(report, &connections, &mut out)?;
     }
     communicator::write(report, options, &mut out)?;

@@ -24,8 +24,8 @@ pub const KIND: Kind = Kind {
                 for 80 to 99 % of its interval; NICs stop after 100 ms: Guo et al., SIGCOMM 2016). \
                 Counters: tx_pause_storm_warning_events or tx_pause_storm_error_events rise.",
     remedy: "Isolate the station that pauses: drain or reboot its host, look at its PCIe and firmware. \
-             Turn on the PFC watchdog on switches (SONiC: `pfcwd start --action drop <ports> 200`) and \
-             the NIC's own (`mlxreg`, tx_pause_storm_*).",
+             Turn on the PFC watchdog of the switches (SONiC `pfcwd`, Junos `pfc-watchdog`) and look at \
+             the NIC's own counters (ethtool -S: tx_pause_storm_*).",
     needs: &[Need::Pause, Need::Counters],
     detect,
 };
