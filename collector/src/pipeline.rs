@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::joined_flow;
-use crate::analysis::{collective, finding, phase};
+use crate::analysis::wait::trouble::Troubles;
+use crate::analysis::{collective, finding, phase, straggler, wait};
 use crate::decode::packet::{self, Body};
 use crate::flow::tcp_stream::attempt::Attempts;
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
@@ -195,8 +196,17 @@ impl Pipeline {
             self.health.add("link.communicators_dropped", linked.job.dropped_communicators);
             linked.collectives = collective::find(&linked.job);
             linked.collectives.sort_by_key(|one| (one.span.first, one.communicator, one.sequence));
+            let flows = self.tracker.flows().flows();
+            let signals = (&linked.signals[..], linked.signals_end);
+            let troubles = Troubles::new(&linked.job, flows, &positions, signals);
+            linked.waits = wait::find(&linked.job, &troubles, &linked.collectives);
+            let collectives = &linked.collectives;
+            let job = &linked.job;
+            linked.stragglers =
+                straggler::find(job, collectives, &linked.waits, &linked.iterations);
             linked.phases = phase::find(&linked.job, &linked.streams, &linked.collectives);
             collective::add_health(&linked.collectives, &mut self.health);
+            wait::add_health(&linked.collectives, &linked.waits, &mut self.health);
             let named = from_logs.memberships.iter();
             let place = |id: &CommunicatorId| places.get(id.0 as usize).copied();
             memberships = named.filter_map(|(at, id)| Some((*at, place(id)?))).collect();
@@ -268,6 +278,8 @@ impl Linking {
         let records = self.traffic.flows();
         let job = linker::link(&facts, Traffic { table: tracker.flows(), records, positions });
         let signals = self.traffic.signals().to_vec();
-        Linked { job, streams: facts.streams, signals, ..Linked::default() }
+        let signals_end = signals.last().filter(|_| self.traffic.dropped_signals() > 0);
+        let signals_end = signals_end.map(|signal| signal.time);
+        Linked { job, streams: facts.streams, signals, signals_end, ..Linked::default() }
     }
 }

@@ -4,3 +4,5 @@ mod job;
 mod phases;
 mod plan;
 mod search;
+// Where the time of a collective goes.
+mod waits;

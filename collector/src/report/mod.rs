@@ -26,6 +26,7 @@ pub mod stragglers;
 pub mod taps;
 pub mod tcp_streams;
 pub mod transfers;
+pub mod waits;
 
 use std::collections::BTreeMap;
 
@@ -198,6 +199,8 @@ pub struct Linked {
     pub streams: Vec<StreamFacts>,
     /// CNPs and NAKs in the order in which they passed.
     pub signals: Vec<SignalRecord>,
+    /// When they end, if there were more than could be kept.
+    pub signals_end: Option<Timestamp>,
 }
 
 impl Sources<'_> {

@@ -12,6 +12,7 @@ mod pairing;
 mod perfect;
 mod program;
 mod report;
+mod stragglers;
 mod truth;
 
 use std::fs;
