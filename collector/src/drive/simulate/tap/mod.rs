@@ -111,9 +111,8 @@ impl Taps {
         plan: &NetworkPlan,
         network: &Network,
     ) {
-        let taps: BTreeMap<PortId, Tap> = (plan.taps.iter().map(|tap| tap.port))
-            .zip(self.taps.iter().copied())
-            .collect();
+        let taps: BTreeMap<PortId, Tap> =
+            (plan.taps.iter().map(|tap| tap.port)).zip(self.taps.iter().copied()).collect();
         let mut ways = Ways::new(plan, network);
         let mut identifications: BTreeMap<IpAddr, u16> = BTreeMap::new();
         let mut bytes = Vec::new();
@@ -198,7 +197,12 @@ impl<'a> Ways<'a> {
                 return Vec::new();
             };
             let (udp_source_port, udp_destination_port) = (from.port(), to.port());
-            self.network.path(FlowKey { source, destination, udp_source_port, udp_destination_port })
+            self.network.path(FlowKey {
+                source,
+                destination,
+                udp_source_port,
+                udp_destination_port,
+            })
         })
     }
 }
