@@ -76,7 +76,8 @@ fn job(operations: usize) -> (Job, Vec<Collective>) {
 fn disturb(transfer: &mut Transfer, [a, b, c, d]: [u64; 4]) {
     let time = |nanos: u64| Timestamp::from_nanos(nanos);
     let span = |one: u64, other: u64| {
-        (one % 7 != 0).then(|| Span { first: time(one.min(other)), last: time(one.max(other)) })
+        (!one.is_multiple_of(7))
+            .then(|| Span { first: time(one.min(other)), last: time(one.max(other)) })
     };
     transfer.sent = span(a, b);
     transfer.received = span(b, c);

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Sources;
-use crate::analysis::iteration::label::LabelUse;
+use crate::analysis::iteration::label::{LabelMethod, LabelUse};
+use crate::analysis::iteration::train_log::TrainLog;
 
 /// An anchor or a training log.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -43,7 +44,7 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<LabelReport> {
 
 fn report(sources: &Sources<'_>, told: &LabelUse) -> LabelReport {
     let log = told.log.and_then(|at| sources.context.train_logs.get(at));
-    let lines = log.map(|log| log.counted()).unwrap_or_default();
+    let lines = log.map(TrainLog::counted).unwrap_or_default();
     let numbers = || lines.iter().map(|one| one.says.number);
     let (agreeing_lines, compared_lines) = told.agreeing;
     LabelReport {
@@ -54,7 +55,7 @@ fn report(sources: &Sources<'_>, told: &LabelUse) -> LabelReport {
         training_steps: lines.len() as u64,
         first: numbers().min(),
         last: numbers().max(),
-        method: told.method.map(|method| method.name()),
+        method: told.method.map(LabelMethod::name),
         zone_s: told.zone_ns.map(|zone| zone / 1_000_000_000),
         compared_lines,
         agreeing_lines,

@@ -192,8 +192,8 @@ fn with_others(
         last + 1 + of_others.take_while(|(slot, _)| slot.communicator != leader).count()
     });
     let mut slots = piece.slots.clone();
-    for at in *first..end {
-        if !std::mem::replace(&mut is_taken[at], true) {
+    for (at, is_taken) in is_taken.iter_mut().enumerate().take(end).skip(*first) {
+        if !std::mem::replace(is_taken, true) {
             slots.push(at);
         }
     }

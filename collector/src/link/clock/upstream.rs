@@ -148,7 +148,7 @@ mod tests {
     fn of_one_way_the_delays_tell() {
         let packet = |number: u64| {
             // One in seven waits in a queue.
-            let waits = if number % 7 == 0 { 200_000 } else { number % 7 * 1_000 };
+            let waits = if number.is_multiple_of(7) { 200_000 } else { number % 7 * 1_000 };
             let (start, delay) = (number * 1_000_000, 5_000 + waits);
             pair(true, start, start + delay)
         };

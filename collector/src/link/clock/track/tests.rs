@@ -11,7 +11,7 @@ const START: u64 = 1_700_000_000_000_000_000;
 /// of 5 us and more.
 fn talk(ahead: impl Fn(u64) -> i64) -> Vec<Pair> {
     let packet = |number: u64| {
-        let is_upward = number % 2 == 0;
+        let is_upward = number.is_multiple_of(2);
         let (left, delay) = (START + number * 50_000, 5_000 + number * 7 % 11 * 3_000);
         let (right, wrong) = if is_upward { (left, left + delay) } else { (left + delay, left) };
         let wrong = wrong.saturating_add_signed(ahead(wrong - START));
