@@ -148,7 +148,7 @@ fn unit() -> impl Strategy<Value = Vec<u64>> {
 
 /// Whether the unit is itself no repetition of a smaller one.
 fn is_primitive(unit: &[u64]) -> bool {
-    (1..unit.len()).filter(|part| unit.len().is_multiple_of(**part)).all(|part| {
+    (1..unit.len()).filter(|part| unit.len().is_multiple_of(*part)).all(|part| {
         unit.iter().zip(unit.iter().cycle().skip(part)).any(|(one, other)| one != other)
     })
 }

@@ -154,7 +154,9 @@ mod tests {
 
     #[test]
     fn which_collectives_are_of_a_training_step() {
-        let short = lost(|report| drop(report.iterations[0].collective_ids.pop()));
+        let short = lost(|report| {
+            report.iterations[0].collective_ids.pop();
+        });
         assert_eq!(short[0], ("training steps", "0/1 !1".into()));
         let none = lost(|report| report.iterations.clear());
         assert_eq!(none[0], ("training steps", "0/1".into()));
