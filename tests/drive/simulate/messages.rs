@@ -155,6 +155,24 @@ fn both_directions_share_a_connection() {
 }
 
 #[test]
+fn queue_pairs_of_a_nic_take_turns() {
+    let mut plan = star(3, RATE);
+    tap_everything(&mut plan);
+    let mut network = Network::new(&plan, 1).unwrap();
+    for to in [1, 2] {
+        let (from, _) = pair(&mut network, 0, to, options());
+        network.post(from, write(1, 100 * 4096, None)).unwrap();
+    }
+    let mut seen = Seen::default();
+    finish(&mut network, &mut seen);
+    let requests = seen.at(SENDER).filter(|p| p.1 == Direction::Out);
+    let destinations: Vec<_> = requests.map(|(_, _, packet)| packet.destination.0).collect();
+    assert_eq!(destinations.len(), 200);
+    // The first begins before the second has anything to send, and has its place again by then.
+    assert!(destinations[1..199].chunks(2).all(|turns| turns == [1, 2]), "{destinations:?}");
+}
+
+#[test]
 fn calls_that_make_no_sense_are_refused() {
     let mut network = Network::new(&star(2, RATE), 1).unwrap();
     let (one, other) = pair(&mut network, 0, 1, options());
