@@ -67,6 +67,12 @@ impl Schedule {
         schedule
     }
 
+    /// The round that a collective belongs to.
+    pub(super) fn round_of(&self, collective: usize) -> Option<&Round> {
+        let before = self.rounds.partition_point(|round| round.collectives.end <= collective);
+        self.rounds.get(before)
+    }
+
     fn push(
         &mut self,
         iteration: Option<u32>,
@@ -135,6 +141,8 @@ mod tests {
         assert_eq!(seen[..3], expected);
         assert_eq!(seen[3..], [(None, true, 1), (Some(2), false, 2)]);
         assert_eq!(schedule.collectives.len(), 9);
+        assert_eq!(schedule.round_of(6), Some(&schedule.rounds[3]));
+        assert_eq!(schedule.round_of(7), Some(&schedule.rounds[4]));
     }
 
     #[test]

@@ -151,8 +151,7 @@ impl TrainingJob {
         }
         at.calls.remove(&collective);
         self.records.push(truth::call(rank, collective, &call, now));
-        let of = |round: &&schedule::Round| round.collectives.contains(&collective);
-        let iteration = self.schedule.rounds.iter().find(of).and_then(|round| round.iteration);
+        let iteration = self.schedule.round_of(collective).and_then(|round| round.iteration);
         self.spans.ended(iteration, now);
     }
 

@@ -5,8 +5,13 @@ use super::fabric::Fabric;
 use super::job::Job;
 use super::map::Map;
 
-/// Hosts and NICs that a simulation may have: addresses have room for them, and memory.
+/// NICs that a simulation may have: addresses have room for them, and memory.
 const NIC_LIMIT: u32 = 8192;
+
+/// Jobs at once, ranks of each (they all tell all of themselves), and its collectives.
+const JOB_LIMIT: usize = 16;
+const RANK_LIMIT: u32 = 4096;
+const COLLECTIVE_LIMIT: u64 = 1_000_000;
 
 impl Scenario {
     /// # Errors
@@ -15,6 +20,9 @@ impl Scenario {
         check_fabric(&self.fabric)?;
         if self.job.is_empty() {
             return Err("[[job]] is missing: who should send anything?".to_owned());
+        }
+        if self.job.len() > JOB_LIMIT {
+            return Err(format!("at most {JOB_LIMIT} jobs"));
         }
         for (number, job) in self.job.iter().enumerate() {
             check_job(job, &self.fabric).map_err(|what| format!("job {number}: {what}"))?;
@@ -139,8 +147,15 @@ fn check_job(job: &Job, fabric: &Fabric) -> Result<(), String> {
     if job.ib_timeout > 31 || job.ib_retries > 7 {
         return Err("ib_timeout is 0 to 31, ib_retries 0 to 7".to_owned());
     }
+    if job.ranks(fabric) > RANK_LIMIT {
+        return Err(format!("at most {RANK_LIMIT} ranks"));
+    }
     if job.iterations == 0 || job.buckets.is_empty() {
         return Err("at least one iteration and one bucket".to_owned());
+    }
+    let rounds = u64::from(job.iterations) + u64::from(job.warmup);
+    if rounds.saturating_mul(job.buckets.len() as u64) > COLLECTIVE_LIMIT {
+        return Err(format!("at most {COLLECTIVE_LIMIT} collectives: iterations times buckets"));
     }
     if job.buckets.iter().any(|bucket| !(4..=1 << 32).contains(&bucket.0)) {
         return Err("buckets are 4 bytes to 4 GiB".to_owned());
@@ -172,6 +187,7 @@ mod tests {
             ("[[job]]\n[[loss]]\nport = \"leaf9:uplink0\"\nshare = \"1%\"", "leaf9:uplink0"),
             ("[[job]]\n[[slow_nic]]\nnic = \"host4\"\nrate = \"1G\"", "host4"),
             ("[[job]]\nhosts = [0, 0]", "none twice"),
+            ("[[job]]\niterations = 4000000000", "at most 1000000"),
         ];
         for (text, words) in cases {
             let error = Scenario::parse(&format!("title = \"x\"\n{text}")).unwrap_err();
