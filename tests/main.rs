@@ -10,6 +10,8 @@
 
 // The program as a user runs it.
 mod cli;
+// Clocks of several taps.
+mod clock;
 // Collectives: the forward model against recorded jobs, and the search against the model.
 mod collective;
 // Short conversations give the report that their definitions give.
@@ -19,6 +21,8 @@ mod decode;
 // The driver: what it sends and what it says it did.
 #[cfg(target_os = "linux")]
 mod drive;
+// What is wrong is found, and nothing else is.
+mod findings;
 // Loss, order, pairs and messages against simulated wires.
 mod flow;
 // What people see of the fixtures.

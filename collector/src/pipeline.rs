@@ -13,6 +13,9 @@ use crate::decode::packet::{self, Body};
 use crate::flow::tcp_stream::attempt::Attempts;
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
+use crate::link::clock::relate;
+use crate::link::clock::sighting::{SIGHTING_CAPACITY, Sightings};
+use crate::link::clock::timeline;
 use crate::link::connect::Traffic;
 use crate::link::control::plane::{ControlConfig, ControlPlane};
 use crate::link::counter::CounterTracker;
@@ -74,6 +77,7 @@ struct Linking {
     streams: TcpStreams,
     control: ControlPlane,
     traffic: TrafficRecorder,
+    sightings: Sightings,
     attempts: Attempts,
 }
 
@@ -88,6 +92,7 @@ impl Pipeline {
             streams: TcpStreams::new(TcpConfig::default()),
             control: ControlPlane::new(ControlConfig::default()),
             traffic: TrafficRecorder::new(capacity),
+            sightings: Sightings::new(SIGHTING_CAPACITY),
             attempts: Attempts::default(),
         });
         Self {
@@ -138,6 +143,10 @@ impl Pipeline {
             None => self.tracker.observe(frame, packet, &mut ()),
             Some(linking) => {
                 self.tracker.observe(frame, packet, &mut linking.traffic);
+                // One tap has nobody to compare its clock with.
+                if self.tracker.taps().len() > 1 {
+                    linking.sightings.observe(frame, packet);
+                }
                 if let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) {
                     let Linking { streams, control, attempts, .. } = linking;
                     attempts.observe(frame, ip.source, ip.destination, segment);
@@ -227,7 +236,7 @@ impl Pipeline {
             linked.labels = label::apply(&self.labels, &linked.collectives, &mut linked.iterations);
             let flows = self.tracker.flows().flows();
             let signals = (&linked.signals[..], linked.signals_end);
-            let troubles = Troubles::new(&linked.job, flows, &positions, signals);
+            let troubles = Troubles::new(&linked.job, flows, &positions, &linked.clocks, signals);
             linked.waits = wait::find(&linked.job, &troubles, &linked.collectives);
             let collectives = &linked.collectives;
             let job = &linked.job;
@@ -254,7 +263,8 @@ impl Pipeline {
         let findings = finding::find(&Facts {
             tracker: &self.tracker,
             positions: &positions,
-            flows: joined_flow::join(self.tracker.flows(), job),
+            flows: joined_flow::join(self.tracker.flows(), job, &known.clocks),
+            clocks: &known.clocks,
             job,
             collectives: &known.collectives,
             stragglers: &known.stragglers,
@@ -306,15 +316,21 @@ impl Linking {
         self.control.add_health(health);
         health.add("link.messages_dropped", self.traffic.dropped_messages());
         health.add("link.signals_dropped", self.traffic.dropped_signals());
-        let facts = self.control.facts();
-        let records = self.traffic.flows();
-        let job = linker::link(&facts, Traffic { table: tracker.flows(), records, positions });
+        let mut facts = self.control.facts();
+        let clocks = relate::relate(&self.sightings, tracker.taps(), positions, &facts);
+        if clocks.corrects() {
+            timeline::align_facts(&mut facts, &clocks);
+            self.traffic.align(&clocks);
+        }
+        let (table, records) = (tracker.flows(), self.traffic.flows());
+        let job = linker::link(&facts, Traffic { table, records, positions, clocks: &clocks });
         health.add("link.resends_dropped", self.traffic.dropped_resends());
         let signals = self.traffic.signals().to_vec();
         let are_all_kept = self.traffic.dropped_resends() == 0;
         let resends = are_all_kept.then(|| self.traffic.resends().to_vec());
         let signals_end = signals.last().filter(|_| self.traffic.dropped_signals() > 0);
         let signals_end = signals_end.map(|signal| signal.time);
-        Linked { job, streams: facts.streams, signals, signals_end, resends, ..Linked::default() }
+        let streams = facts.streams;
+        Linked { job, streams, signals, signals_end, resends, clocks, ..Linked::default() }
     }
 }

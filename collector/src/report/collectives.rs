@@ -160,7 +160,7 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<CollectiveReport> {
         .zip(iterations.into_iter().zip(stragglers).zip(all_waits))
         .map(|((id, collective), ((iteration, straggler), waits))| CollectiveReport {
             iteration,
-            ranks: waits::ranks(sources, &linked.job, collective, waits),
+            ranks: waits::ranks(sources, &linked.job, collective, waits, straggler),
             connections: connections(sources, &linked.job, collective, waits),
             straggler: straggler.map(|one| StragglerReport::new(sources, one)),
             ..report(sources, &linked.job, id, collective)

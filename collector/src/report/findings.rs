@@ -39,7 +39,9 @@ pub struct FindingReport {
 pub struct NotCheckedReport {
     /// Its name.
     pub id: &'static str,
-    /// What is missing, and how to give it.
+    /// The input that it needs.
+    pub needs: &'static str,
+    /// Why that is missing, and how to give it.
     pub missing: &'static str,
 }
 
@@ -69,7 +71,8 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<FindingReport> {
 /// What could not be looked for.
 pub(super) fn not_checked(sources: &Sources<'_>) -> Vec<NotCheckedReport> {
     let all = sources.findings.not_checked.iter();
-    all.map(|(id, missing)| NotCheckedReport { id, missing }).collect()
+    all.map(|(id, need)| NotCheckedReport { id, needs: need.name(), missing: need.missing() })
+        .collect()
 }
 
 fn report(sources: &Sources<'_>, finding: &Finding) -> FindingReport {

@@ -43,6 +43,7 @@ use crate::analysis::phase::Phase;
 use crate::analysis::straggler::Straggler;
 use crate::analysis::wait::CollectiveWaits;
 use crate::flow::tracker::FlowTracker;
+use crate::link::clock::clocks::Clocks;
 use crate::link::control::facts::StreamFacts;
 use crate::link::counter::Counters;
 use crate::link::counter::join::PortNames;
@@ -53,7 +54,7 @@ use crate::link::traffic::record::{ResendRecord, SignalRecord};
 use crate::model::health::Health;
 use crate::model::opcode::Transport;
 use crate::model::qpn::Qpn;
-use crate::model::tap::HostName;
+use crate::model::tap::{HostName, TapId};
 use crate::model::time::Timestamp;
 use crate::model::witness::LogId;
 
@@ -212,12 +213,25 @@ pub struct Linked {
     pub resends: Option<Vec<ResendRecord>>,
     /// When they end, if there were more than could be kept.
     pub signals_end: Option<Timestamp>,
+    /// The clocks of the taps. All other times here are aligned.
+    pub clocks: Clocks,
 }
 
 impl Sources<'_> {
-    /// Nanoseconds from the capture's origin to `time`; negative where a clock went backwards.
+    /// Nanoseconds from the capture's origin to `time`, which is aligned; negative where a clock
+    /// went backwards, or was ahead of the one that it is aligned with.
     pub(crate) fn relative_ns(&self, time: Timestamp) -> i64 {
         time.relative_to(self.origin)
+    }
+
+    /// `time` by the clock of `tap`, aligned.
+    pub(crate) fn aligned(&self, tap: TapId, time: Timestamp) -> Timestamp {
+        self.linked.map_or(time, |linked| linked.clocks.aligned(tap, time))
+    }
+
+    /// The same from the capture's origin.
+    pub(crate) fn aligned_ns(&self, tap: TapId, time: Timestamp) -> i64 {
+        self.relative_ns(self.aligned(tap, time))
     }
 
     /// The name of a file of NIC counters.

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::Sources;
 use super::collectives::CollectiveRankReport;
 use crate::analysis::collective::{Collective, RankTimes};
+use crate::analysis::straggler::Straggler;
 use crate::analysis::wait::CollectiveWaits;
 use crate::analysis::wait::edge::EdgeWaits;
 use crate::link::job::Job;
@@ -55,11 +56,15 @@ pub(super) fn ranks(
     job: &Job,
     collective: &Collective,
     waits: &CollectiveWaits,
+    straggler: Option<&Straggler>,
 ) -> Vec<CollectiveRankReport> {
     let time = |time: Timestamp| sources.relative_ns(time);
     let report = |times: &RankTimes| {
         let known = waits.ranks.iter().find(|known| known.rank == times.rank);
         let lateness = known.and_then(|known| known.lateness);
+        // A rank without an edge shows its lateness in where others stopped.
+        let named = straggler.filter(|one| one.rank == times.rank && one.cause.is_own());
+        let named_ns = named.and_then(|one| i64::try_from(one.lag_ns).ok());
         let last = known.and_then(|known| waits.edges.get(known.last_edge?));
         let edges = || {
             let is_own = |edge: &&EdgeWaits| {
@@ -76,7 +81,7 @@ pub(super) fn ranks(
             first_send_ns: times.first_send.map(time),
             last_receive_ns: times.last_receive.map(time),
             busy_ns: known.and_then(|known| known.busy_ns),
-            late_ns: lateness.map(|lateness| lateness.late_ns),
+            late_ns: lateness.map(|lateness| lateness.late_ns).or(named_ns),
             late_uncertainty_ns: lateness.map(|lateness| lateness.uncertainty_ns),
             start_wait_ns: last.and_then(|edge| edge.start_wait_ns),
             sender_wait_ns: last.map(|edge| edge.sender_wait_ns),

@@ -18,7 +18,7 @@ pub(super) struct Truth {
     pub(super) iterations: BTreeMap<u32, u64>,
 }
 
-/// A finding that must come.
+/// A finding that a scenario leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct Expected {
     pub(super) finding: String,
@@ -26,6 +26,9 @@ pub(super) struct Expected {
     pub(super) cause: Option<String>,
     /// Address or name of the port it is about.
     pub(super) place: Option<String>,
+    /// Whether it may come as well; else it must.
+    #[serde(default)]
+    pub(super) is_possible: bool,
 }
 
 /// A rank that is late on purpose.

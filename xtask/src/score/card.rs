@@ -118,6 +118,8 @@ mod tests {
             for connection in &mut world.connections {
                 connection.sender.iter_mut().chain(&mut connection.receiver).for_each(turned);
             }
+            let stragglers = report.collectives.iter_mut().filter_map(|c| c.straggler.as_mut());
+            stragglers.take(2).for_each(|straggler| turned(&mut straggler.rank));
             for owner in report.flows.iter_mut().filter_map(|flow| flow.owner.as_mut()) {
                 if owner.communicator.as_ref() == Some(&world.id) {
                     owner.rank.iter_mut().chain(&mut owner.peer_rank).for_each(turned);

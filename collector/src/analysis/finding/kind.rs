@@ -91,7 +91,7 @@ impl Need {
             Self::Pause => "pause frames",
             Self::Counters => "NIC counters (--counters)",
             Self::Expectations => "[expect] (--config)",
-            Self::ParallelPaths => "rails, or taps at uplinks",
+            Self::ParallelPaths => "rails or taps at uplinks",
         }
     }
 }

@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use std::net::IpAddr;
 
 use self::facts::Facts;
-use self::kind::Kind;
+use self::kind::{Kind, Need};
 use crate::link::job::CommunicatorId;
 use crate::model::grade::Grade;
 use crate::model::time::Span;
@@ -29,8 +29,8 @@ const TOLD_OF_A_KIND: usize = 16;
 pub struct Findings {
     /// What was found, the worst first.
     pub found: Vec<Finding>,
-    /// What could not be looked for: name of the finding, and what is missing.
-    pub not_checked: Vec<(&'static str, &'static str)>,
+    /// What could not be looked for: name of the finding, and the input that is missing.
+    pub not_checked: Vec<(&'static str, Need)>,
     /// Findings that were left out, because of their kind there were too many.
     pub dropped: u64,
 }
@@ -48,7 +48,7 @@ pub fn find(facts: &Facts<'_>) -> Findings {
             found.truncate(TOLD_OF_A_KIND);
             all.found.append(&mut found);
         } else if let Some(need) = kind.needs.first() {
-            all.not_checked.push((kind.id, need.missing()));
+            all.not_checked.push((kind.id, *need));
         }
     }
     // Of the same severity, in the order of the catalog: what stops the job comes before what slows

@@ -106,3 +106,29 @@ fn stops<'a>(case: &Case<'a>) -> Vec<Stop<'a>> {
     };
     case.waits.edges.iter().filter_map(stop).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{NetConnectionId, Stall, Stop};
+    use crate::model::tap::TapId;
+    use crate::model::time::Timestamp;
+    use crate::model::witness::Witness;
+
+    /// Seen on NCCL 2.27.5 with 8 ranks on 4 nodes, when rank 4 was late.
+    #[test]
+    fn connections_stop_where_the_late_rank_stops_them() {
+        let ring = [0, 1, 2, 3, 4, 5, 6, 7];
+        let time = Timestamp::EPOCH;
+        let witness = Witness::Frame { tap: TapId(0), number: 1, time };
+        let is_for = |sender: usize, before_message: u64, rank: u32| {
+            let stall = Stall { before_message, duration_ns: 1, end: time, witness };
+            let stop = Stop { connection: NetConnectionId(0), ring: &ring, sender, stall };
+            stop.is_for(rank, 2)
+        };
+        for (sender, message) in [(5, 2), (7, 6), (1, 10), (3, 4)] {
+            assert_eq!(is_for(sender, message, 4), Some(true), "{sender}");
+            assert_eq!(is_for(sender, message, 0), Some(false), "{sender}");
+        }
+        assert_eq!(is_for(5, 2, 9), None);
+    }
+}

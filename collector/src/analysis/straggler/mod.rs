@@ -116,6 +116,12 @@ pub struct Sign {
 }
 
 impl Cause {
+    /// Whether the rank itself came late.
+    #[must_use]
+    pub const fn is_own(self) -> bool {
+        matches!(self, Self::Enqueue | Self::Compute | Self::Sender)
+    }
+
     /// The name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {

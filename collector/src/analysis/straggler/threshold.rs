@@ -71,3 +71,21 @@ fn pause_period(spans: &[Span]) -> Option<u64> {
     }
     lower_median(starts.windows(2).map(|pair| pair[1].nanos_since(pair[0])))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Span, Timestamp, pause_period};
+
+    #[test]
+    fn the_period_is_from_pause_to_pause() {
+        let time = Timestamp::from_nanos;
+        let span = |first: u64, last: u64| Span { first: time(first), last: time(last) };
+        let bursts = (0..4).flat_map(|at| {
+            let start = at * 1000;
+            [span(start, start + 100), span(start + 110, start + 220)]
+        });
+        assert_eq!(pause_period(&bursts.collect::<Vec<_>>()), Some(1000));
+        assert_eq!(pause_period(&[span(0, 100), span(110, 200)]), None);
+        assert_eq!(pause_period(&[]), None);
+    }
+}

@@ -23,6 +23,8 @@ pub struct RankWaits {
     pub last_edge: Option<usize>,
     /// Of the edges, the one from this rank that sent first.
     pub first_edge: Option<usize>,
+    /// When it sent its first data, at a tap of its own.
+    pub first_send: Option<Timestamp>,
     /// From when it had room on any channel and had left the collective before, to its first data
     /// on any; `None` where that was not seen.
     pub start_wait_ns: Option<u64>,
@@ -77,6 +79,7 @@ pub fn waits(
             rank,
             last_edge: own().max_by_key(|(_, edge)| edge.span.last).map(|(at, _)| at),
             first_edge: own().min_by_key(|(_, edge)| edge.first_data).map(|(at, _)| at),
+            first_send: times.first_send,
             start_wait_ns: start_wait(measured()),
             shortest_wait_ns: measured().filter_map(|edge| edge.start_wait_ns).min(),
             busy_ns: since(times.first_send),

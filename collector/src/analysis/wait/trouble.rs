@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::flow::key::FlowKey;
 use crate::flow::observer::Signal;
 use crate::flow::state::Flow;
+use crate::link::clock::clocks::Clocks;
 use crate::link::job::{Job, NetConnectionId, Ownership, Role};
 use crate::link::position::{Position, TapPosition};
 use crate::link::traffic::record::SignalRecord;
@@ -35,13 +36,14 @@ struct AtOneEnd {
 pub struct Recoveries<'a>(&'a [Span]);
 
 impl Troubles {
-    /// The troubles of the connections of `job`. Signals come in the order of time at each tap, with
-    /// when they end if there were more.
+    /// The troubles of the connections of `job`, of whose taps `clocks` tells. Signals, whose times are
+    /// aligned, come in the order of time at each tap, with when they end if there were more.
     #[must_use]
     pub fn new(
         job: &Job,
         flows: &[Flow],
         positions: &[TapPosition],
+        clocks: &Clocks,
         (signals, cnps_end): (&[SignalRecord], Option<Timestamp>),
     ) -> Self {
         let mut troubles = Self { cnps_end, ..Self::default() };
@@ -49,7 +51,7 @@ impl Troubles {
         for (flow, owner) in flows.iter().zip(&job.owners) {
             let Ownership::Connection { connection, role } = *owner else { continue };
             match role {
-                Role::Data => troubles.add_recoveries(connection, flow, positions),
+                Role::Data => troubles.add_recoveries(connection, flow, positions, clocks),
                 Role::Control => {
                     control.insert((flow.key, flow.epoch), connection);
                     let at_taps = troubles.cnps.entry(connection).or_default();
@@ -117,6 +119,7 @@ impl Troubles {
         connection: NetConnectionId,
         flow: &Flow,
         positions: &[TapPosition],
+        clocks: &Clocks,
     ) {
         let Some(episodes) = &flow.episodes else { return };
         let FlowKey { tap, source, destination, .. } = flow.key;
@@ -130,9 +133,9 @@ impl Troubles {
         for end in ends {
             let at = self.at.entry((connection, *end)).or_default();
             for episode in episodes.listed() {
-                let last = episode.start.plus_nanos(episode.recovery_ns);
-                at.recoveries.push(Span { first: episode.start, last });
-                at.resent.push((episode.start, episode.resent_packets));
+                let first = clocks.aligned(tap, episode.start);
+                at.recoveries.push(Span { first, last: first.plus_nanos(episode.recovery_ns) });
+                at.resent.push((first, episode.resent_packets));
             }
         }
     }
@@ -174,4 +177,28 @@ fn merged(mut spans: Vec<Span>) -> Vec<Span> {
         }
     }
     merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Recoveries, Span, Timestamp, merged};
+
+    fn span(first: u64, last: u64) -> Span {
+        let time = Timestamp::from_nanos;
+        Span { first: time(first), last: time(last) }
+    }
+
+    #[test]
+    fn time_in_recovery_counts_once() {
+        let spans = merged(vec![span(30, 40), span(10, 20), span(15, 25), span(40, 45)]);
+        assert_eq!(spans, [span(10, 25), span(30, 45)]);
+        let time = Timestamp::from_nanos;
+        let mut recoveries = Recoveries(&spans);
+        assert_eq!(recoveries.until(time(0), time(5)), 0);
+        assert_eq!(recoveries.until(time(5), time(12)), 2);
+        assert_eq!(recoveries.until(time(12), time(35)), 18);
+        assert_eq!(recoveries.next_end(time(100)), Some(time(45)));
+        assert_eq!(recoveries.until(time(35), time(100)), 10);
+        assert_eq!(recoveries.next_end(time(100)), None);
+    }
 }

@@ -48,6 +48,15 @@ impl<'a> View<'a> {
         (!transfers.is_empty()).then_some(Self { all, places, side })
     }
 
+    /// The messages at `places` as a tap next to the receiver saw all of them.
+    #[must_use]
+    pub fn of_receiver(connection: &'a NetConnection, places: Range<usize>) -> Option<Self> {
+        let transfers = connection.transfers.get(places.clone())?;
+        let is_seen = transfers.iter().all(|transfer| transfer.received.is_some());
+        let all = &connection.transfers;
+        (is_seen && !transfers.is_empty()).then_some(Self { all, places, side: Side::Receiver })
+    }
+
     /// The tap is the sender's, or saw what a tap of the sender's sees.
     #[must_use]
     pub fn is_of_sender(&self) -> bool {

@@ -93,14 +93,15 @@ struct Simulation<'a> {
 }
 
 impl Simulation<'_> {
-    /// The addresses of hosts with taps.
+    /// The addresses of hosts that some tap sees all the traffic of, or may see some of.
     fn watched(&self) -> BTreeSet<IpAddr> {
         let taps = self.scenario.taps(&self.map);
         let ports = taps.iter().flat_map(|tap| &tap.ports);
-        let ends = ports.filter_map(|port| self.map.links.get(self.map.port(port)?.link));
-        let is_end =
-            |nic: &str| ends.clone().any(|link| link.ends.iter().any(|end| end.name == nic));
-        let nics = self.map.nics.iter().filter(|nic| is_end(&nic.name));
+        let links = ports.filter_map(|port| self.map.links.get(self.map.port(port)?.link));
+        let links: Vec<_> = links.collect();
+        let is_inside = links.iter().any(|link| link.is_uplink);
+        let is_end = |nic: &str| links.iter().any(|link| link.ends[0].name == nic);
+        let nics = self.map.nics.iter().filter(|nic| is_inside || is_end(&nic.name));
         nics.map(|nic| nic.address).collect()
     }
 
@@ -117,7 +118,7 @@ impl Simulation<'_> {
         let control =
             ControlPlane::of(number, scenario, map, &job, watched.clone(), &mut self.ports);
         let control = control.map_err(DriveError::Unusable)?;
-        self.taps.expect(&control.conversations, plan);
+        self.taps.expect(&control.conversations, plan, network);
         let mut truth = TruthFile::create(&folder.join(match number {
             0 => "truth.jsonl".to_owned(),
             _ => format!("truth.job{number}.jsonl"),

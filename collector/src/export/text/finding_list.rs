@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use super::connection::Connection;
-use super::quantity::counted;
 use super::style::Meaning;
 use super::{TextOptions, label, sentence};
 use crate::report::Report;
@@ -68,18 +67,16 @@ fn place(report: &Report, evidence: &EvidenceReport) -> Option<String> {
     frame.or_else(|| evidence.line.map(|line| format!("line {}{of}", super::count(line))))
 }
 
-/// Says how many findings could not be looked for.
+/// Says which findings could not be looked for, by what they need.
 pub(super) fn note(report: &Report) -> Option<String> {
     let not_checked = &report.findings_not_checked;
-    let mut missing: Vec<&str> = not_checked.iter().map(|one| one.missing).collect();
-    missing.sort_unstable();
-    missing.dedup();
-    (!missing.is_empty()).then(|| {
-        format!(
-            "{} not looked for: {}",
-            counted(not_checked.len() as u64, "kind of finding")
-                .replace("kind of findings", "kinds of findings"),
-            missing.join("; ")
-        )
+    let needs: BTreeSet<&str> = not_checked.iter().map(|one| one.needs).collect();
+    let needs: Vec<&str> = needs.into_iter().collect();
+    (!needs.is_empty()).then(|| {
+        let kinds = match not_checked.len() {
+            1 => "1 kind of finding".to_owned(),
+            several => format!("{several} kinds of findings"),
+        };
+        format!("{kinds} not looked for, for want of {}", needs.join(", "))
     })
 }

@@ -32,7 +32,9 @@ pub(super) fn write(
     }
     writeln!(out, "{}", heading(logs))?;
     write_communicators(report, options, out)?;
-    write_bootstrap(logs, out)
+    // A slow one is among the findings.
+    let is_told = report.findings.iter().any(|finding| finding.id == "bootstrap_slow");
+    if is_told { Ok(()) } else { write_bootstrap(logs, out) }
 }
 
 /// `nccl.log  92 NCCL lines of 1 process on 1 host, NCCL 2.27.3`.

@@ -2,6 +2,7 @@
 
 mod burst_table;
 mod calm;
+mod clock_lines;
 mod collective_table;
 mod communicator;
 mod communicator_names;
@@ -78,9 +79,10 @@ pub fn write(
     }
     header::write(report, &connections, &mut out)?;
     tap_table::write(report, options, &mut out)?;
-    writeln!(out)?;
+    clock_lines::write(report, options, &mut out)?;
     let names = CommunicatorNames::new(&report.communicators);
     if !is_bad {
+        writeln!(out)?;
         calm::write(report, &connections, &mut out)?;
     }
     communicator::write(report, options, &mut out)?;

@@ -9,6 +9,8 @@ use crate::decode::roce::packet::RocePacket;
 use crate::flow::message::{Message, MessageKind};
 use crate::flow::observer::{FlowObserver, Signal};
 use crate::flow::state::Flow;
+use crate::link::clock::clocks::Clocks;
+use crate::link::clock::timeline;
 use crate::model::ecn::Ecn;
 use crate::model::frame::Frame;
 
@@ -58,6 +60,15 @@ impl TrafficRecorder {
     #[must_use]
     pub fn flows(&self) -> &[FlowTraffic] {
         &self.flows
+    }
+
+    /// Puts all times onto the timeline of `clocks`.
+    pub fn align(&mut self, clocks: &Clocks) {
+        self.flows.iter_mut().for_each(|flow| timeline::align_traffic(flow, clocks));
+        self.signals.iter_mut().for_each(|signal| timeline::align_signal(signal, clocks));
+        self.signals.sort_by_key(|signal| signal.time);
+        self.resends.iter_mut().for_each(|resend| timeline::align_resend(resend, clocks));
+        self.resends.sort_by_key(|resend| resend.time);
     }
 
     /// CNPs and NAKs, in the order in which they passed.

@@ -20,9 +20,9 @@ pub const KIND: Kind = Kind {
     threshold: "At least 8 marked packets on a flow whose way back was seen, and no CNP (a NIC sends \
                 one at the latest after 50 us: Zhu et al., SIGCOMM 2015). Not told where counters say \
                 that the NIC did send them.",
-    remedy: "On the receiving host: mlxconfig / cma_roce_tos / `echo 1 > \
-             /sys/class/net/<dev>/ecn/roce_np/enable/<prio>` for the priority that RoCE uses, and the \
-             same trust mode (DSCP or PCP) as the switch. Linux's soft-RoCE never sends CNPs.",
+    remedy: "On the receiving host: `echo 1 > /sys/class/net/<dev>/ecn/roce_np/enable/<prio>` for the \
+             priority that RoCE uses, and the same trust mode (DSCP or PCP) as the switch. Linux's \
+             soft-RoCE never sends CNPs.",
     needs: &[Need::Roce, Need::Counters],
     detect,
 };
@@ -45,7 +45,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
             naming::flow(worst),
             counted(worst.marks.0, "packet")
         );
-        finding.because(Proof::frame(text, worst.first_mark(facts.table())))
+        finding.because(Proof::frame(text, worst.first_mark(facts)))
     });
     let mut found: Vec<Finding> = found.collect();
     if found.is_empty() {

@@ -19,8 +19,7 @@ pub const KIND: Kind = Kind {
                 where [expect] ecn = true. Info where no flow is: then nothing says that congestion \
                 control was meant to be on (two hosts on a cable, soft-RoCE, a fabric that trusts PFC \
                 alone).",
-    remedy: "Set ECT where packets leave: NCCL_IB_TC (106 = DSCP 26, ECT(0)), cma_roce_tos, or \
-             `mlnx_qos`/roce_accl on the NIC. Cleared on the path: find the device that rewrites the \
+    remedy: "Set ECT where packets leave: NCCL_IB_TC (106 = DSCP 26, ECT(0)), cma_roce_tos, or `mlnx_qos` on the NIC. Cleared on the path: find the device that rewrites the \
              TOS byte (QoS policy, tunnel that does not copy ECN: RFC 6040).",
     needs: &[Need::Roce],
     detect,
@@ -39,13 +38,13 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for group in only(&cleared) {
         let text = "ECN-capable at one tap, Not-ECT at another";
-        let what = "lost their ECN bits on the path";
+        let what = "without ECN bits behind the tap that saw them ECN-capable";
         found.push(finding(facts, &group, Severity::Warning, "cleared_on_path", what, text));
     }
     let senders = |flow: &JoinedFlow| not_ect(flow) && !cleared(flow);
     if has_capable || is_expected {
         for group in only(&senders) {
-            let what = "carry RoCE data that is Not-ECT";
+            let what = "with RoCE data that is Not-ECT";
             let text = "Not-ECT, while other flows are ECN-capable";
             found.push(finding(facts, &group, Severity::Warning, "some_flows", what, text));
         }
@@ -54,7 +53,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
             data.iter().filter(|flow| senders(flow)).map(|flow| (*flow, flow.frames)).collect();
         if !flows.is_empty() {
             let group = Group { port: None, flows };
-            let what = "carry RoCE data, all of it Not-ECT: switches cannot mark it";
+            let what = "with RoCE data, all of it Not-ECT: switches cannot mark it";
             found.push(finding(facts, &group, Severity::Info, "all_flows", what, "Not-ECT"));
         }
     }
@@ -92,5 +91,5 @@ fn finding(
     finding.flows = group.places();
     let Some(worst) = group.worst() else { return finding };
     let text = format!("{}: {text}", naming::flow(worst));
-    finding.because(Proof::frame(text, worst.first_frame(facts.table())))
+    finding.because(Proof::frame(text, worst.first_frame(facts)))
 }

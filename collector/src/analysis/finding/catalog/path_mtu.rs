@@ -52,14 +52,14 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         });
         return found.collect();
     }
-    if largest > DEFAULT_MTU || expected.is_some() {
+    if largest != DEFAULT_MTU || expected.is_some() {
         return Vec::new();
     }
     let rates = data.iter().filter_map(|flow| facts.line_rate_bps(flow.source));
     let is_fast = rates.max().is_some_and(|rate| rate >= FAST_BPS);
     let severity = if is_fast { Severity::Warning } else { Severity::Info };
     let flows = counted(data.len() as u64, "flow");
-    let title = format!("path MTU {largest} on all {flows}: the interfaces' MTU is 1500");
+    let title = format!("path MTU {largest} everywhere ({flows}): the interfaces' MTU is 1500");
     let flows = data.iter().map(|flow| (*flow, flow.frames)).collect();
     vec![finding(facts, &Group { port: None, flows }, severity, "small", title)]
 }
@@ -86,5 +86,5 @@ fn finding(
     let Some(worst) = group.worst() else { return finding };
     let text =
         format!("{}: {} bytes a packet", naming::flow(worst), mtu(facts, worst).unwrap_or(0));
-    finding.because(Proof::frame(text, worst.first_frame(facts.table())))
+    finding.because(Proof::frame(text, worst.first_frame(facts)))
 }

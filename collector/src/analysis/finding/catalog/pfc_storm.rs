@@ -8,7 +8,6 @@ use crate::link::counter::NicCounters;
 use crate::link::counter::series::Series;
 use crate::model::quantity::{counted, duration};
 use crate::model::time::Span;
-use crate::model::witness::Witness;
 
 /// Of a window that counts as a storm, what must have been paused, in hundredths.
 const STORM_PERCENT: u64 = 95;
@@ -25,8 +24,8 @@ pub const KIND: Kind = Kind {
                 for 80 to 99 % of its interval; NICs stop after 100 ms: Guo et al., SIGCOMM 2016). \
                 Counters: tx_pause_storm_warning_events or tx_pause_storm_error_events rise.",
     remedy: "Isolate the station that pauses: drain or reboot its host, look at its PCIe and firmware. \
-             Turn on the PFC watchdog on switches (SONiC: `pfcwd start --action drop <ports> 200`) and \
-             the NIC's own (`mlxreg`, tx_pause_storm_*).",
+             Turn on the PFC watchdog of the switches (SONiC `pfcwd`, Junos `pfc-watchdog`) and look at \
+             the NIC's own counters (ethtool -S: tx_pause_storm_*).",
     needs: &[Need::Pause, Need::Counters],
     detect,
 };
@@ -56,11 +55,11 @@ fn by_frames(facts: &Facts<'_>) -> Vec<Finding> {
             duration(state.paused_ns.unwrap_or(0)),
             counted(state.pause_frames, "pause frame")
         );
-        let (time, number) = (state.first.time, state.first.frame);
-        let witness = Witness::Frame { tap: key.tap, number, time };
+        let witness = facts.frame(key.tap, state.first.frame, state.first.time);
+        let span = Span { first: state.first.time, last: state.last };
         Finding::new(&KIND, Severity::Critical, title)
             .about(Subject { port, ..Subject::default() })
-            .over(Some(Span { first: state.first.time, last: state.last }))
+            .over(Some(facts.aligned_span(key.tap, span)))
             .proven()
             .because(Proof::frame(text, Some(witness)))
     });

@@ -15,7 +15,7 @@ pub const KIND: Kind = Kind {
     about: "A responder refused a request with a NAK that ends the queue pair: remote access error (bad \
             R_Key, address or permission), invalid request, remote operational error. The connection \
             goes to its error state, and with it the job.",
-    threshold: "Any such NAK (IBTA volume 1, section 9.7.5.2.8: no retry follows).",
+    threshold: "Any such NAK (IBTA volume 1, section 9.7.5.2: no retry follows).",
     remedy: "Find who freed or never registered that memory: R_Key and address of the request are in \
              `railscope packets`. Under NCCL look for the first NCCL WARN of that rank, mixed releases \
              of NCCL or plugin, GPUDirect trouble (nvidia-peermem, ACS).",

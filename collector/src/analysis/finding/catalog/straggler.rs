@@ -155,3 +155,109 @@ const fn remedy(cause: Cause) -> &'static str {
         Cause::Sender | Cause::Unknown => KIND.remedy,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::collective::Collective;
+    use crate::analysis::finding::settings::Settings;
+    use crate::analysis::straggler::Sign;
+    use crate::flow::tcp_stream::attempt::Attempts;
+    use crate::flow::tracker::{FlowConfig, FlowTracker};
+    use crate::link::counter::Counters;
+    use crate::link::log::LogFacts;
+    use crate::link::rail::Rails;
+    use crate::model::nccl::{Algorithm, CollectiveKind, Protocol};
+    use crate::model::time::Timestamp;
+
+    fn collective(at: u64) -> Collective {
+        let time = |ms: u64| Timestamp::from_nanos(ms * 1_000_000);
+        Collective {
+            communicator: CommunicatorId(0),
+            sequence: at,
+            is_counted_from_init: true,
+            kind: CollectiveKind::AllReduce,
+            alternatives: Vec::new(),
+            algorithm: Algorithm::Ring,
+            protocol: Protocol::Simple,
+            bytes: Some(1 << 20),
+            is_estimated: false,
+            channels: 1,
+            messages: 6,
+            span: Span { first: time(100 * at), last: time(100 * at + 50) },
+            parts: Vec::new(),
+            ranks: Vec::new(),
+            transfers: Vec::new(),
+            grade: Grade::Proven,
+            evidence: Vec::new(),
+        }
+    }
+
+    fn straggler(rank: u32, cause: Cause, lag_ms: u64) -> Option<Straggler> {
+        let text = format!("rank {rank} came {lag_ms} ms late");
+        Some(Straggler {
+            rank,
+            lag_ns: lag_ms * 1_000_000,
+            cause,
+            connection: None,
+            grade: Grade::Inferred,
+            evidence: vec![Sign { kind: "own_wait", text, witness: None }],
+        })
+    }
+
+    fn find(stragglers: &[Option<Straggler>]) -> Vec<Finding> {
+        let collectives: Vec<Collective> = (0..).map(collective).take(stragglers.len()).collect();
+        let config = FlowConfig { flow_capacity: 1, line_rate_bps: None, keeps_details: false };
+        let facts = Facts {
+            tracker: &FlowTracker::new(config),
+            positions: &[],
+            flows: Vec::new(),
+            job: None,
+            collectives: &collectives,
+            stragglers,
+            iterations: &[],
+            streams: &[],
+            signals: &[],
+            attempts: &Attempts::default(),
+            logs: &LogFacts::default(),
+            memberships: &BTreeMap::new(),
+            counters: &Counters::default(),
+            rails: &Rails::default(),
+            settings: &Settings::default(),
+        };
+        detect(&facts)
+    }
+
+    #[test]
+    fn one_finding_a_rank_and_cause_the_costliest_first() {
+        let compute = |lag| straggler(2, Cause::Compute, lag);
+        let found = find(&[
+            compute(20),
+            None,
+            straggler(1, Cause::Receiver, 9),
+            compute(30),
+            compute(25),
+            straggler(2, Cause::Enqueue, 5),
+        ]);
+        let told: Vec<_> = found
+            .iter()
+            .map(|finding| (finding.subject.rank, finding.cause, finding.severity))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (Some(2), Some("compute"), Severity::Warning),
+                (Some(1), Some("receiver"), Severity::Info),
+                (Some(2), Some("enqueue"), Severity::Info),
+            ]
+        );
+        assert!(found[0].title.contains("3 collectives, 75.0 ms in all, up to 30.0 ms"));
+        assert_eq!(found[0].evidence[0].text, "rank 2 came 30 ms late");
+        assert!(found[0].remedy.contains("GPU") && found[1].remedy.contains("PCIe"));
+    }
+
+    #[test]
+    fn nobody_late_is_nothing_to_tell() {
+        assert_eq!(find(&[None, None]), []);
+    }
+}

@@ -2,8 +2,7 @@
 
 use super::packet::ROCE_PORT;
 use super::plan::{
-    BackgroundFlow, LinkEnd, LinkPlan, NetworkPlan, NicId, NicPlan, NodeId, PlanError, PortId,
-    SwitchPlan,
+    BackgroundFlow, LinkPlan, NetworkPlan, NicId, NicPlan, NodeId, PlanError, PortId, SwitchPlan,
 };
 use super::trouble::Trouble;
 
@@ -26,10 +25,14 @@ impl NetworkPlan {
         for (place, link) in self.links.iter().enumerate() {
             self.check_link(&Place { what: "link", place }, link)?;
         }
-        for (place, nic) in self.nics.iter().enumerate() {
+        let mut links_of = vec![0; self.nics.len()];
+        for end in self.links.iter().flat_map(|link| &link.ends) {
+            if let NodeId::Nic(nic) = end.node {
+                links_of[nic.0 as usize] += 1;
+            }
+        }
+        for (place, (nic, links)) in self.nics.iter().zip(links_of).enumerate() {
             check_nic(&Place { what: "NIC", place }, nic)?;
-            let is_here = |end: &&LinkEnd| end.node == NodeId::Nic(NicId(place as u32));
-            let links = self.links.iter().flat_map(|link| &link.ends).filter(is_here).count();
             if links != 1 {
                 return Err(PlanError::LinksOfNic { name: nic.name.clone(), links });
             }

@@ -33,7 +33,7 @@ pub(super) enum Event {
     Wake { token: u64 },
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Entry {
     time: Picoseconds,
     /// Events of one time happen in the order in which they were planned.
@@ -84,6 +84,8 @@ pub(super) struct EventQueue {
     now: Vec<Entry>,
     /// The slots after it, by the low bits of their numbers.
     wheel: Vec<Vec<Entry>>,
+    /// Room that slots had which are over: memory that was touched a moment ago.
+    spare: Vec<Vec<Entry>>,
     /// Which of the wheel's slots have something.
     occupied: [u64; BUCKETS as usize / 64],
     /// What was beyond the wheel when it was planned.
@@ -97,6 +99,7 @@ impl Default for EventQueue {
             current: 0,
             now: Vec::new(),
             wheel: (0..BUCKETS).map(|_| Vec::new()).collect(),
+            spare: Vec::new(),
             occupied: [0; BUCKETS as usize / 64],
             far: BinaryHeap::new(),
             planned: 0,
@@ -115,8 +118,12 @@ impl EventQueue {
             self.now.insert(place, entry);
         } else if slot - self.current < BUCKETS {
             let bucket = (slot % BUCKETS) as usize;
+            let entries = &mut self.wheel[bucket];
+            if entries.capacity() == 0 {
+                *entries = self.spare.pop().unwrap_or_default();
+            }
+            entries.push(entry);
             self.occupied[bucket / 64] |= 1 << (bucket % 64);
-            self.wheel[bucket].push(entry);
         } else {
             self.far.push(entry);
         }
@@ -140,7 +147,8 @@ impl EventQueue {
         };
         let bucket = (self.current % BUCKETS) as usize;
         self.occupied[bucket / 64] &= !(1 << (bucket % 64));
-        std::mem::swap(&mut self.now, &mut self.wheel[bucket]);
+        let entries = std::mem::take(&mut self.wheel[bucket]);
+        self.spare.push(std::mem::replace(&mut self.now, entries));
         while self.far.peek().is_some_and(|entry| entry.slot() <= self.current) {
             self.now.extend(self.far.pop());
         }

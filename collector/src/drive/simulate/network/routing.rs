@@ -13,6 +13,8 @@ pub(super) struct Routing {
     attachments: Vec<Option<(SwitchId, u32)>>,
     /// The ports of one switch that are nearest to another, by `from * switches + to`.
     ways: Vec<Box<[u32]>>,
+    /// No way needs to be looked at for a link that is down.
+    all_up: bool,
 }
 
 impl Routing {
@@ -26,7 +28,7 @@ impl Routing {
         }
         let switches = plan.switches.len() as u64;
         let seeds = (0..switches).map(|switch| mix(seed.wrapping_add(switch))).collect();
-        let mut routing = Self { seeds, attachments, ways: Vec::new() };
+        let mut routing = Self { seeds, attachments, ways: Vec::new(), all_up: true };
         routing.converge(ports);
         routing
     }
@@ -63,17 +65,19 @@ impl Routing {
             return ports[last as usize].is_up().then_some(last);
         }
         let ways = &self.ways[switch as usize * self.seeds.len() + to.0 as usize];
-        let is_up = |way: &&u32| ports[**way as usize].is_up();
-        match ways.iter().filter(is_up).count() {
-            0 => None,
-            1 => ways.iter().find(is_up).copied(),
-            up => {
-                let hash = flow_hash(flow, self.seeds[switch as usize]);
-                // The high bits of the product: a number below `up`.
-                let choice = (u128::from(hash) * up as u128) >> 64;
-                ways.iter().filter(is_up).nth(choice as usize).copied()
-            }
+        let hash = flow_hash(flow, self.seeds[switch as usize]);
+        // The high bits of the product: a number below `ways`.
+        let choose = |ways: usize| ((u128::from(hash) * ways as u128) >> 64) as usize;
+        if self.all_up {
+            return ways.get(choose(ways.len())).copied();
         }
+        let up = || ways.iter().filter(|&&way| ports[way as usize].is_up());
+        up().nth(choose(up().count())).copied()
+    }
+
+    /// A link went down or came up: its two ends know at once.
+    pub(super) fn links_changed(&mut self, ports: &[Port]) {
+        self.all_up = ports.iter().all(Port::is_up);
     }
 }
 

@@ -144,6 +144,7 @@ impl Network {
         }
         let is_up = self.ports[ports[0] as usize].is_up();
         if was_up != is_up {
+            self.routing.links_changed(&self.ports);
             for port in [ports[0], ports[0] ^ 1] {
                 if is_up {
                     self.send_next(port, taps);

@@ -1,6 +1,6 @@
 //! A scenario: the fabric, the jobs on it, what goes wrong, and what is captured. Read from TOML.
 //!
-//! [`check`](Scenario::check) refuses what cannot be; `place` turns it into the plan of a network.
+//! `check` refuses what cannot be, `map` names all NICs, switches and ports.
 
 pub mod fabric;
 pub mod job;

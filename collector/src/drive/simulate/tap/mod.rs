@@ -1,15 +1,14 @@
 //! Taps: what passes a port, as capture files.
 //!
 //! `frame` and `tcp` make bytes, `pcapng` the files. Frames of RoCE come from the network while it
-//! runs; those of the control plane are known before and are put between them. The control plane is
-//! seen at the links of hosts.
+//! runs; those of the control plane are known before and are put between them.
 
 mod frame;
 mod pcapng;
 mod tcp;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use frame::Way;
@@ -18,8 +17,9 @@ use pcapng::{Interface, PcapngFile};
 use super::control::Conversation;
 use super::control::segments::{Segment, segments};
 use super::epoch::epoch_ns;
-use super::network::packet::{Body, Packet};
-use super::network::plan::{NetworkPlan, NodeId, PortId, TapId};
+use super::network::Network;
+use super::network::packet::{Body, FlowKey, Packet};
+use super::network::plan::{NetworkPlan, NicId, NodeId, PortId, TapId};
 use super::network::tap::{Direction, TapSink};
 use super::scenario::Scenario;
 use super::scenario::map::Map;
@@ -103,36 +103,36 @@ impl Taps {
         })
     }
 
-    /// Puts the frames of conversations where they will be seen.
-    pub fn expect(&mut self, conversations: &[Conversation], plan: &NetworkPlan) {
-        let sights = self.sights(plan);
+    /// Puts the frames of conversations where they will be seen, on the way that `network` has for
+    /// them now.
+    pub fn expect(
+        &mut self,
+        conversations: &[Conversation],
+        plan: &NetworkPlan,
+        network: &Network,
+    ) {
+        let taps: BTreeMap<PortId, Tap> =
+            (plan.taps.iter().map(|tap| tap.port)).zip(self.taps.iter().copied()).collect();
+        let mut ways = Ways::new(plan, network);
         let mut identifications: BTreeMap<IpAddr, u16> = BTreeMap::new();
         let mut bytes = Vec::new();
-        let mut all: Vec<Segment> = conversations
-            .iter()
-            .filter(|conversation| conversation.client.ip() != conversation.server.ip())
-            .flat_map(segments)
-            .collect();
+        let mut all: Vec<Segment> = conversations.iter().flat_map(segments).collect();
         all.sort_by_key(|segment| segment.leaves);
         for segment in &all {
             let addresses = [segment.from.ip(), segment.to.ip()];
             let identification = identifications.entry(addresses[0]).or_default();
             *identification = identification.wrapping_add(1);
-            for (end, address) in addresses.into_iter().enumerate() {
-                for sight in sights.get(&address).into_iter().flatten() {
-                    let Some(&Tap { file, interface, .. }) = self.taps.get(sight.tap) else {
-                        continue;
-                    };
+            let path = ways.path(segment.from, segment.to);
+            let lasts = segment.comes.since(segment.leaves);
+            for (hop, port) in (0..).zip(path) {
+                let macs = [*port, port.peer()].map(|port| mac(plan, port));
+                let ttl = FIRST_TTL.saturating_sub(hop);
+                for (end, hops) in [(*port, hop), (port.peer(), hop + 1)] {
+                    let Some(&Tap { file, interface, .. }) = taps.get(&end) else { continue };
                     let Some(announced) = self.announced.get_mut(file) else { continue };
-                    let mut way = Way { macs: sight.macs, addresses };
-                    let (at, ttl) = if end == 0 {
-                        (segment.leaves.after(sight.later_ns), FIRST_TTL)
-                    } else {
-                        way.macs.reverse();
-                        let at = segment.comes.0.saturating_sub(sight.later_ns);
-                        (VirtualTime(at), FIRST_TTL - 1)
-                    };
-                    tcp::write(segment, way, ttl, *identification, &mut bytes);
+                    let share = lasts * u64::from(hops) / path.len() as u64;
+                    let at = segment.leaves.after(share);
+                    tcp::write(segment, Way { macs, addresses }, ttl, *identification, &mut bytes);
                     announced.push_back(Announced { at, interface, bytes: bytes.clone() });
                 }
             }
@@ -140,25 +140,6 @@ impl Taps {
         for announced in &mut self.announced {
             announced.make_contiguous().sort_by_key(|frame| frame.at);
         }
-    }
-
-    /// Which taps see the control plane of an address.
-    fn sights(&self, plan: &NetworkPlan) -> BTreeMap<IpAddr, Vec<Sight>> {
-        let mut sights: BTreeMap<IpAddr, Vec<Sight>> = BTreeMap::new();
-        for (tap, port) in plan.taps.iter().enumerate() {
-            let Some(link) = link_of(plan, port.port) else { continue };
-            let nic = link.ends.iter().zip([0, 1]).find_map(|(end, place)| match end.node {
-                NodeId::Nic(nic) => Some((plan.nics.get(nic.0 as usize)?, place)),
-                NodeId::Switch(_) => None,
-            });
-            let Some((nic, place)) = nic else { continue };
-            let is_far = port.port.end() != place;
-            let [own, peer] = [port.port, port.port.peer()].map(|port| mac(plan, port));
-            let macs = if is_far { [peer, own] } else { [own, peer] };
-            let later_ns = if is_far { link.delay_ns } else { 0 };
-            sights.entry(nic.address).or_default().push(Sight { tap, macs, later_ns });
-        }
-        sights
     }
 
     /// Writes what is left, and closes the files; returns how many frames they have.
@@ -195,14 +176,35 @@ impl Taps {
     }
 }
 
-/// Where the control plane of a host is seen.
-#[derive(Clone, Copy, Debug)]
-struct Sight {
-    tap: usize,
-    /// Of the NIC and of its switch.
-    macs: [[u8; 6]; 2],
-    /// After the NIC has sent it.
-    later_ns: u64,
+/// The ways of the control plane through the network.
+struct Ways<'a> {
+    network: &'a Network,
+    nics: BTreeMap<IpAddr, NicId>,
+    known: BTreeMap<[SocketAddr; 2], Vec<PortId>>,
+}
+
+impl<'a> Ways<'a> {
+    fn new(plan: &NetworkPlan, network: &'a Network) -> Self {
+        let nics = (0..).zip(&plan.nics).map(|(place, nic)| (nic.address, NicId(place)));
+        Self { network, nics: nics.collect(), known: BTreeMap::new() }
+    }
+
+    /// The ports that send it on; none inside a host.
+    fn path(&mut self, from: SocketAddr, to: SocketAddr) -> &[PortId] {
+        self.known.entry([from, to]).or_insert_with(|| {
+            let nics = self.nics.get(&from.ip()).zip(self.nics.get(&to.ip()));
+            let Some((&source, &destination)) = nics.filter(|(from, to)| from != to) else {
+                return Vec::new();
+            };
+            let (udp_source_port, udp_destination_port) = (from.port(), to.port());
+            self.network.path(FlowKey {
+                source,
+                destination,
+                udp_source_port,
+                udp_destination_port,
+            })
+        })
+    }
 }
 
 impl TapSink for Taps {

@@ -1,0 +1,101 @@
+//! Exit codes, configuration, documentation.
+
+use std::fs;
+use std::path::Path;
+
+use railscope::analysis::finding::catalog;
+
+use crate::cli::railscope;
+
+const LOSS: &str = "loss1_send_bw_post.pcap.gz";
+const CLEAN: &str = "write_lat.pcap.gz";
+
+#[test]
+fn exit_code_1_says_that_something_is_wrong() {
+    for (arguments, code) in [
+        (["--fail-on", "warning", LOSS], 1),
+        (["--fail-on", "critical", LOSS], 0),
+        (["--fail-on", "info", CLEAN], 1),
+        (["--fail-on", "warning", CLEAN], 0),
+        (["--top", "1", LOSS], 0),
+    ] {
+        let run = railscope(["analyze"].iter().chain(&arguments));
+        assert_eq!(run.code, Some(code), "{arguments:?}: {}", run.stderr);
+        assert!(!run.stdout.is_empty());
+    }
+}
+
+fn with_config(text: &str) -> crate::cli::Run {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), text).unwrap();
+    let path = file.path().to_str().unwrap();
+    railscope(["analyze", "--format", "json", "--config", path, LOSS])
+}
+
+#[test]
+fn findings_that_are_not_wanted_are_not_told() {
+    let all = with_config("").succeeds();
+    assert!(all.contains("\"id\":\"loss\""));
+    let text = with_config("[findings]\nsuppress = [\"loss\"]\n").succeeds();
+    assert!(!text.contains("\"id\":\"loss\""));
+}
+
+#[test]
+fn a_configuration_that_makes_no_sense_is_refused() {
+    for (text, complaint) in [
+        ("[findings]\nsupress = []\n", "unknown field `supress`"),
+        ("[expect]\nmtu = \"big\"\n", "line 2"),
+        ("[findings]\nsuppress = [\"lost\"]\n", "no finding is called `lost`"),
+        ("[findings]\npause_share = 2.0\n", "pause_share: 2 is not between 0 and 1"),
+        ("[expect]\nbootstrap_cidr = \"10.0.0.0/40\"\n", "is no subnet"),
+        ("[expect]\ndscp = 64\n", "dscp: 64 is above 63"),
+    ] {
+        let said = with_config(text).fails();
+        assert!(said.contains(complaint), "{text}: {said}");
+    }
+}
+
+#[test]
+fn what_is_expected_is_looked_for() {
+    let text = with_config("[expect]\ndscp = 26\nmtu = 4096\necn = true\n").succeeds();
+    for id in ["dscp_differs", "path_mtu", "roce_not_ect"] {
+        assert!(text.contains(&format!("\"id\":\"{id}\",\"severity\":\"warning\"")), "{id}");
+    }
+}
+
+#[test]
+fn the_example_of_a_configuration_is_one() {
+    let example = railscope(["findings", "--config-example"]).succeeds();
+    with_config(&example).succeeds();
+}
+
+#[test]
+fn every_finding_is_documented() {
+    let page = railscope(["findings", "--format", "markdown"]).succeeds();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/FINDINGS.md");
+    let committed = fs::read_to_string(&path).unwrap();
+    assert_eq!(page, committed, "railscope findings --format markdown > docs/FINDINGS.md");
+    let text = railscope(["findings"]).succeeds();
+    for name in catalog::names() {
+        assert!(page.contains(&format!("\n## `{name}`\n")) && text.contains(&format!("{name}\n")));
+    }
+    let one = railscope(["findings", "pfc_storm"]).succeeds();
+    assert!(one.starts_with("pfc_storm\n") && one.contains("Guo et al."), "{one}");
+    assert!(railscope(["findings", "pfc"]).fails().contains("no finding is called `pfc`"));
+}
+
+#[test]
+fn names_are_unique_and_texts_are_whole() {
+    let mut names: Vec<&str> = catalog::names().collect();
+    names.sort_unstable();
+    let count = names.len();
+    names.dedup();
+    assert_eq!(names.len(), count);
+    for kind in catalog::ALL {
+        for text in [kind.about, kind.threshold, kind.remedy] {
+            assert!(text.ends_with(['.', '?', ')']), "{}: {text}", kind.id);
+            assert!(!text.contains("  "), "{}: {text}", kind.id);
+        }
+        assert!(!kind.needs.is_empty(), "{}", kind.id);
+    }
+}
