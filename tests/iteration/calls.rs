@@ -78,6 +78,7 @@ impl Script {
             messages: 12,
             span: Span { first, last: Timestamp::from_nanos(self.now - 1) },
             parts: Vec::new(),
+            ring_order: None,
             ranks: Vec::new(),
             transfers: Vec::new(),
             grade: Grade::Inferred,

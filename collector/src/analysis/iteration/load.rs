@@ -1,5 +1,5 @@
 //! Training steps by the rhythm of load alone, where calls cannot be read: bursts of traffic with
-//! silence between them, regular in time and in bytes.
+//! silence between them, regular in time and in messages.
 //!
 //! The silence that separates bursts is found at the largest jump between sorted silences; a period
 //! counts only if its variation (standard deviation over mean) is below 0.5, which is what sFlow-RT

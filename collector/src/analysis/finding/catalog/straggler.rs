@@ -215,6 +215,7 @@ mod tests {
             clocks: &Clocks::default(),
             positions: &[],
             flows: Vec::new(),
+            clocks: &Clocks::default(),
             job: None,
             collectives: &collectives,
             stragglers,
