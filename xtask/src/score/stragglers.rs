@@ -77,7 +77,7 @@ impl Score {
     }
 
     /// In `iteration`, `rank` was made late: whoever costs most there of those that came late.
-    fn count_late(&mut self, named: &[Named<'_>], rank: u32, iteration: u64) {
+    fn count_late(&mut self, named: &[Named<'_>], rank: u32, iteration: i64) {
         let own = in_iteration(named, iteration)
             .filter(|one| OWN_CAUSES.contains(&one.straggler.cause.as_str()));
         let worst = own.max_by_key(|one| one.straggler.lag_ns);
@@ -120,7 +120,7 @@ fn named<'a>(
 
 fn in_iteration<'a, 'b>(
     named: &'b [Named<'a>],
-    iteration: u64,
+    iteration: i64,
 ) -> impl Iterator<Item = &'b Named<'a>> {
     named.iter().filter(move |one| one.collective.iter == Some(iteration))
 }

@@ -105,15 +105,15 @@ pub(super) struct LateRank {
     pub(super) rank: u32,
     /// Training steps.
     #[serde(rename = "iters")]
-    pub(super) iterations: Vec<u64>,
+    pub(super) iterations: Vec<i64>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Collective {
     pub(super) comm: usize,
     pub(super) seq: u64,
-    /// The training step.
-    pub(super) iter: Option<u64>,
+    /// The training step; below 0 what came before the first.
+    pub(super) iter: Option<i64>,
     /// When each rank called it; not told of every job.
     #[serde(default)]
     per_rank: Vec<RankCall>,
@@ -214,7 +214,7 @@ impl Truth {
     }
 
     /// The training steps.
-    pub(super) fn iterations(&self) -> BTreeSet<u64> {
+    pub(super) fn iterations(&self) -> BTreeSet<i64> {
         self.collectives.iter().filter_map(|collective| collective.iter).collect()
     }
 
