@@ -7,13 +7,15 @@ use crate::cli::railscope;
 use crate::support::fixture;
 
 /// The sections of `railscope.report/1`, whether or not anything fills them yet.
-const SECTIONS: [&str; 20] = [
+const SECTIONS: [&str; 22] = [
     "bursts",
     "capture",
     "collectives",
     "communicators",
     "conflicts",
+    "counters",
     "findings",
+    "findings_not_checked",
     "flows",
     "health",
     "hosts",
@@ -92,7 +94,7 @@ fn what_other_programs_do_is_linked_to_nobody() {
     let report: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(report["schema"], "railscope.report/1");
     for section in
-        ["tcp_streams", "communicators", "phases", "collectives", "iterations", "findings", "pfc"]
+        ["tcp_streams", "communicators", "phases", "collectives", "iterations", "counters", "pfc"]
     {
         assert_eq!(report[section], Value::Array(Vec::new()), "{section}");
     }
