@@ -95,7 +95,7 @@ fn what_other_programs_do_is_linked_to_nobody() {
     let report: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(report["schema"], "railscope.report/1");
     for section in
-        ["tcp_streams", "communicators", "phases", "collectives", "iterations", "findings", "pfc"]
+        ["tcp_streams", "communicators", "phases", "collectives", "iterations", "counters", "pfc"]
     {
         assert_eq!(report[section], Value::Array(Vec::new()), "{section}");
     }

@@ -90,7 +90,7 @@ fn standard_input_is_a_file_like_others() {
     for input in [&plain, &packed] {
         assert_eq!(railscope_with_input(&["packets", "-"], input).succeeds(), named);
         let report = railscope_with_input(&["analyze", "-"], input).succeeds();
-        assert!(report.starts_with("standard input  365 frames, "), "{report}");
+        assert!(report.contains("standard input  365 frames, "), "{report}");
     }
     let said = railscope_with_input(&["analyze", "-"], b"").fails();
     assert!(said.starts_with("error: open capture -: it is empty"), "{said}");

@@ -42,7 +42,10 @@ fn naks_alone_are_seen_where_only_one_direction_was_captured() {
         })
         .collect();
     let text = shown(&answers);
-    assert!(text.contains("refused: 1 NAK on 1 flow: remote access error"), "{text}");
+    assert!(
+        text.contains("refused: 1 NAK on 1 flow, 10.0.0.2 → 10.0.0.1 QP 0x11: remote access error"),
+        "{text}"
+    );
     assert!(text.contains("0 flows with data"), "{text}");
     assert!(text.contains("1 flow without a known way back"), "{text}");
     let row = text.lines().find(|line| line.starts_with("10.0.0.2 → 10.0.0.1")).unwrap();
@@ -86,9 +89,10 @@ fn resends_alone_say_how_many() {
         .roce(&Roce { psn: 1, ..Roce::new(WRITE_ONLY, 64) })
         .finish();
     let text = shown(&[write(0), write(1), write(2), resent]);
-    let title = "resends: 1 packet sent again (25.0 %) on 1 flow; no hole was seen";
+    let title =
+        "resends: 1 packet sent again (25.0 %) on 1 flow, 10.0.0.1 → 10.0.0.2 QP 0x10203; no hole";
     assert!(text.contains(title), "{text}");
-    assert!(text.contains(": 1 packet\n"), "{text}");
+    assert!(text.contains("\n  1 resend\n"), "{text}");
 }
 
 #[test]

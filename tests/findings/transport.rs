@@ -28,7 +28,8 @@ fn loss_with_naks() {
 fn reordering_that_makes_senders_go_back() {
     let report = of_fixture("reorder_write_bw_post.pcap.gz");
     assert_eq!(only(&report, "reordering")["severity"], "warning");
-    assert!(found(&report, "loss").is_empty(), "{:#}", report["findings"]);
+    // Some of what was sent again overtook its original, which nothing tells from loss.
+    assert_eq!(only(&report, "loss")["cause"], "loss_or_reordering");
 }
 
 #[test]

@@ -13,39 +13,67 @@ use crate::report::findings::FindingReport;
 /// A path longer than this would push the words off the line.
 const FILE_WIDTH: usize = 40;
 
-/// Writes the findings about the flows shown; whether any of them is bad.
-pub(super) fn write(
+/// Writes the bad findings about the flows shown; whether there are any.
+pub(super) fn write_bad(
     report: &Report,
     connections: &[Connection<'_>],
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<bool> {
-    let shown: BTreeSet<u32> = connections.iter().flat_map(Connection::ids).collect();
-    let concerns = |finding: &&FindingReport| {
-        finding.flows.is_empty() || finding.flows.iter().any(|flow| shown.contains(flow))
-    };
-    let found: Vec<&FindingReport> = report.findings.iter().filter(concerns).collect();
+    let found = shown(report, connections, |severity| severity != "info");
     for finding in found.iter().take(options.top) {
-        write_one(report, finding, out)?;
+        writeln!(out, "{}", bullet(report, finding))?;
+        if let Some(detail) = detail(finding) {
+            writeln!(out, "{}", sentence::aside(&label::printable(&detail)))?;
+        }
+        writeln!(out, "{}", sentence::aside(&format!("→ {}", finding.remedy)))?;
     }
     options.write_more(found.len(), out)?;
-    Ok(found.iter().any(|finding| finding.severity != "info"))
+    Ok(!found.is_empty())
 }
 
-fn write_one(report: &Report, finding: &FindingReport, out: &mut impl Write) -> io::Result<()> {
+/// Writes what is good to know of the flows shown, which needs no remedy.
+pub(super) fn write_good_to_know(
+    report: &Report,
+    connections: &[Connection<'_>],
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let found = shown(report, connections, |severity| severity == "info");
+    for finding in found.iter().take(options.top) {
+        writeln!(out, "{}", bullet(report, finding))?;
+    }
+    options.write_more(found.len(), out)
+}
+
+fn shown<'a>(
+    report: &'a Report,
+    connections: &[Connection<'_>],
+    is_wanted: fn(&str) -> bool,
+) -> Vec<&'a FindingReport> {
+    let flows: BTreeSet<u32> = connections.iter().flat_map(Connection::ids).collect();
+    let concerns = |finding: &&FindingReport| {
+        let is_shown = || finding.flows.iter().any(|flow| flows.contains(flow));
+        is_wanted(finding.severity) && (finding.flows.is_empty() || is_shown())
+    };
+    report.findings.iter().filter(concerns).collect()
+}
+
+fn bullet(report: &Report, finding: &FindingReport) -> String {
     let place = finding.evidence.iter().find_map(|evidence| place(report, evidence));
     let place = place.map_or_else(String::new, |place| format!(" ({place})"));
     let title = format!("{}{place}", finding.title);
-    writeln!(out, "{}", sentence::bullet(meaning(finding.severity), &label::printable(&title)))?;
-    // What is good to know needs no remedy.
-    if finding.severity == "info" {
-        return Ok(());
+    sentence::bullet(meaning(finding.severity), &label::printable(&title))
+}
+
+/// What is known of the worst flow; of the only one, without its name, which the title has.
+fn detail(finding: &FindingReport) -> Option<String> {
+    let worst = &finding.evidence.first()?.text;
+    match finding.flows.len() {
+        0 => None,
+        1 => Some(worst.split_once(": ").map_or(worst.as_str(), |(_, rest)| rest).to_owned()),
+        _ => Some(format!("worst {worst}")),
     }
-    let worst = finding.evidence.first().filter(|_| finding.flows.len() > 1);
-    if let Some(worst) = worst {
-        writeln!(out, "{}", sentence::aside(&label::printable(&format!("worst {}", worst.text))))?;
-    }
-    writeln!(out, "{}", sentence::aside(&format!("→ {}", finding.remedy)))
 }
 
 fn meaning(severity: &str) -> Meaning {

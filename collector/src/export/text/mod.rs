@@ -66,12 +66,14 @@ pub fn write(
     mut out: impl Write,
 ) -> io::Result<()> {
     let connections = connection::sickest_first(report, shows);
-    let is_bad = finding_list::write(report, &connections, options, &mut out)?;
-    if !report.findings.is_empty() {
+    let is_bad = finding_list::write_bad(report, &connections, options, &mut out)?;
+    if is_bad {
         writeln!(out)?;
     }
     log_section::write(report, options, &mut out)?;
-    if report.taps.is_empty() && !report.logs.files.is_empty() {
+    let has_files = !report.logs.files.is_empty() || !report.counters.is_empty();
+    if report.taps.is_empty() && has_files {
+        finding_list::write_good_to_know(report, &connections, options, &mut out)?;
         return notes::write(report, &[], &mut out);
     }
     if !report.logs.files.is_empty() {
@@ -81,10 +83,11 @@ pub fn write(
     tap_table::write(report, options, &mut out)?;
     clock_lines::write(report, options, &mut out)?;
     let names = CommunicatorNames::new(&report.communicators);
+    writeln!(out)?;
     if !is_bad {
-        writeln!(out)?;
         calm::write(report, &connections, &mut out)?;
     }
+    finding_list::write_good_to_know(report, &connections, options, &mut out)?;
     communicator::write(report, options, &mut out)?;
     iteration_table::write(report, names, options, &mut out)?;
     collective_table::write(report, names, options, &mut out)?;

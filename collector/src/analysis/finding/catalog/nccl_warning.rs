@@ -49,7 +49,8 @@ fn finding(
     cause: Cause,
     warnings: &[(usize, &Process, &Warning)],
 ) -> Option<Finding> {
-    let (at, process, first) = *warnings.iter().min_by_key(|(.., warning)| warning.first)?;
+    // Lines of several logs are in no order: the first process has the word.
+    let (at, process, first) = *warnings.first()?;
     let total: u64 = warnings.iter().map(|(.., warning)| warning.count).sum();
     let mut processes: Vec<usize> = warnings.iter().map(|(at, ..)| *at).collect();
     processes.dedup();
