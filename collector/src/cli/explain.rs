@@ -22,6 +22,8 @@ use crate::report::{Detail, ReportContext};
 /// Options of `railscope explain`, as typed.
 #[derive(Args)]
 #[command(mut_arg("files", |files| files.required(false).required_unless_present("nccl_log")))]
+#[command(override_usage = "\
+railscope explain <--rank N|--qp ADDRESS/QPN|--collective N|--step N> [OPTIONS] [FILE]...")]
 #[command(after_help = "\
 Numbers of collectives and training steps are those of `railscope analyze`.
 

@@ -24,22 +24,11 @@ pub(super) struct Lag {
     pub(super) covered: usize,
 }
 
-/// Lags, the smallest first, each of which explains more of the sequence than all before it.
-pub(super) fn lags(symbols: &[Symbol]) -> Vec<Lag> {
+/// Lags at which something repeats, the smallest first.
+pub(super) fn lags(symbols: &[Symbol]) -> impl Iterator<Item = Lag> + '_ {
     let affordable = COMPARISONS / symbols.len().max(1);
     let longest = (symbols.len() / 2).min(LONGEST).min(affordable);
-    let mut found: Vec<Lag> = Vec::new();
-    for lag in 1..=longest {
-        let most = found.last().map_or(0, |found| found.covered);
-        if most == symbols.len() {
-            break;
-        }
-        let candidate = Lag::new(symbols, lag);
-        if candidate.covered > most {
-            found.push(candidate);
-        }
-    }
-    found
+    (1..=longest).map(|lag| Lag::new(symbols, lag)).filter(|lag| !lag.runs.is_empty())
 }
 
 impl Lag {
@@ -103,11 +92,11 @@ mod tests {
     }
 
     fn found(text: &str) -> Vec<(usize, usize)> {
-        lags(&symbols(text)).iter().map(|lag| (lag.lag, lag.covered)).collect()
+        lags(&symbols(text)).map(|lag| (lag.lag, lag.covered)).collect()
     }
 
     #[test]
-    fn lags_explain_more_and_more() {
+    fn what_repeats_is_found() {
         assert_eq!(found("abcdabcdabcd"), [(4, 12)]);
         assert_eq!(found("aaabaaabaaab"), [(1, 9), (4, 12)]);
         assert_eq!(found("abcabc?abcabc"), [(3, 12)]);

@@ -53,9 +53,16 @@ impl Unit {
     pub(super) fn find(sequence: &Sequence) -> Option<Self> {
         let mut best: Option<Self> = None;
         for lag in repeat::lags(&sequence.symbols) {
+            // A lag covers what all its units explain together: of pairs of equal calls, everything
+            // repeats with lag 1.
+            if best.as_ref().is_some_and(|best| lag.covered < best.covered) {
+                continue;
+            }
             let Some(outer) = Self::with_lag(sequence, &lag) else { continue };
             let is_better = best.as_ref().is_none_or(|inner| {
-                outer.covered > inner.covered && !inner.is_training_step_in(&outer, sequence)
+                let explains_more = outer.covered > inner.covered
+                    || outer.covered == inner.covered && !outer.is_turns_of(inner);
+                explains_more && !inner.is_training_step_in(&outer, sequence)
             });
             if is_better {
                 best = Some(outer);
@@ -88,6 +95,13 @@ impl Unit {
             known = run.end;
         }
         units.into_values().max_by_key(|unit| unit.covered)
+    }
+
+    /// Whether this is nothing but some turns of `other`.
+    fn is_turns_of(&self, other: &Self) -> bool {
+        let turns = other.symbols.iter().cycle().take(self.symbols.len());
+        self.symbols.len().is_multiple_of(other.symbols.len().max(1))
+            && self.symbols.iter().eq(turns)
     }
 
     pub(super) fn is_of_equals(&self) -> bool {
