@@ -20,7 +20,7 @@ pub(super) struct ConfigArgs {
     /// findings --config-example`
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// TOML file that says which rail a port is on: [rails] 0 = ["mlx5_0", "10.0.0.0/24"]; else rails
+    /// TOML file that says which rail a port is on: `[rails] 0 = ["mlx5_0", "10.0.0.0/24"]`; else rails
     /// are taken from device names or subnets where all hosts agree
     #[arg(long, value_name = "FILE")]
     rails: Option<PathBuf>,

@@ -1,7 +1,7 @@
 //! Findings: what is wrong, on what evidence, and what one does about it. None reads packets.
 //!
-//! `catalog` has one finding a file, each a [`Kind`](kind::Kind): what it means, when it is told and
-//! why then, what it needs, what one does, and how it is detected among the [`Facts`](facts::Facts).
+//! `catalog` has one finding a file, each a [`Kind`]: what it means, when it is told and
+//! why then, what it needs, what one does, and how it is detected among the [`Facts`].
 
 pub mod catalog;
 pub mod facts;

@@ -1,7 +1,7 @@
 //! The control plane of a job as TCP: PyTorch's store, NCCL's bootstrap, the exchange of queue pairs.
 //!
 //! What is said is made by the driver's own encoders and store; here is who says it when, rank by
-//! rank, without a socket. [`transcript`] collects it, [`segments`] makes TCP of it.
+//! rank, without a socket. `transcript.rs` collects it, `segments.rs` makes TCP of it.
 
 mod bootstrap;
 mod cast;
