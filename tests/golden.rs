@@ -83,6 +83,14 @@ fn one_thing_of_a_job() {
 }
 
 #[test]
+fn training_steps() {
+    let job = Recording::unpack("async-straggler-2.27.5");
+    check_text("async-straggler-2.27.5", &railscope_on(&job, &["analyze"]).succeeds());
+    let text = railscope_on(&job, &["explain", "--step", "7"]).succeeds();
+    check_text("explain_step", &text);
+}
+
+#[test]
 fn packets() {
     check_packets("rdmacm_rping");
     check_packets("reorder_write_bw_post");

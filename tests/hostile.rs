@@ -68,6 +68,11 @@ fn corpus_of_tcp_stream() {
 }
 
 #[test]
+fn corpus_of_train_log() {
+    replay("train_log", checks::train_log::check);
+}
+
+#[test]
 fn corpus_of_tcp_store() {
     replay("tcp_store", checks::tcp_store::check);
 }

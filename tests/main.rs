@@ -10,6 +10,8 @@
 
 // The program as a user runs it.
 mod cli;
+// Clocks of several taps.
+mod clock;
 // Collectives: the forward model against recorded jobs, and the search against the model.
 mod collective;
 // Short conversations give the report that their definitions give.
@@ -33,6 +35,8 @@ mod icrc;
 mod ingest;
 // What is known of the captures is found in them.
 mod known_captures;
+// Training steps: found again in made-up jobs and in recorded ones.
+mod iteration;
 // What traffic is linked to.
 mod link;
 // NCCL's logs: lines, facts, text.

@@ -67,6 +67,28 @@ fn a_slice_stands_where_kineto_would_put_it() {
 }
 
 #[test]
+fn training_steps_and_stragglers_are_on_the_timeline() {
+    let job = Recording::unpack("async-straggler-2.27.5");
+    let analyze = |format| railscope_on(&job, &["analyze", "--format", format]).succeeds();
+    let trace = analyze("perfetto");
+    if require::has("training_steps_and_stragglers_are_on_the_timeline", "python3") {
+        checked(&trace);
+    }
+    let trace: Value = serde_json::from_str(&trace).unwrap();
+    let report: Value = serde_json::from_str(&analyze("json")).unwrap();
+    let of = |category: &str| {
+        let events = trace["traceEvents"].as_array().unwrap().iter();
+        events.filter(|event| event["cat"] == category).count()
+    };
+    let all = |section: &str| report[section].as_array().unwrap().clone();
+    assert_eq!(of("training_step"), all("iterations").len());
+    let late = all("collectives").iter().filter(|one| !one["straggler"].is_null()).count();
+    assert!(late > 0, "a rank is late in five training steps");
+    assert_eq!(of("straggler"), late);
+    assert!(of("wait") > 0);
+}
+
+#[test]
 fn captures_without_nccl_make_an_empty_timeline() {
     let trace = railscope(["analyze", "--format", "perfetto", "write_lat.pcap.gz"]).succeeds();
     let trace: Value = serde_json::from_str(&trace).unwrap();

@@ -7,7 +7,7 @@ use crate::cli::railscope;
 use crate::support::fixture;
 
 /// The sections of `railscope.report/1`, whether or not anything fills them yet.
-const SECTIONS: [&str; 22] = [
+const SECTIONS: [&str; 23] = [
     "bursts",
     "capture",
     "collectives",
@@ -20,6 +20,7 @@ const SECTIONS: [&str; 22] = [
     "health",
     "hosts",
     "iterations",
+    "labels",
     "logs",
     "pfc",
     "phases",

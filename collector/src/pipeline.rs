@@ -5,11 +5,17 @@ use std::collections::BTreeMap;
 
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::joined_flow;
-use crate::analysis::{collective, finding, phase};
+use crate::analysis::iteration::label::{self, Anchor, LabelSources};
+use crate::analysis::iteration::train_log::TrainLog;
+use crate::analysis::wait::trouble::Troubles;
+use crate::analysis::{collective, finding, iteration, phase, straggler, wait};
 use crate::decode::packet::{self, Body};
 use crate::flow::tcp_stream::attempt::Attempts;
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
+use crate::link::clock::relate;
+use crate::link::clock::sighting::{SIGHTING_CAPACITY, Sightings};
+use crate::link::clock::timeline;
 use crate::link::connect::Traffic;
 use crate::link::control::plane::{ControlConfig, ControlPlane};
 use crate::link::counter::CounterTracker;
@@ -38,6 +44,7 @@ pub struct Pipeline {
     /// `None` where nothing is to be linked.
     linking: Option<Linking>,
     logs: LogTracker,
+    labels: LabelSources,
     counters: CounterTracker,
     settings: Settings,
     host_names: Vec<HostName>,
@@ -70,6 +77,7 @@ struct Linking {
     streams: TcpStreams,
     control: ControlPlane,
     traffic: TrafficRecorder,
+    sightings: Sightings,
     attempts: Attempts,
 }
 
@@ -84,12 +92,14 @@ impl Pipeline {
             streams: TcpStreams::new(TcpConfig::default()),
             control: ControlPlane::new(ControlConfig::default()),
             traffic: TrafficRecorder::new(capacity),
+            sightings: Sightings::new(SIGHTING_CAPACITY),
             attempts: Attempts::default(),
         });
         Self {
             tracker: FlowTracker::new(config.flow),
             linking,
             logs: LogTracker::default(),
+            labels: LabelSources::default(),
             counters: CounterTracker::default(),
             settings: Settings::default(),
             host_names: Vec::new(),
@@ -133,6 +143,10 @@ impl Pipeline {
             None => self.tracker.observe(frame, packet, &mut ()),
             Some(linking) => {
                 self.tracker.observe(frame, packet, &mut linking.traffic);
+                // One tap has nobody to compare its clock with.
+                if self.tracker.taps().len() > 1 {
+                    linking.sightings.observe(frame, packet);
+                }
                 if let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) {
                     let Linking { streams, control, attempts, .. } = linking;
                     attempts.observe(frame, ip.source, ip.destination, segment);
@@ -151,6 +165,29 @@ impl Pipeline {
     /// the order of their log; logs, and frames, in any. Whether NCCL wrote it.
     pub fn handle_log_line(&mut self, log: LogId, number: u64, line: &[u8]) -> bool {
         self.logs.observe(log, number, line)
+    }
+
+    /// Tells the number of the training step that runs at a time.
+    pub fn set_anchor(&mut self, anchor: Option<Anchor>) {
+        self.labels.anchor = anchor;
+    }
+
+    /// Tells by how many nanoseconds the clocks of training logs are ahead of UTC.
+    pub fn set_train_log_zone(&mut self, zone_ns: Option<i64>) {
+        self.labels.zone_ns = zone_ns;
+    }
+
+    /// Adds the next training log; they are numbered from 0 in the order in which they are added.
+    pub fn add_train_log(&mut self, name: impl Into<String>) -> LogId {
+        self.labels.logs.push(TrainLog::new(name));
+        LogId(self.labels.logs.len() as u32 - 1)
+    }
+
+    /// Takes the next line of a training log, with or without its end; `number` counts from 1.
+    /// Whether a framework that is known wrote it.
+    pub fn handle_train_log_line(&mut self, log: LogId, number: u64, line: &[u8]) -> bool {
+        let log = self.labels.logs.get_mut(log.0 as usize);
+        log.is_some_and(|log| log.observe(number, line))
     }
 
     /// Adds the next file of NIC counters; files are numbered from 0 in the order in which they are
@@ -195,8 +232,19 @@ impl Pipeline {
             self.health.add("link.communicators_dropped", linked.job.dropped_communicators);
             linked.collectives = collective::find(&linked.job);
             linked.collectives.sort_by_key(|one| (one.span.first, one.communicator, one.sequence));
+            linked.iterations = iteration::find(&linked.job, &linked.collectives);
+            linked.labels = label::apply(&self.labels, &linked.collectives, &mut linked.iterations);
+            let flows = self.tracker.flows().flows();
+            let signals = (&linked.signals[..], linked.signals_end);
+            let troubles = Troubles::new(&linked.job, flows, &positions, &linked.clocks, signals);
+            linked.waits = wait::find(&linked.job, &troubles, &linked.collectives);
+            let collectives = &linked.collectives;
+            let job = &linked.job;
+            linked.stragglers =
+                straggler::find(job, collectives, &linked.waits, &linked.iterations);
             linked.phases = phase::find(&linked.job, &linked.streams, &linked.collectives);
             collective::add_health(&linked.collectives, &mut self.health);
+            wait::add_health(&linked.collectives, &linked.waits, &mut self.health);
             let named = from_logs.memberships.iter();
             let place = |id: &CommunicatorId| places.get(id.0 as usize).copied();
             memberships = named.filter_map(|(at, id)| Some((*at, place(id)?))).collect();
@@ -215,7 +263,8 @@ impl Pipeline {
         let findings = finding::find(&Facts {
             tracker: &self.tracker,
             positions: &positions,
-            flows: joined_flow::join(self.tracker.flows(), job),
+            flows: joined_flow::join(self.tracker.flows(), job, &known.clocks),
+            clocks: &known.clocks,
             job,
             collectives: &known.collectives,
             stragglers: &known.stragglers,
@@ -237,6 +286,9 @@ impl Pipeline {
             let communicators = named.filter_map(|(at, id)| Some((*at, name(id)?))).collect();
             context.logs = LogSources { facts: logs, communicators };
         }
+        let dropped = self.labels.logs.iter().map(|log| log.dropped).sum();
+        self.health.add("train_log.dropped_lines", dropped);
+        context.train_logs = self.labels.logs;
         let found = FoundOut {
             tracker: &self.tracker,
             positions: &positions,
@@ -264,10 +316,21 @@ impl Linking {
         self.control.add_health(health);
         health.add("link.messages_dropped", self.traffic.dropped_messages());
         health.add("link.signals_dropped", self.traffic.dropped_signals());
-        let facts = self.control.facts();
-        let records = self.traffic.flows();
-        let job = linker::link(&facts, Traffic { table: tracker.flows(), records, positions });
+        let mut facts = self.control.facts();
+        let clocks = relate::relate(&self.sightings, tracker.taps(), positions, &facts);
+        if clocks.corrects() {
+            timeline::align_facts(&mut facts, &clocks);
+            self.traffic.align(&clocks);
+        }
+        let (table, records) = (tracker.flows(), self.traffic.flows());
+        let job = linker::link(&facts, Traffic { table, records, positions, clocks: &clocks });
+        health.add("link.resends_dropped", self.traffic.dropped_resends());
         let signals = self.traffic.signals().to_vec();
-        Linked { job, streams: facts.streams, signals, ..Linked::default() }
+        let are_all_kept = self.traffic.dropped_resends() == 0;
+        let resends = are_all_kept.then(|| self.traffic.resends().to_vec());
+        let signals_end = signals.last().filter(|_| self.traffic.dropped_signals() > 0);
+        let signals_end = signals_end.map(|signal| signal.time);
+        let streams = facts.streams;
+        Linked { job, streams, signals, signals_end, resends, clocks, ..Linked::default() }
     }
 }

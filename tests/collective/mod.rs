@@ -4,3 +4,7 @@ mod job;
 mod phases;
 mod plan;
 mod search;
+// Who is named.
+mod stragglers;
+// Where the time of a collective goes.
+mod waits;

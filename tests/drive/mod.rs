@@ -8,6 +8,7 @@ mod memory_net;
 mod messages;
 mod networks;
 mod oob;
+mod simulate;
 mod soft;
 mod store;
 mod sums;

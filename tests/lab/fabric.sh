@@ -2,8 +2,9 @@
 # rxe3 on eth0, addresses 10.0.0.1 to .4 and fd00::1 to ::4, each joined by a veth to a bridge in
 # the namespace `switch`, whose ports are p0 to p3.
 
-# Says what ended a script that runs with `set -eE`.
-trap 'echo "$BASH_SOURCE:$LINENO: $BASH_COMMAND: status $?" >&2' ERR
+# Says what ended a script that runs with `set -eE`, also where standard error goes to a file.
+exec {told}>&2
+trap 'echo "$BASH_SOURCE:$LINENO: $BASH_COMMAND: status $?" >&$told' ERR
 
 # Runs a command at a host: `at 2 ping 10.0.0.1`.
 at() {

@@ -9,6 +9,8 @@ fabric_up 4500
 # RoCE packets to host 1 pass the queueing discipline that `path` names, until the path ends; what
 # this counted goes to `qdisc`.
 path_begin() {
+  # Of a case that crashed.
+  at_switch tc qdisc delete dev p1 root 2> /dev/null || true
   at_switch tc qdisc add dev p1 root handle 1: prio bands 2 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
   at_switch tc filter add dev p1 parent 1: protocol ip prio 1 flower ip_proto udp dst_port 4791 \
     classid 1:2

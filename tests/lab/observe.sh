@@ -6,11 +6,33 @@
 hosts=${hosts:-0 1}
 filter=${filter:-udp port 4791}
 
-# Runs a function as the case of that name, with the rest as its arguments.
+# Runs a function as the case of that name, with the rest as its arguments. A foreign program that
+# crashes (perftest's connection manager code does now and then, where the machine is slow) tells
+# nothing about the wire: the case begins anew, twice at most.
 run_case() {
-  local name=$1
+  local name=$1 status attempt
   shift
   echo "$name: $*"
+  for attempt in 1 2 3; do
+    status=0
+    # Not as a condition, which would switch off `set -e` in it.
+    (attempt_case "$name" "$@") &
+    wait $! || status=$?
+    [ $status -eq $CRASHED ] && [ $attempt -lt 3 ] || break
+    echo "$name: a program crashed: once more"
+    rm -r "$name"
+  done
+  return $status
+}
+
+# Exit status of a shell whose program got SIGSEGV.
+CRASHED=139
+
+attempt_case() {
+  local name=$1
+  shift
+  capturing=()
+  trap capture_stop EXIT
   mkdir "$name"
   cd "$name"
   counters > /tmp/before
@@ -19,7 +41,14 @@ run_case() {
   capture_end
   counters > /tmp/after
   growth > counters
-  cd ..
+}
+
+# Leaves no capture behind, however the case ends.
+capture_stop() {
+  local host
+  for host in "${!capturing[@]}"; do
+    kill "${capturing[$host]}" 2> /dev/null || true
+  done
 }
 
 # Lines of device, counter and value.
@@ -57,6 +86,7 @@ capture_end() {
     eventually has_read_all "$host" || true
     kill "${capturing[$host]}"
     wait "${capturing[$host]}"
+    unset "capturing[$host]"
   done
 }
 

@@ -12,8 +12,20 @@ perftest_cm() {
   shift
   at 1 "$program" -d rxe1 -F -R "$@" > server 2>&1 &
   eventually listens_cm
-  at 0 "$program" -d rxe0 -F -R "$@" 10.0.0.2 > client 2>&1
-  wait $!
+  both_end $! "$program" -d rxe0 -F -R "$@" 10.0.0.2
+}
+
+# Runs a client and waits for the server with this process id; the worse status of both, so that a crash
+# of one is not hidden behind the other's complaint.
+both_end() {
+  local server=$1 client=0 status=0
+  shift
+  at 0 "$@" > client 2>&1 || client=$?
+  if [ $client -ne 0 ]; then
+    kill "$server" 2> /dev/null || true
+  fi
+  wait "$server" || status=$?
+  return $((client == 0 || status == CRASHED ? status : client))
 }
 
 perftest_ipv6() {
@@ -25,15 +37,13 @@ perftest_between() {
   shift 4
   at 1 "$program" -d rxe1 -x "$other" -F "$@" > server 2>&1 &
   eventually listens
-  at 0 "$program" -d rxe0 -x "$own" -F "$@" "$address" > client 2>&1
-  wait $!
+  both_end $! "$program" -d rxe0 -x "$own" -F "$@" "$address"
 }
 
 rping_cm() {
   at 1 rping -s -v "$@" > server 2>&1 &
   eventually listens_cm
-  at 0 rping -c -a 10.0.0.2 -v "$@" > client 2>&1
-  wait $!
+  both_end $! rping -c -a 10.0.0.2 -v "$@"
 }
 
 # Whether a server at host 1 waits at perftest's port: of TCP, of the connection manager.

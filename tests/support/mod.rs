@@ -14,6 +14,7 @@ pub mod random;
 pub mod recording;
 pub mod require;
 pub mod roce;
+pub mod skewed;
 pub mod streams;
 pub mod tool;
 pub mod tshark;

@@ -13,6 +13,11 @@ pub fn analyze(files: &[PathBuf]) -> Value {
     serde_json::from_str(&output(options.into_iter().chain(files))).unwrap()
 }
 
+/// `railscope analyze` on the files.
+pub fn text(files: &[PathBuf]) -> String {
+    output([OsStr::new("analyze")].into_iter().chain(files.iter().map(|file| file.as_os_str())))
+}
+
 /// `railscope packets` on the file: its lines.
 pub fn packet_lines(file: &Path) -> Vec<String> {
     let arguments = [OsStr::new("packets"), file.as_os_str()];

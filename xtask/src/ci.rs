@@ -9,8 +9,8 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, ensure};
 
 use crate::clock::timed;
-use crate::driven;
 use crate::repository::{build_railscope, command, is_installed, root};
+use crate::{driven, gallery};
 use crate::{lab, score, verbs};
 
 /// Programs that tests compare railscope with.
@@ -29,6 +29,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     phase("documentation tests", cargo("test --workspace --doc --quiet"))?;
     check_score()?;
     check_driven()?;
+    check_gallery()?;
     check_lab()?;
     run_tests()
 }
@@ -95,6 +96,15 @@ fn check_driven() -> Result<()> {
     let (outcome, seconds) = timed(|| driven::check(&[], "test"));
     ensure!(outcome?, "railscope does not find out all that the driver did");
     eprintln!("== driven jobs: {seconds:.1} s");
+    Ok(())
+}
+
+/// What railscope finds in simulated fabrics, with one seed of each scenario.
+fn check_gallery() -> Result<()> {
+    eprintln!("== gallery");
+    let (outcome, seconds) = timed(|| gallery::check_once("test"));
+    ensure!(outcome?, "railscope does not find what scenarios are about, or more");
+    eprintln!("== gallery: {seconds:.1} s");
     Ok(())
 }
 

@@ -5,6 +5,7 @@ mod ci;
 mod clock;
 mod driven;
 mod fixtures;
+mod gallery;
 mod lab;
 mod recording;
 mod repository;
@@ -30,6 +31,8 @@ enum Chore {
     Score(score::Options),
     /// Run jobs of `railscope drive` and compare what railscope finds out with what they did.
     Drive(driven::Options),
+    /// Simulate the scenarios of the gallery and compare what railscope finds with what they are about.
+    Gallery(gallery::Options),
     /// Pack recorded jobs into tests/captures.
     Fixtures(fixtures::Options),
     /// Boot a virtual machine with Linux's soft-RoCE and run RDMA programs in it.
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Chore::Bench(options) => bench::run(&options),
         Chore::Score(options) => score::run(&options),
         Chore::Drive(options) => driven::run(&options),
+        Chore::Gallery(options) => gallery::run(&options),
         Chore::Fixtures(options) => fixtures::run(&options),
         Chore::Lab(options) => lab::run(&options),
     };

@@ -8,6 +8,7 @@ use anyhow::Context;
 
 use super::counter_input::CounterFiles;
 use super::input::{CaptureSink, Input};
+use super::label_input::Labels;
 use super::log_input::Logs;
 use super::progress::InputProgress;
 use crate::export::json;
@@ -42,10 +43,11 @@ impl Analysis {
     pub(super) fn report(
         mut self,
         input: Input<'_>,
-        (logs, counters): (Logs, CounterFiles),
+        (logs, labels, counters): (Logs, Labels, CounterFiles),
         context: ReportContext,
     ) -> anyhow::Result<Report> {
         logs.read(&mut self.pipeline);
+        labels.read(&mut self.pipeline);
         counters.read(&mut self.pipeline);
         let origin = input.read(InputProgress::new(), &mut self)?;
         if let Some(messages) = &mut self.messages {

@@ -12,6 +12,7 @@ use super::config::{ConfigArgs, FailOn};
 use super::counter_input::CounterArgs;
 use super::filter::FilterArgs;
 use super::input::{Input, InputArgs};
+use super::label_input::LabelArgs;
 use super::line_rate;
 use super::log_input::LogArgs;
 use crate::export::text::TextOptions;
@@ -34,6 +35,7 @@ Examples:
   railscope analyze host3.pcapng                     one capture, one screen
   railscope analyze --line-rate 400G host*.pcap.gz   several taps; bursts against 400 Gb/s
   railscope analyze --nccl-log 'nccl.*.log' *.pcap    what ranks log, too; or logs alone
+  railscope analyze --train-log train.out *.pcap     training steps as the training counts them
   railscope analyze --counters nics.jsonl *.pcap     NIC counters beside them: pause, CNPs
   railscope analyze --fail-on warning *.pcap         exit code 1 where something is wrong
   railscope analyze --format perfetto *.pcap > job.perfetto.json
@@ -72,6 +74,8 @@ pub(super) struct AnalyzeArgs {
     fail_on: Option<FailOn>,
     #[command(flatten)]
     logs: LogArgs,
+    #[command(flatten)]
+    labels: LabelArgs,
     #[command(flatten)]
     counters: CounterArgs,
     #[command(flatten)]
@@ -119,6 +123,7 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     // Captures first: nothing is overwritten for want of one.
     let input = Input::open(&args.input)?;
     let logs = args.logs.open()?;
+    let labels = args.labels.open()?;
     let counters = args.counters.open()?;
     let messages = match (detail, &args.detail_file) {
         (Detail::Summary, Some(_)) => bail!("--detail-file needs --detail full"),
@@ -131,7 +136,8 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
         Format::Text | Format::Json => detail,
     };
     let context = ReportContext { options: args.options(), detail, ..Default::default() };
-    let mut report = Analysis::new(pipeline, messages).report(input, (logs, counters), context)?;
+    let mut report =
+        Analysis::new(pipeline, messages).report(input, (logs, labels, counters), context)?;
     let code = FailOn::exit_code(args.fail_on, &report);
     args.show(&mut report).context("write to standard output")?;
     Ok(code)

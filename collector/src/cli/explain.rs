@@ -1,4 +1,4 @@
-//! `railscope explain`: one rank, queue pair or collective at length.
+//! `railscope explain`: one rank, queue pair, collective or training step at length.
 
 use std::io::{self, BufWriter, Write};
 use std::net::IpAddr;
@@ -10,6 +10,7 @@ use super::analysis::{Analysis, FLOW_CAPACITY};
 use super::counter_input::CounterFiles;
 use super::filter::parse_qpn;
 use super::input::{Input, InputArgs};
+use super::label_input::LabelArgs;
 use super::log_input::LogArgs;
 use crate::export::json;
 use crate::export::text::TextOptions;
@@ -22,18 +23,19 @@ use crate::report::{Detail, ReportContext};
 #[derive(Args)]
 #[command(mut_arg("files", |files| files.required(false).required_unless_present("nccl_log")))]
 #[command(after_help = "\
-Numbers of collectives are those of `railscope analyze`.
+Numbers of collectives and training steps are those of `railscope analyze`.
 
 Examples:
   railscope explain --rank 2 host*.pcap.gz
   railscope explain --rank 0 --communicator 0ed04865 host*.pcap.gz
   railscope explain --qp 10.0.0.2/0x108 host*.pcap.gz
   railscope explain --collective 17 host*.pcap.gz
+  railscope explain --step 12 host*.pcap.gz
   railscope explain --rank 2 --format json host*.pcap.gz | jq '.rank.rank.nics'")]
 pub(super) struct ExplainArgs {
     #[command(flatten)]
     subject: SubjectArgs,
-    /// The communicator of --rank: its id or the start of it
+    /// The communicator of --rank or --step: its id or the start of it
     #[arg(long, value_name = "ID", conflicts_with_all = ["qp", "collective"])]
     communicator: Option<String>,
     /// How to show it
@@ -45,6 +47,8 @@ pub(super) struct ExplainArgs {
     top: u32,
     #[command(flatten)]
     logs: LogArgs,
+    #[command(flatten)]
+    labels: LabelArgs,
     // Last: their headings hold for all options that follow.
     #[command(flatten)]
     input: InputArgs,
@@ -63,6 +67,9 @@ struct SubjectArgs {
     /// A collective: what it was, and when each rank and connection took part
     #[arg(long, value_name = "N")]
     collective: Option<u32>,
+    /// A training step, by number or label: how long it took, who kept the others waiting, and why
+    #[arg(long = "step", value_name = "N")]
+    training_step: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -84,9 +91,10 @@ pub(super) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
     let pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
     let input = Input::open(&args.input)?;
     let logs = args.logs.open()?;
+    let labels = args.labels.open()?;
     let context = ReportContext { detail: Detail::Full, ..Default::default() };
     let counters = CounterFiles::default();
-    let report = Analysis::new(pipeline, None).report(input, (logs, counters), context)?;
+    let report = Analysis::new(pipeline, None).report(input, (logs, labels, counters), context)?;
     let subject = Subject::find(&report, &selection)?;
     args.show(&subject).context("write to standard output")
 }
@@ -94,8 +102,11 @@ pub(super) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
 impl ExplainArgs {
     /// What was asked for; the parser lets through nothing else.
     fn selection(&self) -> Option<Selection> {
-        let SubjectArgs { rank, qp, collective } = self.subject;
+        let SubjectArgs { rank, qp, collective, training_step } = &self.subject;
         let communicator = self.communicator.clone();
+        if let Some(name) = training_step.clone() {
+            return Some(Selection::TrainingStep { name, communicator });
+        }
         rank.map(|rank| Selection::Rank { rank, communicator })
             .or(qp.map(|(address, qpn)| Selection::QueuePair { address, qpn }))
             .or(collective.map(Selection::Collective))

@@ -1,6 +1,7 @@
-//! NCCL's logs read to their end: lines to a pipeline, problems to standard error.
+//! NCCL's logs read to their end: lines to a pipeline, problems to standard error; and how any log
+//! is opened and read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -28,45 +29,68 @@ impl LogArgs {
     ///
     /// When one cannot be opened, is named twice, or a pattern stands for none.
     pub(super) fn open(&self) -> anyhow::Result<Logs> {
-        let mut logs: Vec<(PathBuf, LogLines)> = Vec::new();
-        for pattern in &self.nccl_log {
-            for path in expand(pattern)? {
-                let is_named_before = logs.iter().any(|(named, _)| *named == path);
-                anyhow::ensure!(!is_named_before, "log {} is named twice", path.display());
-                let lines = LogLines::open(&path)?;
-                logs.push((path, lines));
+        Ok(Logs(open_all(&self.nccl_log)?))
+    }
+}
+
+/// Every log that the patterns stand for.
+///
+/// # Errors
+///
+/// When one cannot be opened, is named twice, or a pattern stands for none.
+pub(super) fn open_all(patterns: &[String]) -> anyhow::Result<Vec<(PathBuf, LogLines)>> {
+    let mut logs: Vec<(PathBuf, LogLines)> = Vec::new();
+    for pattern in patterns {
+        for path in expand(pattern)? {
+            let is_named_before = logs.iter().any(|(named, _)| *named == path);
+            anyhow::ensure!(!is_named_before, "log {} is named twice", path.display());
+            let lines = LogLines::open(&path)?;
+            logs.push((path, lines));
+        }
+    }
+    Ok(logs)
+}
+
+/// Reads a log to its end. `handle` says whether it knows a line; where it knows none, `hint` says
+/// what may be wrong.
+pub(super) fn read(
+    path: &Path,
+    mut lines: LogLines,
+    pipeline: &mut Pipeline,
+    hint: &str,
+    mut handle: impl FnMut(&mut Pipeline, u64, &[u8]) -> bool,
+) {
+    let name = path.display();
+    let mut progress = InputProgress::new();
+    let mut is_known = false;
+    while let Some(event) = lines.next_event() {
+        match event {
+            LogEvent::Line { number, bytes, is_overlong } => {
+                is_known |= handle(pipeline, number, bytes);
+                pipeline.add_health("log.overlong_lines", u64::from(is_overlong));
+            }
+            LogEvent::Problem(problem) => {
+                pipeline.add_health("log.file_problems", 1);
+                warn(&progress, &format!("{name}: {problem}; the rest is not read"));
             }
         }
-        Ok(Logs(logs))
+        progress.tick(|| lines.progress());
     }
+    if !is_known {
+        warn(&progress, &format!("{name}: {hint}"));
+    }
+    progress.finish();
 }
 
 impl Logs {
     /// Reads every log to its end.
     pub(super) fn read(self, pipeline: &mut Pipeline) {
-        for (path, mut lines) in self.0 {
-            let name = path.display();
-            let log = pipeline.add_log(name.to_string());
-            let mut progress = InputProgress::new();
-            let mut has_entries = false;
-            while let Some(event) = lines.next_event() {
-                match event {
-                    LogEvent::Line { number, bytes, is_overlong } => {
-                        has_entries |= pipeline.handle_log_line(log, number, bytes);
-                        pipeline.add_health("log.overlong_lines", u64::from(is_overlong));
-                    }
-                    LogEvent::Problem(problem) => {
-                        pipeline.add_health("log.file_problems", 1);
-                        warn(&progress, &format!("{name}: {problem}; the rest is not read"));
-                    }
-                }
-                progress.tick(|| lines.progress());
-            }
-            if !has_entries {
-                let hint = "was the job run with NCCL_DEBUG=INFO?";
-                warn(&progress, &format!("{name}: no line of NCCL in it; {hint}"));
-            }
-            progress.finish();
+        let hint = "no line of NCCL in it; was the job run with NCCL_DEBUG=INFO?";
+        for (path, lines) in self.0 {
+            let log = pipeline.add_log(path.display().to_string());
+            read(&path, lines, pipeline, hint, |pipeline, number, line| {
+                pipeline.handle_log_line(log, number, line)
+            });
         }
     }
 }

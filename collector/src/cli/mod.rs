@@ -12,11 +12,14 @@ mod filter;
 mod findings;
 mod help;
 mod input;
+mod label_input;
 mod line_rate;
 mod log_input;
 mod packets;
 mod progress;
 mod schema;
+#[cfg(target_os = "linux")]
+mod simulate;
 mod time_range;
 
 use std::io::{self, Write};
@@ -37,6 +40,7 @@ Examples:
   railscope explain --rank 2 host*.pcap.gz           one rank: its NICs, connections, evidence
   railscope packets --qpn 0x14 host3.pcapng          the packets of one queue pair
   railscope drive --ranks 4 -b 4K -e 16M -f 4        traffic of a training job, with its truth
+  railscope simulate straggler_compute               captures of a fabric in virtual time
 
 Exit codes: 0 done; 1 done, and --fail-on was met; 2 wrong usage, unreadable input or output that could not be written.")]
 struct Cli {
@@ -51,7 +55,7 @@ struct Cli {
 enum Command {
     /// Say what is wrong in captures: loss, resends, congestion, bursts, pause
     Analyze(analyze::AnalyzeArgs),
-    /// Tell everything about one rank, queue pair or collective, and why railscope believes it
+    /// Tell everything about one rank, queue pair, collective or training step, and why
     Explain(explain::ExplainArgs),
     /// Explain what railscope can find: meaning, threshold, remedy
     Findings(findings::FindingsArgs),
@@ -60,6 +64,9 @@ enum Command {
     /// Make traffic: a training job in small over RoCEv2 or sockets, and what it truly did
     #[cfg(target_os = "linux")]
     Drive(Box<drive::DriveArgs>),
+    /// Make captures of a job on a fabric in virtual time, with the trouble that a scenario asks for
+    #[cfg(target_os = "linux")]
+    Simulate(simulate::SimulateArgs),
     /// Print the JSON Schema of `analyze --format json`, or of a truth file
     Schema(schema::SchemaArgs),
     /// Print a script that completes commands and options in a shell
@@ -86,6 +93,8 @@ pub fn main() -> ExitCode {
         Command::Packets(args) => packets::run(&args).map(|()| 0),
         #[cfg(target_os = "linux")]
         Command::Drive(args) => drive::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::Simulate(args) => simulate::run(&args).map(|()| 0),
         Command::Schema(args) => schema::run(&args).map(|()| 0),
         Command::Completions(args) => completions::run::<Cli>(&args).map(|()| 0),
     };

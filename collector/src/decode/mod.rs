@@ -15,6 +15,7 @@ pub mod packet;
 pub mod pause;
 pub mod roce;
 pub mod tcp_store;
+pub mod train_log;
 
 mod cursor;
 mod ip;

@@ -24,10 +24,12 @@ pub mod rank;
 pub mod rdma;
 pub mod release;
 pub mod report;
+pub mod simulate;
 pub mod store;
 pub mod table;
 pub mod tcp;
 pub mod truth;
+pub mod units;
 pub mod wire;
 pub mod workload;
 

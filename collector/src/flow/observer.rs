@@ -18,6 +18,9 @@ pub trait FlowObserver {
         frame: &Frame<'_>,
     );
 
+    /// The flow at place `at` carried a packet in `frame` that it had sent before.
+    fn resent(&mut self, at: u32, flow: &Flow, frame: &Frame<'_>);
+
     /// The flow at place `at` carried a signal against the traffic of its reverse.
     fn signal(&mut self, at: u32, flow: &Flow, signal: Signal, frame: &Frame<'_>);
 }
@@ -34,6 +37,8 @@ pub enum Signal {
 /// Nobody listens.
 impl FlowObserver for () {
     fn message(&mut self, _: u32, _: &Flow, _: &Message, _: &RocePacket<'_>, _: &Frame<'_>) {}
+
+    fn resent(&mut self, _: u32, _: &Flow, _: &Frame<'_>) {}
 
     fn signal(&mut self, _: u32, _: &Flow, _: Signal, _: &Frame<'_>) {}
 }

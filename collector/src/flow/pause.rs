@@ -10,10 +10,13 @@ use crate::decode::pause::Pause;
 use crate::model::address::MacAddress;
 use crate::model::frame::Frame;
 use crate::model::tap::TapId;
-use crate::model::time::Timestamp;
+use crate::model::time::{Span, Timestamp};
 
 /// Stations and priorities told apart; further ones are counted as refused.
 const CAPACITY: usize = 4096;
+
+/// Pauses of one station and priority listed one by one.
+const LISTED: usize = 1024;
 
 /// A pause quantum in bit times (IEEE 802.3 annex 31B).
 const QUANTUM_BITS: u64 = 512;
@@ -51,6 +54,9 @@ pub struct PauseState {
     pub longest_ns: Option<u64>,
     /// Times at which at least 95 % of 100 ms were paused.
     pub storms: u64,
+    listed: Vec<Span>,
+    /// Pauses that are only in the sums.
+    unlisted: u64,
     current: Option<(Timestamp, Timestamp)>,
     window: StormWindow,
 }
@@ -148,9 +154,18 @@ impl PauseState {
             paused_ns: known,
             longest_ns: known,
             storms: 0,
+            listed: Vec::new(),
+            unlisted: 0,
             current: None,
             window: StormWindow::empty(),
         }
+    }
+
+    /// Every pause, in the order of their starts; `None` when the line rate is unknown, or there
+    /// are too many.
+    #[must_use]
+    pub fn pauses(&self) -> Option<&[Span]> {
+        (self.paused_ns.is_some() && self.unlisted == 0).then_some(&self.listed)
     }
 
     /// From `time` on, silence for `duration_ns`; replaces what is left of an earlier pause.
@@ -181,6 +196,11 @@ impl PauseState {
         self.paused_ns = self.paused_ns.map(|sum| sum.saturating_add(length));
         self.longest_ns = self.longest_ns.map(|longest| longest.max(length));
         self.storms += self.window.add(start.as_nanos(), end.as_nanos());
+        if self.listed.len() < LISTED {
+            self.listed.push(Span { first: start, last: end });
+        } else {
+            self.unlisted += 1;
+        }
     }
 }
 

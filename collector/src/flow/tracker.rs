@@ -44,9 +44,12 @@ pub struct FlowConfig {
     pub flow_capacity: usize,
     /// Line rate of every port in bits per second; overrides what captures say.
     pub line_rate_bps: Option<u64>,
-    /// Whether messages are handed out and recovery episodes listed, one by one.
+    /// Whether messages are handed out one by one, and recovery episodes listed for every flow.
     pub keeps_details: bool,
 }
+
+/// Flows whose recovery episodes are listed in any case: waits need their times.
+const LISTING_FLOWS: usize = 2048;
 
 /// A completed message and the flow it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +75,8 @@ pub struct FlowTracker {
     mirrors: MirrorSessions,
     messages: Vec<MessageEvent>,
     restarted_epochs: u64,
+    /// Flows that ever sent something again.
+    recovering_flows: usize,
 }
 
 impl FlowTracker {
@@ -90,6 +95,7 @@ impl FlowTracker {
             mirrors: MirrorSessions::default(),
             messages: Vec::new(),
             restarted_epochs: 0,
+            recovering_flows: 0,
         }
     }
 
@@ -292,9 +298,12 @@ impl FlowTracker {
         if let Some(jump) = &observation.jump {
             let first_sending = flow.round_trips.first_sending(jump.target);
             let p99 = flow.round_trips.durations().quantile_ns(0.99);
-            let keeps_details = self.config.keeps_details;
-            let episodes =
-                flow.episodes.get_or_insert_with(|| Box::new(Episodes::new(keeps_details)));
+            let has_room = self.recovering_flows < LISTING_FLOWS;
+            let is_listing = has_room || self.config.keeps_details;
+            let episodes = flow.episodes.get_or_insert_with(|| {
+                self.recovering_flows += 1;
+                Box::new(Episodes::new(is_listing))
+            });
             let frame = arrival.frame.number;
             episodes.begin(jump, flow.way_back, first_sending, p99, frame);
             flow.round_trips.resent_from(jump.target);
@@ -309,6 +318,9 @@ impl FlowTracker {
             && let Some(episodes) = &mut flow.episodes
         {
             episodes.resent();
+        }
+        if observation.is_resent {
+            observer.resent(at, flow, arrival.frame);
         }
         let is_boundary = traits.has_any(Traits::STARTS.with(Traits::ENDS));
         if observation.is_new && (is_boundary || roce.bth.ack_request) {

@@ -9,6 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use foldhash::fast::FixedState;
 
+use super::clock::clocks::Clocks;
 use super::control::facts::{ControlFacts, Endpoint, Exchange};
 use super::evidence::{Evidence, EvidenceKind, add_evidence};
 use super::job::{QueuePair, Role};
@@ -70,6 +71,8 @@ pub struct Traffic<'a> {
     pub records: &'a [FlowTraffic],
     /// Where the taps stand.
     pub positions: &'a [TapPosition],
+    /// Their clocks: the messages' times are aligned already, the table's are not.
+    pub clocks: &'a Clocks,
 }
 
 /// What tells a flow apart from others, wherever it was seen: source, destination, QPN.
@@ -196,10 +199,11 @@ impl<'a> Finder<'a> {
         for at in self.order.clone() {
             let flow = self.flow(at);
             let Some(announced) = self.announced.get(&way_of(flow)) else { continue };
-            let before = announced.iter().filter(|(time, _)| *time <= flow.span.last);
+            let last = self.traffic.clocks.aligned(flow.key.tap, flow.span.last);
+            let before = announced.iter().filter(|(time, _)| *time <= last);
             let latest = before.max_by_key(|(time, _)| *time);
             // Clocks of two hosts differ a little; a flow that was over long before is another's.
-            let soon = flow.span.last.plus_nanos(CLOCK_SLACK_NS);
+            let soon = last.plus_nanos(CLOCK_SLACK_NS);
             let next = announced.iter().filter(|(time, _)| *time <= soon);
             let Some((_, place)) = latest.or(next.min_by_key(|(time, _)| *time)) else { continue };
             let DraftPlace { draft, queue_pair, role } = *place;

@@ -1,10 +1,12 @@
 //! Which communicator, rank, channel and peer traffic belongs to, and what says so.
 //!
 //! `control/` reads the control plane from TCP streams into facts, `log/` the lines of NCCL's logs;
-//! `job.rs` has what the facts, the data plane and the logs amount to.
+//! `clock/` puts the taps' clocks onto one timeline, and `job.rs` has what the facts, the data plane
+//! and the logs amount to.
 
 pub mod evidence;
 pub mod position;
+pub mod clock;
 pub mod control;
 pub mod job;
 pub mod log;

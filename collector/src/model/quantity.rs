@@ -78,6 +78,12 @@ pub fn share(part: u64, whole: u64) -> String {
     format!("{} %", three_digits(part as f64 * 100.0 / whole as f64))
 }
 
+/// `0.65 %` of a share from 0 to 1.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    format!("{} %", three_digits(share * 100.0))
+}
+
 fn scaled(mut value: f64, factor: f64, units: &[&str]) -> String {
     let mut unit = 0;
     // Below half of the last shown digit the value still rounds to less than the factor.

@@ -47,6 +47,12 @@ impl Timestamp {
     pub const fn plus_nanos(self, nanos: u64) -> Self {
         Self(self.0.saturating_add(nanos))
     }
+
+    /// `self` later by `nanos`, earlier where they are negative, held at both ends.
+    #[must_use]
+    pub const fn plus(self, nanos: i64) -> Self {
+        Self::from_nanos(self.as_nanos().saturating_add_signed(nanos))
+    }
 }
 
 impl Default for Timestamp {

@@ -92,7 +92,7 @@ fn burst_port(
         address: port.address.to_string(),
         direction,
         peak_bps: stats.peak_bytes.saturating_mul(8 * (1_000_000_000 / bucket_ns)),
-        peak_at_ns: sources.relative_ns(stats.peak_at),
+        peak_at_ns: sources.aligned_ns(port.tap, stats.peak_at),
         bursts: stats.bursts,
         longest_ns: stats.longest_buckets * bucket_ns,
         time_above_ns: stats.buckets_above * bucket_ns,

@@ -7,14 +7,16 @@ use serde::Serialize;
 
 use super::Sources;
 use crate::flow::tap::TapState;
+use crate::model::tap::TapId;
+use crate::model::time::Span;
 
 /// Sums over all taps.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Capture {
-    /// Nanoseconds since the Unix epoch of the input's first frame, as a decimal string: every
-    /// other time is relative to it.
+    /// Nanoseconds since the Unix epoch of the input's first frame, as its file says, as a decimal
+    /// string: every other time is relative to it.
     pub origin_ns: String,
-    /// From the first frame that was handled to the last.
+    /// From the first frame that was handled to the last, by aligned clocks.
     pub duration_ns: u64,
     /// Frames in the input.
     pub frames: u64,
@@ -39,7 +41,12 @@ pub struct Capture {
 pub(super) fn section(sources: &Sources<'_>) -> Capture {
     let taps = sources.tracker.taps();
     let sum = |of: fn(&TapState) -> u64| taps.iter().map(of).sum::<u64>();
-    let spans = || taps.iter().filter_map(|tap| tap.span);
+    let tap_spans = (0..).map(TapId).zip(taps).filter_map(|(id, tap)| Some((id, tap.span?)));
+    let aligned = |(id, Span { first, last })| Span {
+        first: sources.aligned(id, first),
+        last: sources.aligned(id, last),
+    };
+    let spans = || tap_spans.clone().map(aligned);
     let first = spans().map(|span| span.first).min();
     let last = spans().map(|span| span.last).max();
     let mut refused = BTreeMap::new();

@@ -5,8 +5,10 @@ use serde::Serialize;
 
 use super::evidence::EvidenceReport;
 use super::stragglers::StragglerReport;
-use super::{Sources, communicators};
+use super::waits::{self, WaitsReport};
+use super::{Detail, Sources, communicators};
 use crate::analysis::collective::{Collective, ConnectionTransfers};
+use crate::analysis::wait::CollectiveWaits;
 use crate::link::job::Job;
 use crate::model::nccl::CollectiveKind;
 use crate::model::time::Timestamp;
@@ -88,6 +90,36 @@ pub struct CollectiveRankReport {
     pub first_send_ns: Option<i64>,
     /// Last data packet that it received.
     pub last_receive_ns: Option<i64>,
+    /// From the last data packet that it received in the collective before, to the first that it
+    /// sent in this one; `null` where one tap did not see both.
+    pub busy_ns: Option<u64>,
+    /// How much longer than the middle rank (of two in the middle the quicker) its first data packet
+    /// on any channel waited for nobody else; negative where it was quicker, `null` where that
+    /// cannot be told.
+    pub late_ns: Option<i64>,
+    /// How well that is known: the median deviation of what is compared.
+    pub late_uncertainty_ns: Option<u64>,
+    /// What follows is of its connection that ended last: from when that had room and the rank had
+    /// left the collective before, to its first data packet.
+    pub start_wait_ns: Option<u64>,
+    /// The rank had the data and room for it, and did not send.
+    pub sender_wait_ns: Option<u64>,
+    /// The next rank had not offered room, and data followed as soon as it did.
+    pub receiver_wait_ns: Option<u64>,
+    /// The rank waited for the data that it had to pass on.
+    pub input_wait_ns: Option<u64>,
+    /// The rest: data flowed, or what a pause was for was not seen.
+    pub transfer_ns: Option<u64>,
+    /// Data was sent again, or should have been.
+    pub recovery_ns: Option<u64>,
+    /// The rank was told to pause; `null` where no tap sees pause frames.
+    pub paused_ns: Option<u64>,
+    /// Data packets with a CE mark on all its connections; `null` where no tap could see any.
+    pub ce_packets: Option<u64>,
+    /// CNPs that it got on all its connections; `null` where none could be seen.
+    pub cnps: Option<u64>,
+    /// Packets that it sent again on all its connections.
+    pub retransmitted_packets: Option<u64>,
 }
 
 /// A collective's messages on one connection.
@@ -104,6 +136,9 @@ pub struct CollectiveConnectionReport {
     /// Places, counted from this collective's first message, at which the AllGather part of each
     /// loop begins.
     pub part_boundaries: Vec<u64>,
+    /// Where its time went; `null` unless full detail is asked for, and where no single tap saw all
+    /// of its messages.
+    pub waits: Option<WaitsReport>,
 }
 
 /// The collectives in order of time.
@@ -118,11 +153,15 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<CollectiveReport> {
         }
     }
     let stragglers = linked.stragglers.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+    let no_waits = CollectiveWaits::default();
+    let all_waits = linked.waits.iter().chain(std::iter::repeat(&no_waits));
     (0..)
         .zip(&linked.collectives)
-        .zip(iterations.into_iter().zip(stragglers))
-        .map(|((id, collective), (iteration, straggler))| CollectiveReport {
+        .zip(iterations.into_iter().zip(stragglers).zip(all_waits))
+        .map(|((id, collective), ((iteration, straggler), waits))| CollectiveReport {
             iteration,
+            ranks: waits::ranks(sources, &linked.job, collective, waits, straggler),
+            connections: connections(sources, &linked.job, collective, waits),
             straggler: straggler.map(|one| StragglerReport::new(sources, one)),
             ..report(sources, &linked.job, id, collective)
         })
@@ -171,18 +210,9 @@ fn report(sources: &Sources<'_>, job: &Job, id: u32, collective: &Collective) ->
                 end_ns: time(part.span.last),
             })
             .collect(),
-        ranks: collective
-            .ranks
-            .iter()
-            .map(|rank| CollectiveRankReport {
-                rank: rank.rank,
-                first_cts_ns: rank.first_cts.map(time),
-                first_send_ns: rank.first_send.map(time),
-                last_receive_ns: rank.last_receive.map(time),
-            })
-            .collect(),
+        ranks: Vec::new(),
         straggler: None,
-        connections: collective.transfers.iter().map(|part| connection(job, part)).collect(),
+        connections: Vec::new(),
     }
 }
 
@@ -200,6 +230,24 @@ fn bus_rate(kind: CollectiveKind, rate: u64, nranks: u32) -> Option<u64> {
     u64::try_from((u128::from(rate) * factor).checked_div(nranks)?).ok()
 }
 
+fn connections(
+    sources: &Sources<'_>,
+    job: &Job,
+    collective: &Collective,
+    waits: &CollectiveWaits,
+) -> Vec<CollectiveConnectionReport> {
+    let is_full = sources.context.detail == Detail::Full;
+    let waits_of = |part: &ConnectionTransfers| {
+        let at = waits.edges.binary_search_by_key(&part.connection, |edge| edge.connection);
+        at.ok().and_then(|at| waits.edges.get(at)).filter(|_| is_full)
+    };
+    let report = |part: &ConnectionTransfers| CollectiveConnectionReport {
+        waits: waits_of(part).map(|edge| WaitsReport::new(sources, edge)),
+        ..connection(job, part)
+    };
+    collective.transfers.iter().map(report).collect()
+}
+
 fn connection(job: &Job, part: &ConnectionTransfers) -> CollectiveConnectionReport {
     let all = job.connections.get(part.connection.0 as usize);
     let transfers = all.and_then(|known| known.transfers.get(part.places.clone()));
@@ -211,5 +259,6 @@ fn connection(job: &Job, part: &ConnectionTransfers) -> CollectiveConnectionRepo
         messages: transfers.len() as u64,
         bytes: transfers.iter().filter_map(|transfer| transfer.bytes).sum(),
         part_boundaries: part.boundaries.iter().map(|at| at.saturating_sub(start) as u64).collect(),
+        waits: None,
     }
 }

@@ -18,6 +18,7 @@ use crate::link::position::Position;
 use crate::model::ecn::Ecn;
 use crate::model::health::Health;
 use crate::model::opcode::{Opcode, Transport};
+use crate::model::tap::TapId;
 
 use super::taps::PositionReport;
 
@@ -295,8 +296,8 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
         frames: flow.frames,
         wire_bytes: flow.wire_bytes,
         payload_bytes: flow.payload_bytes,
-        first_ns: sources.relative_ns(flow.span.first),
-        last_ns: sources.relative_ns(flow.span.last),
+        first_ns: sources.aligned_ns(flow.key.tap, flow.span.first),
+        last_ns: sources.aligned_ns(flow.key.tap, flow.span.last),
         opcodes: opcodes(flow),
         path_mtu_bytes: flow.messages.path_mtu(),
         messages: MessagesReport {
@@ -310,7 +311,10 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
             .reverse
             .map(|_| flow.answers.as_ref().map_or(0, |answers| answers.count())),
         psn: psn(flow),
-        episodes: flow.episodes.as_ref().map_or_else(Vec::new, |all| episodes(sources, all)),
+        episodes: flow
+            .episodes
+            .as_ref()
+            .map_or_else(Vec::new, |all| episodes(sources, flow.key.tap, all)),
         acks: answers.acks,
         naks: NaksReport {
             psn_sequence_error: answers.psn_sequence_error,
@@ -375,12 +379,12 @@ fn psn(flow: &Flow) -> PsnReport {
     }
 }
 
-fn episodes(sources: &Sources<'_>, episodes: &Episodes) -> Vec<EpisodeReport> {
+fn episodes(sources: &Sources<'_>, tap: TapId, episodes: &Episodes) -> Vec<EpisodeReport> {
     if sources.context.detail == Detail::Full {
         let listed = episodes.listed().iter().map(|episode| EpisodeReport {
             trigger: trigger_name(episode.trigger),
             count: 1,
-            start_ns: sources.relative_ns(episode.start),
+            start_ns: sources.aligned_ns(tap, episode.start),
             recovery_ns: episode.recovery_ns,
             resent_packets: episode.resent_packets,
         });
@@ -395,7 +399,7 @@ fn episodes(sources: &Sources<'_>, episodes: &Episodes) -> Vec<EpisodeReport> {
         .map(|(trigger, totals)| EpisodeReport {
             trigger: trigger_name(trigger),
             count: totals.count,
-            start_ns: sources.relative_ns(totals.first_start),
+            start_ns: sources.aligned_ns(tap, totals.first_start),
             recovery_ns: totals.recovery_ns,
             resent_packets: totals.resent_packets,
         })

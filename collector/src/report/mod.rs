@@ -15,6 +15,7 @@ pub mod evidence;
 pub mod findings;
 pub mod flows;
 pub mod iterations;
+pub mod labels;
 pub mod logs;
 pub mod messages;
 pub mod owner;
@@ -26,6 +27,7 @@ pub mod stragglers;
 pub mod taps;
 pub mod tcp_streams;
 pub mod transfers;
+pub mod waits;
 
 use std::collections::BTreeMap;
 
@@ -35,21 +37,24 @@ use serde::Serialize;
 use crate::analysis::collective::Collective;
 use crate::analysis::finding::Findings;
 use crate::analysis::iteration::Iteration;
+use crate::analysis::iteration::label::LabelUse;
+use crate::analysis::iteration::train_log::TrainLog;
 use crate::analysis::phase::Phase;
 use crate::analysis::straggler::Straggler;
 use crate::analysis::wait::CollectiveWaits;
 use crate::flow::tracker::FlowTracker;
+use crate::link::clock::clocks::Clocks;
 use crate::link::control::facts::StreamFacts;
 use crate::link::counter::Counters;
 use crate::link::counter::join::PortNames;
 use crate::link::job::Job;
 use crate::link::position::TapPosition;
 use crate::link::rail::Rails;
-use crate::link::traffic::record::SignalRecord;
+use crate::link::traffic::record::{ResendRecord, SignalRecord};
 use crate::model::health::Health;
 use crate::model::opcode::Transport;
 use crate::model::qpn::Qpn;
-use crate::model::tap::HostName;
+use crate::model::tap::{HostName, TapId};
 use crate::model::time::Timestamp;
 use crate::model::witness::LogId;
 
@@ -93,6 +98,8 @@ pub struct Report {
     pub signals: Option<Vec<transfers::SignalReport>>,
     /// Training steps.
     pub iterations: Vec<iterations::IterationReport>,
+    /// What training steps were labelled by: the anchor, then training logs.
+    pub labels: Vec<labels::LabelReport>,
     /// NCCL's logs.
     pub logs: logs::LogsReport,
     /// What NIC counters were read.
@@ -138,6 +145,8 @@ pub struct ReportContext {
     pub detail: Detail,
     /// NCCL's logs.
     pub logs: logs::LogSources,
+    /// Training logs.
+    pub train_logs: Vec<TrainLog>,
 }
 
 /// What the layers before found out.
@@ -192,18 +201,37 @@ pub struct Linked {
     pub stragglers: Vec<Option<Straggler>>,
     /// Training steps in order of time.
     pub iterations: Vec<Iteration>,
+    /// How training steps were labelled.
+    pub labels: Vec<LabelUse>,
     /// Phases in order of time.
     pub phases: Vec<Phase>,
     /// What TCP connections are for.
     pub streams: Vec<StreamFacts>,
     /// CNPs and NAKs in the order in which they passed.
     pub signals: Vec<SignalRecord>,
+    /// Packets sent again, in the order in which they passed; `None` where not all could be kept.
+    pub resends: Option<Vec<ResendRecord>>,
+    /// When they end, if there were more than could be kept.
+    pub signals_end: Option<Timestamp>,
+    /// The clocks of the taps. All other times here are aligned.
+    pub clocks: Clocks,
 }
 
 impl Sources<'_> {
-    /// Nanoseconds from the capture's origin to `time`; negative where a clock went backwards.
+    /// Nanoseconds from the capture's origin to `time`, which is aligned; negative where a clock
+    /// went backwards, or was ahead of the one that it is aligned with.
     pub(crate) fn relative_ns(&self, time: Timestamp) -> i64 {
         time.relative_to(self.origin)
+    }
+
+    /// `time` by the clock of `tap`, aligned.
+    pub(crate) fn aligned(&self, tap: TapId, time: Timestamp) -> Timestamp {
+        self.linked.map_or(time, |linked| linked.clocks.aligned(tap, time))
+    }
+
+    /// The same from the capture's origin.
+    pub(crate) fn aligned_ns(&self, tap: TapId, time: Timestamp) -> i64 {
+        self.relative_ns(self.aligned(tap, time))
     }
 
     /// The name of a file of NIC counters.
@@ -264,6 +292,7 @@ impl Report {
             transfers: transfers::section(&sources),
             signals,
             iterations: iterations::section(&sources),
+            labels: labels::section(&sources),
             logs: logs::section(&sources),
             counters: counters::section(&sources),
             findings: findings::section(&sources),

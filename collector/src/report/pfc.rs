@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Sources;
+use super::{Detail, Sources};
 use crate::decode::counter::measure::Measure;
 use crate::link::counter::NicCounters;
+use crate::model::time::Span;
 
 /// What one station asked the other end of its link to stop.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -28,8 +29,20 @@ pub struct PfcReport {
     /// Times at which at least 95 % of 100 ms were paused; `null` when the line rate is unknown, and
     /// from counters.
     pub storms: Option<u64>,
+    /// The pauses one by one; `null` unless full detail is asked for, where the line rate is
+    /// unknown, where there are too many, and from counters.
+    pub pauses: Option<Vec<PauseReport>>,
     /// `frames`: from pause frames in the capture; `counters`: from counters of a NIC.
     pub source: &'static str,
+}
+
+/// A pause without interruption.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct PauseReport {
+    /// Its first frame.
+    pub start_ns: i64,
+    /// Its end: the last quanta are over, or a frame lets go on.
+    pub end_ns: i64,
 }
 
 pub(super) fn section(sources: &Sources<'_>) -> Vec<PfcReport> {
@@ -42,6 +55,13 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<PfcReport> {
         paused_ns: state.paused_ns,
         longest_ns: state.longest_ns,
         storms: state.paused_ns.map(|_| state.storms),
+        pauses: state.pauses().filter(|_| sources.context.detail == Detail::Full).map(|pauses| {
+            let report = |pause: &Span| PauseReport {
+                start_ns: sources.relative_ns(pause.first),
+                end_ns: sources.relative_ns(pause.last),
+            };
+            pauses.iter().map(report).collect()
+        }),
         source: "frames",
     });
     frames.chain(sources.counters.nics.iter().flat_map(by_counters)).collect()
@@ -67,6 +87,7 @@ fn by_counters(nic: &NicCounters) -> Vec<PfcReport> {
                 paused_ns: Some(series.rise().saturating_mul(reading.scale)),
                 longest_ns: None,
                 storms: None,
+                pauses: None,
                 source: "counters",
             }
         });

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::Sources;
 use crate::flow::state::Flow;
+use crate::link::clock::track::{Piece, Track, WhyUnknown};
 use crate::link::position::{NearEvidence, Position};
 use crate::model::address::HostAddress;
 use crate::model::tap::{FileFormat, LinkType, TapId};
@@ -30,10 +31,31 @@ pub struct TapReport {
     pub first_ns: Option<i64>,
     /// Time of the latest frame; `null` without frames.
     pub last_ns: Option<i64>,
-    /// Offset of its clock against the first tap's; `null`: not measured.
+    /// The tap that its clock is compared with: of taps that saw the same packets the first one,
+    /// which is compared with itself, or with a tap next to the same machine. `null`: none, and
+    /// every `clock_*` but the reason is.
+    pub clock_reference: Option<u32>,
+    /// How far its clock was ahead of the reference's at its first frame. All times of this report
+    /// are corrected by offset and drift, along the references; the messages of `--detail full`
+    /// have the stamps of their file. 0 as long as no packet contradicts that the two clocks are
+    /// one: one that is seen to arrive before it left does.
     pub clock_offset_ns: Option<i64>,
-    /// Uncertainty of that offset; `null`: not measured.
+    /// The offset, with the drift, is no farther from the truth at any frame of the tap; where
+    /// delays both ways are alike, it is much nearer. `null`: `clock_why_unknown` says why.
     pub clock_uncertainty_ns: Option<u64>,
+    /// How much faster than the reference its clock runs, in billionths; 0 where packets do not
+    /// prove a drift.
+    pub clock_drift_ppb: Option<i64>,
+    /// The drift is no farther from the truth.
+    pub clock_drift_uncertainty_ppb: Option<u64>,
+    /// When its clock was set, or changed its pace.
+    pub clock_jumps: Vec<ClockJump>,
+    /// Why the offset, or its uncertainty, is not known. `no_common_packets`: with any other tap.
+    /// `same_machine`: it is taken to share the clock of a tap next to the same machine. `one_way`:
+    /// packets were seen in one direction only, so that their shortest delay is part of the offset,
+    /// which is believed from 1 ms on. `unknown_direction`: it cannot be told which tap packets pass
+    /// first. `no_line_fits`: a clock does not run evenly, not even between a few jumps.
+    pub clock_why_unknown: Option<&'static str>,
     /// Where it stands for most of the payload that it saw.
     pub position: PositionReport,
     /// Hosts whose own link it observes.
@@ -46,6 +68,19 @@ pub struct TapReport {
     pub tap_duplicates: u64,
     /// Frames that the capturing side or the mirror sessions say were lost.
     pub lost_frames: u64,
+}
+
+/// A clock that was set, or that changed its pace. One that was set back shows the same times twice,
+/// and is not followed. Between the last common packet before and the first one afterwards times are
+/// uncertain by the jump.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ClockJump {
+    /// The first common packet afterwards, aligned.
+    pub at_ns: i64,
+    /// How far it jumped ahead; negative: back.
+    pub by_ns: i64,
+    /// Its drift afterwards, in billionths.
+    pub drift_ppb: i64,
 }
 
 /// A host next to a tap.
@@ -133,6 +168,9 @@ fn tap_report(
     let position = &sources.positions[id.0 as usize];
     let lost_frames = state.lost_frames + mirror_loss;
     let payload = near.values().fold(NearTraffic::default(), NearTraffic::plus);
+    let clock = sources.linked.and_then(|linked| linked.clocks.of(id));
+    let reference = clock.and_then(|clock| clock.reference);
+    let related = clock.filter(|_| reference.is_some()).map(|clock| &clock.track);
     TapReport {
         id: id.0,
         file: state.tap.file.clone(),
@@ -143,10 +181,19 @@ fn tap_report(
         interface: state.tap.interface.clone(),
         link_type: link_type_name(state.tap.link_type),
         frames: state.frames,
-        first_ns: state.span.map(|span| sources.relative_ns(span.first)),
-        last_ns: state.span.map(|span| sources.relative_ns(span.last)),
-        clock_offset_ns: None,
-        clock_uncertainty_ns: None,
+        first_ns: state.span.map(|span| sources.aligned_ns(id, span.first)),
+        last_ns: state.span.map(|span| sources.aligned_ns(id, span.last)),
+        clock_reference: reference.map(|reference| reference.0),
+        clock_offset_ns: related.zip(state.span).map(|(track, span)| track.ahead_at(span.first)),
+        clock_uncertainty_ns: related.and_then(|track| track.uncertainty_ns),
+        clock_drift_ppb: related
+            .zip(state.span)
+            .map(|(track, span)| parts_per_billion(track.drift_at(span.first))),
+        clock_drift_uncertainty_ppb: related
+            .and_then(|track| track.drift_uncertainty)
+            .map(|drift| parts_per_billion(drift).unsigned_abs()),
+        clock_jumps: related.map_or_else(Vec::new, |track| clock_jumps(sources, id, track)),
+        clock_why_unknown: clock.and_then(|clock| clock.why_unknown).map(why_unknown_name),
         position: if position.is_mirror { PositionReport::Fabric } else { payload.mostly() },
         hosts_near: position
             .near
@@ -171,6 +218,31 @@ fn tap_report(
         },
         tap_duplicates: state.duplicates,
         lost_frames,
+    }
+}
+
+/// The starts of a clock's pieces but the first.
+fn clock_jumps(sources: &Sources<'_>, tap: TapId, track: &Track) -> Vec<ClockJump> {
+    let pieces = track.pieces.iter().zip(track.pieces.iter().skip(1));
+    let jump = |(before, after): (&Piece, &Piece)| ClockJump {
+        at_ns: sources.aligned_ns(tap, after.start),
+        by_ns: after.ahead_ns.saturating_sub(before.ahead_at(after.start)),
+        drift_ppb: parts_per_billion(after.drift),
+    };
+    pieces.map(jump).collect()
+}
+
+fn parts_per_billion(drift: f64) -> i64 {
+    (drift * 1e9).round() as i64
+}
+
+const fn why_unknown_name(why: WhyUnknown) -> &'static str {
+    match why {
+        WhyUnknown::NoCommonPackets => "no_common_packets",
+        WhyUnknown::SameMachine => "same_machine",
+        WhyUnknown::OneWay => "one_way",
+        WhyUnknown::UnknownDirection => "unknown_direction",
+        WhyUnknown::NoLineFits => "no_line_fits",
     }
 }
 

@@ -14,6 +14,7 @@ pub mod pipeline;
 pub mod roce;
 pub mod tcp_store;
 pub mod tcp_stream;
+pub mod train_log;
 
 pub mod invariants;
 pub mod script;

@@ -4,7 +4,7 @@ use super::cell::Cell;
 use super::matching::Matching;
 use super::report::Report;
 use super::truth::Truth;
-use super::{collectives, flows, identity};
+use super::{collectives, flows, identity, iterations, stragglers};
 
 /// A figure and the head of its column.
 pub(super) type Column = (&'static str, Cell);
@@ -26,6 +26,8 @@ pub(super) fn sections(truth: &Truth, report: &Report) -> Vec<Section> {
         Section { title: "Flows", columns: flows::columns(&matching) },
         Section { title: "Collectives", columns: calls.columns() },
         Section { title: "Times of collectives", columns: calls.time_columns() },
+        Section { title: "Training steps", columns: iterations::Score::new(&matching).columns() },
+        Section { title: "Stragglers", columns: stragglers::Score::new(&matching).columns() },
     ]
 }
 
@@ -33,7 +35,7 @@ pub(super) fn sections(truth: &Truth, report: &Report) -> Vec<Section> {
 mod tests {
     use super::super::cell::Cell;
     use super::super::perfect;
-    use super::super::report::Report;
+    use super::super::report::{Report, Straggler};
     use super::sections;
 
     /// Every figure as shown, by its column's head.
@@ -116,6 +118,8 @@ mod tests {
             for connection in &mut world.connections {
                 connection.sender.iter_mut().chain(&mut connection.receiver).for_each(turned);
             }
+            let stragglers = report.collectives.iter_mut().filter_map(|c| c.straggler.as_mut());
+            stragglers.take(2).for_each(|straggler| turned(&mut straggler.rank));
             for owner in report.flows.iter_mut().filter_map(|flow| flow.owner.as_mut()) {
                 if owner.communicator.as_ref() == Some(&world.id) {
                     owner.rank.iter_mut().chain(&mut owner.peer_rank).for_each(turned);
@@ -149,6 +153,18 @@ mod tests {
     }
 
     #[test]
+    fn which_collectives_are_of_a_training_step() {
+        let short = lost(|report| {
+            report.iterations[0].collective_ids.pop();
+        });
+        assert_eq!(short[0], ("training steps", "0/1 !1".into()));
+        let none = lost(|report| report.iterations.clear());
+        assert_eq!(none[0], ("training steps", "0/1".into()));
+        let late = lost(|report| report.iterations[0].start_ns += 3_000);
+        assert_eq!(late, [("training step starts", "3 < 3".into())]);
+    }
+
+    #[test]
     fn what_was_called() {
         let alternative = lost(|report| {
             report.collectives[0].kind = "broadcast".into();
@@ -176,5 +192,29 @@ mod tests {
             report.collectives.push(again);
         });
         assert_eq!(twice, [("collectives", "3/3 !1".into())]);
+    }
+
+    #[test]
+    fn who_was_late() {
+        let change = |report: &mut Report, at: usize, change: fn(&mut Straggler)| {
+            report.collectives[at].straggler.iter_mut().for_each(change);
+        };
+        let nobody = lost(|report| report.collectives[0].straggler = None);
+        assert_eq!(
+            nobody,
+            [("late ranks", "0/1".into()), ("cause", "-".into()), ("lag", "-".into())]
+        );
+        let other = lost(|report| change(report, 0, |one| one.rank = 0));
+        assert!(other.contains(&("late ranks", "0/1 !1".into())), "{other:?}");
+        assert!(other.contains(&("unfounded", "1".into())), "{other:?}");
+        let called = lost(|report| change(report, 0, |one| one.cause = "enqueue".into()));
+        assert_eq!(called, [("cause", "0/1 !1".into())]);
+        let longer = lost(|report| change(report, 0, |one| one.lag_ns += 5_000));
+        assert_eq!(longer, [("lag", "5 < 5".into())]);
+        let receiver = lost(|report| change(report, 1, |one| one.rank = 2));
+        assert!(receiver.contains(&("unfounded", "1".into())), "{receiver:?}");
+        let healthy = lost(|report| change(report, 2, |one| one.flow = Some(0)));
+        assert!(healthy.contains(&("unfounded", "1".into())), "{healthy:?}");
+        assert!(healthy.contains(&("loss", "0/1 !1".into())), "{healthy:?}");
     }
 }

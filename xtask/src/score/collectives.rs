@@ -31,13 +31,20 @@ pub(super) struct Score {
 }
 
 /// The truth's collectives of one communicator that the capture shows.
-struct Known<'a> {
-    collective: &'a truth::Collective,
+pub(super) struct Known<'a> {
+    pub(super) collective: &'a truth::Collective,
     edges: Vec<&'a Edge>,
     /// From the first message handed to the network to the last result.
     span: Range<i64>,
     /// It began before the capture did: neither found nor missed.
     is_cut: bool,
+}
+
+impl Known<'_> {
+    /// When its first message was handed to the network.
+    pub(super) fn start_ns(&self) -> i64 {
+        self.span.start
+    }
 }
 
 impl Score {
@@ -77,28 +84,15 @@ impl Score {
     }
 
     fn count_communicator(&mut self, matching: &Matching<'_>, at: usize) {
-        let origin_ns = matching.report.origin_ns();
-        let known = known(matching, at);
-        let mut said: Vec<&report::Collective> = (matching.report.collectives.iter())
-            .filter(|said| matching.communicator(&said.communicator) == Some(at))
-            .collect();
-        said.sort_by_key(|said| said.start_ns);
-        let spans: Vec<_> = known.iter().map(|known| known.span.clone()).collect();
-        let said_spans: Vec<_> = said
-            .iter()
-            .map(|said| origin_ns + said.start_ns..origin_ns + said.end_ns + 1)
-            .collect();
-        let mut pairs = BTreeMap::new();
-        for (t, r) in by_overlap(&spans, &said_spans) {
-            pairs.insert(t, r);
-        }
-        let end_ns = spans.iter().map(|span| span.end).max().unwrap_or(i64::MIN);
+        let pairs = paired(matching, at);
+        let said: Vec<_> = said_spans(matching, at).into_iter().map(|(span, _)| span).collect();
+        let end_ns = pairs.iter().map(|(known, _)| known.span.end).max().unwrap_or(i64::MIN);
         let is_cut_off = |span: &&Range<i64>| matching.truth.is_killed() && span.start > end_ns;
-        let cut_off = said_spans.iter().filter(is_cut_off).count();
-        self.found.wrong += (said.len() - pairs.len() - cut_off) as u64;
-        for (place, known) in known.iter().enumerate().filter(|(_, known)| !known.is_cut) {
-            let said = pairs.get(&place).map(|&r| said[r]);
-            self.count(matching, known, said);
+        let cut_off = said.iter().filter(is_cut_off).count();
+        let found = pairs.iter().filter(|(_, said)| said.is_some()).count();
+        self.found.wrong += (said.len() - found - cut_off) as u64;
+        for (known, said) in pairs.iter().filter(|(known, _)| !known.is_cut) {
+            self.count(matching, known, *said);
         }
     }
 
@@ -163,6 +157,31 @@ impl Score {
             }
         }
     }
+}
+
+/// The truth's collectives of one communicator, each with what is said of it.
+pub(super) fn paired<'a>(
+    matching: &Matching<'a>,
+    at: usize,
+) -> Vec<(Known<'a>, Option<&'a report::Collective>)> {
+    let known = known(matching, at);
+    let said = said_spans(matching, at);
+    let spans: Vec<_> = known.iter().map(|known| known.span.clone()).collect();
+    let said_spans: Vec<_> = said.iter().map(|(span, _)| span.clone()).collect();
+    let pairs: BTreeMap<usize, usize> = by_overlap(&spans, &said_spans).into_iter().collect();
+    let with = |(place, known)| (known, pairs.get(&place).map(|&r| said[r].1));
+    known.into_iter().enumerate().map(with).collect()
+}
+
+/// What is said of one of the truth's communicators, in order of time.
+fn said_spans<'a>(matching: &Matching<'a>, at: usize) -> Vec<(Range<i64>, &'a report::Collective)> {
+    let origin_ns = matching.report.origin_ns();
+    let mut said: Vec<_> = (matching.report.collectives.iter())
+        .filter(|said| matching.communicator(&said.communicator) == Some(at))
+        .map(|said| (origin_ns + said.start_ns..origin_ns + said.end_ns + 1, said))
+        .collect();
+    said.sort_by_key(|(span, _)| span.start);
+    said
 }
 
 fn known<'a>(matching: &Matching<'a>, communicator: usize) -> Vec<Known<'a>> {

@@ -6,12 +6,14 @@ mod collectives;
 mod document;
 mod flows;
 mod identity;
+mod iterations;
 mod matching;
 mod pairing;
 #[cfg(test)]
 mod perfect;
 mod program;
 mod report;
+mod stragglers;
 mod truth;
 
 use std::fs;

@@ -4,12 +4,13 @@ use serde_json::{Value, json};
 
 use super::matching::End;
 use super::report::{
-    Capture, Collective, CollectiveConnection, Communicator, Connection, Flow, Owner, QueuePair,
-    Rank, Report, TcpStream,
+    Capture, Collective, CollectiveConnection, Communicator, Connection, Flow, Iteration, Owner,
+    QueuePair, Rank, Report, Straggler, TcpStream,
 };
 use super::truth::{self, Truth};
 
 const ORIGIN_NS: i64 = 1_000_000_000;
+const LATE_NS: i64 = 50_000;
 
 /// Four ranks in a ring, two of which split off; an AllReduce and an AllGather on all, then an
 /// AllReduce on the two.
@@ -37,10 +38,17 @@ pub(super) fn truth() -> Truth {
             "first_post_ns": ORIGIN_NS + start, "last_post_ns": ORIGIN_NS + start + 900_000,
         })
     };
+    // In the first collective the GPU of rank 1 is late.
+    let call = |rank: u32, start: i64| {
+        let late_ns = if rank == 1 && start == 1_000_000 { LATE_NS } else { 0 };
+        let enqueue_ns = ORIGIN_NS + start - 10_000;
+        json!({ "rank": rank, "enqueue_ns": enqueue_ns, "start_ns": enqueue_ns + late_ns })
+    };
     let collective = |comm: u32, seq: u64, op: &str, start: i64, edges: Vec<Value>| {
         json!({
             "comm": comm, "seq": seq, "op": op, "bytes": 1024, "algo": "RING", "proto": "SIMPLE",
-            "end_ns": ORIGIN_NS + start + 950_000, "edges": edges,
+            "end_ns": ORIGIN_NS + start + 950_000, "edges": edges, "iter": 1,
+            "per_rank": (0..4).map(|rank| call(rank, start)).collect::<Vec<_>>(),
         })
     };
     let around = |start, boundaries: &[u64]| {
@@ -52,6 +60,9 @@ pub(super) fn truth() -> Truth {
     let json = json!({
         "nccl_version": "2.27.5",
         "world_size": 4,
+        "straggler": { "rank": 1, "iters": [1] },
+        "rank_env": { "3": { "EMU_SLICE_DELAY_US": "4000" } },
+        "lost_frames": { "10.0.0.0->10.0.0.2": { "count": 1 } },
         "nodes": (0..4).map(node).collect::<Vec<_>>(),
         "tcpstore": { "server": "192.168.0.0:29500" },
         "communicators": [
@@ -78,6 +89,7 @@ pub(super) fn empty() -> Report {
         tcp_streams: Vec::new(),
         communicators: Vec::new(),
         collectives: Vec::new(),
+        iterations: Vec::new(),
     }
 }
 
@@ -90,14 +102,16 @@ pub(super) fn report() -> Report {
         dst: stream.listener,
         kind: stream.kind.into(),
     });
-    let flows = truth.connections().flat_map(|connection| {
-        [true, false].map(|is_receiver| flow(&truth, End { connection, is_receiver }))
-    });
+    let ends = truth
+        .connections()
+        .flat_map(|connection| [true, false].map(|is_receiver| End { connection, is_receiver }));
+    let flows = (0..).zip(ends).map(|(number, end)| flow(&truth, number, end));
     Report {
         flows: flows.collect(),
         tcp_streams: streams.collect(),
         communicators,
         collectives: truth.collectives.iter().map(|known| collective(&truth, known)).collect(),
+        iterations: vec![Iteration { start_ns: 1_000_000, collective_ids: vec![0, 1, 2] }],
         ..empty()
     }
 }
@@ -164,7 +178,7 @@ fn connection(truth: &Truth, known: &truth::Connection, id: u32) -> Connection {
     }
 }
 
-fn flow(truth: &Truth, end: End<'_>) -> Flow {
+fn flow(truth: &Truth, number: u32, end: End<'_>) -> Flow {
     let known = end.connection;
     let (sender, receiver) = (known.sender_ip.to_string(), known.receiver_ip.to_string());
     let (src, dst, dest_qpn) = if end.is_receiver {
@@ -181,7 +195,7 @@ fn flow(truth: &Truth, end: End<'_>) -> Flow {
         role: Some(end.role().into()),
         grade: "proven".into(),
     };
-    Flow { src, dst, dest_qpn, first_ns: 0, owner: Some(owner) }
+    Flow { id: number, src, dst, dest_qpn, first_ns: 0, owner: Some(owner) }
 }
 
 fn collective(truth: &Truth, known: &truth::Collective) -> Collective {
@@ -209,6 +223,19 @@ fn collective(truth: &Truth, known: &truth::Collective) -> Collective {
         channels: known.channels(),
         start_ns: start - ORIGIN_NS,
         end_ns: end - ORIGIN_NS,
+        straggler: Some(straggler(known)),
         connections: edges.iter().map(connection).collect(),
+    }
+}
+
+/// Rank 1 in the first collective, which is late; rank 3 takes data slowly in the second, and on
+/// the connection of the third packets are lost.
+fn straggler(known: &truth::Collective) -> Straggler {
+    let named =
+        |rank, lag_ns, cause: &str, flow| Straggler { rank, lag_ns, cause: cause.into(), flow };
+    match (known.comm, known.seq) {
+        (0, 0) => named(1, LATE_NS as u64, "compute", None),
+        (0, _) => named(3, 1, "receiver", None),
+        _ => named(0, 1, "loss", Some(8)),
     }
 }

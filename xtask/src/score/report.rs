@@ -11,6 +11,16 @@ pub(super) struct Report {
     pub(super) tcp_streams: Vec<TcpStream>,
     pub(super) communicators: Vec<Communicator>,
     pub(super) collectives: Vec<Collective>,
+    #[serde(default)]
+    pub(super) iterations: Vec<Iteration>,
+}
+
+/// A training step.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Iteration {
+    pub(super) start_ns: i64,
+    /// Places in the list of collectives, which are their ids.
+    pub(super) collective_ids: Vec<usize>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -21,6 +31,7 @@ pub(super) struct Capture {
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Flow {
+    pub(super) id: u32,
     pub(super) src: String,
     pub(super) dst: String,
     pub(super) dest_qpn: u32,
@@ -94,7 +105,16 @@ pub(super) struct Collective {
     pub(super) channels: u64,
     pub(super) start_ns: i64,
     pub(super) end_ns: i64,
+    pub(super) straggler: Option<Straggler>,
     pub(super) connections: Vec<CollectiveConnection>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Straggler {
+    pub(super) rank: u32,
+    pub(super) lag_ns: u64,
+    pub(super) cause: String,
+    pub(super) flow: Option<u32>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

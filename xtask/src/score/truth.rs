@@ -5,10 +5,13 @@
 
 mod driver;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
+
+use super::stragglers::lower_median;
 
 /// A recorded job. One without NCCL has only its store and what was put there.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -25,6 +28,17 @@ pub(super) struct Truth {
     unique_id_hex: Option<String>,
     /// What was done to the job.
     fault_commands: Option<serde_json::Value>,
+    /// Ranks that were made late: on the GPU, before the CPU enqueues, or on the CPU.
+    #[serde(default)]
+    stragglers: Vec<LateRank>,
+    straggler: Option<LateRank>,
+    cpu_late: Option<LateRank>,
+    /// What only some ranks' environment has, by rank.
+    #[serde(default)]
+    rank_env: BTreeMap<u32, BTreeMap<String, String>>,
+    /// Frames that the network lost, by `source->destination`.
+    #[serde(default)]
+    lost_frames: BTreeMap<String, serde_json::Value>,
     #[serde(default)]
     pub(super) communicators: Vec<Communicator>,
     connections: Vec<AnyConnection>,
@@ -85,10 +99,27 @@ pub(super) struct Connection {
     pub(super) oob_listener: String,
 }
 
+/// A rank that was made late.
 #[derive(Clone, Debug, Deserialize)]
+pub(super) struct LateRank {
+    pub(super) rank: u32,
+    /// Training steps.
+    #[serde(rename = "iters")]
+    pub(super) iterations: Vec<u64>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Collective {
     pub(super) comm: usize,
     pub(super) seq: u64,
+    /// The training step; what is before the first has a negative one, and is `None` here.
+    #[serde(default, deserialize_with = "counted")]
+    pub(super) iter: Option<u64>,
+    /// What of the job it is: `train` or `eval`; not told of every job.
+    phase: Option<String>,
+    /// When each rank called it; not told of every job.
+    #[serde(default)]
+    per_rank: Vec<RankCall>,
     pub(super) op: Operation,
     /// See [`Truth::bytes_of`].
     bytes: u64,
@@ -99,8 +130,19 @@ pub(super) struct Collective {
     edges: Vec<Edge>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// What one rank did in a collective.
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct RankCall {
+    rank: u32,
+    /// When its CPU called.
+    enqueue_ns: i64,
+    /// When its GPU's stream reached it.
+    start_ns: Option<i64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(super) enum Operation {
+    #[default]
     AllReduce,
     AllGather,
     ReduceScatter,
@@ -155,6 +197,33 @@ impl Truth {
     /// Whether a rank was killed: the collective that the others then waited in is not told.
     pub(super) fn is_killed(&self) -> bool {
         self.fault_commands.as_ref().is_some_and(|faults| faults.to_string().contains("kill"))
+    }
+
+    /// Whether it tells when ranks reached collectives.
+    pub(super) fn tells_lateness(&self) -> bool {
+        self.collectives.iter().any(|collective| !collective.per_rank.is_empty())
+    }
+
+    /// Ranks that were made late.
+    pub(super) fn late_ranks(&self) -> impl Iterator<Item = &LateRank> {
+        self.stragglers.iter().chain(&self.straggler).chain(&self.cpu_late)
+    }
+
+    /// Ranks whose GPU was made to take data slowly.
+    pub(super) fn slow_receivers(&self) -> impl Iterator<Item = u32> {
+        let is_slow = |of: &&BTreeMap<String, String>| of.contains_key("EMU_SLICE_DELAY_US");
+        let slow = self.rank_env.iter().filter(move |(_, of)| is_slow(of));
+        slow.map(|(rank, _)| *rank)
+    }
+
+    /// The training steps.
+    pub(super) fn iterations(&self) -> BTreeSet<u64> {
+        self.collectives.iter().filter_map(|collective| collective.iter).collect()
+    }
+
+    /// Whether the network lost frames from `source` to `destination`.
+    pub(super) fn has_lost(&self, source: &str, destination: &str) -> bool {
+        self.lost_frames.contains_key(&format!("{source}->{destination}"))
     }
 
     /// Connections that cross the network.
@@ -235,7 +304,40 @@ impl Communicator {
     }
 }
 
+/// A number that may be negative, which stands for none.
+fn counted<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let number = Option::<i64>::deserialize(deserializer)?;
+    Ok(number.and_then(|number| u64::try_from(number).ok()))
+}
+
 impl Collective {
+    /// The number of its training step; `None` of what is outside them.
+    pub(super) fn training_step(&self) -> Option<u64> {
+        let is_training = self.phase.as_deref().is_none_or(|phase| phase == "train");
+        self.iter.filter(|_| is_training)
+    }
+
+    /// How much later than the middle rank the GPU of `rank` reached it.
+    pub(super) fn lateness_ns(&self, rank: u32) -> Option<i64> {
+        let starts = self.per_rank.iter().map(|call| Some((call.rank, call.start_ns?)));
+        lateness(starts.collect::<Option<_>>()?, rank)
+    }
+
+    /// How much later than the middle rank the CPU of `rank` called it.
+    pub(super) fn call_lateness_ns(&self, rank: u32) -> Option<i64> {
+        lateness(self.per_rank.iter().map(|call| (call.rank, call.enqueue_ns)).collect(), rank)
+    }
+
+    /// How much later than that of the middle rank the first message of `rank` was handed over.
+    pub(super) fn post_lateness_ns(&self, rank: u32) -> Option<i64> {
+        let mut posts = BTreeMap::new();
+        for edge in &self.edges {
+            let post = posts.entry(edge.sender).or_insert(edge.first_post_ns);
+            *post = edge.first_post_ns.min(*post);
+        }
+        lateness(posts, rank)
+    }
+
     /// `None` where edges disagree or nothing is said.
     pub(super) fn protocol(&self) -> Option<&str> {
         self.proto.as_deref().or_else(|| {
@@ -246,10 +348,13 @@ impl Collective {
     }
 
     pub(super) fn channels(&self) -> u64 {
-        let channels: std::collections::BTreeSet<_> =
-            self.edges.iter().map(|edge| edge.channel).collect();
+        let channels: BTreeSet<_> = self.edges.iter().map(|edge| edge.channel).collect();
         channels.len() as u64
     }
+}
+
+fn lateness(times: BTreeMap<u32, i64>, rank: u32) -> Option<i64> {
+    Some(times.get(&rank)? - lower_median(&times)?)
 }
 
 impl Operation {

@@ -7,7 +7,7 @@ use super::lane::{Lane, Message};
 use super::reading::{Pattern, Reading};
 use super::search::Explanation;
 use super::traffic::Traffic;
-use super::{Collective, ConnectionTransfers, Part, RankTimes};
+use super::{Collective, ConnectionTransfers, Part, RankTimes, RingOrder};
 use crate::link::evidence::{Evidence, EvidenceKind};
 use crate::link::job::{CommunicatorId, Job, Transfer};
 use crate::model::grade::Grade;
@@ -45,6 +45,7 @@ pub fn ring_or_tree(
         protocol: found.protocol,
         bytes: found.bytes(traffic.nranks),
         is_estimated: is_partly_seen || matches!(found.protocol, Protocol::Ll | Protocol::Ll128),
+        ring_order: ring_order(traffic, found),
         channels: found.readings.len() as u32,
         messages: 0,
         span: spans(&ranges)?,
@@ -110,6 +111,18 @@ fn per_pass(traffic: &Traffic, found: &Explanation) -> usize {
         Pattern::Ring => (traffic.nranks - 1) * per_chunk,
         Pattern::Chain | Pattern::Tree | Pattern::Cut => 1,
     }
+}
+
+fn ring_order(traffic: &Traffic, found: &Explanation) -> Option<RingOrder> {
+    let passes = match found.kind() {
+        CollectiveKind::AllReduce => 2,
+        CollectiveKind::AllGather | CollectiveKind::ReduceScatter => 1,
+        _ => return None,
+    };
+    let is_whole = found.pattern() == Pattern::Ring && found.bytes(traffic.nranks).is_some();
+    let slicing = found.slicing.filter(|_| is_whole)?;
+    let per_loop = (passes * per_pass(traffic, found)) as u64;
+    Some(RingOrder { per_chunk: slicing.per_chunk as u64, per_loop })
 }
 
 fn parts(traffic: &Traffic, found: &Explanation) -> Vec<Part> {

@@ -119,6 +119,9 @@ pub struct Collective {
     pub bytes: Option<u64>,
     /// The bytes are rounded by the protocol, or part of them was not seen.
     pub is_estimated: bool,
+    /// In which order messages are passed on; `None` where it is no ring of own chunks, or where
+    /// messages are missing.
+    pub ring_order: Option<RingOrder>,
     /// Channels that carry it.
     pub channels: u32,
     /// Its messages on all connections that were seen.
@@ -135,6 +138,28 @@ pub struct Collective {
     pub grade: Grade,
     /// Reasons.
     pub evidence: Vec<Evidence>,
+}
+
+/// How the messages of a ring collective follow from each other: of each loop a rank sends its own
+/// chunk first, then what it received (NCCL `all_reduce.h`, `all_gather.h`, `reduce_scatter.h`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingOrder {
+    /// Messages of a chunk.
+    pub per_chunk: u64,
+    /// Messages of a loop.
+    pub per_loop: u64,
+}
+
+impl RingOrder {
+    /// Of the messages that its sender receives in the collective, the one that message `at` passes
+    /// on; `None` where `at` is of the sender's own chunk. Both count from 0.
+    #[must_use]
+    pub const fn passes_on(self, at: u64) -> Option<u64> {
+        match at.checked_rem(self.per_loop) {
+            Some(in_loop) if in_loop >= self.per_chunk => at.checked_sub(self.per_chunk),
+            _ => None,
+        }
+    }
 }
 
 /// A part of one loop of a ring collective, over all connections.

@@ -178,6 +178,7 @@ fn collective(
         protocol: Protocol::Simple,
         bytes,
         is_estimated,
+        ring_order: None,
         channels: channels.len() as u32,
         messages: 0,
         span: Span { first, last },

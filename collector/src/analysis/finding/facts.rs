@@ -10,8 +10,11 @@ use crate::analysis::iteration::Iteration;
 use crate::analysis::straggler::Straggler;
 use crate::flow::observer::Signal;
 use crate::flow::state::Flow;
+use crate::flow::tap::TapState;
 use crate::flow::tcp_stream::attempt::Attempts;
 use crate::flow::tracker::FlowTracker;
+use crate::link::clock::clocks::Clocks;
+use crate::link::clock::timeline;
 use crate::link::control::facts::StreamFacts;
 use crate::link::counter::Counters;
 use crate::link::job::{Communicator, CommunicatorId, Identity, Job};
@@ -20,7 +23,8 @@ use crate::link::position::TapPosition;
 use crate::link::rail::Rails;
 use crate::link::traffic::record::SignalRecord;
 use crate::model::address::{HostAddress, MacAddress};
-use crate::model::time::Span;
+use crate::model::tap::TapId;
+use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
 /// The facts.
@@ -29,6 +33,8 @@ pub struct Facts<'a> {
     pub tracker: &'a FlowTracker,
     /// Where the taps stand.
     pub positions: &'a [TapPosition],
+    /// The taps' clocks: what `tracker` and `attempts` say is not aligned, all else is.
+    pub clocks: &'a Clocks,
     /// Flows with their answers, as all taps saw them.
     pub flows: Vec<JoinedFlow>,
     /// Communicators and connections; `None` where nothing was linked.
@@ -64,21 +70,34 @@ impl<'a> Facts<'a> {
         self.tracker.flows().flows()
     }
 
+    /// A frame of `tap`, which saw it at `time` by its own clock.
+    #[must_use]
+    pub fn frame(&self, tap: TapId, number: u64, time: Timestamp) -> Witness {
+        Witness::Frame { tap, number, time: self.clocks.aligned(tap, time) }
+    }
+
+    /// A span of `tap`'s own clock, aligned.
+    #[must_use]
+    pub fn aligned_span(&self, tap: TapId, span: Span) -> Span {
+        timeline::aligned_span(span, tap, self.clocks)
+    }
+
     /// From the first frame of all taps to the last.
     #[must_use]
     pub fn span(&self) -> Option<Span> {
-        let spans = || self.tracker.taps().iter().filter_map(|tap| tap.span);
-        Some(Span {
-            first: spans().map(|span| span.first).min()?,
-            last: spans().map(|span| span.last).max()?,
-        })
+        self.span_of(|_| true)
     }
 
     /// From the first RoCE frame to the last, of all flows.
     #[must_use]
     pub fn roce_span(&self) -> Option<Span> {
-        let taps = self.tracker.taps().iter().filter(|tap| tap.roce_frames > 0);
-        let spans: Vec<Span> = taps.filter_map(|tap| tap.span).collect();
+        self.span_of(|tap| tap.roce_frames > 0)
+    }
+
+    fn span_of(&self, is_wanted: impl Fn(&TapState) -> bool) -> Option<Span> {
+        let taps = (0..).map(TapId).zip(self.tracker.taps()).filter(|(_, tap)| is_wanted(tap));
+        let spans = taps.filter_map(|(id, tap)| Some(self.aligned_span(id, tap.span?)));
+        let spans: Vec<Span> = spans.collect();
         Some(Span {
             first: spans.iter().map(|span| span.first).min()?,
             last: spans.iter().map(|span| span.last).max()?,

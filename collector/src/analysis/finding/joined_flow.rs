@@ -6,10 +6,13 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use super::facts::Facts;
 use crate::flow::episode::{EpisodeTotals, Trigger};
 use crate::flow::rate::Reactions;
 use crate::flow::state::Flow;
 use crate::flow::table::FlowTable;
+use crate::link::clock::clocks::Clocks;
+use crate::link::clock::timeline;
 use crate::link::job::{CommunicatorId, Job, Ownership, Role};
 use crate::model::ecn::Ecn;
 use crate::model::qpn::Qpn;
@@ -88,7 +91,7 @@ struct View<'a> {
 /// The flows of a table that are not merely the way back of another, by source, destination, QPN
 /// and epoch.
 #[must_use]
-pub fn join(table: &FlowTable, job: Option<&Job>) -> Vec<JoinedFlow> {
+pub fn join(table: &FlowTable, job: Option<&Job>, clocks: &Clocks) -> Vec<JoinedFlow> {
     let flows = table.flows();
     let mut views: BTreeMap<_, Vec<u32>> = BTreeMap::new();
     for (at, flow) in (0..).zip(flows) {
@@ -97,7 +100,7 @@ pub fn join(table: &FlowTable, job: Option<&Job>) -> Vec<JoinedFlow> {
             views.entry(key).or_default().push(at);
         }
     }
-    views.into_values().filter_map(|views| JoinedFlow::of(flows, views, job)).collect()
+    views.into_values().filter_map(|views| JoinedFlow::of(flows, views, job, clocks)).collect()
 }
 
 fn has_requests(flow: &Flow) -> bool {
@@ -153,7 +156,7 @@ impl<'a> View<'a> {
 }
 
 impl JoinedFlow {
-    fn of(flows: &[Flow], places: Vec<u32>, job: Option<&Job>) -> Option<Self> {
+    fn of(flows: &[Flow], places: Vec<u32>, job: Option<&Job>, clocks: &Clocks) -> Option<Self> {
         let views: Vec<View<'_>> = places.iter().filter_map(|at| View::of(flows, *at)).collect();
         let most = |of: &dyn Fn(&View<'_>) -> u64| views.iter().map(of).max().unwrap_or(0);
         let most_answers = |of: &dyn Fn(&Flow) -> u64| most(&|view| view.answers().map_or(0, of));
@@ -165,6 +168,11 @@ impl JoinedFlow {
         let at =
             places.iter().copied().zip(&views).find(|(_, view)| std::ptr::eq(view.flow, fullest));
         let (at, _) = at?;
+        let spans = || {
+            views
+                .iter()
+                .map(|View { flow, .. }| timeline::aligned_span(flow.span, flow.key.tap, clocks))
+        };
         let is_sequenced = |view: &View<'_>| view.flow.has_sequence();
         Some(Self {
             at,
@@ -175,8 +183,8 @@ impl JoinedFlow {
             has_requests: has_requests(fullest),
             has_way_back: views.iter().any(|view| view.back.is_some()),
             span: Span {
-                first: views.iter().map(|view| view.flow.span.first).min()?,
-                last: views.iter().map(|view| view.flow.span.last).max()?,
+                first: spans().map(|span| span.first).min()?,
+                last: spans().map(|span| span.last).max()?,
             },
             frames: most(&|view| view.flow.frames),
             payload_bytes: most(&|view| view.flow.payload_bytes),
@@ -232,31 +240,36 @@ impl JoinedFlow {
 
     /// Its first frame, at the tap that saw most of it.
     #[must_use]
-    pub fn first_frame(&self, flows: &[Flow]) -> Option<Witness> {
-        let flow = flows.get(self.at as usize)?;
-        let (number, time) = (flow.first_frame, flow.span.first);
-        Some(Witness::Frame { tap: flow.key.tap, number, time })
+    pub fn first_frame(&self, facts: &Facts<'_>) -> Option<Witness> {
+        let flow = facts.table().get(self.at as usize)?;
+        Some(facts.frame(flow.key.tap, flow.first_frame, flow.span.first))
     }
 
     /// Its first CE mark at any tap, on the way there or among the answers to it.
     #[must_use]
-    pub fn first_mark(&self, flows: &[Flow]) -> Option<Witness> {
-        let views = self.views.iter().filter_map(|at| View::of(flows, *at));
+    pub fn first_mark(&self, facts: &Facts<'_>) -> Option<Witness> {
+        let views = self.views.iter().filter_map(|at| View::of(facts.table(), *at));
         let both = views.flat_map(|view| [Some(view.flow), view.responses()]).flatten();
-        let sightings = both.filter_map(|flow| Some((flow.first_mark?, flow.key.tap)));
-        let (mark, tap) = sightings.min_by_key(|(mark, tap)| (mark.time, *tap))?;
-        Some(Witness::Frame { tap, number: mark.frame, time: mark.time })
+        let marks = both.filter_map(|flow| Some((flow.key.tap, flow.first_mark?)));
+        earliest(marks.map(|(tap, mark)| facts.frame(tap, mark.frame, mark.time)))
     }
 
     /// The first resend that `trigger` made necessary.
     #[must_use]
-    pub fn first_resend(&self, flows: &[Flow], trigger: Trigger) -> Option<Witness> {
-        let views = self.views.iter().filter_map(|at| View::of(flows, *at));
-        let sightings = views
-            .filter_map(|view| Some((view.recoveries(trigger).first_resend?, view.flow.key.tap)));
-        let (resend, tap) = sightings.min_by_key(|(resend, tap)| (resend.time, *tap))?;
-        Some(Witness::Frame { tap, number: resend.frame, time: resend.time })
+    pub fn first_resend(&self, facts: &Facts<'_>, trigger: Trigger) -> Option<Witness> {
+        let views = self.views.iter().filter_map(|at| View::of(facts.table(), *at));
+        let resends = views
+            .filter_map(|view| Some((view.flow.key.tap, view.recoveries(trigger).first_resend?)));
+        earliest(resends.map(|(tap, resend)| facts.frame(tap, resend.frame, resend.time)))
     }
+}
+
+/// The earliest of frames; of those at the same time, that of the first tap.
+fn earliest(frames: impl Iterator<Item = Witness>) -> Option<Witness> {
+    frames.min_by_key(|frame| match frame {
+        Witness::Frame { tap, time, .. } => Some((*time, *tap)),
+        _ => None,
+    })
 }
 
 fn owner(job: &Job, at: u32) -> Option<FlowOwner> {

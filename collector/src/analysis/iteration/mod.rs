@@ -1,24 +1,58 @@
 //! Training steps: which collectives belong to one, and when it began and ended.
+//!
+//! A job repeats the same calls in every training step. `group.rs` finds out which communicators
+//! are one job, `timeline.rs` puts their collectives in order of time, `repeat.rs` and `unit.rs`
+//! look for what repeats in the calls of a communicator, `rotation.rs` decides which call begins
+//! it, `cut.rs` finds every occurrence, damaged ones as well, `signature.rs` composes these and
+//! chooses the communicator that leads. Where calls do not repeat, `load.rs` looks for a regular
+//! rhythm of load and silence. A job may have neither: then it has no training steps.
+//!
+//! `figures.rs` adds up what each moved and suffered; `label.rs` joins anchors and `train_log.rs`, so
+//! that each is called what the training calls it.
+//!
+//! Evaluation, warm-up and pauses lie between training steps and are not counted.
 
-use crate::link::job::CommunicatorId;
+mod cut;
+pub mod figures;
+mod group;
+pub mod label;
+mod load;
+mod repeat;
+mod rotation;
+mod signature;
+mod timeline;
+pub mod train_log;
+mod unit;
+
+use self::timeline::Timeline;
+use super::collective::Collective;
+use crate::link::job::{CommunicatorId, Job};
 use crate::model::grade::Grade;
 use crate::model::time::Span;
+
+/// How many times the median length of a training step a silence may last; beyond, it is a pause
+/// between two of them (checkpoint, evaluation), and part of none.
+const LONGEST_SILENCE: u64 = 2;
 
 /// One training step of the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iteration {
-    /// Number from 0, in order of time.
+    /// Number from 0, in order of time; each job counts for itself.
     pub number: u32,
     /// What the training calls it, where an anchor or a log tells: `4812`.
     pub label: Option<String>,
     /// The communicator whose collectives repeat with it.
     pub communicator: CommunicatorId,
-    /// From its first data packet to the first of the next one; of the last, to its last packet.
+    /// From its first data packet to the first of the next one; before a pause or another phase,
+    /// to its last packet and the usual silence; of the last, to its last packet.
     pub span: Span,
-    /// Places of its collectives in the list of all, ascending.
+    /// Places of its collectives in the list of all, ascending; those of other communicators of the
+    /// job as well.
     pub collectives: Vec<usize>,
     /// Nanoseconds of its span with a collective in flight.
     pub communication_ns: u64,
+    /// All calls that the others have were seen: it is not cut by the capture, nor damaged.
+    pub is_whole: bool,
     /// How sure its bounds are.
     pub grade: Grade,
 }
@@ -27,6 +61,148 @@ impl Iteration {
     /// Nanoseconds of its span with no collective in flight.
     #[must_use]
     pub fn idle_ns(&self) -> u64 {
-        self.span.last.nanos_since(self.span.first).saturating_sub(self.communication_ns)
+        self.length_ns().saturating_sub(self.communication_ns)
     }
+
+    /// Nanoseconds from its start to its end.
+    #[must_use]
+    pub fn length_ns(&self) -> u64 {
+        self.span.last.nanos_since(self.span.first)
+    }
+}
+
+/// Where a training step lies among the collectives of the communicator that leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Piece {
+    /// Places in the timeline, ascending.
+    slots: Vec<usize>,
+    is_whole: bool,
+    /// The piece before it ends right before it: no other collective of the communicator lies
+    /// between them.
+    is_adjacent: bool,
+}
+
+/// The training steps of a job, before their ends and figures are known.
+#[derive(Clone, Debug)]
+struct Rhythm {
+    communicator: CommunicatorId,
+    pieces: Vec<Piece>,
+}
+
+/// The training steps of all jobs in order of time. `collectives` are in order of time.
+#[must_use]
+pub fn find(job: &Job, collectives: &[Collective]) -> Vec<Iteration> {
+    let mut all = Vec::new();
+    for group in group::of(job) {
+        let timeline = Timeline::new(collectives, &group);
+        let rhythm = signature::find(&timeline, &group).or_else(|| load::find(&timeline));
+        if let Some(rhythm) = rhythm {
+            all.extend(iterations(&timeline, &rhythm));
+        }
+    }
+    all.sort_by_key(|one| (one.span.first, one.communicator, one.number));
+    all
+}
+
+fn iterations(timeline: &Timeline, rhythm: &Rhythm) -> Vec<Iteration> {
+    let usual = Usual::new(timeline, &rhythm.pieces);
+    let mut is_taken = vec![false; timeline.slots.len()];
+    for at in rhythm.pieces.iter().flat_map(|piece| &piece.slots) {
+        is_taken[*at] = true;
+    }
+    let mut found: Vec<Iteration> = Vec::new();
+    for (number, piece) in (0..).zip(&rhythm.pieces) {
+        let next = rhythm.pieces.get(number as usize + 1);
+        let goes_on = |next: &&Piece| next.is_adjacent && !usual.is_pause_before(timeline, next);
+        let next = next.filter(goes_on).and_then(|next| next.slots.first().copied());
+        let slots = with_others(timeline, &usual, piece, next, &mut is_taken);
+        let (Some(first), Some(last)) = (slots.first(), slots.last()) else { continue };
+        let own_last = slots.iter().map(|at| timeline.slots[*at].span.last).max();
+        let first = timeline.slots[*first].span.first;
+        let own_last = own_last.unwrap_or(first);
+        let last = match (next, timeline.slots.get(last + 1)) {
+            (Some(next), _) => timeline.slots[next].span.first,
+            (None, None) => own_last,
+            (None, Some(after)) => {
+                own_last.plus_nanos(usual.silence_ns).min(after.span.first.max(own_last))
+            }
+        };
+        let span = Span { first, last };
+        found.push(Iteration {
+            number,
+            label: None,
+            communicator: rhythm.communicator,
+            span,
+            collectives: slots.iter().map(|at| timeline.slots[*at].at).collect(),
+            communication_ns: timeline.busy_ns(span),
+            is_whole: piece.is_whole,
+            grade: Grade::Inferred,
+        });
+    }
+    found
+}
+
+/// How training steps of a job usually follow each other.
+struct Usual {
+    length_ns: u64,
+    silence_ns: u64,
+}
+
+impl Usual {
+    fn new(timeline: &Timeline, pieces: &[Piece]) -> Self {
+        let start = |piece: &Piece| Some(timeline.slots.get(*piece.slots.first()?)?.span.first);
+        let adjacent = || pieces.windows(2).filter(|pair| pair[1].is_adjacent);
+        let length = |pair: &[Piece]| Some(start(&pair[1])?.nanos_since(start(&pair[0])?));
+        Self {
+            length_ns: median(adjacent().filter_map(length).collect()),
+            silence_ns: median(adjacent().map(|pair| pair[1].silence_ns(timeline)).collect()),
+        }
+    }
+
+    fn is_pause_before(&self, timeline: &Timeline, piece: &Piece) -> bool {
+        let limit = self.length_ns.saturating_mul(LONGEST_SILENCE);
+        piece.silence_ns(timeline) > limit.saturating_add(self.silence_ns)
+    }
+}
+
+impl Piece {
+    /// Nanoseconds before it with no collective in flight.
+    fn silence_ns(&self, timeline: &Timeline) -> u64 {
+        self.slots.first().map_or(0, |at| timeline.slots[*at].silence_ns)
+    }
+}
+
+/// The places of a training step's collectives, with those of the job's other communicators: all
+/// that begin before the next one, or, where none follows at once, before the next long silence.
+fn with_others(
+    timeline: &Timeline,
+    usual: &Usual,
+    piece: &Piece,
+    next: Option<usize>,
+    is_taken: &mut [bool],
+) -> Vec<usize> {
+    let (Some(first), Some(last)) = (piece.slots.first(), piece.slots.last()) else {
+        return Vec::new();
+    };
+    let end = next.unwrap_or_else(|| {
+        let rest = timeline.slots.iter().zip(is_taken.iter()).skip(last + 1);
+        let of_others = rest
+            .take_while(|(slot, is_taken)| !**is_taken && slot.silence_ns <= usual.silence_ns / 2);
+        let leader = timeline.slots[*first].communicator;
+        last + 1 + of_others.take_while(|(slot, _)| slot.communicator != leader).count()
+    });
+    let mut slots = piece.slots.clone();
+    for (at, is_taken) in is_taken.iter_mut().enumerate().take(end).skip(*first) {
+        if !std::mem::replace(is_taken, true) {
+            slots.push(at);
+        }
+    }
+    slots.sort_unstable();
+    slots
+}
+
+/// The lower median; 0 of nothing.
+fn median(mut values: Vec<u64>) -> u64 {
+    values.sort_unstable();
+    values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0)
 }

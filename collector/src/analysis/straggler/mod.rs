@@ -1,8 +1,68 @@
 //! Stragglers: which rank others waited for in a collective, and why.
+//!
+//! Of a collective's candidates the one that cost most is named, if it cost enough (`threshold.rs`):
+//! a rank that sent late (`late.rs`), one inside a node that owns no edge (`hidden.rs`), a connection
+//! that lost packets or was slowed down (`network.rs`), a rank that took data slowly (`receiver.rs`).
+//! `cause.rs` tells a late CPU from a late GPU.
 
-use crate::link::job::NetConnectionId;
+pub mod cause;
+pub mod hidden;
+pub mod late;
+pub mod network;
+pub mod receiver;
+pub mod threshold;
+pub mod words;
+
+use self::network::Baseline;
+use self::threshold::Thresholds;
+use super::collective::Collective;
+use super::iteration::Iteration;
+use super::wait::CollectiveWaits;
+use crate::link::job::{Job, NetConnectionId};
 use crate::model::grade::Grade;
 use crate::model::witness::Witness;
+
+/// The straggler of each of `collectives`, by its place. `waits` are theirs.
+#[must_use]
+pub fn find(
+    job: &Job,
+    collectives: &[Collective],
+    waits: &[CollectiveWaits],
+    iterations: &[Iteration],
+) -> Vec<Option<Straggler>> {
+    let thresholds = Thresholds::new(collectives, waits, iterations);
+    let baseline = Baseline::new(waits);
+    let slow_receivers = receiver::find(job, collectives, waits);
+    let straggler = |((collective, waits), slow_receiver): ((&Collective, &CollectiveWaits), _)| {
+        let case = Case { job, collective, waits };
+        let candidates = [
+            late::find(&case),
+            hidden::find(&case),
+            network::loss(&case),
+            network::congestion(&case, &baseline),
+            slow_receiver,
+        ];
+        // Of equals the first: what a rank did itself comes before what was done to it.
+        let worst = candidates
+            .into_iter()
+            .flatten()
+            .reduce(|worst, one| if one.lag_ns > worst.lag_ns { one } else { worst })?;
+        let least_ns = thresholds.of(collective.communicator)?;
+        (worst.lag_ns > least_ns).then_some(worst)
+    };
+    collectives.iter().zip(waits).zip(slow_receivers).map(straggler).collect()
+}
+
+/// One collective to be judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    /// The job.
+    pub job: &'a Job,
+    /// The collective.
+    pub collective: &'a Collective,
+    /// Its waits.
+    pub waits: &'a CollectiveWaits,
+}
 
 /// A rank that others waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +116,12 @@ pub struct Sign {
 }
 
 impl Cause {
+    /// Whether the rank itself came late.
+    #[must_use]
+    pub const fn is_own(self) -> bool {
+        matches!(self, Self::Enqueue | Self::Compute | Self::Sender)
+    }
+
     /// The name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -1,32 +1,168 @@
-//! Where the time of a collective went on each edge of its rings: waits, transfer, recovery, pause.
+//! Where the time of a collective went on each edge of its rings: waits, transfer, recovery.
+//!
+//! An edge is one connection. Its time in a collective runs from when the receiver had room and the
+//! sender had left the collective before, to the last byte, and is cut into parts that sum to it
+//! (`edge.rs`). All times of an edge are those of one tap, so that no two clocks are compared
+//! (`view.rs`). `rank.rs` compares the ranks of a collective; `trouble.rs` has what the network did.
 
-use crate::link::job::NetConnectionId;
-use crate::model::time::Span;
+pub mod edge;
+pub mod rank;
+pub mod spread;
+pub mod trouble;
+pub mod view;
+
+use std::collections::BTreeMap;
+
+use self::edge::{EdgeWaits, Surroundings};
+use self::rank::RankWaits;
+use self::trouble::Troubles;
+use self::view::View;
+use super::collective::{Collective, ConnectionTransfers};
+use crate::link::job::{CommunicatorId, Job, NetConnection, NetConnectionId};
+use crate::model::health::Health;
+use crate::model::time::{Span, Timestamp};
 
 /// The waits of one collective.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CollectiveWaits {
-    /// By connection, ascending; without those of which too little was seen.
+    /// By connection, ascending; without those whose messages no single tap saw.
     pub edges: Vec<EdgeWaits>,
+    /// By rank, ascending.
+    pub ranks: Vec<RankWaits>,
 }
 
-/// Where the time of a collective went on one connection. The parts sum to the span.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EdgeWaits {
-    /// The connection.
-    pub connection: NetConnectionId,
-    /// From when the receiver had room, or the previous collective had ended, to the last byte.
-    pub span: Span,
-    /// From the start of the span to the first byte.
-    pub start_wait_ns: u64,
-    /// The sender had the chunk and room for it, and did not send.
-    pub sender_wait_ns: u64,
-    /// The receiver had room free and did not offer it.
-    pub receiver_wait_ns: u64,
-    /// Data flowed.
-    pub transfer_ns: u64,
-    /// Data was sent again.
-    pub recovery_ns: u64,
-    /// The sender was told to pause; `None` where pause is not visible (its time is in the others).
-    pub paused_ns: Option<u64>,
+/// The waits of `collectives`, which come in the order of their first packets.
+#[must_use]
+pub fn find(job: &Job, troubles: &Troubles, collectives: &[Collective]) -> Vec<CollectiveWaits> {
+    let answers: Vec<QuickestAnswer> = job.connections.iter().map(QuickestAnswer::new).collect();
+    let mut left = Left::default();
+    let mut all: Vec<CollectiveWaits> = Vec::with_capacity(collectives.len());
+    let mut has_recovered: BTreeMap<CommunicatorId, bool> = BTreeMap::new();
+    for collective in collectives {
+        let edges: Vec<EdgeWaits> = collective
+            .transfers
+            .iter()
+            .filter_map(|on| {
+                let connection = job.connections.get(on.connection.0 as usize)?;
+                let view = View::new(connection, on.places.clone())?;
+                let place = on.connection.0 as usize;
+                let surroundings = Surroundings {
+                    left: left.before(collective, connection, &view),
+                    quickest_answer_ns: answers.get(place).and_then(|known| known.of(&view)),
+                    inputs: inputs(job, collective, on, connection, &view),
+                };
+                edge::waits(on.connection, &view, &surroundings, troubles)
+            })
+            .collect();
+        let recovered = has_recovered.entry(collective.communicator).or_default();
+        let ranks = rank::waits(job, collective, &edges, &left, *recovered);
+        *recovered = edges.iter().any(|edge| edge.recovery_ns > 0);
+        left.note(job, collective);
+        all.push(CollectiveWaits { edges, ranks });
+    }
+    all
+}
+
+/// Counts what could not be measured.
+pub fn add_health(collectives: &[Collective], waits: &[CollectiveWaits], health: &mut Health) {
+    let edges = collectives.iter().map(|collective| collective.transfers.len() as u64);
+    let measured = waits.iter().map(|waits| waits.edges.len() as u64);
+    health.add("waits.edges_unmeasured", edges.sum::<u64>().saturating_sub(measured.sum()));
+}
+
+/// When each rank received the last data of the collective before, at a tap of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Left(BTreeMap<(CommunicatorId, u32), Timestamp>);
+
+impl Left {
+    /// When `rank` left the collective before `collective`.
+    #[must_use]
+    pub fn of(&self, collective: &Collective, rank: u32) -> Option<Timestamp> {
+        self.0.get(&(collective.communicator, rank)).copied()
+    }
+
+    /// When the sender of `connection` was done with what came before, at the tap of `view`.
+    fn before(
+        &self,
+        collective: &Collective,
+        connection: &NetConnection,
+        view: &View<'_>,
+    ) -> Option<Timestamp> {
+        let sent = view.end_before();
+        let sender = connection.sender.filter(|_| view.is_of_sender());
+        sent.max(sender.and_then(|rank| self.of(collective, rank)))
+    }
+
+    fn note(&mut self, job: &Job, collective: &Collective) {
+        for on in &collective.transfers {
+            let Some(connection) = job.connections.get(on.connection.0 as usize) else { continue };
+            let transfers = connection.transfers.get(on.places.clone()).unwrap_or_default();
+            let last = transfers.iter().filter_map(|one| Some(one.received?.last)).max();
+            if let (Some(rank), Some(last)) = (connection.receiver, last) {
+                let known = self.0.entry((collective.communicator, rank)).or_insert(last);
+                *known = last.max(*known);
+            }
+        }
+    }
+}
+
+/// The shortest time from a clear-to-send to its data at each end of a connection: what a round trip
+/// and the proxies take at least.
+#[derive(Clone, Copy, Debug, Default)]
+struct QuickestAnswer {
+    at_sender: Option<u64>,
+    at_receiver: Option<u64>,
+}
+
+impl QuickestAnswer {
+    fn new(connection: &NetConnection) -> Self {
+        let mut quickest = Self::default();
+        let shorten = |known: &mut Option<u64>, cts: Option<Timestamp>, data: Option<Span>| {
+            let Some((cts, data)) = cts.zip(data) else { return };
+            let answer = data.first.nanos_since(cts);
+            *known = Some(known.map_or(answer, |known| known.min(answer)));
+        };
+        for transfer in &connection.transfers {
+            let Some(cts) = transfer.cts else { continue };
+            shorten(&mut quickest.at_sender, cts.arrived, transfer.sent);
+            shorten(&mut quickest.at_receiver, cts.posted, transfer.received);
+        }
+        quickest
+    }
+
+    fn of(&self, view: &View<'_>) -> Option<u64> {
+        if view.is_of_sender() { self.at_sender } else { self.at_receiver }
+    }
+}
+
+/// When what each message of `on` passes on had arrived at its sender, at the tap of `view`; `None`
+/// where that was not seen, or cannot be told.
+fn inputs<'a>(
+    job: &'a Job,
+    collective: &Collective,
+    on: &ConnectionTransfers,
+    connection: &NetConnection,
+    view: &View<'a>,
+) -> Option<edge::Inputs<'a>> {
+    let ring = collective.ring_order?;
+    if !view.is_of_sender() {
+        return None;
+    }
+    let mut before = collective.transfers.iter().filter(|other| {
+        let known = job.connections.get(other.connection.0 as usize);
+        known.is_some_and(|known| {
+            known.receiver == connection.sender
+                && known.channel == connection.channel
+                && other.connection != on.connection
+        })
+    });
+    let on = before.next()?;
+    // Two candidates: the channel is not known.
+    if before.next().is_some() {
+        return None;
+    }
+    let NetConnectionId(place) = on.connection;
+    let known = job.connections.get(place as usize)?;
+    let transfers = known.transfers.get(on.places.clone())?;
+    Some(edge::Inputs { ring, transfers })
 }

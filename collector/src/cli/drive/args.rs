@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{fault, units};
+use super::fault;
 use crate::drive::collective::{DataType, Kind, Operator};
 use crate::drive::fault::{Fault, PacketFault};
 use crate::drive::job::Transport;
 use crate::drive::place;
 use crate::drive::release::Release;
+use crate::drive::units;
 
 /// Options of `railscope drive`, as typed.
 #[derive(Args)]

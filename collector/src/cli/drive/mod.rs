@@ -13,7 +13,6 @@ mod launched;
 mod local;
 mod seat;
 mod show;
-mod units;
 
 use anyhow::bail;
 

@@ -163,6 +163,10 @@ fn fault_record(fault: &Fault) -> FaultRecord {
         share: None,
         first_iteration: None,
         last_iteration: None,
+        cause: None,
+        place: None,
+        start_ns: None,
+        end_ns: None,
     };
     let late = |kind, rank: u32, delay: std::time::Duration, iterations: Option<&Iterations>| {
         FaultRecord {

@@ -217,6 +217,7 @@ impl<'a> Worker<'a> {
             sequence,
             rank,
             start_ns,
+            kernel_start_ns: None,
             end_ns: wall_ns(),
             wrong: None,
         }));

@@ -12,7 +12,7 @@ use crate::drive::{DriveError, Result};
 pub const UNIQUE_ID_KEY: &str = "/default_pg/0//cuda//0";
 
 /// What every rank adds 1 to when it has come.
-const ARRIVALS_KEY: &str = "init/";
+pub const ARRIVALS_KEY: &str = "init/";
 
 /// How often the serving rank counts who has come.
 const COUNT_EVERY: Duration = Duration::from_millis(10);

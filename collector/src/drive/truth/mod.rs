@@ -7,6 +7,6 @@
 mod record;
 
 pub use record::{
-    Adapter, Call, Collective, Compute, FaultRecord, Injected, Job, Link, LinkRole, Part, Rank,
-    Record, RingStep, SCHEMA,
+    Adapter, Call, Collective, Compute, Expected, FaultRecord, Injected, Iteration, Job, Link,
+    LinkRole, Part, Port, Rank, Record, RingStep, SCHEMA,
 };

@@ -26,12 +26,18 @@ pub enum Record {
     RingStep(RingStep),
     /// What a rank computed between collectives.
     Compute(Compute),
+    /// A training step, over all ranks.
+    Iteration(Iteration),
     /// Trouble on purpose.
     Fault(FaultRecord),
+    /// A finding that it leads to.
+    Expected(Expected),
     /// A packet that a fault met.
     Injected(Injected),
     /// What the adapter of a rank counted.
     Adapter(Adapter),
+    /// What a port of a simulated fabric counted.
+    Port(Port),
 }
 
 impl Record {
@@ -163,8 +169,11 @@ pub struct Call {
     pub sequence: u64,
     /// Who.
     pub rank: u32,
-    /// When it was called.
+    /// When it was called: enqueued, where the GPU is not waited for.
     pub start_ns: u64,
+    /// When the GPU came to it; only where a GPU is simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_start_ns: Option<u64>,
     /// When this rank had its result and all it sent was acknowledged.
     pub end_ns: u64,
     /// Elements that are not what they must be; `None`: not compared.
@@ -222,10 +231,55 @@ pub struct Compute {
     pub end_ns: u64,
 }
 
+/// A training step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Iteration {
+    /// From 0, warm-up not counted.
+    pub iteration: u32,
+    /// When the first rank began to compute.
+    pub start_ns: u64,
+    /// When the last rank's last collective ended.
+    pub end_ns: u64,
+}
+
+/// A finding that a scenario leads to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Expected {
+    /// Its id.
+    pub finding: String,
+    /// The rank it is about.
+    pub rank: Option<u32>,
+    /// Why, where a finding has causes.
+    pub cause: Option<String>,
+    /// The port or host it is about.
+    pub place: Option<String>,
+    /// Whether it may come as well; else it must.
+    pub is_possible: bool,
+}
+
+/// What a port of a simulated fabric counted until the end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Port {
+    /// `host3`, `leaf1:uplink0`.
+    pub port: String,
+    /// Frames sent, pause frames included.
+    pub frames_sent: u64,
+    /// Their bytes, without FCS.
+    pub bytes_sent: u64,
+    /// Frames that got CE while they queued here to be sent.
+    pub frames_marked: u64,
+    /// Frames that the link to this port lost.
+    pub frames_lost: u64,
+    /// Frames that came and found no room or no route.
+    pub frames_dropped: u64,
+}
+
 /// Trouble on purpose.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultRecord {
-    /// `straggler`, `late_receiver`, `loss`, `reorder`, `mark_ce`, `socket_fallback`, `missing_rank`.
+    /// `straggler`, `late_receiver`, `loss`, `reorder`, `mark_ce`, `socket_fallback`, `missing_rank`;
+    /// on a simulated fabric also `slow_receiver`, `flap`, `background`, `slow_nic`, `pause_storm`,
+    /// `wrong_dscp`, `not_ect`.
     pub kind: String,
     /// At this rank.
     pub rank: Option<u32>,
@@ -241,6 +295,18 @@ pub struct FaultRecord {
     pub first_iteration: Option<u32>,
     /// Last training step.
     pub last_iteration: Option<u32>,
+    /// Of a straggler: `compute` or `enqueue`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// At this port, NIC or host of a simulated fabric.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// From.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_ns: Option<u64>,
+    /// Until.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_ns: Option<u64>,
 }
 
 /// A packet that a fault met.

@@ -5,23 +5,14 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::Track;
-use super::event::{Arguments, Event, Phase, Place, arguments};
-use super::lanes;
+use super::event::{Arguments, arguments};
 use super::processes::{Process, Processes};
 use super::signals::Signals;
+use super::slices::{Slice, place};
 use crate::export::text::quantity::bytes;
 use crate::report::Report;
 use crate::report::collectives::{CollectiveRankReport, CollectiveReport};
 use crate::report::communicators::{CommunicatorReport, RankReport};
-
-/// A slice before it has a lane.
-struct Slice {
-    start_ns: i64,
-    end_ns: i64,
-    name: String,
-    category: &'static str,
-    arguments: Arguments,
-}
 
 /// Whole collectives, and below them their parts.
 pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
@@ -145,30 +136,4 @@ fn details(one: &CollectiveReport) -> Arguments {
         ("busbw_gb_per_s", json!(one.busbw_bytes_per_s.map(|rate| rate as f64 / 1e9))),
         ("grade", json!(one.grade)),
     ])
-}
-
-/// Slices on the lanes of a thread.
-fn place(
-    mut slices: Vec<Slice>,
-    process: &Process,
-    thread: &str,
-    processes: &mut Processes,
-) -> Vec<Track> {
-    slices.sort_by_key(|slice| (slice.start_ns, slice.end_ns));
-    let spans = slices.iter().map(|slice| (slice.start_ns, slice.end_ns));
-    let lanes = lanes::assign(spans);
-    let mut tracks: BTreeMap<Place, Track> = BTreeMap::new();
-    for (slice, lane) in slices.into_iter().zip(lanes) {
-        let place = processes.lane(process.clone(), thread, lane);
-        let duration_ns = slice.end_ns.saturating_sub(slice.start_ns);
-        tracks.entry(place).or_default().push(Event {
-            name: slice.name,
-            category: slice.category,
-            phase: Phase::Complete { duration_ns: u64::try_from(duration_ns).unwrap_or(0) },
-            time_ns: slice.start_ns,
-            place,
-            arguments: slice.arguments,
-        });
-    }
-    tracks.into_values().collect()
 }

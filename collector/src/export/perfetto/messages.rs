@@ -24,7 +24,7 @@ pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
         for connection in &communicator.connections {
             let of_connection = transfers.remove(&connection.id).unwrap_or_default();
             let place = processes.process(sender(communicator, connection));
-            let name = name(report, communicator, connection);
+            let name = format!("messages {}", connection_name(report, communicator, connection));
             let mut track = Track::new();
             for transfer in of_connection {
                 let Some((start_ns, end_ns)) = transfer.first_ns.zip(transfer.last_ns) else {
@@ -58,8 +58,8 @@ fn sender(communicator: &CommunicatorReport, connection: &ConnectionReport) -> P
     Process::Host(sender.map(host).or_else(address).unwrap_or_default())
 }
 
-/// `messages 2 → 3 ch0`, and the communicator where there are several.
-fn name(
+/// `2 → 3 ch0`, and the communicator where there are several.
+pub(super) fn connection_name(
     report: &Report,
     communicator: &CommunicatorReport,
     connection: &ConnectionReport,
@@ -73,7 +73,7 @@ fn name(
         1 => String::new(),
         _ => format!(" of {}", communicator.id),
     };
-    format!("messages {} → {}{which}{of}", rank(connection.sender), rank(connection.receiver))
+    format!("{} → {}{which}{of}", rank(connection.sender), rank(connection.receiver))
 }
 
 fn details(transfer: &TransferReport) -> Arguments {

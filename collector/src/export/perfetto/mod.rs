@@ -6,12 +6,16 @@
 
 mod collectives;
 mod event;
+mod iterations;
 mod lanes;
 mod messages;
+mod pauses;
 mod phases;
 mod ports;
 mod processes;
 mod signals;
+mod slices;
+mod waits;
 
 use std::io::{self, Write};
 
@@ -29,9 +33,12 @@ pub fn write(report: &Report, mut out: impl Write) -> io::Result<()> {
     let mut processes = Processes::default();
     let mut tracks = Vec::new();
     tracks.extend(phases::tracks(report, &mut processes));
+    tracks.extend(iterations::tracks(report, &mut processes));
+    tracks.extend(pauses::tracks(report, &mut processes));
     tracks.extend(collectives::tracks(report, &mut processes));
     let signals = signals::by_rank(report);
     tracks.extend(collectives::rank_tracks(report, signals, &mut processes));
+    tracks.extend(waits::tracks(report, &mut processes));
     tracks.extend(messages::tracks(report, &mut processes));
     tracks.extend(ports::tracks(report, &mut processes));
     write!(

@@ -2,6 +2,7 @@
 
 mod burst_table;
 mod calm;
+mod clock_lines;
 mod collective_table;
 mod communicator;
 mod communicator_names;
@@ -10,10 +11,13 @@ pub mod explain;
 mod finding_list;
 mod flow_table;
 mod header;
+mod iteration_story;
+mod iteration_table;
 mod label;
 mod log_section;
 mod notes;
 mod owner;
+mod pace;
 mod pause_table;
 mod phase_table;
 mod port_table;
@@ -77,13 +81,17 @@ pub fn write(
     }
     header::write(report, &connections, &mut out)?;
     tap_table::write(report, options, &mut out)?;
+    clock_lines::write(report, options, &mut out)?;
     let names = CommunicatorNames::new(&report.communicators);
-    writeln!(out)?;
     if !is_bad {
+        writeln!(out)?;
         calm::write(report, &connections, &mut out)?;
+    } else if finding_list::has_good_to_know(report, &connections) {
+        writeln!(out)?;
     }
     finding_list::write_good_to_know(report, &connections, options, &mut out)?;
     communicator::write(report, options, &mut out)?;
+    iteration_table::write(report, names, options, &mut out)?;
     collective_table::write(report, names, options, &mut out)?;
     phase_table::write(report, names, options, &mut out)?;
     unlinked::write(report, options, &mut out)?;

@@ -7,6 +7,9 @@
 //!                                     CaptureSet -> SourceEvent
 //! ```
 //!
+//! Files are merged by the stamps that they hold, whatever the clocks of their hosts showed; within
+//! a file its order stays. Ranges of time are cut by the same stamps.
+//!
 //! Memory is bounded by the number of files and interfaces, never by the number of frames. A file
 //! that starts well never makes the run fail: what is wrong later is a [`FileProblem`], and the
 //! other files go on.

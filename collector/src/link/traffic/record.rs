@@ -97,6 +97,19 @@ pub struct SignalRecord {
     pub number: u64,
 }
 
+/// Packets of a flow that were sent again, close together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResendRecord {
+    /// The flow that carried them.
+    pub key: FlowKey,
+    /// That flow's epoch.
+    pub epoch: u32,
+    /// When the first one passed.
+    pub time: Timestamp,
+    /// How many.
+    pub packets: u64,
+}
+
 impl DataRecord {
     /// When its first packet passed; where that was not seen, its last one.
     #[must_use]

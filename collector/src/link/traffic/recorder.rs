@@ -2,18 +2,26 @@
 
 use std::num::NonZeroU64;
 
-use super::record::{CtsRecord, DataRecord, DataStart, FlowTraffic, SignalRecord};
+use super::record::{CtsRecord, DataRecord, DataStart, FlowTraffic, ResendRecord, SignalRecord};
 use super::series::Series;
 use crate::decode::nccl::cts::Cts;
 use crate::decode::roce::packet::RocePacket;
 use crate::flow::message::{Message, MessageKind};
 use crate::flow::observer::{FlowObserver, Signal};
 use crate::flow::state::Flow;
+use crate::link::clock::clocks::Clocks;
+use crate::link::clock::timeline;
 use crate::model::ecn::Ecn;
 use crate::model::frame::Frame;
 
 /// Signals kept.
 const SIGNAL_CAPACITY: usize = 65_536;
+
+/// Resends kept.
+const RESEND_CAPACITY: usize = 65_536;
+
+/// Resends of a flow that are no further apart are kept as one.
+const RESEND_NS: u64 = 1_000_000;
 
 /// Bytes of the longest CTS: eight elements of 64.
 const CTS_BYTES_LIMIT: u32 = 512;
@@ -24,10 +32,12 @@ pub struct TrafficRecorder {
     /// By place in the flow table: place in `flows` plus 1; 0 for none.
     places: Vec<u32>,
     signals: Vec<SignalRecord>,
+    resends: Vec<ResendRecord>,
     /// Messages that may still be kept.
     room: usize,
     dropped_messages: u64,
     dropped_signals: u64,
+    dropped_resends: u64,
 }
 
 impl TrafficRecorder {
@@ -38,9 +48,11 @@ impl TrafficRecorder {
             flows: Vec::new(),
             places: Vec::new(),
             signals: Vec::new(),
+            resends: Vec::new(),
             room: capacity,
             dropped_messages: 0,
             dropped_signals: 0,
+            dropped_resends: 0,
         }
     }
 
@@ -48,6 +60,15 @@ impl TrafficRecorder {
     #[must_use]
     pub fn flows(&self) -> &[FlowTraffic] {
         &self.flows
+    }
+
+    /// Puts all times onto the timeline of `clocks`.
+    pub fn align(&mut self, clocks: &Clocks) {
+        self.flows.iter_mut().for_each(|flow| timeline::align_traffic(flow, clocks));
+        self.signals.iter_mut().for_each(|signal| timeline::align_signal(signal, clocks));
+        self.signals.sort_by_key(|signal| signal.time);
+        self.resends.iter_mut().for_each(|resend| timeline::align_resend(resend, clocks));
+        self.resends.sort_by_key(|resend| resend.time);
     }
 
     /// CNPs and NAKs, in the order in which they passed.
@@ -66,6 +87,18 @@ impl TrafficRecorder {
     #[must_use]
     pub const fn dropped_signals(&self) -> u64 {
         self.dropped_signals
+    }
+
+    /// Packets sent again, in the order in which they passed.
+    #[must_use]
+    pub fn resends(&self) -> &[ResendRecord] {
+        &self.resends
+    }
+
+    /// Packets sent again that found no room.
+    #[must_use]
+    pub const fn dropped_resends(&self) -> u64 {
+        self.dropped_resends
     }
 
     fn traffic(&mut self, at: u32, flow: &Flow) -> &mut FlowTraffic {
@@ -175,6 +208,21 @@ impl FlowObserver for TrafficRecorder {
             self.write_with_immediate(at, flow, record);
         } else {
             self.write(at, flow, record, packet);
+        }
+    }
+
+    #[cold]
+    fn resent(&mut self, _: u32, flow: &Flow, frame: &Frame<'_>) {
+        let (key, epoch, time) = (flow.key, flow.epoch, frame.time);
+        let goes_on = |last: &&mut ResendRecord| {
+            last.key == key && last.epoch == epoch && time.nanos_since(last.time) <= RESEND_NS
+        };
+        if let Some(last) = self.resends.last_mut().filter(goes_on) {
+            last.packets += 1;
+        } else if self.resends.len() < RESEND_CAPACITY {
+            self.resends.push(ResendRecord { key, epoch, time, packets: 1 });
+        } else {
+            self.dropped_resends += 1;
         }
     }
 

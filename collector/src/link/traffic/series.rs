@@ -41,6 +41,11 @@ impl<T> Series<T> {
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.pieces.iter().flatten()
     }
+
+    /// The items, oldest first, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.pieces.iter_mut().flatten()
+    }
 }
 
 #[cfg(test)]

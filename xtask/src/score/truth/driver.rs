@@ -220,6 +220,7 @@ impl Records {
                 proto: Some(called.protocol.clone()),
                 end_ns: self.end_ns.get(&called.sequence).copied().unwrap_or(0),
                 edges: edges.collect(),
+                ..Collective::default()
             }
         };
         self.collectives.values().map(collective).collect()

@@ -29,7 +29,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         finding.flows = group.places();
         let Some(worst) = group.worst() else { return finding };
         let text = format!("{}: {} wrong", naming::flow(worst), count(worst.icrc.0));
-        finding.because(Proof::frame(text, worst.first_frame(facts.table())))
+        finding.because(Proof::frame(text, worst.first_frame(facts)))
     });
     found.collect()
 }

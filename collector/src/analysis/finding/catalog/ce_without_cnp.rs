@@ -45,7 +45,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
             naming::flow(worst),
             counted(worst.marks.0, "packet")
         );
-        finding.because(Proof::frame(text, worst.first_mark(facts.table())))
+        finding.because(Proof::frame(text, worst.first_mark(facts)))
     });
     let mut found: Vec<Finding> = found.collect();
     if found.is_empty() {

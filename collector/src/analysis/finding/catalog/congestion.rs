@@ -68,7 +68,7 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
     if worst.marks.0 > 0 {
         let marked = share(worst.marks.0, worst.marks.1);
         let text = format!("{}: {marked} of its packets marked", naming::flow(worst));
-        finding = finding.because(Proof::frame(text, worst.first_mark(facts.table())));
+        finding = finding.because(Proof::frame(text, worst.first_mark(facts)));
     }
     if let Some((flow, _)) = group.flows.iter().find(|(flow, _)| flow.cnps > 0) {
         let text = format!("{}: {}", naming::flow(flow), counted(flow.cnps, "CNP"));

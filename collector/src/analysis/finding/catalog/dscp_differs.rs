@@ -96,7 +96,7 @@ fn odd(
             .proven();
         finding.flows = group.places();
         let text = format!("{}: DSCP {own}", naming::flow(worst));
-        Some(finding.because(Proof::frame(text, worst.first_frame(facts.table()))))
+        Some(finding.because(Proof::frame(text, worst.first_frame(facts))))
     });
     found.collect()
 }
@@ -122,7 +122,7 @@ fn rewritten(facts: &Facts<'_>, data: &[&JoinedFlow]) -> Vec<Finding> {
             .proven();
         finding.flows = group.places();
         let text = format!("{}: DSCP {values}", naming::flow(worst));
-        Some(finding.because(Proof::frame(text, worst.first_frame(facts.table()))))
+        Some(finding.because(Proof::frame(text, worst.first_frame(facts))))
     });
     found.collect()
 }

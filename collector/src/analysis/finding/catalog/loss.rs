@@ -104,9 +104,9 @@ fn proofs(facts: &Facts<'_>, group: &Group<'_>) -> Vec<Proof> {
     };
     let witness = facts
         .first_signal(worst, is_nak)
-        .or_else(|| worst.first_resend(facts.table(), Trigger::Nak))
-        .or_else(|| worst.first_resend(facts.table(), Trigger::Unknown))
-        .or_else(|| worst.first_frame(facts.table()));
+        .or_else(|| worst.first_resend(facts, Trigger::Nak))
+        .or_else(|| worst.first_resend(facts, Trigger::Unknown))
+        .or_else(|| worst.first_frame(facts));
     vec![Proof::frame(text, witness)]
 }
 

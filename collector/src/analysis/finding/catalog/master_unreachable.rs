@@ -9,6 +9,7 @@ use crate::analysis::finding::{Finding, Proof, Severity, Subject};
 use crate::flow::tcp_stream::attempt::Attempt;
 use crate::link::control::facts::StreamKind;
 use crate::model::quantity::{count, counted};
+use crate::model::witness::Witness;
 
 /// torchrun's default `--master_port`.
 const TORCH_PORT: u16 = 29_500;
@@ -42,7 +43,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     };
     vain.into_iter()
         .filter(|(server, clients)| is_master(server, clients.len()))
-        .filter_map(|(server, clients)| finding(server, &clients))
+        .filter_map(|(server, clients)| finding(facts, server, &clients))
         .collect()
 }
 
@@ -56,7 +57,11 @@ fn masters(facts: &Facts<'_>) -> BTreeSet<SocketAddr> {
     streams.map(|stream| stream.connection.server).chain(roots).collect()
 }
 
-fn finding(server: SocketAddr, clients: &[(IpAddr, &Attempt)]) -> Option<Finding> {
+fn finding(
+    facts: &Facts<'_>,
+    server: SocketAddr,
+    clients: &[(IpAddr, &Attempt)],
+) -> Option<Finding> {
     let (_, worst) = clients.iter().max_by_key(|(_, attempt)| attempt.asked)?;
     let asked: u64 = clients.iter().map(|(_, attempt)| attempt.asked).sum();
     let is_refused = clients.iter().any(|(_, attempt)| attempt.refused > 0);
@@ -70,12 +75,18 @@ fn finding(server: SocketAddr, clients: &[(IpAddr, &Attempt)]) -> Option<Finding
     };
     let title =
         format!("master {server} unreachable from {from}: {} {outcome}", counted(asked, "SYN"));
+    let (witness, span) = match worst.witness {
+        Witness::Frame { tap, number, time } => {
+            (facts.frame(tap, number, time), facts.aligned_span(tap, worst.span))
+        }
+        other => (other, worst.span),
+    };
     let text = format!("{} to {server}, none accepted", counted(worst.asked, "SYN"));
     Some(
         Finding::new(&KIND, Severity::Critical, title)
             .caused_by(cause)
             .about(Subject { port: Some(server.ip()), ..Subject::default() })
-            .over(Some(worst.span))
-            .because(Proof::frame(text, Some(worst.witness))),
+            .over(Some(span))
+            .because(Proof::frame(text, Some(witness))),
     )
 }

@@ -91,5 +91,5 @@ fn finding(
     finding.flows = group.places();
     let Some(worst) = group.worst() else { return finding };
     let text = format!("{}: {text}", naming::flow(worst));
-    finding.because(Proof::frame(text, worst.first_frame(facts.table())))
+    finding.because(Proof::frame(text, worst.first_frame(facts)))
 }

@@ -39,7 +39,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
             .over(group.span());
         finding.flows = group.places();
         let text = format!("{}: P_Key {own:#06x}", naming::flow(worst));
-        Some(finding.because(Proof::frame(text, worst.first_frame(facts.table()))))
+        Some(finding.because(Proof::frame(text, worst.first_frame(facts))))
     });
     found.collect()
 }

@@ -86,5 +86,5 @@ fn finding(
     let Some(worst) = group.worst() else { return finding };
     let text =
         format!("{}: {} bytes a packet", naming::flow(worst), mtu(facts, worst).unwrap_or(0));
-    finding.because(Proof::frame(text, worst.first_frame(facts.table())))
+    finding.because(Proof::frame(text, worst.first_frame(facts)))
 }

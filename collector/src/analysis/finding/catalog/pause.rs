@@ -7,7 +7,6 @@ use crate::decode::counter::measure::Measure;
 use crate::link::counter::NicCounters;
 use crate::model::quantity::{counted, duration, share};
 use crate::model::time::Span;
-use crate::model::witness::Witness;
 
 /// Pause.
 pub const KIND: Kind = Kind {
@@ -62,11 +61,11 @@ fn by_frames(facts: &Facts<'_>) -> Vec<Finding> {
             Some(longest) => format!("longest pause {}", duration(longest)),
             None => "pause frames".to_owned(),
         };
-        let (time, number) = (state.first.time, state.first.frame);
-        let witness = Witness::Frame { tap: key.tap, number, time };
+        let witness = facts.frame(key.tap, state.first.frame, state.first.time);
+        let span = Span { first: state.first.time, last: state.last };
         let finding = Finding::new(&KIND, severity, title)
             .about(Subject { port, ..Subject::default() })
-            .over(Some(Span { first: state.first.time, last: state.last }))
+            .over(Some(facts.aligned_span(key.tap, span)))
             .proven();
         Some(finding.because(Proof::frame(text, Some(witness))))
     });

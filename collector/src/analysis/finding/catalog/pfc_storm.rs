@@ -8,7 +8,6 @@ use crate::link::counter::NicCounters;
 use crate::link::counter::series::Series;
 use crate::model::quantity::{counted, duration};
 use crate::model::time::Span;
-use crate::model::witness::Witness;
 
 /// Of a window that counts as a storm, what must have been paused, in hundredths.
 const STORM_PERCENT: u64 = 95;
@@ -56,11 +55,11 @@ fn by_frames(facts: &Facts<'_>) -> Vec<Finding> {
             duration(state.paused_ns.unwrap_or(0)),
             counted(state.pause_frames, "pause frame")
         );
-        let (time, number) = (state.first.time, state.first.frame);
-        let witness = Witness::Frame { tap: key.tap, number, time };
+        let witness = facts.frame(key.tap, state.first.frame, state.first.time);
+        let span = Span { first: state.first.time, last: state.last };
         Finding::new(&KIND, Severity::Critical, title)
             .about(Subject { port, ..Subject::default() })
-            .over(Some(Span { first: state.first.time, last: state.last }))
+            .over(Some(facts.aligned_span(key.tap, span)))
             .proven()
             .because(Proof::frame(text, Some(witness)))
     });

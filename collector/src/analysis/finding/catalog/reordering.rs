@@ -35,7 +35,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
             counted(worst.late, "packet"),
             count(worst.resent)
         );
-        finding.because(Proof::frame(text, worst.first_frame(facts.table())))
+        finding.because(Proof::frame(text, worst.first_frame(facts)))
     });
     found.collect()
 }

@@ -164,6 +164,7 @@ mod tests {
     use crate::analysis::straggler::Sign;
     use crate::flow::tcp_stream::attempt::Attempts;
     use crate::flow::tracker::{FlowConfig, FlowTracker};
+    use crate::link::clock::clocks::Clocks;
     use crate::link::counter::Counters;
     use crate::link::log::LogFacts;
     use crate::link::rail::Rails;
@@ -182,6 +183,7 @@ mod tests {
             protocol: Protocol::Simple,
             bytes: Some(1 << 20),
             is_estimated: false,
+            ring_order: None,
             channels: 1,
             messages: 6,
             span: Span { first: time(100 * at), last: time(100 * at + 50) },
@@ -210,8 +212,10 @@ mod tests {
         let config = FlowConfig { flow_capacity: 1, line_rate_bps: None, keeps_details: false };
         let facts = Facts {
             tracker: &FlowTracker::new(config),
+            clocks: &Clocks::default(),
             positions: &[],
             flows: Vec::new(),
+            clocks: &Clocks::default(),
             job: None,
             collectives: &collectives,
             stragglers,

@@ -54,7 +54,7 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
             duration(recoveries.recovery_ns),
             duration(recovery_ns)
         );
-        let witness = worst.first_resend(facts.table(), Trigger::Timeout);
+        let witness = worst.first_resend(facts, Trigger::Timeout);
         finding = finding.because(Proof::frame(text, witness));
     }
     finding.evidence.extend(proof);

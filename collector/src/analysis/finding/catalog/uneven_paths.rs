@@ -120,7 +120,7 @@ fn on_uplinks(facts: &Facts<'_>, taps: &[(TapId, String)]) -> Option<Finding> {
     finding = finding.because(Proof::frame(text, None));
     if let Some(largest) = flows.first() {
         let text = format!("{}: {}", naming::flow(largest), bytes(largest.payload_bytes));
-        finding = finding.because(Proof::frame(text, largest.first_frame(facts.table())));
+        finding = finding.because(Proof::frame(text, largest.first_frame(facts)));
     }
     Some(finding)
 }

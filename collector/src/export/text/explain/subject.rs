@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::Missing;
 use super::collective_facts::CollectiveFacts;
+use super::iteration_facts::IterationFacts;
 use super::queue_pair_facts::QueuePairFacts;
 use super::rank_facts::RankFacts;
 use crate::export::text::communicator_names::CommunicatorNames;
@@ -32,6 +33,13 @@ pub enum Selection {
     },
     /// A collective.
     Collective(u32),
+    /// A training step.
+    TrainingStep {
+        /// Its label or number.
+        name: String,
+        /// The start of its communicator's id; `None` where only one job has the name.
+        communicator: Option<String>,
+    },
 }
 
 /// One thing with everything that the report has about it.
@@ -44,6 +52,8 @@ pub enum Subject<'a> {
     QueuePair(QueuePairFacts<'a>),
     /// A collective.
     Collective(CollectiveFacts<'a>),
+    /// A training step.
+    TrainingStep(IterationFacts<'a>),
 }
 
 impl<'a> Subject<'a> {
@@ -62,6 +72,9 @@ impl<'a> Subject<'a> {
                 QueuePairFacts::find(report, &address.to_string(), *qpn).map(Self::QueuePair)
             }
             Selection::Collective(id) => CollectiveFacts::find(report, *id).map(Self::Collective),
+            Selection::TrainingStep { name, communicator } => {
+                IterationFacts::find(report, name, communicator.as_deref()).map(Self::TrainingStep)
+            }
         }
     }
 }

@@ -1,9 +1,12 @@
-//! Sizes, times and shares as people write them.
+//! Sizes, times, rates and shares as people write them.
 
 use std::time::Duration;
 
 /// Bytes: `8`, `4K`, `32M`, `1G` as nccl-tests has them, `25MiB`, `1GB`.
-pub(super) fn size(text: &str) -> Result<u64, String> {
+///
+/// # Errors
+/// What to write instead.
+pub fn size(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is no size; write 8, 4K, 32M, 1G or 25MiB");
     let number_len = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(number_len);
@@ -22,7 +25,10 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
 }
 
 /// A time: `80ms`, `1.5s`, `300us`, `2m`.
-pub(super) fn time(text: &str) -> Result<Duration, String> {
+///
+/// # Errors
+/// What to write instead.
+pub fn time(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is no time; write 80ms, 1.5s, 300us or 0s");
     let number_len = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(number_len);
@@ -44,12 +50,35 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
 }
 
 /// A share of packets: `1%`, `0.01`.
-pub(super) fn share(text: &str) -> Result<f64, String> {
+///
+/// # Errors
+/// What to write instead.
+pub fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 0.01));
     let share = number.trim().parse::<f64>().ok().map(|number| number * unit);
     share
         .filter(|share| *share > 0.0 && *share <= 1.0)
         .ok_or_else(|| format!("`{text}` is no share of packets; write 1% or 0.01, at most 100%"))
+}
+
+/// A rate in bits per second: `400G`, `25Gbps`, `100M`.
+///
+/// # Errors
+/// What to write instead.
+pub fn rate(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is no rate; write 400G, 25G or 100M, in bits per second");
+    let number_len = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(number_len);
+    let unit = unit.trim().to_ascii_lowercase();
+    let factor = match unit.strip_suffix("bps").or(unit.strip_suffix("b/s")).unwrap_or(&unit) {
+        "k" => 1e3,
+        "m" => 1e6,
+        "g" => 1e9,
+        "t" => 1e12,
+        _ => return Err(wrong()),
+    };
+    let rate = number.parse::<f64>().map_err(|_| wrong())? * factor;
+    if (1e6..=1e13).contains(&rate) { Ok(rate as u64) } else { Err(wrong()) }
 }
 
 #[cfg(test)]
@@ -73,6 +102,16 @@ mod tests {
         }
         for wrong in ["", "K", "-1", "8X", "1e99", "1T"] {
             assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn rates() {
+        assert_eq!(rate("400G"), Ok(400_000_000_000));
+        assert_eq!(rate("2.5 Gb/s"), Ok(2_500_000_000));
+        assert_eq!(rate("100Mbps"), Ok(100_000_000));
+        for wrong in ["", "400", "0G", "-1G", "4 GiB", "99999T"] {
+            assert!(rate(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -1,0 +1,304 @@
+//! What a training step moved and suffered: bytes, peak rate, marks, CNPs, resends, pause.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
+
+use foldhash::fast::FixedState;
+
+use super::Iteration;
+use crate::analysis::collective::Collective;
+use crate::decode::counter::measure::Measure;
+use crate::flow::key::FlowKey;
+use crate::flow::observer::Signal;
+use crate::flow::tracker::FlowTracker;
+use crate::link::counter::Counters;
+use crate::link::job::{
+    CommunicatorId, Job, NetConnection, NetConnectionId, Ownership, Role, Transfer,
+};
+use crate::link::position::{Position, TapPosition};
+use crate::link::traffic::record::{ResendRecord, SignalRecord};
+use crate::model::address::HostAddress;
+use crate::model::direction::Direction;
+use crate::model::qpn::Qpn;
+use crate::model::time::{Span, Timestamp};
+
+/// Width of the windows in which the peak rate is looked for.
+pub const PEAK_WINDOW_NS: u64 = 1_000_000;
+
+/// A message that takes longer says nothing about the rate within a window.
+const LONGEST_MESSAGE_NS: u64 = 10_000_000_000;
+
+/// What is known of one training step; `None` where it cannot be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Bytes of its messages on the wire.
+    pub bytes: Option<u64>,
+    /// The most payload that a port sent or received in a millisecond, in bits per second; the
+    /// bytes of a message are spread evenly from its first packet to its last.
+    pub peak_bps: Option<u64>,
+    /// Data packets of its messages, resends not counted.
+    pub packets: u64,
+    /// Those with a CE mark; `None` where every tap is next to the sender.
+    pub ce_packets: Option<u64>,
+    /// CNPs in its span; where taps saw none, those that NICs counted.
+    pub cnps: Option<u64>,
+    /// Packets sent again in its span.
+    pub retransmitted_packets: Option<u64>,
+    /// Time of its span in which some port was told to pause, by pause frames; where they tell of
+    /// none, what NIC counters say of the port that waited longest. `None` where neither tells.
+    pub paused_ns: Option<u64>,
+}
+
+/// What figures are made of.
+#[derive(Clone, Copy)]
+pub struct Observed<'a> {
+    /// Connections and owners of flows.
+    pub job: &'a Job,
+    /// All collectives, in the order that training steps name them by.
+    pub collectives: &'a [Collective],
+    /// CNPs and NAKs.
+    pub signals: &'a [SignalRecord],
+    /// Packets sent again; `None` where not all could be kept.
+    pub resends: Option<&'a [ResendRecord]>,
+    /// Flows and pauses, at their end.
+    pub tracker: &'a FlowTracker,
+    /// Where taps stand.
+    pub positions: &'a [TapPosition],
+    /// NIC counters.
+    pub counters: &'a Counters,
+}
+
+/// The figures of each training step.
+#[must_use]
+pub fn measure(iterations: &[Iteration], observed: &Observed<'_>) -> Vec<Figures> {
+    if iterations.is_empty() {
+        return Vec::new();
+    }
+    let owners = Owners::new(observed);
+    let cnps = observed.signals.iter().filter(|one| one.signal == Signal::Cnp);
+    let cnps = owners.moments(cnps.map(|one| Moment::new(one.key, one.epoch, one.time, 1)));
+    let resends = observed.resends.map(|resends| {
+        let moment = |one: &ResendRecord| Moment::new(one.key, one.epoch, one.time, one.packets);
+        owners.moments(resends.iter().map(moment))
+    });
+    let pauses = pauses(observed.tracker);
+    let of_one = |one: &Iteration| {
+        let transfers = || transfers(observed, one);
+        let marks = || transfers().map(|(_, _, transfer)| u64::from(transfer.ce_packets));
+        let is_visible = transfers().any(|(id, ..)| owners.marked_visibly.contains(&id));
+        let communicators: BTreeSet<CommunicatorId> =
+            transfers().map(|(_, connection, _)| connection.communicator).collect();
+        let sum = |moments: &Moments| {
+            let known = communicators.iter().filter_map(|id| moments.get(id));
+            known.map(|moments| within(moments, one.span)).sum()
+        };
+        let marks: u64 = marks().sum();
+        let ports: BTreeSet<IpAddr> = transfers()
+            .filter_map(|(_, connection, transfer)| {
+                connection.queue_pairs.get(usize::from(transfer.queue_pair))
+            })
+            .flat_map(|pair| [pair.sender, pair.receiver])
+            .collect();
+        let counters = |measure: Measure| {
+            ports.iter().filter_map(move |port| observed.counters.delta(*port, one.span, measure))
+        };
+        let seen_cnps: u64 = sum(&cnps);
+        let counted_cnps = || counters(Measure::CnpHandled).reduce(u64::saturating_add);
+        let seen_pause = pauses.as_ref().map(|pauses| overlap(pauses, one.span));
+        let longest_pause = counters(Measure::PauseReceivedTime).max();
+        Figures {
+            bytes: transfers().map(|(_, _, transfer)| transfer.bytes).sum(),
+            peak_bps: peak(transfers().map(|(_, connection, transfer)| (connection, transfer))),
+            packets: transfers().map(|(_, _, transfer)| u64::from(transfer.packets)).sum(),
+            ce_packets: (marks > 0 || is_visible).then_some(marks),
+            cnps: Some(seen_cnps)
+                .filter(|seen| *seen > 0)
+                .or_else(counted_cnps)
+                .or(Some(seen_cnps)),
+            retransmitted_packets: resends.as_ref().map(sum),
+            paused_ns: seen_pause.max(longest_pause.map(|nanos| nanos.min(one.length_ns()))),
+        }
+    };
+    iterations.iter().map(of_one).collect()
+}
+
+fn transfers<'a>(
+    observed: &Observed<'a>,
+    iteration: &'a Iteration,
+) -> impl Iterator<Item = (NetConnectionId, &'a NetConnection, &'a Transfer)> {
+    let Observed { job, collectives, .. } = *observed;
+    let own = iteration.collectives.iter().filter_map(|at| collectives.get(*at));
+    own.flat_map(|one| &one.transfers).flat_map(move |part| {
+        let connection = job.connections.get(part.connection.0 as usize);
+        let known =
+            connection.and_then(|known| Some((known, known.transfers.get(part.places.clone())?)));
+        known.into_iter().flat_map(move |(connection, transfers)| {
+            transfers.iter().map(move |transfer| (part.connection, connection, transfer))
+        })
+    })
+}
+
+/// The highest rate of a port in one direction.
+fn peak<'a>(transfers: impl Iterator<Item = (&'a NetConnection, &'a Transfer)>) -> Option<u64> {
+    let mut windows: HashMap<(IpAddr, Direction, u64), f64, FixedState> = HashMap::default();
+    for (connection, transfer) in transfers {
+        let pair = connection.queue_pairs.get(usize::from(transfer.queue_pair));
+        let times = transfer.first_time().zip(transfer.last_time());
+        let (Some(pair), Some((first, last)), Some(bytes)) = (pair, times, transfer.bytes) else {
+            continue;
+        };
+        // Clocks of two taps may differ.
+        let (first, last) = (first.as_nanos(), last.max(first).as_nanos());
+        if last - first > LONGEST_MESSAGE_NS {
+            continue;
+        }
+        let per_nano = bytes as f64 / (last - first + 1) as f64;
+        for window in first / PEAK_WINDOW_NS..=last / PEAK_WINDOW_NS {
+            let from = first.max(window * PEAK_WINDOW_NS);
+            let to = last.min(window * PEAK_WINDOW_NS + (PEAK_WINDOW_NS - 1));
+            let share = per_nano * (to - from + 1) as f64;
+            *windows.entry((pair.sender, Direction::Sent, window)).or_insert(0.0) += share;
+            *windows.entry((pair.receiver, Direction::Received, window)).or_insert(0.0) += share;
+        }
+    }
+    let most = windows.into_values().max_by(f64::total_cmp)?;
+    Some((most * 8.0 * 1e9 / PEAK_WINDOW_NS as f64).round() as u64)
+}
+
+/// Something that happened to a flow.
+#[derive(Clone, Copy)]
+struct Moment {
+    key: FlowKey,
+    epoch: u32,
+    time: Timestamp,
+    count: u64,
+}
+
+impl Moment {
+    const fn new(key: FlowKey, epoch: u32, time: Timestamp, count: u64) -> Self {
+        Self { key, epoch, time, count }
+    }
+}
+
+/// Moments of each communicator in order of time, each with the count of all up to it.
+type Moments = BTreeMap<CommunicatorId, Vec<(Timestamp, u64)>>;
+
+/// Whose the flows are.
+struct Owners {
+    communicators: HashMap<(FlowKey, u32), CommunicatorId, FixedState>,
+    /// Connections of which some tap could see a mark.
+    marked_visibly: BTreeSet<NetConnectionId>,
+}
+
+impl Owners {
+    fn new(observed: &Observed<'_>) -> Self {
+        let mut communicators: HashMap<(FlowKey, u32), CommunicatorId, FixedState> =
+            HashMap::default();
+        let mut marked_visibly = BTreeSet::new();
+        let flows = observed.tracker.flows().flows();
+        for (flow, owner) in flows.iter().zip(&observed.job.owners) {
+            let Ownership::Connection { connection, role } = *owner else { continue };
+            let Some(known) = observed.job.connections.get(connection.0 as usize) else { continue };
+            communicators.insert((flow.key, flow.epoch), known.communicator);
+            let tap = observed.positions.get(flow.key.tap.0 as usize);
+            let position = tap.map(|tap| tap.of(flow.key.source, flow.key.destination));
+            if role == Role::Data && position != Some(Position::Sender) {
+                marked_visibly.insert(connection);
+            }
+        }
+        Self { communicators, marked_visibly }
+    }
+
+    /// Moments by communicator. Several taps see the same flow: the one that saw most counts.
+    fn moments(&self, all: impl Iterator<Item = Moment> + Clone) -> Moments {
+        type Name = (HostAddress, HostAddress, Qpn, u32);
+        let name = |one: &Moment| -> Name {
+            (one.key.source, one.key.destination, one.key.dest_qpn, one.epoch)
+        };
+        let mut counts: BTreeMap<(FlowKey, u32), u64> = BTreeMap::new();
+        for one in all.clone() {
+            *counts.entry((one.key, one.epoch)).or_insert(0) += one.count;
+        }
+        let mut views: BTreeMap<Name, (u64, FlowKey)> = BTreeMap::new();
+        for one in all.clone() {
+            let count = counts.get(&(one.key, one.epoch)).copied().unwrap_or(0);
+            let best = views.entry(name(&one)).or_insert((count, one.key));
+            if count > best.0 {
+                *best = (count, one.key);
+            }
+        }
+        let mut moments = Moments::new();
+        for one in all {
+            let is_best = views.get(&name(&one)).is_some_and(|(_, key)| *key == one.key);
+            let owner = self.communicators.get(&(one.key, one.epoch));
+            if let Some(id) = owner.filter(|_| is_best) {
+                moments.entry(*id).or_default().push((one.time, one.count));
+            }
+        }
+        for of_communicator in moments.values_mut() {
+            of_communicator.sort_unstable();
+            let mut sum = 0;
+            for (_, count) in of_communicator {
+                sum += *count;
+                *count = sum;
+            }
+        }
+        moments
+    }
+}
+
+/// How many moments lie in `span`, its end not counted.
+fn within(moments: &[(Timestamp, u64)], span: Span) -> u64 {
+    let up_to = |time: Timestamp| {
+        let before = moments.partition_point(|(at, _)| *at < time);
+        before.checked_sub(1).and_then(|at| moments.get(at)).map_or(0, |(_, sum)| *sum)
+    };
+    up_to(span.last).saturating_sub(up_to(span.first))
+}
+
+/// Times in which some port was told to pause, in order, none touching the next.
+fn pauses(tracker: &FlowTracker) -> Option<Vec<Span>> {
+    let mut all: Vec<Span> = Vec::new();
+    let mut is_known = false;
+    for (_, state) in tracker.pauses().iter() {
+        all.extend(state.pauses()?);
+        is_known = true;
+    }
+    all.sort_by_key(|span| (span.first, span.last));
+    let mut merged: Vec<Span> = Vec::new();
+    for span in all {
+        match merged.last_mut().filter(|last| span.first <= last.last) {
+            Some(last) => last.last = last.last.max(span.last),
+            None => merged.push(span),
+        }
+    }
+    is_known.then_some(merged)
+}
+
+/// Nanoseconds of `span` that lie in any of `spans`.
+fn overlap(spans: &[Span], span: Span) -> u64 {
+    let from = spans.partition_point(|one| one.last < span.first);
+    let inside = spans.iter().skip(from).take_while(|one| one.first < span.last);
+    inside.map(|one| one.last.min(span.last).nanos_since(one.first.max(span.first))).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(first: u64, last: u64) -> Span {
+        Span { first: Timestamp::from_nanos(first), last: Timestamp::from_nanos(last) }
+    }
+
+    #[test]
+    fn what_overlaps_counts() {
+        let spans = [span(0, 10), span(20, 30), span(50, 60)];
+        assert_eq!(overlap(&spans, span(5, 55)), 5 + 10 + 5);
+        assert_eq!(overlap(&spans, span(10, 20)), 0);
+        let moments = [(5, 1), (10, 4), (20, 6)];
+        let moments = moments.map(|(time, sum)| (Timestamp::from_nanos(time), sum));
+        assert_eq!(within(&moments, span(5, 20)), 4);
+        assert_eq!(within(&moments, span(0, 100)), 6);
+        assert_eq!(within(&moments, span(21, 100)), 0);
+    }
+}

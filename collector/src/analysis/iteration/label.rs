@@ -1,0 +1,353 @@
+//! What the training calls its training steps: from an anchor, or from a training log.
+//!
+//! The training counts every training step, and so does the capture; so one difference between the
+//! two labels all. It is found
+//!
+//! * from an anchor: the number of the training step that runs at a time,
+//! * from lines with a time: such a line is written between the last call of the training step that
+//!   it names and that of the next; most lines have to agree on the difference,
+//! * from the lengths that lines tell: where they follow the capture's at one difference only,
+//! * from the order: a capture and a log that both begin with the job, and have as many.
+//!
+//! Where none of this holds, no label is given, and it is told why.
+
+use std::collections::BTreeMap;
+
+use super::train_log::{Numbered, TrainLog};
+use super::{Iteration, median};
+use crate::analysis::collective::Collective;
+use crate::link::job::CommunicatorId;
+use crate::model::time::{Span, Timestamp};
+
+/// Part of the lines that have to agree.
+const AGREE: f64 = 0.8;
+/// Lengths of a log and the capture are equal within this part of them, on average.
+const EQUAL_LENGTHS: f64 = 0.05;
+/// How much worse any other difference has to fit.
+const CLEARLY: f64 = 2.0;
+/// Lengths that are needed.
+const FEWEST_LENGTHS: usize = 4;
+/// Zones are told apart by quarters of an hour, up to 14 h east and 12 h west (IANA).
+const QUARTER_NS: i64 = 900_000_000_000;
+const QUARTERS: std::ops::RangeInclusive<i64> = -48..=56;
+/// Comparisons of lengths at most: of long logs and captures only the first differences are tried.
+const COMPARISONS: usize = 1 << 26;
+
+/// The number of the training step that runs at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// The time.
+    pub time: Timestamp,
+    /// What the training calls the training step.
+    pub label: u64,
+}
+
+/// What is known of labels besides the capture.
+#[derive(Clone, Debug, Default)]
+pub struct LabelSources {
+    /// From the command line.
+    pub anchor: Option<Anchor>,
+    /// Training logs.
+    pub logs: Vec<TrainLog>,
+    /// Nanoseconds by which the logs' clocks are ahead of UTC; `None` where it is not told.
+    pub zone_ns: Option<i64>,
+}
+
+/// How one source was used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelUse {
+    /// Place of the log in [`LabelSources::logs`]; `None` for the anchor.
+    pub log: Option<usize>,
+    /// How the difference was found.
+    pub method: Option<LabelMethod>,
+    /// Nanoseconds by which the log's clock is taken to be ahead of UTC.
+    pub zone_ns: Option<i64>,
+    /// Lines that agree, and lines that could.
+    pub agreeing: (u64, u64),
+    /// Why no label came of it, or what to know of it.
+    pub note: Option<&'static str>,
+}
+
+/// How the difference between two counts was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabelMethod {
+    /// The training step that runs at the anchor's time.
+    Anchor,
+    /// Lines with a time.
+    Time,
+    /// Lengths.
+    Length,
+    /// Both begin with the job.
+    Order,
+}
+
+impl LabelMethod {
+    /// The name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Anchor => "anchor",
+            Self::Time => "time",
+            Self::Length => "length",
+            Self::Order => "order",
+        }
+    }
+}
+
+/// A job's training steps, as far as labels need them.
+struct Counted<'a> {
+    iterations: Vec<&'a Iteration>,
+    /// When the last call of each began.
+    last_calls: Vec<Timestamp>,
+    is_from_init: bool,
+}
+
+/// Labels the training steps; how each source was used, the anchor first.
+pub fn apply(
+    sources: &LabelSources,
+    collectives: &[Collective],
+    iterations: &mut [Iteration],
+) -> Vec<LabelUse> {
+    let mut uses = Vec::new();
+    let mut label = None;
+    if let Some(anchor) = sources.anchor {
+        let (told, found) = by_anchor(anchor, iterations);
+        label = found;
+        uses.push(told);
+    }
+    for (at, log) in sources.logs.iter().enumerate() {
+        let (told, difference) = by_log(log, sources.zone_ns, collectives, iterations);
+        let told = LabelUse { log: Some(at), ..told };
+        let note = match (label, difference) {
+            (Some(known), Some(found)) if known != found => Some("it contradicts what came before"),
+            _ => told.note,
+        };
+        label = label.or(difference);
+        uses.push(LabelUse { note, ..told });
+    }
+    if let Some((communicator, difference)) = label {
+        for one in iterations.iter_mut().filter(|one| one.communicator == communicator) {
+            let label = i64::from(one.number).checked_add(difference);
+            one.label = label.filter(|label| *label >= 0).map(|label| label.to_string());
+        }
+    }
+    uses
+}
+
+/// The job that is labelled, and what its labels are ahead of its numbers.
+type Found = Option<(CommunicatorId, i64)>;
+
+fn unused(note: &'static str) -> LabelUse {
+    LabelUse { log: None, method: None, zone_ns: None, agreeing: (0, 0), note: Some(note) }
+}
+
+fn by_anchor(anchor: Anchor, iterations: &[Iteration]) -> (LabelUse, Found) {
+    let runs = |one: &&Iteration| (one.span.first..one.span.last).contains(&anchor.time);
+    let running: Vec<&Iteration> = iterations.iter().filter(runs).collect();
+    match running.as_slice() {
+        [] => (unused("no training step runs at that time"), None),
+        [one] => {
+            let told = LabelUse { method: Some(LabelMethod::Anchor), note: None, ..unused("") };
+            let label = i64::try_from(anchor.label).unwrap_or(i64::MAX);
+            (told, Some((one.communicator, label.saturating_sub(i64::from(one.number)))))
+        }
+        _ => (unused("training steps of several jobs run at that time"), None),
+    }
+}
+
+fn by_log(
+    log: &TrainLog,
+    zone_ns: Option<i64>,
+    collectives: &[Collective],
+    iterations: &[Iteration],
+) -> (LabelUse, Found) {
+    let lines = log.counted();
+    let mut jobs: BTreeMap<CommunicatorId, Vec<&Iteration>> = BTreeMap::new();
+    for one in iterations {
+        jobs.entry(one.communicator).or_default().push(one);
+    }
+    let (communicator, iterations) = match (jobs.len(), jobs.into_iter().next()) {
+        (1, Some(only)) => only,
+        (0, _) | (_, None) => return (unused("the capture has no training steps"), None),
+        _ => return (unused("the capture has several jobs: nothing tells which is meant"), None),
+    };
+    if lines.is_empty() {
+        return (unused("no line of it names a training step"), None);
+    }
+    let job = Counted::new(iterations, collectives);
+    let (told, difference) = if lines.iter().any(|one| one.says.stamp.is_some()) {
+        by_time(&lines, zone_ns, &job)
+    } else {
+        match by_length(&lines, &job) {
+            (told, None) => match by_order(&lines, &job) {
+                (_, None) => (told, None),
+                found => found,
+            },
+            found => found,
+        }
+    };
+    (told, difference.map(|difference| (communicator, difference)))
+}
+
+impl<'a> Counted<'a> {
+    fn new(iterations: Vec<&'a Iteration>, collectives: &[Collective]) -> Self {
+        let last_call = |one: &&Iteration| {
+            let calls = one.collectives.iter().filter_map(|at| collectives.get(*at));
+            let own = calls.filter(|call| call.communicator == one.communicator);
+            own.map(|call| call.span.first).max().unwrap_or(one.span.first)
+        };
+        let last_calls = iterations.iter().map(last_call).collect();
+        let first = iterations.first().and_then(|one| collectives.get(*one.collectives.first()?));
+        let is_from_init = first.is_some_and(|first| first.is_counted_from_init);
+        Self { iterations, last_calls, is_from_init }
+    }
+
+    fn span(&self) -> Option<Span> {
+        let (first, last) = self.iterations.first().zip(self.iterations.last())?;
+        let lengths = self.iterations.iter().map(|one| one.length_ns()).collect();
+        // The line about the last one comes after its last packet.
+        Some(Span { first: first.span.first, last: last.span.last.plus_nanos(median(lengths) / 2) })
+    }
+
+    /// Number of the training step whose last call was the latest to begin by `time`.
+    fn done_at(&self, time: Timestamp) -> Option<i64> {
+        let begun = self.last_calls.partition_point(|call| *call <= time);
+        let one = self.iterations.get(begun.checked_sub(1)?)?;
+        Some(i64::from(one.number))
+    }
+}
+
+fn by_time(lines: &[Numbered], zone_ns: Option<i64>, job: &Counted<'_>) -> (LabelUse, Option<i64>) {
+    let Some(span) = job.span() else { return (unused("the capture has no training steps"), None) };
+    let votes = |zone: i64| votes(lines, zone, job, span);
+    let mut zones: Vec<i64> = match zone_ns {
+        Some(zone) => vec![zone],
+        None => QUARTERS.map(|quarter| quarter * QUARTER_NS).collect(),
+    };
+    zones.retain(|zone| votes(*zone).of > 0);
+    let (zone, note) = match zones.as_slice() {
+        [] => return (unused("none of its times lies in the capture"), None),
+        [zone] if zone_ns.is_some() || *zone == 0 => (*zone, None),
+        [zone] => (*zone, Some("its times fit the capture only by this zone")),
+        several if several.contains(&0) => {
+            (0, Some("its times are taken for UTC: --train-log-zone says otherwise"))
+        }
+        _ => return (unused("its times fit several zones: say which with --train-log-zone"), None),
+    };
+    let Votes { of, agreeing, best, is_tie } = votes(zone);
+    let told = LabelUse { zone_ns: Some(zone), agreeing: (agreeing, of), ..unused("") };
+    if is_tie {
+        let note = Some("its times are too coarse: several training steps fit each line");
+        return (LabelUse { note, ..told }, None);
+    }
+    if (agreeing as f64) < AGREE * of as f64 {
+        let note = Some("its count and the capture's drift apart: one of them counts other steps");
+        return (LabelUse { note, ..told }, None);
+    }
+    (LabelUse { method: Some(LabelMethod::Time), note, ..told }, best)
+}
+
+/// How lines vote for the difference between the two counts.
+struct Votes {
+    /// Lines in the capture.
+    of: u64,
+    /// Those that agree with the best.
+    agreeing: u64,
+    best: Option<i64>,
+    /// Another difference has as many.
+    is_tie: bool,
+}
+
+fn votes(lines: &[Numbered], zone: i64, job: &Counted<'_>, span: Span) -> Votes {
+    let mut counts: BTreeMap<i64, u64> = BTreeMap::new();
+    let mut of = 0;
+    for one in lines {
+        let Some(stamp) = one.says.stamp else { continue };
+        let Some(utc) = stamp.local_ns.checked_add_signed(-zone) else { continue };
+        let time = Timestamp::from_nanos(utc);
+        let latest = time.plus_nanos(stamp.resolution_ns - 1);
+        if latest < span.first || time > span.last {
+            continue;
+        }
+        let (Some(from), Some(to)) = (job.done_at(time).or(Some(-1)), job.done_at(latest)) else {
+            continue;
+        };
+        of += 1;
+        let number = i64::try_from(one.says.number).unwrap_or(i64::MAX);
+        for done in from.max(0)..=to {
+            *counts.entry(number.saturating_sub(done)).or_insert(0) += 1;
+        }
+    }
+    let agreeing = counts.values().copied().max().unwrap_or(0);
+    let mut bests = counts.iter().filter(|(_, count)| **count == agreeing).map(|(best, _)| *best);
+    let best = bests.next();
+    Votes { of, agreeing, best, is_tie: bests.next().is_some() }
+}
+
+fn by_length(lines: &[Numbered], job: &Counted<'_>) -> (LabelUse, Option<i64>) {
+    // Of each line: the number, how many training steps it stands for, and their length.
+    let told = lines.windows(2).filter_map(|pair| {
+        let count =
+            pair[1].says.number.checked_sub(pair[0].says.number).filter(|count| *count > 0)?;
+        Some((i64::try_from(pair[1].says.number).ok()?, count, pair[1].says.length_ns?))
+    });
+    let mut told: Vec<(i64, u64, u64)> = told.collect();
+    told.sort_unstable();
+    let mut starts = job.iterations.iter().map(|one| one.span.first.as_nanos()).collect::<Vec<_>>();
+    starts.extend(job.iterations.last().map(|one| one.span.last.as_nanos()));
+    // The mean length of the training steps up to the one with this number.
+    let length = |number: i64, count: u64| {
+        let end = usize::try_from(number.checked_add(1)?).ok()?;
+        let from = end.checked_sub(usize::try_from(count).ok()?)?;
+        // The last one ends with the capture.
+        let end = starts.get(end).filter(|_| end + 1 < starts.len())?;
+        Some(end.saturating_sub(*starts.get(from)?) / count)
+    };
+    let (Some(first), Some(last)) = (told.first(), told.last()) else {
+        return (unused("its lines tell neither time nor length"), None);
+    };
+    let lowest = first.0.saturating_sub(starts.len() as i64);
+    let mut fits: Vec<(f64, i64, u64)> = Vec::new();
+    let affordable = COMPARISONS / starts.len().max(1);
+    for difference in (lowest..=last.0).take(affordable) {
+        let from = told.partition_point(|(number, ..)| *number < difference);
+        let errors = told[from..].iter().take(starts.len()).filter_map(|(number, count, told)| {
+            let seen = length(number.checked_sub(difference)?, *count)?;
+            Some(seen.abs_diff(*told) as f64 / (*told).max(1) as f64)
+        });
+        let errors: Vec<f64> = errors.collect();
+        if errors.len() >= FEWEST_LENGTHS {
+            let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+            fits.push((mean, difference, errors.len() as u64));
+        }
+    }
+    fits.sort_by(|one, other| one.0.total_cmp(&other.0));
+    match fits.as_slice() {
+        [(error, difference, lines), rest @ ..]
+            if *error <= EQUAL_LENGTHS
+                && rest.first().is_none_or(|next| next.0 > CLEARLY * error) =>
+        {
+            let agreeing = (*lines, *lines);
+            let method = Some(LabelMethod::Length);
+            (LabelUse { method, note: None, agreeing, ..unused("") }, Some(*difference))
+        }
+        _ => (unused("its lines tell no time, and their lengths fit at no one place"), None),
+    }
+}
+
+fn by_order(lines: &[Numbered], job: &Counted<'_>) -> (LabelUse, Option<i64>) {
+    let unfit = (unused("its lines tell no time, and it counts others than the capture"), None);
+    let numbers = || lines.iter().map(|one| one.says.number);
+    let (Some(first), Some(last)) = (numbers().min(), numbers().max()) else { return unfit };
+    let interval = lines.get(1).map_or(1, |next| next.says.number.saturating_sub(first).max(1));
+    // What comes after the last line of an interval is not told any more.
+    let label = first.saturating_sub(interval - 1);
+    let counted = last.saturating_add(1).saturating_sub(label);
+    let seen = job.iterations.len() as u64;
+    if !job.is_from_init || !(counted..counted.saturating_add(interval)).contains(&seen) {
+        return unfit;
+    }
+    let agreeing = (lines.len() as u64, lines.len() as u64);
+    let told = LabelUse { method: Some(LabelMethod::Order), note: None, agreeing, ..unused("") };
+    (told, i64::try_from(label).ok())
+}

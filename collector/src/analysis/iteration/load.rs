@@ -1,0 +1,76 @@
+//! Training steps by the rhythm of load alone, where calls cannot be read: bursts of traffic with
+//! silence between them, regular in time and in messages.
+//!
+//! The silence that separates bursts is found at the largest jump between sorted silences; a period
+//! counts only if its variation (standard deviation over mean) is below 0.5, which is what sFlow-RT
+//! asks of it, and bursts carry about the same.
+
+use super::timeline::Timeline;
+use super::{Piece, Rhythm, median};
+
+/// Bursts at least.
+const FEWEST: usize = 5;
+/// How many times longer the shortest silence between bursts is than the longest within.
+const JUMP: u64 = 3;
+/// Silence that may lie between bursts, in nanoseconds, at least.
+const SHORTEST_NS: u64 = 1_000_000;
+/// Standard deviation over mean of the times between bursts, at most.
+const VARIATION: f64 = 0.5;
+/// Part of the bursts that carry half to twice the median.
+const ALIKE: f64 = 0.8;
+
+/// The training steps of a job; `None` where its load has no rhythm.
+pub(super) fn find(timeline: &Timeline) -> Option<Rhythm> {
+    let slots = &timeline.slots;
+    // Where calls can be read and do not repeat, they are no training.
+    let unread = slots.iter().filter(|slot| slot.call.is_none()).count();
+    if unread * 2 < slots.len() {
+        return None;
+    }
+    let limit = limit(slots.iter().skip(1).map(|slot| slot.silence_ns).collect())?;
+    let mut pieces: Vec<Piece> = Vec::new();
+    for (at, slot) in slots.iter().enumerate() {
+        match pieces.last_mut().filter(|_| slot.silence_ns < limit) {
+            Some(piece) => piece.slots.push(at),
+            None => pieces.push(Piece { slots: vec![at], is_whole: true, is_adjacent: at > 0 }),
+        }
+    }
+    let starts: Vec<u64> = pieces
+        .iter()
+        .filter_map(|piece| Some(slots.get(*piece.slots.first()?)?.span.first.as_nanos()))
+        .collect();
+    let lengths: Vec<u64> = starts.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
+    let messages: Vec<u64> =
+        pieces.iter().map(|piece| piece.slots.iter().map(|at| slots[*at].messages).sum()).collect();
+    let is_rhythm =
+        pieces.len() >= FEWEST && variation(&lengths) < VARIATION && are_alike(&messages);
+    let communicator = slots.first()?.communicator;
+    is_rhythm.then_some(Rhythm { communicator, pieces })
+}
+
+/// The shortest silence that lies between bursts.
+fn limit(mut silences: Vec<u64>) -> Option<u64> {
+    silences.sort_unstable();
+    let jumps = silences.windows(2).filter(|pair| pair[1] >= SHORTEST_NS);
+    let factor = |pair: &&[u64]| pair[1] as f64 / pair[0].max(SHORTEST_NS / 10) as f64;
+    let largest = jumps.max_by(|one, other| factor(one).total_cmp(&factor(other)))?;
+    if factor(&largest) >= JUMP as f64 {
+        return Some(largest[1]);
+    }
+    // All silences are alike: each separates bursts.
+    silences.first().copied().filter(|shortest| *shortest >= SHORTEST_NS)
+}
+
+fn variation(values: &[u64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().map(|value| *value as f64).sum::<f64>() / count;
+    let square = |value: &u64| (*value as f64 - mean).powi(2);
+    let deviation = (values.iter().map(square).sum::<f64>() / count).sqrt();
+    deviation / mean
+}
+
+fn are_alike(values: &[u64]) -> bool {
+    let median = median(values.to_vec());
+    let alike = values.iter().filter(|value| **value * 2 >= median && **value <= median * 2);
+    alike.count() as f64 >= ALIKE * values.len() as f64
+}

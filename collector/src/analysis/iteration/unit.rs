@@ -1,0 +1,175 @@
+//! The unit: the calls that repeat in every training step, as a circle. Where it begins is for
+//! `rotation.rs`.
+//!
+//! Several lags may explain a sequence. Equal gradient buckets repeat within a training step, and
+//! evaluation after every hundredth training step makes a hundred of them repeat. What repeats
+//! within is taken to be the training step itself only if it repeats many times over and silence
+//! (compute) before it is much like that before the greater unit, or if the greater unit was seen
+//! less than three times.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::median;
+use super::repeat::{self, Symbol, least_rotation};
+
+/// Part of a communicator's calls that the unit has to explain.
+const LEAST_SHARE: f64 = 0.4;
+/// The same of a unit whose calls are all equal: any benchmark repeats one call.
+const LEAST_SHARE_OF_EQUALS: f64 = 0.6;
+/// Silence before each such unit, as a part of its length: a benchmark calls back to back.
+const LEAST_SILENCE: f64 = 0.2;
+/// Repeats in a row that tell training steps from gradient buckets and layers.
+const MANY: usize = 5;
+/// The least part of the greater unit's silence that each of these has before it.
+const ALIKE: f64 = 0.4;
+/// How many times longer than the others the silence is that ends a group of equal units.
+const FAR_LONGER: u64 = 3;
+
+/// A communicator's calls in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sequence {
+    pub(super) symbols: Vec<Symbol>,
+    /// Nanoseconds without a collective of the job before each.
+    pub(super) silences: Vec<u64>,
+    /// When each began, in nanoseconds since the epoch.
+    pub(super) starts: Vec<u64>,
+    /// The communicator's first call was seen.
+    pub(super) is_from_init: bool,
+}
+
+/// Calls that repeat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Unit {
+    /// One turn of the circle.
+    pub(super) symbols: Vec<Symbol>,
+    /// Stretches that repeat it, each with the place in `symbols` of its first call.
+    pub(super) runs: Vec<(Range<usize>, usize)>,
+    covered: usize,
+}
+
+impl Unit {
+    /// The unit of a sequence; `None` where nothing repeats as training does.
+    pub(super) fn find(sequence: &Sequence) -> Option<Self> {
+        let mut best: Option<Self> = None;
+        for lag in repeat::lags(&sequence.symbols) {
+            let Some(outer) = Self::with_lag(sequence, &lag) else { continue };
+            let is_better = best.as_ref().is_none_or(|inner| {
+                outer.covered > inner.covered && !inner.is_training_step_in(&outer, sequence)
+            });
+            if is_better {
+                best = Some(outer);
+            }
+        }
+        let unit = best?;
+        if unit.is_of_equals() {
+            return unit.grouped(sequence);
+        }
+        let share = unit.covered as f64 / sequence.symbols.len() as f64;
+        let has_enough = unit.repeats() >= 3 || unit.repeats() == 2 && unit.symbols.len() >= 4;
+        (has_enough && share >= LEAST_SHARE).then_some(unit)
+    }
+
+    /// Of the units that repeat with a lag, the one that explains most.
+    fn with_lag(sequence: &Sequence, lag: &repeat::Lag) -> Option<Self> {
+        let mut units: BTreeMap<Vec<Symbol>, Self> = BTreeMap::new();
+        let mut known = 0;
+        for run in &lag.runs {
+            let turn = sequence.symbols.get(run.start..run.start + lag.lag)?;
+            let least = least_rotation(turn);
+            let symbols = [&turn[least..], &turn[..least]].concat();
+            let unit = units.entry(symbols.clone()).or_insert(Self {
+                symbols,
+                runs: Vec::new(),
+                covered: 0,
+            });
+            unit.covered += run.end - run.start.max(known).min(run.end);
+            unit.runs.push((run.clone(), (lag.lag - least) % lag.lag));
+            known = run.end;
+        }
+        units.into_values().max_by_key(|unit| unit.covered)
+    }
+
+    pub(super) fn is_of_equals(&self) -> bool {
+        self.symbols.windows(2).all(|pair| pair[0] == pair[1])
+    }
+
+    /// Whole turns of the circle that were seen.
+    fn repeats(&self) -> usize {
+        self.runs.iter().map(|(run, _)| run.len() / self.symbols.len()).sum()
+    }
+
+    /// The place in the circle of each place of the runs, but not of their first turns: what was
+    /// before these is something else.
+    pub(super) fn inner_places(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let len = self.symbols.len();
+        self.runs.iter().flat_map(move |(run, phase)| {
+            (run.start + len..run.end).map(move |at| (at, (at - run.start + phase) % len))
+        })
+    }
+
+    /// The median silence before each place of the circle.
+    pub(super) fn silences(&self, sequence: &Sequence) -> Vec<u64> {
+        let mut silences = vec![Vec::new(); self.symbols.len()];
+        for (at, phase) in self.inner_places() {
+            silences[phase].extend(sequence.silences.get(at));
+        }
+        silences.into_iter().map(median).collect()
+    }
+
+    fn silence(&self, sequence: &Sequence) -> u64 {
+        self.silences(sequence).into_iter().max().unwrap_or(0)
+    }
+
+    /// Whether this is a training step although it repeats within `outer`.
+    fn is_training_step_in(&self, outer: &Self, sequence: &Sequence) -> bool {
+        let turns = self.runs.iter().map(|(run, _)| (run.len() / self.symbols.len()) as u64);
+        let is_many = median(turns.collect()) >= MANY as u64;
+        let silence = self.silence(sequence) as f64;
+        let is_alike = silence >= ALIKE * outer.silence(sequence) as f64;
+        outer.repeats() < 3 || is_many && is_alike && silence > 0.0
+    }
+
+    /// What to make of a unit whose calls are all equal: each call a training step if there is
+    /// compute before each; else as many as lie between two long silences.
+    fn grouped(self, sequence: &Sequence) -> Option<Self> {
+        let share = self.covered as f64 / sequence.symbols.len() as f64;
+        if self.repeats() < 3 || share < LEAST_SHARE_OF_EQUALS {
+            return None;
+        }
+        let places: Vec<usize> = self.inner_places().map(|(at, _)| at).collect();
+        let silences = || places.iter().filter_map(|at| sequence.silences.get(*at).copied());
+        let length = |at: &usize| {
+            let start = |at: usize| sequence.starts.get(at).copied();
+            Some(start(*at)?.saturating_sub(start(at.checked_sub(1)?)?))
+        };
+        let usual_length = median(places.iter().filter_map(length).collect());
+        let usual_silence = median(silences().collect());
+        if usual_silence as f64 >= LEAST_SILENCE * usual_length as f64 && usual_silence > 0 {
+            return Some(self);
+        }
+        let limit = usual_silence.max(usual_length / 10).saturating_mul(FAR_LONGER);
+        let long: Vec<usize> = places
+            .iter()
+            .copied()
+            .filter(|at| sequence.silences.get(*at).is_some_and(|silence| *silence > limit))
+            .collect();
+        let mut distances: Vec<u64> =
+            long.windows(2).map(|pair| (pair[1] - pair[0]) as u64).collect();
+        let usual = median(distances.clone());
+        let count = distances.len();
+        distances.retain(|distance| *distance == usual);
+        if distances.len() < 2 || distances.len() * 10 < count * 7 {
+            return None;
+        }
+        let len = usual as usize;
+        let symbol = *self.symbols.first()?;
+        let first = *long.first()?;
+        let phase = |run: &Range<usize>| (run.start + len - first % len) % len;
+        Some(Self {
+            symbols: vec![symbol; len],
+            runs: self.runs.iter().map(|(run, _)| (run.clone(), phase(run))).collect(),
+            covered: self.covered,
+        })
+    }
+}

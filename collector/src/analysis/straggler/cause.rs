@@ -1,0 +1,55 @@
+//! A late CPU or a late GPU: what the first clear-to-send tells.
+//!
+//! NCCL posts the first clear-to-send of a collective as soon as the CPU has enqueued it, whatever
+//! the GPU is doing (`proxy.cc`). So if that is as late as the data, the call was late; if it was on
+//! time, the GPU came late to a collective that had been called.
+
+use super::words::duration;
+use super::{Case, Cause, Sign};
+use crate::analysis::wait::spread::lower_median;
+
+/// When a rank's first clear-to-send came, since it had left the collective before.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing {
+    rank: u32,
+    own_ns: u64,
+    middle_ns: u64,
+    is_late: bool,
+}
+
+impl Timing {
+    /// That of `rank`, which was late by `lag_ns`; `None` where it was not seen, or nobody else's.
+    #[must_use]
+    pub fn new(case: &Case<'_>, rank: u32, lag_ns: u64) -> Option<Self> {
+        let ranks = &case.waits.ranks;
+        let own_ns = ranks.iter().find(|one| one.rank == rank)?.cts_wait_ns?;
+        let others = ranks.iter().filter(|one| one.rank != rank);
+        let middle_ns = lower_median(others.filter_map(|one| one.cts_wait_ns))?;
+        // Half way between on time and as late as the data.
+        let is_late = own_ns.saturating_sub(middle_ns) > lag_ns / 2;
+        Some(Self { rank, own_ns, middle_ns, is_late })
+    }
+
+    /// What it says.
+    #[must_use]
+    pub fn sign(&self) -> Sign {
+        let Self { rank, own_ns, middle_ns, is_late } = *self;
+        let meaning = if is_late { "it was called late" } else { "it was called in time" };
+        let (own, middle) = (duration(own_ns), duration(middle_ns));
+        let text = format!(
+            "rank {rank} posted its first clear-to-send {own} after the collective before, the \
+             other ranks {middle} (median): {meaning}"
+        );
+        Sign { kind: "first_cts", text, witness: None }
+    }
+}
+
+/// Why a rank that sent late did.
+#[must_use]
+pub fn of_late_rank(timing: Option<&Timing>) -> Cause {
+    match timing {
+        Some(timing) if timing.is_late => Cause::Enqueue,
+        Some(_) => Cause::Compute,
+        None => Cause::Sender,
+    }
+}

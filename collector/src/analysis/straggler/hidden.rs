@@ -1,0 +1,134 @@
+//! A late rank that sends over no network: its host's other ranks do, over shared memory.
+//!
+//! When one rank of a ring is late, every connection of the ring stops at a message of its own. The
+//! sender `d` hops behind the late rank runs out of chunks to pass on after `d` chunks, or its
+//! receivers out of room, which reaches it from the late rank backwards: `n - d` windows. Where the
+//! connections stopped tells which rank they stopped for.
+
+use std::collections::BTreeSet;
+
+use super::cause::{self, Timing};
+use super::words::duration;
+use super::{Case, Sign, Straggler};
+use crate::analysis::wait::edge::Stall;
+use crate::link::job::NetConnectionId;
+use crate::model::grade::Grade;
+
+/// Messages of the ring that a receiver offers room for at a time (NCCL `net.cc`: the buffer has 8
+/// steps, a message of a Simple ring takes two).
+const WINDOW_CHUNKS: u64 = 2;
+
+/// A connection's longest stop, and where its sender stands in the ring.
+struct Stop<'a> {
+    connection: NetConnectionId,
+    ring: &'a [u32],
+    sender: usize,
+    stall: Stall,
+}
+
+/// The rank without an edge that most connections stopped for.
+#[must_use]
+pub fn find(case: &Case<'_>) -> Option<Straggler> {
+    let per_chunk = case.collective.ring_order?.per_chunk;
+    let hidden = hidden_ranks(case);
+    if hidden.is_empty() {
+        return None;
+    }
+    let stops = stops(case);
+    let of_rank = |rank: u32| -> Vec<&Stop<'_>> {
+        let is_for = |stop: &&Stop<'_>| stop.is_for(rank, per_chunk) == Some(true);
+        stops.iter().filter(is_for).collect()
+    };
+    let by_rank: Vec<(u32, Vec<&Stop<'_>>)> =
+        hidden.into_iter().map(|rank| (rank, of_rank(rank))).collect();
+    let most = by_rank.iter().map(|(_, stops)| stops.len()).max()?;
+    let mut best = by_rank.iter().filter(|(_, stops)| stops.len() == most);
+    let (rank, matching) = best.next()?;
+    // Half of the connections agree, on one rank: chance seldom has them do so.
+    if best.next().is_some() || matching.len() * 2 < stops.len() || matching.len() < 2 {
+        return None;
+    }
+    let sum: u64 = matching.iter().map(|stop| stop.stall.duration_ns).sum();
+    let lag_ns = sum.checked_div(matching.len() as u64)?;
+    let longest = matching.iter().max_by_key(|stop| stop.stall.duration_ns)?;
+    let text = format!(
+        "{} of {} connections stopped, for {} on average, where rank {rank}'s data or room would \
+         have been next",
+        matching.len(),
+        stops.len(),
+        duration(lag_ns)
+    );
+    let stall = Sign { kind: "stall_index", text, witness: Some(longest.stall.witness) };
+    let timing = Timing::new(case, *rank, lag_ns);
+    Some(Straggler {
+        rank: *rank,
+        lag_ns,
+        cause: cause::of_late_rank(timing.as_ref()),
+        connection: Some(longest.connection),
+        grade: Grade::Inferred,
+        evidence: std::iter::once(stall).chain(timing.as_ref().map(Timing::sign)).collect(),
+    })
+}
+
+impl Stop<'_> {
+    /// Whether it stopped where `rank`, coming late, would stop it; `None` of a stranger.
+    fn is_for(&self, rank: u32, per_chunk: u64) -> Option<bool> {
+        let late = self.ring.iter().position(|other| *other == rank)?;
+        let hops = (self.sender + self.ring.len() - late) % self.ring.len();
+        let back = self.ring.len() - hops;
+        let chunks = (hops as u64).min(back as u64 * WINDOW_CHUNKS);
+        Some(self.stall.before_message == chunks * per_chunk)
+    }
+}
+
+/// Ranks of the rings that no connection starts from.
+fn hidden_ranks(case: &Case<'_>) -> BTreeSet<u32> {
+    let channels = case.job.communicators.get(case.collective.communicator.0 as usize);
+    let rings = channels.into_iter().flat_map(|one| &one.channels).flat_map(|one| &one.ring);
+    let mut hidden: BTreeSet<u32> = rings.copied().collect();
+    for edge in &case.waits.edges {
+        let connection = case.job.connections.get(edge.connection.0 as usize);
+        if let Some(sender) = connection.and_then(|one| one.sender) {
+            hidden.remove(&sender);
+        }
+    }
+    hidden
+}
+
+fn stops<'a>(case: &Case<'a>) -> Vec<Stop<'a>> {
+    let communicator = case.job.communicators.get(case.collective.communicator.0 as usize);
+    let stop = |edge: &crate::analysis::wait::edge::EdgeWaits| {
+        let connection = case.job.connections.get(edge.connection.0 as usize)?;
+        let mut channels = communicator?.channels.iter();
+        let ring = &channels.find(|known| known.channel == connection.channel)?.ring;
+        let sender = ring.iter().position(|rank| Some(*rank) == connection.sender)?;
+        Some(Stop { connection: edge.connection, ring, sender, stall: edge.stall? })
+    };
+    case.waits.edges.iter().filter_map(stop).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NetConnectionId, Stall, Stop};
+    use crate::model::tap::TapId;
+    use crate::model::time::Timestamp;
+    use crate::model::witness::Witness;
+
+    /// Seen on NCCL 2.27.5 with 8 ranks on 4 nodes, when rank 4 was late.
+    #[test]
+    fn connections_stop_where_the_late_rank_stops_them() {
+        let ring = [0, 1, 2, 3, 4, 5, 6, 7];
+        let time = Timestamp::EPOCH;
+        let witness = Witness::Frame { tap: TapId(0), number: 1, time };
+        let is_for = |sender: usize, before_message: u64, rank: u32| {
+            let stall = Stall { before_message, duration_ns: 1, end: time, witness };
+            let stop = Stop { connection: NetConnectionId(0), ring: &ring, sender, stall };
+            stop.is_for(rank, 2)
+        };
+        for (sender, message) in [(5, 2), (7, 6), (1, 10), (3, 4)] {
+            assert_eq!(is_for(sender, message, 4), Some(true), "{sender}");
+            assert_eq!(is_for(sender, message, 0), Some(false), "{sender}");
+        }
+        assert_eq!(is_for(5, 2, 9), None);
+    }
+}

@@ -1,0 +1,69 @@
+//! A rank that sent its first data late, by its own wait.
+
+use super::cause::{self, Timing};
+use super::words::duration;
+use super::{Case, Sign, Straggler};
+use crate::analysis::wait::rank::RankWaits;
+use crate::analysis::wait::spread::lower_median;
+use crate::model::grade::Grade;
+
+/// The rank of the collective that was latest, of those with an edge of their own.
+#[must_use]
+pub fn find(case: &Case<'_>) -> Option<Straggler> {
+    let ranks = &case.waits.ranks;
+    let late_ns = |rank: &RankWaits| rank.lateness.map_or(i64::MIN, |late| late.late_ns);
+    let latest = ranks.iter().reduce(
+        |one, other| {
+            if late_ns(other) > late_ns(one) { other } else { one }
+        },
+    )?;
+    let lateness = latest.lateness?;
+    let lag_ns = u64::try_from(lateness.late_ns).ok()?;
+    // Where the ranks differ that much among themselves, nobody stands out.
+    if lag_ns <= lateness.uncertainty_ns.saturating_mul(2) {
+        return None;
+    }
+    let edge = case.waits.edges.get(latest.first_edge?)?;
+    let own_ns = latest.start_wait_ns?;
+    let others = || ranks.iter().filter(|rank| rank.rank != latest.rank);
+    let middle_ns = lower_median(others().filter_map(|rank| rank.start_wait_ns))?;
+    let mut evidence = vec![Sign {
+        kind: "start_wait",
+        text: format!(
+            "rank {} had room and had left the collective before {} before it sent; the other \
+             ranks {} (median)",
+            latest.rank,
+            duration(own_ns),
+            duration(middle_ns)
+        ),
+        witness: Some(edge.first_witness),
+    }];
+    let mut grade = Grade::Inferred;
+    if let (Some(busy_ns), Some(middle_ns)) =
+        (latest.busy_ns, lower_median(others().filter_map(|rank| rank.busy_ns)))
+    {
+        if busy_ns.saturating_sub(middle_ns) >= lag_ns / 2 {
+            grade = Grade::Proven;
+        }
+        evidence.push(Sign {
+            kind: "busy_time",
+            text: format!(
+                "from its last data of the collective before to its first of this one it took {}; \
+                 the other ranks {} (median)",
+                duration(busy_ns),
+                duration(middle_ns)
+            ),
+            witness: None,
+        });
+    }
+    let timing = Timing::new(case, latest.rank, lag_ns);
+    evidence.extend(timing.as_ref().map(Timing::sign));
+    Some(Straggler {
+        rank: latest.rank,
+        lag_ns,
+        cause: cause::of_late_rank(timing.as_ref()),
+        connection: Some(edge.connection),
+        grade,
+        evidence,
+    })
+}

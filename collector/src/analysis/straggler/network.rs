@@ -1,0 +1,107 @@
+//! What the network did to a connection: packets lost and sent again, data slowed down.
+
+use std::collections::BTreeMap;
+
+use super::words::duration;
+use super::{Case, Cause, Sign, Straggler};
+use crate::analysis::wait::CollectiveWaits;
+use crate::analysis::wait::edge::EdgeWaits;
+use crate::analysis::wait::spread::lower_median;
+use crate::link::job::{NetConnection, NetConnectionId};
+use crate::model::grade::Grade;
+
+/// How long as many bytes take on each connection while nothing is marked: the lower median.
+#[derive(Clone, Debug, Default)]
+pub struct Baseline(BTreeMap<(NetConnectionId, u64), u64>);
+
+impl Baseline {
+    /// From all collectives.
+    #[must_use]
+    pub fn new(waits: &[CollectiveWaits]) -> Self {
+        let mut data_ns: BTreeMap<(NetConnectionId, u64), Vec<u64>> = BTreeMap::new();
+        for edge in waits.iter().flat_map(|waits| &waits.edges).filter(|edge| !is_marked(edge)) {
+            data_ns.entry((edge.connection, edge.bytes)).or_default().push(edge.data_ns);
+        }
+        let median =
+            |(key, data_ns): (_, Vec<u64>)| Some((key, lower_median(data_ns.into_iter())?));
+        Self(data_ns.into_iter().filter_map(median).collect())
+    }
+
+    fn of(&self, edge: &EdgeWaits) -> Option<u64> {
+        self.0.get(&(edge.connection, edge.bytes)).copied()
+    }
+}
+
+/// The connection that spent most time in recovery. Who waits for its data is its victim: the
+/// sender is named, and the cause says that it is not to blame.
+#[must_use]
+pub fn loss(case: &Case<'_>) -> Option<Straggler> {
+    let edge = case.waits.edges.iter().max_by_key(|edge| edge.recovery_ns)?;
+    let text = |sender: u32, receiver: u32| {
+        format!(
+            "recovery took {} on a connection from rank {sender} to rank {receiver}; packets sent \
+             again: {}",
+            duration(edge.recovery_ns),
+            edge.retransmitted_packets
+        )
+    };
+    let (rank, text) = named(case, edge, text)?;
+    Some(Straggler {
+        rank,
+        lag_ns: edge.recovery_ns,
+        cause: Cause::Loss,
+        connection: Some(edge.connection),
+        grade: Grade::Proven,
+        evidence: vec![Sign { kind: "recovery", text, witness: Some(edge.first_witness) }],
+    })
+}
+
+/// The connection whose data took most longer than usual, while its packets were marked or its
+/// sender was told to slow down.
+#[must_use]
+pub fn congestion(case: &Case<'_>, baseline: &Baseline) -> Option<Straggler> {
+    let over_ns = |edge: &EdgeWaits| {
+        let usual_ns = baseline.of(edge).filter(|_| is_marked(edge))?;
+        Some((edge.data_ns.saturating_sub(usual_ns), usual_ns))
+    };
+    let edges = case.waits.edges.iter().filter_map(|edge| Some((over_ns(edge)?, edge)));
+    let ((lag_ns, usual_ns), edge) = edges.max_by_key(|((over_ns, _), _)| *over_ns)?;
+    let text = |sender: u32, receiver: u32| {
+        let count = |count: Option<u64>| count.map_or("unknown".to_owned(), |n| n.to_string());
+        format!(
+            "data took {} on a connection from rank {sender} to rank {receiver}, and {} for as \
+             many bytes while nothing was marked; CE marks: {}, CNPs: {}",
+            duration(edge.data_ns),
+            duration(usual_ns),
+            count(edge.ce_packets),
+            count(edge.cnps)
+        )
+    };
+    let (rank, text) = named(case, edge, text)?;
+    Some(Straggler {
+        rank,
+        lag_ns,
+        cause: Cause::Congestion,
+        connection: Some(edge.connection),
+        grade: Grade::Inferred,
+        evidence: vec![Sign { kind: "rate", text, witness: Some(edge.first_witness) }],
+    })
+}
+
+/// The sender of an edge, and what is said of its two ranks.
+fn named(
+    case: &Case<'_>,
+    edge: &EdgeWaits,
+    text: impl Fn(u32, u32) -> String,
+) -> Option<(u32, String)> {
+    let connection = case.job.connections.get(edge.connection.0 as usize)?;
+    let NetConnection { sender: Some(sender), receiver: Some(receiver), .. } = *connection else {
+        return None;
+    };
+    Some((sender, text(sender, receiver)))
+}
+
+/// The network said that it was congested.
+fn is_marked(edge: &EdgeWaits) -> bool {
+    edge.ce_packets.unwrap_or(0) > 0 || edge.cnps.unwrap_or(0) > 0
+}

@@ -1,0 +1,91 @@
+//! How late is late: more than a share of a training step, and more than what is usual in the job.
+
+use std::collections::BTreeMap;
+
+use crate::analysis::collective::Collective;
+use crate::analysis::iteration::Iteration;
+use crate::analysis::wait::CollectiveWaits;
+use crate::analysis::wait::spread::lower_median;
+use crate::link::job::CommunicatorId;
+use crate::model::time::{Span, Timestamp};
+
+/// A straggler costs at least this part of the median training step: one in 20.
+const PARTS_OF_PERIOD: u64 = 20;
+
+/// And at least this many median deviations of all ranks' lateness.
+const DEVIATIONS: u64 = 5;
+
+/// What a straggler costs at least, by communicator.
+#[derive(Clone, Debug, Default)]
+pub struct Thresholds(BTreeMap<CommunicatorId, u64>);
+
+impl Thresholds {
+    /// From the training steps and how the ranks of each communicator usually differ.
+    #[must_use]
+    pub fn new(
+        collectives: &[Collective],
+        waits: &[CollectiveWaits],
+        iterations: &[Iteration],
+    ) -> Self {
+        let mut spans: BTreeMap<CommunicatorId, Vec<Span>> = BTreeMap::new();
+        let mut lateness: BTreeMap<CommunicatorId, Vec<i64>> = BTreeMap::new();
+        for (collective, waits) in collectives.iter().zip(waits) {
+            spans.entry(collective.communicator).or_default().push(collective.span);
+            let ranks = waits.ranks.iter().filter_map(|rank| Some(rank.lateness?.late_ns));
+            lateness.entry(collective.communicator).or_default().extend(ranks);
+        }
+        let training = iterations.iter().map(|one| one.span.last.nanos_since(one.span.first));
+        let training_ns = lower_median(training);
+        let threshold = |(communicator, spans): (CommunicatorId, Vec<Span>)| {
+            let period_ns = training_ns.or_else(|| pause_period(&spans))?;
+            let deviation_ns = deviation(lateness.get(&communicator)?).unwrap_or(0);
+            let usual_ns = deviation_ns.saturating_mul(DEVIATIONS);
+            Some((communicator, usual_ns.max(period_ns / PARTS_OF_PERIOD)))
+        };
+        Self(spans.into_iter().filter_map(threshold).collect())
+    }
+
+    /// What a straggler of `communicator` costs at least; `None` where nothing tells.
+    #[must_use]
+    pub fn of(&self, communicator: CommunicatorId) -> Option<u64> {
+        self.0.get(&communicator).copied()
+    }
+}
+
+/// The lower median of the distances to the middle rank, which is at 0.
+fn deviation(lateness: &[i64]) -> Option<u64> {
+    lower_median(lateness.iter().map(|late_ns| late_ns.unsigned_abs()))
+}
+
+/// Where no training steps are known: the median distance between collectives that follow a pause
+/// longer than the median collective.
+fn pause_period(spans: &[Span]) -> Option<u64> {
+    let usual_ns = lower_median(spans.iter().map(|span| span.last.nanos_since(span.first)))?;
+    let mut end: Option<Timestamp> = None;
+    let mut starts = Vec::new();
+    for span in spans {
+        if end.is_none_or(|end| span.first.nanos_since(end) >= usual_ns) {
+            starts.push(span.first);
+        }
+        end = end.max(Some(span.last));
+    }
+    lower_median(starts.windows(2).map(|pair| pair[1].nanos_since(pair[0])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Span, Timestamp, pause_period};
+
+    #[test]
+    fn the_period_is_from_pause_to_pause() {
+        let time = Timestamp::from_nanos;
+        let span = |first: u64, last: u64| Span { first: time(first), last: time(last) };
+        let bursts = (0..4).flat_map(|at| {
+            let start = at * 1000;
+            [span(start, start + 100), span(start + 110, start + 220)]
+        });
+        assert_eq!(pause_period(&bursts.collect::<Vec<_>>()), Some(1000));
+        assert_eq!(pause_period(&[span(0, 100), span(110, 200)]), None);
+        assert_eq!(pause_period(&[]), None);
+    }
+}

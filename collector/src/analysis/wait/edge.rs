@@ -1,0 +1,280 @@
+//! One edge in one collective: its time cut into parts that sum to it.
+//!
+//! ```text
+//! room and left | first message | gap | message | gap | ... | last message |
+//! start wait      transfer        ?     transfer  ?           transfer
+//! ```
+//!
+//! A gap before a message is the receiver's where the clear-to-send came last and data followed at
+//! once, the ring's where the chunk to pass on came last, the sender's where both were there. Time in
+//! recovery is taken out of whatever it lies over.
+
+use super::trouble::{Recoveries, Troubles};
+use super::view::{Message, View};
+use crate::analysis::collective::RingOrder;
+use crate::link::job::{NetConnectionId, Transfer};
+use crate::model::time::{Span, Timestamp};
+use crate::model::witness::Witness;
+
+/// Data that follows its clear-to-send within this many of the connection's quickest answers waited
+/// for nothing else.
+const PROMPT_ANSWERS: u64 = 2;
+
+/// Where the time of a collective went on one connection. The parts sum to the span.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EdgeWaits {
+    /// The connection.
+    pub connection: NetConnectionId,
+    /// From when the receiver had room and the sender had left the collective before, to the last
+    /// byte; from the first byte where no clear-to-send was seen.
+    pub span: Span,
+    /// From the start of the span to the first byte; `None` where no clear-to-send was seen.
+    pub start_wait_ns: Option<u64>,
+    /// The sender had the chunk and room for it, and did not send.
+    pub sender_wait_ns: u64,
+    /// The receiver had not offered room, and data followed as soon as it did.
+    pub receiver_wait_ns: u64,
+    /// The sender waited for the chunk that it had to pass on.
+    pub input_wait_ns: u64,
+    /// The rest: data flowed, or what a pause was for was not seen.
+    pub transfer_ns: u64,
+    /// Data was sent again, or should have been.
+    pub recovery_ns: u64,
+    /// Bytes of its messages, where they are known.
+    pub bytes: u64,
+    /// From the first to the last packet of each message, in sum, without recovery.
+    pub data_ns: u64,
+    /// The longest gap that no recovery explains.
+    pub stall: Option<Stall>,
+    /// Its first byte.
+    pub first_data: Timestamp,
+    /// The last frame of its first message.
+    pub first_witness: Witness,
+    /// Its sender is known to have taken part in a collective before: else its connections may have
+    /// been set up in this one.
+    pub has_predecessor: bool,
+    /// Times are those of a tap next to the sender.
+    pub is_at_sender: bool,
+    /// Data packets with a CE mark; `None` where no tap stands behind a switch.
+    pub ce_packets: Option<u64>,
+    /// CNPs to its sender; `None` where none could be seen.
+    pub cnps: Option<u64>,
+    /// Packets that were sent again.
+    pub retransmitted_packets: u64,
+}
+
+/// A gap between two messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// The message behind it, from 0.
+    pub before_message: u64,
+    /// Its length, without time in recovery.
+    pub duration_ns: u64,
+    /// When the message behind it began.
+    pub end: Timestamp,
+    /// The last frame of that message.
+    pub witness: Witness,
+}
+
+/// What an edge's times are judged by.
+#[derive(Clone, Debug)]
+pub struct Surroundings<'a> {
+    /// When the sender was done with what came before.
+    pub left: Option<Timestamp>,
+    /// The connection's shortest time from a clear-to-send to its data.
+    pub quickest_answer_ns: Option<u64>,
+    /// What the sender passes on; `None` where that cannot be told.
+    pub inputs: Option<Inputs<'a>>,
+}
+
+/// The messages that a sender passes on, at the tap that saw it send.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a> {
+    /// Which message passes on which.
+    pub ring: RingOrder,
+    /// The messages that the sender received in the same collective.
+    pub transfers: &'a [Transfer],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Start,
+    Sender,
+    Receiver,
+    Input,
+    Transfer,
+}
+
+impl EdgeWaits {
+    /// The sum of all parts.
+    #[must_use]
+    pub fn parts_ns(&self) -> u64 {
+        self.start_wait_ns.unwrap_or(0)
+            + self.sender_wait_ns
+            + self.receiver_wait_ns
+            + self.input_wait_ns
+            + self.transfer_ns
+            + self.recovery_ns
+    }
+}
+
+impl Inputs<'_> {
+    /// Whether message `at` is of the sender's own chunk, and else when what it passes on was there.
+    fn of(&self, at: u64) -> Input {
+        let Some(wanted) = self.ring.passes_on(at) else { return Input::Own };
+        let arrived = || {
+            let first = self.transfers.first()?.number;
+            let transfer = self.transfers.get(usize::try_from(wanted).ok()?)?;
+            // Where messages are missing, places are not numbers.
+            let is_it = transfer.number.checked_sub(first) == Some(wanted);
+            Some(transfer.received.filter(|_| is_it)?.last)
+        };
+        arrived().map_or(Input::Unseen, Input::Arrived)
+    }
+}
+
+/// What a message had to wait for besides room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Input {
+    Own,
+    Arrived(Timestamp),
+    Unseen,
+}
+
+/// The waits of the messages of `view`, which has at least one.
+#[must_use]
+pub fn waits(
+    connection: NetConnectionId,
+    view: &View<'_>,
+    surroundings: &Surroundings<'_>,
+    troubles: &Troubles,
+) -> Option<EdgeWaits> {
+    let mut messages = view.messages();
+    let first = messages.next()?;
+    let room = first.cts.map(|cts| surroundings.left.map_or(cts, |left| left.max(cts)));
+    let start = room.map_or(first.first, |room| room.min(first.first));
+    let mut clock = Clock {
+        now: start,
+        recoveries: troubles.recoveries(connection, view.is_of_sender(), start),
+        waits: EdgeWaits {
+            connection,
+            span: Span { first: start, last: start },
+            start_wait_ns: None,
+            sender_wait_ns: 0,
+            receiver_wait_ns: 0,
+            input_wait_ns: 0,
+            transfer_ns: 0,
+            recovery_ns: 0,
+            bytes: view.transfers().iter().filter_map(|transfer| transfer.bytes).sum(),
+            data_ns: 0,
+            stall: None,
+            first_data: first.first,
+            first_witness: first.witness,
+            has_predecessor: surroundings.left.is_some(),
+            is_at_sender: view.is_of_sender(),
+            ce_packets: None,
+            cnps: None,
+            retransmitted_packets: 0,
+        },
+    };
+    clock.waits.start_wait_ns = room.map(|_| 0);
+    clock.run(first.first, Part::Start);
+    clock.message(first.last);
+    let mut number = first.number;
+    for message in messages {
+        // Behind a hole nothing tells what a gap was for.
+        if number.checked_add(1) == Some(message.number) {
+            clock.gap(&message, message.number.saturating_sub(first.number), surroundings);
+        } else {
+            clock.run(message.first, Part::Transfer);
+        }
+        clock.message(message.last);
+        number = message.number;
+    }
+    // The last message may have needed a recovery before it arrived.
+    let next = view.start_after().unwrap_or(Timestamp::MAX);
+    while let Some(end) = clock.recoveries.next_end(next) {
+        clock.run(end.min(next), Part::Transfer);
+        if end >= next {
+            break;
+        }
+    }
+    let mut waits = clock.waits;
+    waits.span.last = clock.now;
+    debug_assert_eq!(
+        waits.parts_ns(),
+        waits.span.last.nanos_since(waits.span.first),
+        "the parts sum to the span"
+    );
+    let marked = view.transfers().iter().try_fold(0_u64, |sum, transfer| {
+        Some(sum.saturating_add(u64::from(transfer.received.map(|_| transfer.ce_packets)?)))
+    });
+    waits.ce_packets = marked;
+    waits.cnps = troubles.cnps(connection, waits.span);
+    waits.retransmitted_packets =
+        troubles.retransmitted_packets(connection, view.is_of_sender(), waits.span);
+    Some(waits)
+}
+
+/// Walks along the time of an edge and adds what passes to its parts.
+struct Clock<'a> {
+    now: Timestamp,
+    recoveries: Recoveries<'a>,
+    waits: EdgeWaits,
+}
+
+impl Clock<'_> {
+    /// Everything until `end` is `part`, but for recoveries. Returns what was.
+    fn run(&mut self, end: Timestamp, part: Part) -> u64 {
+        let whole_ns = end.nanos_since(self.now);
+        let recovery_ns = self.recoveries.until(self.now, end);
+        let part_ns = whole_ns.saturating_sub(recovery_ns);
+        self.now = self.now.max(end);
+        let waits = &mut self.waits;
+        waits.recovery_ns += recovery_ns;
+        match part {
+            Part::Start => match &mut waits.start_wait_ns {
+                Some(start_wait_ns) => *start_wait_ns += part_ns,
+                None => waits.transfer_ns += part_ns,
+            },
+            Part::Sender => waits.sender_wait_ns += part_ns,
+            Part::Receiver => waits.receiver_wait_ns += part_ns,
+            Part::Input => waits.input_wait_ns += part_ns,
+            Part::Transfer => waits.transfer_ns += part_ns,
+        }
+        part_ns
+    }
+
+    /// A message flows until `end`.
+    fn message(&mut self, end: Timestamp) {
+        self.waits.data_ns += self.run(end, Part::Transfer);
+    }
+
+    /// The gap before `message`, which is number `at` of the collective.
+    fn gap(&mut self, message: &Message, at: u64, surroundings: &Surroundings<'_>) {
+        let quick_ns = surroundings.quickest_answer_ns.unwrap_or(0);
+        let input = surroundings.inputs.map_or(Input::Unseen, |inputs| inputs.of(at));
+        let cts = message.cts.unwrap_or(self.now).clamp(self.now, message.first.max(self.now));
+        let mut stalled_ns = match input {
+            Input::Arrived(input) if input > cts => self.run(input.min(message.first), Part::Input),
+            _ if cts > self.now => {
+                let is_prompt =
+                    message.first.nanos_since(cts) <= quick_ns.saturating_mul(PROMPT_ANSWERS);
+                self.run(cts, if is_prompt { Part::Receiver } else { Part::Transfer })
+            }
+            _ => 0,
+        };
+        let answer = self.now.plus_nanos(quick_ns).min(message.first);
+        stalled_ns += self.run(answer, Part::Transfer);
+        let part = if input == Input::Unseen { Part::Transfer } else { Part::Sender };
+        stalled_ns += self.run(message.first, part);
+        if self.waits.stall.is_none_or(|known| stalled_ns > known.duration_ns) && stalled_ns > 0 {
+            self.waits.stall = Some(Stall {
+                before_message: at,
+                duration_ns: stalled_ns,
+                end: message.first,
+                witness: message.witness,
+            });
+        }
+    }
+}

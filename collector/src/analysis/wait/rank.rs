@@ -1,0 +1,166 @@
+//! The ranks of a collective compared: who reached it late.
+//!
+//! A ring collective begins with a chunk of each rank's own, which waits for nobody. So the time from
+//! when a rank had room and had left the collective before, to its first byte, is its own: its start
+//! wait. All ranks compute in it, so that the time itself says little; what it has over that of the
+//! middle rank is lateness. It is measured at taps of one host: clocks of two are never compared.
+
+use std::collections::BTreeMap;
+
+use super::Left;
+use super::edge::EdgeWaits;
+use super::spread::{lower_median, median_deviation};
+use crate::analysis::collective::Collective;
+use crate::link::job::{Job, NetConnection};
+use crate::model::time::Timestamp;
+
+/// What one rank's time went on, as far as its edges tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RankWaits {
+    /// The rank.
+    pub rank: u32,
+    /// Of the edges, the one from this rank that ended last.
+    pub last_edge: Option<usize>,
+    /// Of the edges, the one from this rank that sent first.
+    pub first_edge: Option<usize>,
+    /// When it sent its first data, at a tap of its own.
+    pub first_send: Option<Timestamp>,
+    /// From when it had room on any channel and had left the collective before, to its first data
+    /// on any; `None` where that was not seen.
+    pub start_wait_ns: Option<u64>,
+    /// The shortest start wait of one of its edges.
+    pub shortest_wait_ns: Option<u64>,
+    /// From the last data that it received in the collective before, to its first data in this one;
+    /// `None` where a tap of its own did not see both.
+    pub busy_ns: Option<u64>,
+    /// From the last data that it received in the collective before, to its first clear-to-send in
+    /// this one; 0 where that came first.
+    pub cts_wait_ns: Option<u64>,
+    /// How late it was; `None` where that cannot be told.
+    pub lateness: Option<Lateness>,
+}
+
+/// How late a rank was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lateness {
+    /// Its start wait less that of the middle rank, taken over all its channels or of the quickest,
+    /// whichever says less: one channel alone may have got its clear-to-send late, or been served
+    /// late. Negative where it was earlier.
+    pub late_ns: i64,
+    /// The median deviation of the ranks' start waits.
+    pub uncertainty_ns: u64,
+}
+
+/// The times of one rank.
+#[derive(Clone, Debug, Default)]
+struct Times {
+    first_send: Option<Timestamp>,
+    first_cts: Option<Timestamp>,
+    /// Its edges, by place.
+    edges: Vec<usize>,
+}
+
+/// The ranks of `collective` by number. `has_recovered` says that in the collective before data was
+/// sent again.
+#[must_use]
+pub fn waits(
+    job: &Job,
+    collective: &Collective,
+    edges: &[EdgeWaits],
+    left: &Left,
+    has_recovered: bool,
+) -> Vec<RankWaits> {
+    let rank = |(rank, times): (u32, Times)| {
+        let left = left.of(collective, rank);
+        let since = |time: Option<Timestamp>| Some(time?.nanos_since(left?));
+        let own = || times.edges.iter().filter_map(|at| Some((*at, edges.get(*at)?)));
+        let measured = || own().map(|(_, edge)| edge).filter(|edge| edge.has_predecessor);
+        RankWaits {
+            rank,
+            last_edge: own().max_by_key(|(_, edge)| edge.span.last).map(|(at, _)| at),
+            first_edge: own().min_by_key(|(_, edge)| edge.first_data).map(|(at, _)| at),
+            first_send: times.first_send,
+            start_wait_ns: start_wait(measured()),
+            shortest_wait_ns: measured().filter_map(|edge| edge.start_wait_ns).min(),
+            busy_ns: since(times.first_send),
+            cts_wait_ns: since(times.first_cts),
+            lateness: None,
+        }
+    };
+    let mut ranks: Vec<RankWaits> = times(job, collective, edges).into_iter().map(rank).collect();
+    if collective.ring_order.is_some() {
+        compare(&mut ranks, has_recovered);
+    }
+    ranks
+}
+
+/// The start wait of a rank with these edges. Where only receivers saw them, each edge stands for
+/// itself: each receiver has its own clock.
+fn start_wait<'a>(edges: impl Iterator<Item = &'a EdgeWaits>) -> Option<u64> {
+    let mut at_sender: Option<(Timestamp, Timestamp)> = None;
+    let mut at_receiver: Option<u64> = None;
+    for edge in edges {
+        let Some(start_wait_ns) = edge.start_wait_ns else { continue };
+        if edge.is_at_sender {
+            let (room, data) = at_sender.get_or_insert((edge.span.first, edge.first_data));
+            *room = edge.span.first.min(*room);
+            *data = edge.first_data.min(*data);
+        } else {
+            at_receiver = Some(at_receiver.map_or(start_wait_ns, |known| known.min(start_wait_ns)));
+        }
+    }
+    at_sender.map(|(room, data)| data.nanos_since(room)).or(at_receiver)
+}
+
+/// Fills in who was late. With nobody to compare with, nobody is.
+fn compare(ranks: &mut [RankWaits], has_recovered: bool) {
+    let starts = || ranks.iter().filter_map(|rank| rank.start_wait_ns);
+    let (Some(middle), Some(uncertainty_ns)) = (lower_median(starts()), median_deviation(starts()))
+    else {
+        return;
+    };
+    if starts().nth(1).is_none() {
+        return;
+    }
+    let middle_shortest = lower_median(ranks.iter().filter_map(|rank| rank.shortest_wait_ns));
+    let middle_busy = lower_median(ranks.iter().filter_map(|rank| rank.busy_ns));
+    let over = |ns: Option<u64>, middle: Option<u64>| Some(ns? as i64 - middle? as i64);
+    for rank in ranks {
+        let Some(late_ns) = over(rank.start_wait_ns, Some(middle)) else { continue };
+        let shortest = over(rank.shortest_wait_ns, middle_shortest);
+        // Who left the collective before late, because data had to be sent again, is late for no
+        // reason of its own.
+        let busy = over(rank.busy_ns, middle_busy).filter(|_| has_recovered).map(|ns| ns.max(0));
+        let late_ns = [shortest, busy].into_iter().flatten().fold(late_ns, i64::min);
+        rank.lateness = Some(Lateness { late_ns, uncertainty_ns });
+    }
+}
+
+fn times(job: &Job, collective: &Collective, edges: &[EdgeWaits]) -> BTreeMap<u32, Times> {
+    let mut times: BTreeMap<u32, Times> = BTreeMap::new();
+    for known in &collective.ranks {
+        times.entry(known.rank).or_default();
+    }
+    for on in &collective.transfers {
+        let Some(connection) = job.connections.get(on.connection.0 as usize) else { continue };
+        let NetConnection { sender, receiver, .. } = *connection;
+        let transfers = connection.transfers.get(on.places.clone()).unwrap_or_default();
+        let sent = transfers.iter().filter_map(|one| Some(one.sent?.first)).min();
+        let posted = transfers.iter().filter_map(|one| one.cts?.posted).min();
+        for (rank, first, is_sender) in [(sender, sent, true), (receiver, posted, false)] {
+            let Some(times) = rank.and_then(|rank| times.get_mut(&rank)) else { continue };
+            let known = if is_sender { &mut times.first_send } else { &mut times.first_cts };
+            *known = match (*known, first) {
+                (Some(known), Some(first)) => Some(known.min(first)),
+                (known, first) => known.or(first),
+            };
+        }
+    }
+    for (at, edge) in edges.iter().enumerate() {
+        let sender = job.connections.get(edge.connection.0 as usize).and_then(|one| one.sender);
+        if let Some(times) = sender.and_then(|rank| times.get_mut(&rank)) {
+            times.edges.push(at);
+        }
+    }
+    times
+}

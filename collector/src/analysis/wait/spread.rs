@@ -1,0 +1,31 @@
+//! The middle of a few values and how far they spread around it.
+
+/// The lower of the two in the middle, of an odd number the middle one; `None` of nothing.
+#[must_use]
+pub fn lower_median(values: impl Iterator<Item = u64>) -> Option<u64> {
+    let mut sorted: Vec<u64> = values.collect();
+    let middle = sorted.len().checked_sub(1)? / 2;
+    let (_, median, _) = sorted.select_nth_unstable(middle);
+    Some(*median)
+}
+
+/// The lower median of the distances to the lower median.
+#[must_use]
+pub fn median_deviation(values: impl Iterator<Item = u64> + Clone) -> Option<u64> {
+    let median = lower_median(values.clone())?;
+    lower_median(values.map(|value| value.abs_diff(median)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{lower_median, median_deviation};
+
+    #[test]
+    fn one_of_many_does_not_move_the_middle() {
+        assert_eq!(lower_median([].into_iter()), None);
+        assert_eq!(lower_median([7].into_iter()), Some(7));
+        assert_eq!(lower_median([9, 1].into_iter()), Some(1));
+        assert_eq!(lower_median([30_000, 2, 1, 3].into_iter()), Some(2));
+        assert_eq!(median_deviation([30_000, 2, 1, 3].into_iter()), Some(1));
+    }
+}

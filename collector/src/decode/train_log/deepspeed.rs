@@ -1,0 +1,35 @@
+//! DeepSpeed: `_report_progress` in `deepspeed/runtime/engine.py` and `ThroughputTimer` in
+//! `deepspeed/utils/timer.py`, through the logger of `deepspeed/utils/logging.py`:
+//!
+//! ```text
+//! [2024-06-21 10:50:42,167] [INFO] [logging.py:96:log_dist] [Rank 0] step=10, skipped=0, lr=[...
+//! [2024-06-21 10:50:42,169] [INFO] [timer.py:260:stop] epoch=0/micro_step=10/global_step=10, ...
+//! ```
+//!
+//! every `steps_per_print` training steps. The number is of training steps that were done; with 0
+//! it tells its first learning rate, before any.
+
+use super::{Dialect, Stamp, TrainingStepLine, leading_number};
+
+/// What a line says; `None` if it is not of DeepSpeed.
+pub(super) fn read(text: &str) -> Option<TrainingStepLine> {
+    let progress = || {
+        let (before, rest) = text.split_once("] step=")?;
+        let (number, rest) = leading_number(rest)?;
+        rest.starts_with(", skipped=").then_some((before, number))
+    };
+    let throughput = || {
+        let (before, rest) = text.split_once("/global_step=")?;
+        let (number, rest) = leading_number(rest)?;
+        rest.starts_with(", RunningAvgSamplesPerSec").then_some((before, number))
+    };
+    let (before, number) = progress().or_else(throughput).filter(|(_, number)| *number > 0)?;
+    Some(TrainingStepLine {
+        dialect: Dialect::DeepSpeed,
+        number,
+        total: None,
+        stamp: Stamp::last_in_brackets(before),
+        length_ns: None,
+        has_loss: false,
+    })
+}

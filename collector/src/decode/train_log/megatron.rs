@@ -1,0 +1,32 @@
+//! Megatron-LM (`training_log` in `megatron/training/training.py`):
+//!
+//! ```text
+//!  [2024-05-01 12:34:56] iteration       10/     100 | consumed samples:          160 |
+//!  elapsed time per iteration (ms): 120.5 | learning rate: 1.500000E-04 | ...
+//! ```
+//!
+//! one line every `--log-interval` iterations; releases before 0.6 have no time stamp. The number
+//! is that of the iteration that was done; the time is the average since the line before.
+
+use super::{Dialect, Stamp, TrainingStepLine, leading_number};
+
+const ELAPSED: &str = "elapsed time per iteration (ms):";
+
+/// What a line says; `None` if it is not of Megatron.
+pub(super) fn read(text: &str) -> Option<TrainingStepLine> {
+    let (before, rest) = text.split_once("iteration ")?;
+    let (number, rest) = leading_number(rest)?;
+    let (total, rest) = leading_number(rest.trim_start().strip_prefix('/')?)?;
+    let rest = rest.trim_start().strip_prefix('|')?;
+    let (_, elapsed) = rest.split_once(ELAPSED)?;
+    let milliseconds: f64 = elapsed.split('|').next()?.trim().parse().ok()?;
+    let is_time = milliseconds.is_finite() && (0.0..1e12).contains(&milliseconds);
+    Some(TrainingStepLine {
+        dialect: Dialect::Megatron,
+        number,
+        total: Some(total),
+        stamp: Stamp::last_in_brackets(before),
+        length_ns: is_time.then_some((milliseconds * 1e6) as u64),
+        has_loss: false,
+    })
+}

@@ -1,0 +1,142 @@
+//! Lines of training logs that name a training step, one at a time and stateless; one framework a
+//! file.
+//!
+//! A line of text is what stands between two ends of line, or between two returns to its start as
+//! progress bars make them. Prefixes (`worker-0: `, `[default0]:`, `3: `) and what is glued to a
+//! line are passed over.
+
+mod deepspeed;
+mod megatron;
+mod stamp;
+mod trainer;
+
+pub use stamp::Stamp;
+
+/// A framework whose lines are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dialect {
+    /// Progress bars of Hugging Face's Trainer (tqdm).
+    Trainer,
+    /// DeepSpeed.
+    DeepSpeed,
+    /// Megatron-LM, and what was made of it.
+    Megatron,
+}
+
+/// A line that names a training step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrainingStepLine {
+    /// Who wrote it.
+    pub dialect: Dialect,
+    /// Training steps that were done.
+    pub number: u64,
+    /// Training steps that there shall be.
+    pub total: Option<u64>,
+    /// When it was written, by the clock on the wall of its host.
+    pub stamp: Option<Stamp>,
+    /// Nanoseconds that each training step since the line before took, on average.
+    pub length_ns: Option<u64>,
+    /// The bar is one of training, not of evaluation: a loss follows.
+    pub has_loss: bool,
+}
+
+impl Dialect {
+    /// The name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Trainer => "trainer",
+            Self::DeepSpeed => "deepspeed",
+            Self::Megatron => "megatron",
+        }
+    }
+}
+
+/// What a line says of training steps; several where bars are glued together.
+pub fn read(text: &str, mut found: impl FnMut(TrainingStepLine)) {
+    if let Some(line) = megatron::read(text).or_else(|| deepspeed::read(text)) {
+        found(line);
+    } else {
+        trainer::read(text, found);
+    }
+}
+
+/// Whether a line has a loss of Hugging Face's Trainer, which names no training step itself.
+#[must_use]
+pub fn has_loss(text: &str) -> bool {
+    text.contains("{'loss':")
+}
+
+/// The number that `text` begins with, behind spaces, and what follows it.
+fn leading_number(text: &str) -> Option<(u64, &str)> {
+    let text = text.trim_start();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at_checked(end)?;
+    Some((digits.parse().ok()?, rest))
+}
+
+/// The number that `text` ends with, and what is before it.
+fn trailing_number(text: &str) -> Option<(&str, u64)> {
+    let before = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    let digits = text.get(before.len()..)?;
+    Some((before, digits.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Dialect, number, total, whether there is a stamp, length in milliseconds, loss.
+    type Told = (Dialect, u64, Option<u64>, bool, Option<u64>, bool);
+
+    fn told(text: &str) -> Vec<Told> {
+        let mut all = Vec::new();
+        read(text, |line| {
+            let length = line.length_ns.map(|nanos| nanos / 1_000_000);
+            let has_stamp = line.stamp.is_some();
+            let TrainingStepLine { dialect, number, total, has_loss, .. } = line;
+            all.push((dialect, number, total, has_stamp, length, has_loss));
+        });
+        all
+    }
+
+    #[test]
+    fn lines_of_megatron() {
+        let old = "1:  iteration       25/73242187 | consumed samples:           50 | elapsed time \
+                   per iteration (ms): 87.0 | learning rate: 1.638E-08 | lm loss: 1.08E+01 |";
+        let megatron = Dialect::Megatron;
+        assert_eq!(told(old), [(megatron, 25, Some(73_242_187), false, Some(87), false)]);
+        let new = "[default0]: [2026-09-11 12:06:52.987995] iteration        3/ 7629408 | consumed \
+                   samples:           96 | elapsed time per iteration (ms): 24379.9 | x";
+        assert_eq!(told(new), [(megatron, 3, Some(7_629_408), true, Some(24_379), false)]);
+        let other = "validation loss at iteration 10 | lm loss value: 1.0E+01 |";
+        assert_eq!(told(other), []);
+    }
+
+    #[test]
+    fn lines_of_deepspeed() {
+        let line = "    [2024-06-21 10:50:42,167] [INFO] [logging.py:96:log_dist] [Rank 0] step=1, \
+                    skipped=0, lr=[1.887e-08, 1.887e-08], mom=[(0.9, 0.999), (0.9, 0.999)]";
+        assert_eq!(told(line), [(Dialect::DeepSpeed, 1, None, true, None, false)]);
+        let timer = "[2024-06-21 10:50:42,169] [INFO] [timer.py:260:stop] epoch=0/micro_step=4/\
+                     global_step=2, RunningAvgSamplesPerSec=1.2, CurrSamplesPerSec=1.3, Mem";
+        assert_eq!(told(timer), [(Dialect::DeepSpeed, 2, None, true, None, false)]);
+        assert_eq!(told("[Rank 0] step=0, skipped=0, lr=[0.001], mom=[(0.9, 0.999)]"), []);
+        assert_eq!(told("[Rank 0] step=7 loss=2.3042 grad_norm=3.8745"), []);
+    }
+
+    #[test]
+    fn bars_of_the_trainer() {
+        let trainer = Dialect::Trainer;
+        let bar = "  2%|▎         | 10/400 [01:17<13:02,  2.01s/it]{'loss': 4.7883, 'epoch': 0.0}";
+        assert_eq!(told(bar), [(trainer, 10, Some(400), false, None, true)]);
+        let glued =
+            " 37%|███▌ | 1271/3414 [12:38<22:43,  1.57 37%|████ | 1272/3414 [1:12:39<23:44]";
+        let bars = [1271, 1272].map(|number| (trainer, number, Some(3414), false, None, false));
+        assert_eq!(told(glued), bars);
+        for other in ["0/500 [00:00<?, ?it/s]", "see 3/4 [00:12]", "| 9/7 [00:01<00:00]", "|1/2 ["]
+        {
+            assert_eq!(told(other), [], "{other}");
+        }
+    }
+}

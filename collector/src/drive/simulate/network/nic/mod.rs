@@ -1,0 +1,115 @@
+//! A NIC: queue pairs that take turns at one port, and a receive buffer.
+
+pub(super) mod dcqcn;
+pub(super) mod queue_pair;
+mod receiving;
+mod requester;
+mod responder;
+mod sending;
+
+use std::collections::VecDeque;
+
+use super::counters::NicCounters;
+use super::plan::{Dcqcn, DscpMap, NicId, NicPlan, PRIORITIES};
+use super::port::Port;
+use super::routing::mix;
+use receiving::ReceiveBuffer;
+use sending::Answer;
+
+/// The least number that a NIC gives to a queue pair. Where it begins differs: other queue pairs
+/// came and went before.
+const FIRST_QPN: u32 = 0x100;
+
+/// A NIC.
+#[derive(Debug)]
+pub(super) struct Nic {
+    pub(super) id: NicId,
+    /// Its only port.
+    pub(super) port: u32,
+    pub(super) is_ipv6: bool,
+    pub(super) priorities: DscpMap,
+    pub(super) dcqcn: Option<Dcqcn>,
+    cnp_dscp: u8,
+    ack_every: u32,
+    first_qpn: u32,
+    /// Places of its queue pairs, by number from `first_qpn`.
+    pub(super) queue_pairs: Vec<u32>,
+    /// ACKs, NAKs and CNPs that wait to be sent, and of which queue pair.
+    answers: [VecDeque<(u32, Answer)>; PRIORITIES],
+    /// Which of `answers` have something.
+    answering: u8,
+    /// Queue pairs whose turn will come.
+    ready: [VecDeque<u32>; PRIORITIES],
+    /// Which of `ready` have something.
+    requesting: u8,
+    receive: ReceiveBuffer,
+    identification: u16,
+    counters: NicCounters,
+}
+
+impl Nic {
+    pub(super) fn new(plan: &NicPlan, id: NicId, port: u32, seed: u64) -> Self {
+        let chance = mix(seed);
+        Self {
+            id,
+            port,
+            is_ipv6: plan.address.is_ipv6(),
+            priorities: plan.priorities,
+            dcqcn: plan.dcqcn,
+            cnp_dscp: plan.cnp_dscp,
+            ack_every: plan.ack_every.max(1),
+            first_qpn: FIRST_QPN + (chance & 0x3ff) as u32,
+            queue_pairs: Vec::new(),
+            answers: Default::default(),
+            answering: 0,
+            ready: Default::default(),
+            requesting: 0,
+            receive: ReceiveBuffer::new(plan.receive),
+            identification: (chance >> 16) as u16,
+            counters: NicCounters::default(),
+        }
+    }
+
+    /// The number of the queue pair that is made next.
+    pub(super) fn next_qpn(&self) -> u32 {
+        self.first_qpn + self.queue_pairs.len() as u32
+    }
+
+    /// The place of a queue pair.
+    pub(super) fn place(&self, qpn: u32) -> Option<u32> {
+        self.queue_pairs.get(qpn.checked_sub(self.first_qpn)? as usize).copied()
+    }
+
+    pub(super) const fn next_identification(&mut self) -> u16 {
+        let identification = self.identification;
+        self.identification = identification.wrapping_add(1);
+        identification
+    }
+
+    /// The priorities of which there is something that `port` may send.
+    pub(super) const fn sendable(&self, port: &Port) -> u8 {
+        if !port.is_up() {
+            return 0;
+        }
+        (self.answering | self.requesting | port.waiting) & !port.paused.set
+    }
+
+    /// What is stored of one priority.
+    pub(super) const fn stored_bytes(&self, priority: u8) -> u64 {
+        self.receive.stored_bytes(priority)
+    }
+
+    /// Its counters, with those that `port` has.
+    pub(super) fn counters(&self, port: &Port) -> NicCounters {
+        let passed = &port.counters;
+        NicCounters {
+            rx_prio_pause: passed.pauses_received,
+            rx_prio_pause_duration: passed.paused_ns.map(|ns| ns / 1000),
+            rx_prio_pause_transition: passed.pauses_over,
+            tx_prio_pause: passed.pauses_sent,
+            tx_prio_pause_duration: passed.asked_pause_ns.map(|ns| ns / 1000),
+            link_down_events_phy: passed.downs,
+            ..self.counters
+        }
+    }
+}

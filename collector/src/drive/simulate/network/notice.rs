@@ -1,0 +1,126 @@
+//! What a job asks of the network, and what the network tells it.
+
+use std::sync::Arc;
+
+use super::packet::Ecn;
+use super::plan::NicId;
+
+/// A queue pair. Numbers are unique in a NIC only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueuePairId {
+    /// Whose.
+    pub nic: NicId,
+    /// Its number.
+    pub qpn: u32,
+}
+
+/// How two queue pairs talk: what `ibv_modify_qp` sets.
+#[derive(Clone, Copy, Debug)]
+pub struct QueuePairOptions {
+    /// Of packets in both directions; chooses the path.
+    pub udp_source_port: u16,
+    /// Of WRITEs and ACKs.
+    pub dscp: u8,
+    /// Of WRITEs and ACKs, which share a traffic class; CNPs are Not-ECT.
+    pub ecn: Ecn,
+    /// Payload of a packet: 256 to 4096.
+    pub mtu: u16,
+    /// How long a requester waits for an ACK.
+    pub timeout_ns: u64,
+    /// How often in a row it tries again before it gives up.
+    pub retries: u8,
+}
+
+/// An RDMA WRITE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Work {
+    /// The poster's own number for it.
+    pub id: u64,
+    /// Bytes of the message; may be 0.
+    pub bytes: u32,
+    /// Where it goes.
+    pub remote_address: u64,
+    /// With which right.
+    pub rkey: u32,
+    /// `WITH_IMMEDIATE`.
+    pub immediate: Option<u32>,
+    /// What the first bytes of the payload are; all others are zero. No longer than the message or
+    /// a packet.
+    pub head: Option<Arc<[u8]>>,
+}
+
+/// What concerns the job, at [`super::Network::now`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    /// A time that the job asked for.
+    Woken {
+        /// The job's.
+        token: u64,
+    },
+    /// The first packet of a work leaves, for the first time.
+    Started {
+        /// Who sends.
+        at: QueuePairId,
+        /// [`Work::id`].
+        work: u64,
+    },
+    /// All of a work was acknowledged.
+    Sent {
+        /// Who sent.
+        at: QueuePairId,
+        /// [`Work::id`].
+        work: u64,
+    },
+    /// All of a work arrived in memory. Real hosts notice it only if it has an immediate, or where
+    /// they poll the memory.
+    Received {
+        /// Who received.
+        at: QueuePairId,
+        /// Bytes of the message.
+        bytes: u32,
+        /// Where they went.
+        remote_address: u64,
+        /// Of the message.
+        immediate: Option<u32>,
+        /// Of the message.
+        head: Option<Arc<[u8]>>,
+    },
+    /// Retries ran out: this work is not known to have arrived, and its queue pair sends no more.
+    Failed {
+        /// Who sent.
+        at: QueuePairId,
+        /// [`Work::id`].
+        work: u64,
+    },
+}
+
+/// Why a call was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// No NIC has this number.
+    #[error("there is no NIC {}", .0.0)]
+    NoNic(NicId),
+    /// No queue pair has this number.
+    #[error("NIC {} has no queue pair {}", .0.nic.0, .0.qpn)]
+    NoQueuePair(QueuePairId),
+    /// The queue pair has no peer.
+    #[error("queue pair {} of NIC {} is not connected", .0.qpn, .0.nic.0)]
+    NotConnected(QueuePairId),
+    /// The queue pair has a peer.
+    #[error("queue pair {} of NIC {} is connected already", .0.qpn, .0.nic.0)]
+    Connected(QueuePairId),
+    /// Retries ran out earlier.
+    #[error("queue pair {} of NIC {} gave up", .0.qpn, .0.nic.0)]
+    GaveUp(QueuePairId),
+    /// An MTU that RoCE does not have.
+    #[error("an MTU is 256, 512, 1024, 2048 or 4096, not {0}")]
+    Mtu(u16),
+    /// A head that does not fit into the first packet.
+    #[error("a head of {head} bytes does not fit into {room}")]
+    Head {
+        /// Its bytes.
+        head: usize,
+        /// The first packet's.
+        room: u32,
+    },
+}

@@ -1,0 +1,149 @@
+//! One end of a link: what waits to be sent, whether it may be sent, and what passed.
+
+use super::arbitration::Arbiter;
+use super::counters::PortCounters;
+use super::packet_pool::Fifo;
+use super::picoseconds::Picoseconds;
+use super::plan::{LinkPlan, NodeId, PRIORITIES, PrioritySet, TapId};
+use super::trouble::Effects;
+
+/// Preamble, gap and FCS: what a frame takes of a link besides its bytes.
+const OVERHEAD_BYTES: u32 = 8 + 12 + 4;
+
+/// An 802.1Qbb quantum is the time of 512 bits; a pause is asked for as long as one can be.
+pub(super) const PAUSE_QUANTA: u16 = u16::MAX;
+
+/// One end of a link.
+#[derive(Debug)]
+pub(super) struct Port {
+    pub(super) node: NodeId,
+    rate_bps: u64,
+    pub(super) delay: Picoseconds,
+    pub(super) tap: Option<TapId>,
+
+    /// What is wrong with it now.
+    pub(super) effects: Effects,
+
+    /// Until when the last frame takes.
+    pub(super) busy_until: Picoseconds,
+    /// An event will look for the next frame at `busy_until`.
+    pub(super) look_planned: bool,
+    /// PFC frames to send, before everything else.
+    pub(super) pauses: Fifo,
+    queues: [Fifo; PRIORITIES],
+    /// Which of the queues have something.
+    pub(super) waiting: u8,
+    pub(super) arbiter: Arbiter,
+
+    /// Priorities whose pauses it obeys.
+    pub(super) lossless: PrioritySet,
+    pub(super) paused: PausedBy,
+    pub(super) asks: AsksPause,
+    pub(super) counters: PortCounters,
+}
+
+/// What the neighbour asked of this port.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PausedBy {
+    /// The priorities that must wait.
+    pub(super) set: u8,
+    pub(super) since: [Picoseconds; PRIORITIES],
+    pub(super) until: [Picoseconds; PRIORITIES],
+    /// An event will look whether the pause has run out.
+    pub(super) end_planned: u8,
+}
+
+/// What this port asks of its neighbour.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AsksPause {
+    /// Because too much of these priorities is stored.
+    pub(super) full: u8,
+    /// Because the NIC is broken.
+    pub(super) storm: u8,
+    pub(super) since: [Picoseconds; PRIORITIES],
+    /// An event will ask again.
+    pub(super) renewal_planned: u8,
+}
+
+impl AsksPause {
+    /// The priorities that it asks to wait.
+    pub(super) const fn set(&self) -> u8 {
+        self.full | self.storm
+    }
+}
+
+impl Port {
+    pub(super) fn new(
+        link: &LinkPlan,
+        node: NodeId,
+        lossless: PrioritySet,
+        strict: PrioritySet,
+    ) -> Self {
+        Self {
+            node,
+            rate_bps: link.rate_bps,
+            delay: Picoseconds::of_nanoseconds(link.delay_ns),
+            tap: None,
+            effects: Effects::default(),
+            busy_until: Picoseconds::default(),
+            look_planned: false,
+            pauses: Fifo::default(),
+            queues: [Fifo::default(); PRIORITIES],
+            waiting: 0,
+            arbiter: Arbiter::new(strict),
+            lossless,
+            paused: PausedBy::default(),
+            asks: AsksPause::default(),
+            counters: PortCounters::default(),
+        }
+    }
+
+    pub(super) const fn is_up(&self) -> bool {
+        !self.effects.is_down
+    }
+
+    pub(super) const fn rate_bps(&self) -> u64 {
+        self.rate_bps
+    }
+
+    /// What a frame takes of the link.
+    pub(super) const fn wire_bytes(&self, frame_bytes: u16) -> u32 {
+        frame_bytes as u32 + OVERHEAD_BYTES
+    }
+
+    /// How long that is.
+    pub(super) fn transmission(&self, frame_bytes: u16) -> Picoseconds {
+        Picoseconds::of_bytes(self.wire_bytes(frame_bytes), self.rate_bps)
+    }
+
+    /// How long it is until the next frame may follow one: longer if the host is slow.
+    pub(super) fn occupation(&self, frame_bytes: u16) -> Picoseconds {
+        let rate_bps = self.effects.slow_bps.map_or(self.rate_bps, |slow| slow.min(self.rate_bps));
+        Picoseconds::of_bytes(self.wire_bytes(frame_bytes), rate_bps)
+    }
+
+    /// How long a pause of `quanta` is.
+    pub(super) fn pause(&self, quanta: u16) -> Picoseconds {
+        let bits = u128::from(quanta) * 512;
+        let duration = bits * 1_000_000_000_000 / u128::from(self.rate_bps.max(1));
+        Picoseconds(u64::try_from(duration).unwrap_or(u64::MAX))
+    }
+
+    pub(super) const fn queue(&self, priority: u8) -> &Fifo {
+        &self.queues[(priority & 7) as usize]
+    }
+
+    /// The queue of `priority`, to push to or to pop from; then [`Self::queue_changed`].
+    pub(super) const fn queue_mut(&mut self, priority: u8) -> &mut Fifo {
+        &mut self.queues[(priority & 7) as usize]
+    }
+
+    pub(super) const fn queue_changed(&mut self, priority: u8) {
+        let bit = PrioritySet::only(priority).0;
+        if self.queue(priority).is_empty() {
+            self.waiting &= !bit;
+        } else {
+            self.waiting |= bit;
+        }
+    }
+}

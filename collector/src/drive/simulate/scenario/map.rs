@@ -1,0 +1,181 @@
+//! What a fabric consists of, by name: NICs, switches, the links between their ports.
+//!
+//! `host2` is the NIC of a host on a fabric of one rail, `host2:mlx5_1` that of rail 1 elsewhere.
+//! `leaf0:host2` is the port of a leaf toward a host, `leaf0:uplink1` that toward `spine1`,
+//! `spine1:leaf0` the other end.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+
+use super::fabric::Fabric;
+
+/// All of it.
+#[derive(Clone, Debug)]
+pub struct Map {
+    /// Host by host, rail by rail.
+    pub nics: Vec<Nic>,
+    /// Leaves, rail by rail, then spines.
+    pub switches: Vec<String>,
+    /// Links to hosts, then links between leaves and spines.
+    pub links: Vec<Link>,
+    /// The end of a link that a port is.
+    ports: BTreeMap<String, LinkEnd>,
+    rails: u32,
+}
+
+/// A NIC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nic {
+    /// Its host.
+    pub host: u32,
+    /// Its rail.
+    pub rail: u32,
+    /// `host2`, or `host2:mlx5_1`.
+    pub name: String,
+    /// Of the rail and the host: 10.1.0.3 for host 2 on rail 1.
+    pub address: IpAddr,
+    /// Locally administered.
+    pub mac: [u8; 6],
+}
+
+/// A link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The lower end, then the upper.
+    pub ends: [Port; 2],
+    /// Whether it is between switches.
+    pub is_uplink: bool,
+}
+
+/// One end of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// What it belongs to.
+    pub node: Node,
+    /// The whole name: `leaf0:uplink1`.
+    pub name: String,
+}
+
+/// What ports belong to: its place among [`Map::nics`] or [`Map::switches`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// A NIC.
+    Nic(usize),
+    /// A switch.
+    Switch(usize),
+}
+
+/// A link and one of its ends, 0 or 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkEnd {
+    /// Place among [`Map::links`].
+    pub link: usize,
+    /// Place among [`Link::ends`].
+    pub end: usize,
+}
+
+impl Nic {
+    /// As RDMA names it.
+    #[must_use]
+    pub fn device(&self) -> String {
+        format!("mlx5_{}", self.rail)
+    }
+
+    /// Its host by name.
+    #[must_use]
+    pub fn host_name(&self) -> String {
+        format!("host{}", self.host)
+    }
+}
+
+impl Map {
+    /// Of a fabric whose numbers were checked.
+    #[must_use]
+    pub fn new(fabric: &Fabric) -> Self {
+        let Fabric { hosts, rails, spines, .. } = *fabric;
+        let group = fabric.hosts_per_leaf.max(1);
+        let groups = hosts.div_ceil(group);
+        let leaves = groups * rails;
+        let names = (0..leaves).map(|leaf| format!("leaf{leaf}"));
+        let switches = names.chain((0..spines).map(|spine| format!("spine{spine}"))).collect();
+        let nics: Vec<Nic> = (0..hosts)
+            .flat_map(|host| (0..rails).map(move |rail| nic(host, rail, rails)))
+            .collect();
+        let mut links = Vec::new();
+        for (place, nic) in nics.iter().enumerate() {
+            let leaf = nic.rail * groups + nic.host / group;
+            let lower = Port { node: Node::Nic(place), name: nic.name.clone() };
+            let name = format!("leaf{leaf}:{}", nic.host_name());
+            let upper = Port { node: Node::Switch(leaf as usize), name };
+            links.push(Link { ends: [lower, upper], is_uplink: false });
+        }
+        for leaf in 0..leaves {
+            for spine in 0..spines {
+                let node = Node::Switch(leaf as usize);
+                let lower = Port { node, name: format!("leaf{leaf}:uplink{spine}") };
+                let node = Node::Switch((leaves + spine) as usize);
+                let upper = Port { node, name: format!("spine{spine}:leaf{leaf}") };
+                links.push(Link { ends: [lower, upper], is_uplink: true });
+            }
+        }
+        let ports = links.iter().enumerate().flat_map(|(link, Link { ends, .. })| {
+            let port =
+                move |(end, port): (usize, &Port)| (port.name.clone(), LinkEnd { link, end });
+            ends.iter().enumerate().map(port)
+        });
+        let ports = ports.collect();
+        Self { nics, switches, links, ports, rails }
+    }
+
+    /// The port of that name.
+    #[must_use]
+    pub fn port(&self, name: &str) -> Option<LinkEnd> {
+        self.ports.get(name).copied()
+    }
+
+    /// The NIC of that name, as its place among all.
+    #[must_use]
+    pub fn nic(&self, name: &str) -> Option<usize> {
+        self.nics.iter().position(|nic| nic.name == name)
+    }
+
+    /// The NIC of a host on a rail, as its place among all.
+    #[must_use]
+    pub const fn nic_of(&self, host: u32, rail: u32) -> usize {
+        (host * self.rails + rail) as usize
+    }
+
+    /// The NICs of the host of that name.
+    #[must_use]
+    pub fn nics_of_host(&self, name: &str) -> Vec<usize> {
+        let of_host = |nic: &Nic| nic.host_name() == name;
+        (0..).zip(&self.nics).filter(|(_, nic)| of_host(nic)).map(|(place, _)| place).collect()
+    }
+}
+
+fn nic(host: u32, rail: u32, rails: u32) -> Nic {
+    let name = if rails == 1 { format!("host{host}") } else { format!("host{host}:mlx5_{rail}") };
+    let [rail_byte, high, low] = [rail, host / 250, host % 250 + 1].map(|part| (part & 0xff) as u8);
+    let address = IpAddr::V4(Ipv4Addr::new(10, rail_byte, high, low));
+    Nic { host, rail, name, address, mac: [0x02, 0, 10, rail_byte, high, low] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_rails_have_leaves_of_their_own() {
+        let fabric = Fabric { hosts: 5, rails: 2, hosts_per_leaf: 2, ..Fabric::default() };
+        let map = Map::new(&fabric);
+        assert_eq!((map.nics.len(), map.switches.len()), (10, 6 + 2));
+        assert_eq!(map.links.len(), 10 + 6 * 2);
+        assert_eq!(map.nics[map.nic_of(3, 1)].name, "host3:mlx5_1");
+        let end = map.port("leaf4:host3").unwrap();
+        assert_eq!(map.links[end.link].ends[0].name, "host3:mlx5_1");
+        let end = map.port("leaf1:uplink1").unwrap();
+        assert_eq!(map.links[end.link].ends[1].name, "spine1:leaf1");
+        assert_eq!(map.port("leaf6:uplink0"), None);
+        assert_eq!(map.nics_of_host("host1"), [2, 3]);
+    }
+}

@@ -1,0 +1,158 @@
+//! A scenario: the fabric, the jobs on it, what goes wrong, and what is captured. Read from TOML.
+//!
+//! `check` refuses what cannot be, `map` names all NICs, switches and ports.
+
+pub mod fabric;
+pub mod job;
+pub mod map;
+pub mod quantity;
+pub mod trouble;
+
+mod check;
+pub mod gallery;
+
+use serde::Deserialize;
+
+use fabric::Fabric;
+use job::Job;
+use map::Map;
+use quantity::Time;
+use trouble::{
+    Background, Flap, Loss, NotEct, PauseStorm, SlowNic, SlowReceiver, Straggler, WrongDscp,
+};
+
+/// One scenario.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What it shows, one line.
+    pub title: String,
+    /// Of all that is left to chance.
+    #[serde(default = "first_seed")]
+    pub seed: u64,
+    /// Hosts and switches.
+    #[serde(default)]
+    pub fabric: Fabric,
+    /// At least one.
+    pub job: Vec<Job>,
+    /// Late ranks.
+    #[serde(default)]
+    pub straggler: Vec<Straggler>,
+    /// Ranks that take long to use what they received.
+    #[serde(default)]
+    pub slow_receiver: Vec<SlowReceiver>,
+    /// Links that drop packets.
+    #[serde(default)]
+    pub loss: Vec<Loss>,
+    /// Links that go down and come back.
+    #[serde(default)]
+    pub flap: Vec<Flap>,
+    /// Traffic of others.
+    #[serde(default)]
+    pub background: Vec<Background>,
+    /// NICs that receive slowly.
+    #[serde(default)]
+    pub slow_nic: Vec<SlowNic>,
+    /// NICs that pause without end.
+    #[serde(default)]
+    pub pause_storm: Vec<PauseStorm>,
+    /// Hosts that send with another DSCP.
+    #[serde(default)]
+    pub wrong_dscp: Vec<WrongDscp>,
+    /// Links that clear ECN.
+    #[serde(default)]
+    pub not_ect: Vec<NotEct>,
+    /// What is written down.
+    #[serde(default)]
+    pub capture: Capture,
+    /// What railscope must say, beside nothing else.
+    #[serde(default)]
+    pub expect: Vec<Expect>,
+}
+
+/// What is written down.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Capture {
+    /// Ports whose frames are captured: `host3`, `leaf1:uplink0`; empty: all hosts.
+    pub taps: Vec<String>,
+    /// Bytes kept of each frame of RoCE; frames of TCP are kept whole, as by a second capture with a
+    /// filter.
+    pub snaplen: u32,
+    /// Whether taps see pause frames, as an optical splitter does; a capture of a NIC itself and most
+    /// mirrors do not.
+    pub pause_frames: bool,
+    /// How often the counters of NICs are read.
+    pub counters_every: Time,
+}
+
+/// A finding that must come of it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expect {
+    /// Its id.
+    pub finding: String,
+    /// The rank it is about.
+    pub rank: Option<u32>,
+    /// Why, where a finding has causes.
+    pub cause: Option<String>,
+    /// The port or host it is about.
+    pub place: Option<String>,
+    /// Whether it comes with some seeds only.
+    #[serde(default)]
+    pub is_possible: bool,
+}
+
+/// A tap: a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tap {
+    /// `host3`, `leaf1:uplink0`.
+    pub name: String,
+    /// Its ports; a host has one for each of its NICs.
+    pub ports: Vec<String>,
+}
+
+impl Default for Capture {
+    fn default() -> Self {
+        Self {
+            taps: Vec::new(),
+            snaplen: 128,
+            pause_frames: true,
+            counters_every: Time(10_000_000),
+        }
+    }
+}
+
+impl Scenario {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// It is no TOML, has keys that are not known, or asks for what cannot be; the text has the line
+    /// where there is one.
+    pub fn parse(toml: &str) -> Result<Self, String> {
+        let scenario: Self = toml::from_str(toml).map_err(|error| error.to_string())?;
+        scenario.check()?;
+        Ok(scenario)
+    }
+
+    /// The taps that are asked for.
+    #[must_use]
+    pub fn taps(&self, map: &Map) -> Vec<Tap> {
+        let all = (0..self.fabric.hosts).map(|host| format!("host{host}"));
+        let asked = &self.capture.taps;
+        let names: Vec<_> = if asked.is_empty() { all.collect() } else { asked.clone() };
+        let tap = |name: String| {
+            let nics = map.nics_of_host(&name).into_iter();
+            let mut ports: Vec<_> = nics.map(|nic| map.nics[nic].name.clone()).collect();
+            if ports.is_empty() {
+                ports.push(name.clone());
+            }
+            Tap { name, ports }
+        };
+        names.into_iter().map(tap).collect()
+    }
+}
+
+const fn first_seed() -> u64 {
+    1
+}

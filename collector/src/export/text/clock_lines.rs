@@ -1,0 +1,73 @@
+//! Clocks that were corrected, and those that could not be, one a line.
+
+use std::io::{self, Write};
+
+use super::TextOptions;
+use super::label;
+use super::quantity::{counted, duration};
+use crate::report::Report;
+use crate::report::taps::TapReport;
+
+/// Paths are cut to this.
+const FILE_WIDTH: usize = 32;
+
+/// Writes what was done about clocks; nothing where they agree.
+pub(super) fn write(
+    report: &Report,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let lines = report.taps.iter().filter_map(|tap| line(report, tap));
+    let lines: Vec<String> = lines.collect();
+    for line in lines.iter().take(options.top) {
+        writeln!(out, "{line}")?;
+    }
+    options.write_more(lines.len(), out)
+}
+
+fn line(report: &Report, tap: &TapReport) -> Option<String> {
+    let name = file(tap);
+    match tap.clock_why_unknown {
+        Some("no_line_fits") => {
+            return Some(format!("clock of {name} does not run evenly: not corrected"));
+        }
+        Some("unknown_direction") => {
+            return Some(format!("clock of {name}: which tap packets pass first is not known"));
+        }
+        _ => {}
+    }
+    let reference = report.taps.get(tap.clock_reference? as usize)?;
+    let (offset_ns, drift_ppb) = (tap.clock_offset_ns?, tap.clock_drift_ppb?);
+    if (offset_ns, drift_ppb) == (0, 0) && tap.clock_jumps.is_empty() {
+        return None;
+    }
+    let offset = duration_of_offset(offset_ns);
+    let way = if offset_ns < 0 { "behind" } else { "ahead of" };
+    let mut line = format!("clock of {name} is {offset} {way} {}'s", file(reference));
+    line.push_str(&match (tap.clock_uncertainty_ns, tap.clock_why_unknown) {
+        (Some(uncertainty_ns), _) => format!(" (±{})", duration(uncertainty_ns)),
+        (None, Some("same_machine")) => " (by a tap of the same machine)".to_owned(),
+        (None, _) => " (less the delay of packets, seen one way only)".to_owned(),
+    });
+    if drift_ppb != 0 {
+        line.push_str(&format!(", drift {:.1} ppm", drift_ppb as f64 / 1e3));
+    }
+    if !tap.clock_jumps.is_empty() {
+        line.push_str(&format!(", {}", counted(tap.clock_jumps.len() as u64, "jump")));
+    }
+    line.push_str(": corrected");
+    Some(line)
+}
+
+fn file(tap: &TapReport) -> String {
+    label::file(&tap.file, FILE_WIDTH)
+}
+
+/// To the microsecond, since that is what captures are aligned to.
+fn duration_of_offset(nanos: i64) -> String {
+    match nanos.unsigned_abs() {
+        small @ ..1_000_000 => duration(small),
+        middle @ 1_000_000..1_000_000_000 => format!("{:.3} ms", middle as f64 / 1e6),
+        large => format!("{:.6} s", large as f64 / 1e9),
+    }
+}

@@ -1,0 +1,145 @@
+//! A training step: how long it took, what it moved and suffered, and each of its collectives.
+
+use std::io::{self, Write};
+
+use super::evidence;
+use super::iteration_facts::IterationFacts;
+use crate::export::text::TextOptions;
+use crate::export::text::collective_table::{duration_ns, method};
+use crate::export::text::iteration_story;
+use crate::export::text::label;
+use crate::export::text::pace::{length_ns, name};
+use crate::export::text::quantity::{
+    bit_rate, bytes, count, counted, duration, moment, offset, percent,
+};
+use crate::export::text::sentence;
+use crate::export::text::style::{Meaning, paint};
+use crate::export::text::table::{Column, render};
+use crate::report::collectives::CollectiveReport;
+
+/// Writes a training step.
+pub(super) fn write(
+    facts: &IterationFacts<'_>,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let one = facts.iteration;
+    let of =
+        one.communicator.as_deref().map(|id| format!(" of NCCL communicator {}", label::name(id)));
+    let title = format!("training step {}{}", name(one), of.unwrap_or_default());
+    writeln!(out, "{}", paint(Meaning::Heading, title))?;
+    for line in lines(facts) {
+        writeln!(out, "{}", sentence::note(&line))?;
+    }
+    collectives(facts, options, out)?;
+    let late = one.straggler.as_ref();
+    let reasons = late.map(|late| late.evidence.as_slice()).unwrap_or_default();
+    let heading = late.map(|late| format!("Why rank {} ({})", late.rank, late.grade));
+    evidence::write(&heading.unwrap_or_default(), reasons, out)
+}
+
+fn lines(facts: &IterationFacts<'_>) -> Vec<String> {
+    let one = facts.iteration;
+    let mut lines = vec![format!(
+        "from {} to {}, {}{}",
+        moment(one.start_ns),
+        moment(one.end_ns),
+        duration(length_ns(one)),
+        compared(facts)
+    )];
+    lines.push(format!(
+        "{} with a collective in flight, {} without",
+        duration(one.communication_ns),
+        duration(one.idle_ns)
+    ));
+    let peak = one
+        .peak_bps
+        .map(|bps| format!(", at most {} through a port in a millisecond", bit_rate(bps as f64)));
+    lines.push(match one.bytes {
+        Some(sent) => format!("{} on the wire{}", bytes(sent), peak.unwrap_or_default()),
+        None => "messages are missing, so its bytes are not known".to_owned(),
+    });
+    let marked = match (one.ce_packets, one.ce_share) {
+        (Some(0), _) => "no packet marked CE".to_owned(),
+        (Some(marks), share) => format!(
+            "{} marked CE{}",
+            counted(marks, "packet"),
+            share.map(|share| format!(" ({})", percent(share))).unwrap_or_default()
+        ),
+        (None, _) => "CE marks not visible: taps are next to the senders".to_owned(),
+    };
+    let counted_or = |value: Option<u64>, noun: &str| match value {
+        Some(value) => counted(value, noun),
+        None => format!("{noun}s not known"),
+    };
+    let paused = match one.paused_ns {
+        Some(nanos) => format!("ports paused for {}", duration(nanos)),
+        None => "pause not visible".to_owned(),
+    };
+    lines.push(format!(
+        "{marked}, {}, {} sent again, {paused}",
+        counted_or(one.cnps, "CNP"),
+        counted_or(one.retransmitted_packets, "packet"),
+    ));
+    lines.push(match &one.straggler {
+        Some(late) => iteration_story::straggler(late),
+        None => "no rank that the others had to wait for stands out".to_owned(),
+    });
+    if !one.complete {
+        lines.push(
+            "not all of its calls were seen: the capture cuts it, or messages are missing"
+                .to_owned(),
+        );
+    }
+    lines
+}
+
+/// `, 68.0 ms longer than the median of 15`.
+fn compared(facts: &IterationFacts<'_>) -> String {
+    let Some(median) = facts.median_ns else { return String::new() };
+    let length = length_ns(facts.iteration);
+    let (difference, word) = match length.checked_sub(median) {
+        Some(longer) => (longer, "longer"),
+        None => (median - length, "shorter"),
+    };
+    let others = count(facts.iterations as u64);
+    format!(", {} {word} than the median of {others}", duration(difference))
+}
+
+fn collectives(
+    facts: &IterationFacts<'_>,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let all = &facts.collectives;
+    if all.is_empty() {
+        return Ok(());
+    }
+    let shown = &all[..all.len().min(options.top)];
+    let column =
+        |cell: &dyn Fn(&CollectiveReport) -> String| shown.iter().map(|one| cell(one)).collect();
+    let start = facts.iteration.start_ns;
+    let late = |one: &CollectiveReport| {
+        let late = one.straggler.as_ref();
+        late.map(|late| format!("rank {} {}", late.rank, duration(late.lag_ns))).unwrap_or_default()
+    };
+    let columns = vec![
+        Column::numbers("COLLECTIVE", column(&|one| one.id.to_string())),
+        Column::words("WHAT", column(&|one| one.kind.to_owned())),
+        Column::words("BY", column(&|one| method(one.algorithm, one.protocol))),
+        Column::numbers("SIZE", column(&|one| one.bytes.map_or_else(|| "?".to_owned(), bytes))),
+        Column::numbers("FROM", column(&|one| offset(one.start_ns.saturating_sub(start)))),
+        Column::numbers("TO", column(&|one| offset(one.end_ns.saturating_sub(start)))),
+        Column::numbers("LASTS", column(&|one| duration(duration_ns(one)))),
+        Column::words("STRAGGLER", column(&late)),
+        Column::words(
+            "CAUSE",
+            column(&|one| one.straggler.as_ref().map_or("", |late| late.cause).to_owned()),
+        ),
+    ];
+    writeln!(out, "\n{}", render(columns))?;
+    options.write_more(all.len(), out)?;
+    let meaning =
+        "+ times are after its first data packet; one of them: railscope explain --collective N";
+    writeln!(out, "{}", paint(Meaning::Aside, meaning))
+}

@@ -1,0 +1,90 @@
+//! Everything that the report has about a training step.
+
+use serde::Serialize;
+
+use super::Missing;
+use crate::export::text::communicator_names::CommunicatorNames;
+use crate::export::text::pace::Pace;
+use crate::report::Report;
+use crate::report::collectives::CollectiveReport;
+use crate::report::iterations::IterationReport;
+
+/// A training step with its collectives.
+#[derive(Clone, Debug, Serialize)]
+pub struct IterationFacts<'a> {
+    /// The training step itself.
+    pub(super) iteration: &'a IterationReport,
+    /// The usual length of its job's; `null` where there are too few.
+    pub(super) median_ns: Option<u64>,
+    /// Training steps of its job.
+    pub(super) iterations: usize,
+    /// Its collectives in order of time.
+    pub(super) collectives: Vec<&'a CollectiveReport>,
+}
+
+impl<'a> IterationFacts<'a> {
+    /// The facts of the training step with this label or number, of the job of a communicator whose
+    /// id begins so.
+    pub(super) fn find(
+        report: &'a Report,
+        name: &str,
+        communicator: Option<&str>,
+    ) -> Result<Self, Missing> {
+        let jobs = Pace::of_jobs(report);
+        if jobs.is_empty() {
+            let reason = "this input has no training steps: nothing in it repeats as training does";
+            return Err(Missing(reason.to_owned()));
+        }
+        let id = |job: &Pace<'a>| job.all.first().and_then(|one| one.communicator.clone());
+        let is_meant = |job: &&Pace<'a>| {
+            communicator.is_none_or(|start| id(job).is_some_and(|id| id.starts_with(start)))
+        };
+        let number = name.parse::<u32>().ok();
+        let candidates: Vec<&Pace<'a>> = jobs.iter().filter(is_meant).collect();
+        let of_job = |job: &&Pace<'a>| {
+            let by_label = job.all.iter().find(|one| one.label.as_deref() == Some(name));
+            by_label.or_else(|| job.all.iter().find(|one| Some(one.iteration) == number)).copied()
+        };
+        let found: Vec<(&Pace<'a>, &'a IterationReport)> =
+            candidates.iter().filter_map(|job| Some((*job, of_job(job)?))).collect();
+        match found.as_slice() {
+            [(job, iteration)] => Ok(Self::new(report, job, iteration)),
+            [] => Err(Missing(missing(name, &candidates))),
+            _ => {
+                let names = CommunicatorNames::new(&report.communicators);
+                let ids: Vec<String> =
+                    found.iter().filter_map(|(job, _)| Some(names.short(&id(job)?))).collect();
+                Err(Missing(format!(
+                    "several jobs have a training step {name}: add --communicator with one of {}",
+                    ids.join(", ")
+                )))
+            }
+        }
+    }
+
+    fn new(report: &'a Report, job: &Pace<'a>, iteration: &'a IterationReport) -> Self {
+        let is_its = |one: &&CollectiveReport| iteration.collective_ids.contains(&one.id);
+        Self {
+            iteration,
+            median_ns: job.median_ns,
+            iterations: job.all.len(),
+            collectives: report.collectives.iter().filter(is_its).collect(),
+        }
+    }
+}
+
+/// There is no such training step; what there is.
+fn missing(name: &str, jobs: &[&Pace<'_>]) -> String {
+    let Some((first, last)) = jobs.first().and_then(|job| job.all.first().zip(job.all.last()))
+    else {
+        return "no job with training steps has such a communicator".to_owned();
+    };
+    let labels = first.label.as_ref().zip(last.label.as_ref());
+    let labels = labels.map(|(first, last)| format!(", labelled {first} to {last}"));
+    format!(
+        "there is no training step {name}: there are {} to {}{}",
+        first.iteration,
+        last.iteration,
+        labels.unwrap_or_default()
+    )
+}

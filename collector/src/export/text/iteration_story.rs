@@ -1,0 +1,93 @@
+//! What made a training step long, in words.
+
+use super::label;
+use super::pace::{Pace, length_ns, name};
+use super::quantity::{counted, duration, percent};
+use crate::report::iterations::IterationReport;
+use crate::report::stragglers::StragglerReport;
+
+/// Paths are cut to this.
+const FILE_WIDTH: usize = 48;
+
+/// `Training step 12 (label 4812) took 431 ms, 68.0 ms longer than the median: ...`.
+pub(super) fn tell(job: &Pace<'_>, one: &IterationReport) -> String {
+    let compared = match job.excess_ns(one) {
+        Some(excess) => format!(", {} longer than the median", duration(excess)),
+        None => String::new(),
+    };
+    let mut reasons: Vec<String> = one.straggler.iter().map(straggler).collect();
+    reasons.extend(suffered(one));
+    if reasons.is_empty() {
+        reasons.push(format!(
+            "no rank stands out; {} of communication, {} without",
+            duration(one.communication_ns),
+            duration(one.idle_ns)
+        ));
+    }
+    format!(
+        "Training step {} took {}{compared}: {}",
+        name(one),
+        duration(length_ns(one)),
+        reasons.join("; ")
+    )
+}
+
+/// `Evidence: rank 2 sent its first data 61 ms after the others: node02.pcap frame 1234`.
+pub(super) fn evidence(one: &IterationReport) -> Option<String> {
+    let reason = one.straggler.as_ref()?.evidence.first()?;
+    let file = reason.source.as_ref().map(|file| label::file(file, FILE_WIDTH));
+    let place = match (file, reason.frame, reason.line) {
+        (Some(file), Some(frame), _) => format!(", frame {frame} of {file}"),
+        (Some(file), None, Some(line)) => format!(", line {line} of {file}"),
+        _ => String::new(),
+    };
+    Some(format!("Evidence: {}{place}", reason.text))
+}
+
+/// `the others waited 61.0 ms for rank 2 (compute: its GPU came late, ...), most at 10.0.0.3`.
+pub(super) fn straggler(late: &StragglerReport) -> String {
+    let rail = late.rail.map(|rail| format!(", rail {rail}")).unwrap_or_default();
+    let port = late.port.as_ref().map(|port| format!(", seen best at port {port}{rail}"));
+    format!(
+        "the others waited {} for rank {} ({}: {}){}",
+        duration(late.lag_ns),
+        late.rank,
+        late.cause,
+        meaning(late.cause),
+        port.unwrap_or_default()
+    )
+}
+
+/// What a cause means.
+fn meaning(cause: &str) -> &'static str {
+    match cause {
+        "enqueue" => "its CPU called the collective late",
+        "compute" => "its GPU came late, though the collective had been called",
+        "sender" => "it sent late; CPU or GPU, nothing tells which",
+        "receiver" => "it took data slowly",
+        "congestion" => "the fabric was congested",
+        "loss" => "packets were lost and sent again",
+        "pause" => "pause frames stopped it",
+        "socket" => "its data went over TCP",
+        _ => "nothing tells why",
+    }
+}
+
+/// What the fabric did to it.
+fn suffered(one: &IterationReport) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let count = |value: Option<u64>| value.filter(|value| *value > 0);
+    if let Some(packets) = count(one.retransmitted_packets) {
+        reasons.push(format!("{} sent again", counted(packets, "packet")));
+    }
+    if let Some(share) = one.ce_share.filter(|share| *share > 0.0) {
+        reasons.push(format!("{} of its packets marked CE", percent(share)));
+    }
+    if let Some(cnps) = count(one.cnps) {
+        reasons.push(counted(cnps, "CNP"));
+    }
+    if let Some(paused) = count(one.paused_ns) {
+        reasons.push(format!("ports told to pause for {}", duration(paused)));
+    }
+    reasons
+}

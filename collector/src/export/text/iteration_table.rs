@@ -1,0 +1,202 @@
+//! Training steps: a line each, and the worst told in words.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use super::TextOptions;
+use super::communicator_names::CommunicatorNames;
+use super::iteration_story;
+use super::label;
+use super::pace::{Pace, length_ns};
+use super::quantity::{bit_rate, bytes, count, counted, duration, percent};
+use super::sentence;
+use super::style::{Meaning, paint};
+use super::table::{Column, render};
+use crate::report::Report;
+use crate::report::iterations::IterationReport;
+use crate::report::labels::LabelReport;
+
+/// Paths are cut to this.
+const FILE_WIDTH: usize = 36;
+
+/// Training steps told in words.
+const TOLD: usize = 3;
+
+/// Writes the training steps of each job; nothing where there are none.
+pub(super) fn write(
+    report: &Report,
+    names: CommunicatorNames,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let jobs = Pace::of_jobs(report);
+    for job in &jobs {
+        let of = match (jobs.len(), job.all.first().and_then(|one| one.communicator.as_deref())) {
+            (0 | 1, _) | (_, None) => String::new(),
+            (_, Some(id)) => format!(" of {}", names.short(id)),
+        };
+        writeln!(out, "\n{}", paint(Meaning::Heading, format!("Training steps{of}")))?;
+        writeln!(out, "{}", sentence::note(&summary(job)))?;
+        let worst = job.worst();
+        let shown = shown(job, &worst, options.top);
+        writeln!(out, "{}", table(job, &shown))?;
+        options.write_more(job.all.len(), out)?;
+        for one in worst.iter().take(TOLD) {
+            writeln!(out, "{}", sentence::bullet(Meaning::Odd, &iteration_story::tell(job, one)))?;
+            if let Some(evidence) = iteration_story::evidence(one) {
+                writeln!(out, "{}", sentence::aside(&evidence))?;
+            }
+        }
+        if let Some(one) = worst.first().copied().or(job.all.last().copied()) {
+            let hint = format!("more of one: railscope explain --step {}", one.iteration);
+            writeln!(out, "{}", paint(Meaning::Aside, hint))?;
+        }
+    }
+    for label in &report.labels {
+        writeln!(out, "{}", sentence::note(&labelled(label)))?;
+    }
+    Ok(())
+}
+
+/// `labels by train.out (deepspeed): 14 of 14 lines agree`.
+fn labelled(label: &LabelReport) -> String {
+    let source = match (&label.file, label.framework) {
+        (Some(file), Some(framework)) => {
+            format!("{} ({framework})", label::file(file, FILE_WIDTH))
+        }
+        (Some(file), None) => label::file(file, FILE_WIDTH),
+        (None, _) => "the anchor".to_owned(),
+    };
+    let lines = format!(
+        "{} of {} agree",
+        count(label.agreeing_lines),
+        counted(label.compared_lines, "line")
+    );
+    let how = match label.method {
+        None => return format!("no labels by {source}: {}", label.note.unwrap_or("unknown")),
+        Some("time") => {
+            let zone = label.zone_s.map(zone).unwrap_or_default();
+            format!(" by its times ({zone}): {lines}")
+        }
+        Some("length") => format!(" by the lengths that it tells: {lines}"),
+        Some("order") => ": it and the capture begin with the job and have as many".to_owned(),
+        Some(_) => String::new(),
+    };
+    let note = label.note.map(|note| format!("; {note}")).unwrap_or_default();
+    format!("labels of {source}{how}{note}")
+}
+
+/// `UTC`, `+02:00`.
+fn zone(seconds: i64) -> String {
+    let minutes = seconds.unsigned_abs() / 60;
+    let sign = if seconds < 0 { '-' } else { '+' };
+    match minutes {
+        0 => "UTC".to_owned(),
+        _ => format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60),
+    }
+}
+
+/// `20 in 11.2 s, median 366 ms; 3 pauses between them, the longest 1.39 s after 4`.
+fn summary(job: &Pace<'_>) -> String {
+    let (Some(first), Some(last)) = (job.all.first(), job.all.last()) else { return String::new() };
+    let span = u64::try_from(last.end_ns.saturating_sub(first.start_ns)).unwrap_or(0);
+    let mut text = format!("{} in {}", count(job.all.len() as u64), duration(span));
+    match job.median_ns {
+        None => text.push_str(", too few to compare"),
+        Some(median) => {
+            text.push_str(&format!(", median {}; ", duration(median)));
+            text.push_str(&match job.worst().len() {
+                0 => "none stands out".to_owned(),
+                1 => "1 stands out".to_owned(),
+                more => format!("{} stand out", count(more as u64)),
+            });
+        }
+    }
+    let pauses: Vec<(u64, u32)> = (0..job.all.len())
+        .filter_map(|at| {
+            Some((job.pause_before_ns(at)?, job.all.get(at.checked_sub(1)?)?.iteration))
+        })
+        .collect();
+    if let Some((longest, after)) = pauses.iter().max_by_key(|(pause, _)| *pause) {
+        text.push_str(&format!(
+            "; {} between them (evaluation, checkpoint), the longest {} after {after}",
+            counted(pauses.len() as u64, "pause"),
+            duration(*longest)
+        ));
+    }
+    text
+}
+
+/// Places of the training steps that are shown, in order of time: the worst with their neighbours,
+/// then the longest.
+fn shown(job: &Pace<'_>, worst: &[&IterationReport], top: usize) -> BTreeSet<usize> {
+    let place = |one: &IterationReport| {
+        job.all.binary_search_by_key(&one.iteration, |other| other.iteration).ok()
+    };
+    let told = worst.iter().take(TOLD).filter_map(|one| place(one));
+    let around = told.clone().flat_map(|at| [at.checked_sub(1), Some(at + 1)]).flatten();
+    let mut longest: Vec<usize> = (0..job.all.len()).collect();
+    longest.sort_by_key(|at| (std::cmp::Reverse(length_ns(job.all[*at])), *at));
+    let mut shown = BTreeSet::new();
+    let wanted = told.clone().chain(around).filter(|at| *at < job.all.len()).chain(longest);
+    for at in wanted {
+        if shown.len() < top {
+            shown.insert(at);
+        }
+    }
+    shown
+}
+
+fn table(job: &Pace<'_>, shown: &BTreeSet<usize>) -> String {
+    let rows: Vec<&IterationReport> = shown.iter().map(|at| job.all[*at]).collect();
+    let column =
+        |cell: &dyn Fn(&IterationReport) -> String| rows.iter().map(|one| cell(one)).collect();
+    let known = |value: Option<u64>, shape: fn(u64) -> String| {
+        value.filter(|value| *value > 0).map(shape).unwrap_or_default()
+    };
+    let columns = vec![
+        Column::numbers("STEP", column(&|one| one.iteration.to_string())),
+        Column::words("LABEL", column(&|one| one.label.clone().unwrap_or_default())),
+        Column::numbers("LASTS", column(&|one| duration(length_ns(one)))),
+        Column::words("", column(&|one| mark(job, one))),
+        Column::numbers("COMM", column(&|one| duration(one.communication_ns))),
+        Column::numbers("IDLE", column(&|one| duration(one.idle_ns))).spare(4),
+        Column::numbers("SENT", column(&|one| known(one.bytes, bytes))).spare(3),
+        Column::numbers("PEAK", column(&|one| known(one.peak_bps, |bps| bit_rate(bps as f64))))
+            .spare(5),
+        Column::numbers(
+            "CE",
+            column(&|one| {
+                one.ce_share.filter(|share| *share > 0.0).map(percent).unwrap_or_default()
+            }),
+        ),
+        Column::numbers("CNP", column(&|one| known(one.cnps, count))),
+        Column::numbers("RESENT", column(&|one| known(one.retransmitted_packets, count))),
+        Column::numbers("PAUSE", column(&|one| known(one.paused_ns, duration))),
+        Column::words(
+            "STRAGGLER",
+            column(&|one| {
+                let late = one.straggler.as_ref();
+                late.map(|late| format!("rank {} {}", late.rank, duration(late.lag_ns)))
+                    .unwrap_or_default()
+            }),
+        ),
+        Column::words(
+            "CAUSE",
+            column(&|one| one.straggler.as_ref().map_or("", |late| late.cause).to_owned()),
+        ),
+    ];
+    render(columns)
+}
+
+/// What is special about its length.
+fn mark(job: &Pace<'_>, one: &IterationReport) -> String {
+    let is_last = job.all.last().is_some_and(|last| last.iteration == one.iteration);
+    match job.excess_ns(one) {
+        Some(excess) => format!("+{}", duration(excess)),
+        None if job.sets_up(one) => "set-up".to_owned(),
+        None if !one.complete && (is_last || one.iteration == 0) => "cut".to_owned(),
+        None if !one.complete => "in part".to_owned(),
+        None => String::new(),
+    }
+}

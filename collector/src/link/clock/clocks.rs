@@ -1,0 +1,46 @@
+//! The clocks of all taps, and what they are compared with.
+
+use super::track::{Track, WhyUnknown};
+use crate::model::tap::TapId;
+use crate::model::time::Timestamp;
+
+/// The clock of one tap.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TapClock {
+    /// The tap that it is compared with; itself for the one that others are compared with. `None`
+    /// where nothing relates it to any.
+    pub reference: Option<TapId>,
+    /// How far it is ahead of the reference.
+    pub track: Track,
+    /// How far it is ahead of the timeline that all times are put onto: the reference may have a
+    /// reference of its own.
+    pub timeline: Track,
+    /// Why `track` is not known, or not how well; `None` where it is, and where there is one tap.
+    pub why_unknown: Option<WhyUnknown>,
+}
+
+/// The clocks of all taps, by number.
+#[derive(Clone, Debug, Default)]
+pub struct Clocks {
+    pub(super) taps: Vec<TapClock>,
+}
+
+impl Clocks {
+    /// The clock of a tap; `None` where none was looked at.
+    #[must_use]
+    pub fn of(&self, tap: TapId) -> Option<&TapClock> {
+        self.taps.get(tap.0 as usize)
+    }
+
+    /// When it is on the timeline that the clock of `tap` shows `time`.
+    #[must_use]
+    pub fn aligned(&self, tap: TapId, time: Timestamp) -> Timestamp {
+        self.of(tap).map_or(time, |clock| clock.timeline.other_at(time))
+    }
+
+    /// Whether any time is corrected.
+    #[must_use]
+    pub fn corrects(&self) -> bool {
+        self.taps.iter().any(|clock| !clock.timeline.pieces.is_empty())
+    }
+}

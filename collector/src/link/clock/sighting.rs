@@ -1,0 +1,190 @@
+//! Packets known again at other taps: which packet, where, when.
+//!
+//! Of all packets a sample is kept, chosen by a digest of what is alike in every copy of a packet, so
+//! that every tap chooses the same ones. When the room is full, the sample is halved.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
+use crate::decode::packet::{Body, Ip, Packet, TcpFlags};
+use crate::flow::state::COPY_LIMIT_NS;
+use crate::model::address::HostAddress;
+use crate::model::frame::Frame;
+use crate::model::opcode::Traits;
+use crate::model::tap::TapId;
+use crate::model::time::Timestamp;
+
+/// Sightings kept unless told: at 33 bytes a place of their table, about 35 MB.
+pub const SIGHTING_CAPACITY: usize = 1 << 19;
+
+/// Pairs of hosts that are told apart.
+const ROUTE_CAPACITY: usize = 1 << 16;
+
+/// Bytes of a RoCEv2 packet that tell it from others, with its addresses: UDP header (8), BTH (12)
+/// and the first extension header's beginning, or of a packet without one its ICRC (4).
+const IDENTITY_LEN: usize = 24;
+
+/// Two hosts, the lower address first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Route {
+    /// The host with the lower address.
+    pub low: HostAddress,
+    /// The other.
+    pub high: HostAddress,
+}
+
+/// Which way a packet went between two hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Way {
+    /// Place of the hosts among [`Sightings::routes`].
+    pub route: u32,
+    /// From the host with the lower address to the other.
+    pub is_upward: bool,
+}
+
+/// One packet at two taps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// Which way it went.
+    pub way: Way,
+    /// When each of the taps saw it, by its own clock.
+    pub times: [Timestamp; 2],
+}
+
+/// One packet at one tap.
+#[derive(Clone, Copy, Debug)]
+struct Sighting {
+    digest: u64,
+    time: Timestamp,
+    tap: TapId,
+    way: Way,
+    /// Another one like it came later, so that it cannot be told which one another tap saw.
+    is_repeated: bool,
+}
+
+/// The sample.
+pub struct Sightings {
+    capacity: usize,
+    table: HashTable<Sighting>,
+    hasher: FixedState,
+    /// Digests with fewer leading zeros are not kept.
+    leading_zeros: u32,
+    routes: Vec<Route>,
+    places: HashMap<Route, u32, FixedState>,
+}
+
+impl Sightings {
+    /// Keeps at most `capacity` sightings.
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            capacity,
+            table: HashTable::new(),
+            hasher: FixedState::default(),
+            leading_zeros: 0,
+            routes: Vec::new(),
+            places: HashMap::default(),
+        }
+    }
+
+    /// Takes the next frame.
+    #[inline]
+    pub fn observe(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) {
+        let Some(ip) = &packet.ip else { return };
+        let Some(digest) = self.digest(ip, &packet.body) else { return };
+        if digest.leading_zeros() >= self.leading_zeros {
+            self.keep(digest, frame, ip);
+        }
+    }
+
+    /// What is alike in every copy of a packet, in one number; `None` for packets that are left out:
+    /// others say as much, or they cannot be told from those like them.
+    #[inline]
+    fn digest(&self, ip: &Ip, body: &Body<'_>) -> Option<u64> {
+        let ends = (ip.source, ip.destination, ip.identification);
+        match body {
+            Body::Roce(roce) => {
+                let wanted = Traits::RESPONSE.with(Traits::STARTS).with(Traits::ENDS);
+                let is_wanted = roce.bth.opcode.traits().has_any(wanted);
+                let identity = roce.after_ip.get(..IDENTITY_LEN).filter(|_| is_wanted)?;
+                Some(self.hasher.hash_one((ends, identity)))
+            }
+            // Segments may be cut and joined on the way into a host: the first byte stays.
+            Body::Tcp(tcp) => {
+                let ports = (tcp.ports.source, tcp.ports.destination);
+                let marks = (tcp.flags.has(TcpFlags::SYN), tcp.payload_len > 0);
+                let numbers = (tcp.sequence, tcp.acknowledgment);
+                Some(self.hasher.hash_one((ends, ports, marks, numbers)))
+            }
+            _ => None,
+        }
+    }
+
+    fn keep(&mut self, digest: u64, frame: &Frame<'_>, ip: &Ip) {
+        let hash = |one: &Sighting| self.hasher.hash_one((one.digest, one.tap));
+        let key = (digest, frame.tap);
+        let is_same = |one: &Sighting| (one.digest, one.tap) == key;
+        if let Some(known) = self.table.find_mut(self.hasher.hash_one(key), is_same) {
+            known.is_repeated |= frame.time.nanos_since(known.time) > COPY_LIMIT_NS;
+            return;
+        }
+        let Some(way) = way(&mut self.routes, &mut self.places, ip) else { return };
+        let (time, tap) = (frame.time, frame.tap);
+        let new = Sighting { digest, time, tap, way, is_repeated: false };
+        self.table.insert_unique(hash(&new), new, hash);
+        while self.table.len() > self.capacity {
+            self.leading_zeros += 1;
+            let limit = self.leading_zeros;
+            self.table.retain(|one| one.digest.leading_zeros() >= limit);
+        }
+    }
+
+    /// The hosts between which packets went.
+    #[must_use]
+    pub fn routes(&self) -> &[Route] {
+        &self.routes
+    }
+
+    /// The packets that two taps saw, by these taps, in the order of the first tap's clock. A packet
+    /// that more taps saw is a pair for each two that follow each other in number.
+    #[must_use]
+    pub fn pairs(&self) -> BTreeMap<[TapId; 2], Vec<Pair>> {
+        let mut sightings: Vec<&Sighting> =
+            self.table.iter().filter(|one| !one.is_repeated).collect();
+        sightings.sort_unstable_by_key(|one| (one.digest, one.tap));
+        let mut pairs: BTreeMap<[TapId; 2], Vec<Pair>> = BTreeMap::new();
+        for (one, other) in sightings.iter().zip(sightings.iter().skip(1)) {
+            if one.digest == other.digest && one.way == other.way {
+                let pair = Pair { way: one.way, times: [one.time, other.time] };
+                pairs.entry([one.tap, other.tap]).or_default().push(pair);
+            }
+        }
+        for pairs in pairs.values_mut() {
+            pairs.sort_unstable_by_key(|pair| (pair.times, pair.way));
+        }
+        pairs
+    }
+}
+
+fn way(
+    routes: &mut Vec<Route>,
+    places: &mut HashMap<Route, u32, FixedState>,
+    ip: &Ip,
+) -> Option<Way> {
+    let (source, destination) = (HostAddress::from(ip.source), HostAddress::from(ip.destination));
+    let is_upward = source < destination;
+    let route = Route { low: source.min(destination), high: source.max(destination) };
+    if let Some(route) = places.get(&route) {
+        return Some(Way { route: *route, is_upward });
+    }
+    let place = routes.len();
+    if place >= ROUTE_CAPACITY {
+        return None;
+    }
+    routes.push(route);
+    places.insert(route, place as u32);
+    Some(Way { route: place as u32, is_upward })
+}

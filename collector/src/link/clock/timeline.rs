@@ -1,0 +1,86 @@
+//! What taps recorded, put onto the reference's time.
+
+use super::clocks::Clocks;
+use crate::link::control::facts::{ControlFacts, StreamFacts};
+use crate::link::traffic::record::{FlowTraffic, ResendRecord, SignalRecord};
+use crate::model::tap::TapId;
+use crate::model::time::Span;
+use crate::model::witness::Witness;
+
+/// Aligns all times of the control plane.
+pub fn align_facts(facts: &mut ControlFacts, clocks: &Clocks) {
+    let ControlFacts {
+        stored_ids,
+        check_ins,
+        root_replies,
+        rings,
+        setups,
+        exchanges,
+        sockets,
+        ras_peers,
+        streams,
+    } = facts;
+    let witnesses = stored_ids.iter_mut().map(|fact| &mut fact.witness);
+    let witnesses = witnesses.chain(check_ins.iter_mut().map(|fact| &mut fact.witness));
+    let witnesses = witnesses.chain(root_replies.iter_mut().map(|fact| &mut fact.witness));
+    let witnesses = witnesses.chain(setups.iter_mut().map(|fact| &mut fact.witness));
+    let witnesses = witnesses.chain(exchanges.iter_mut().map(|fact| &mut fact.witness));
+    let witnesses = witnesses.chain(ras_peers.iter_mut().map(|fact| &mut fact.witness));
+    witnesses.for_each(|witness| align_witness(witness, clocks));
+    for ring in rings {
+        align_span(&mut ring.span, ring.witness, clocks);
+        align_witness(&mut ring.witness, clocks);
+        ring.splits.iter_mut().for_each(|split| align_witness(&mut split.witness, clocks));
+    }
+    for socket in sockets {
+        align_span(&mut socket.span, socket.witness, clocks);
+        align_witness(&mut socket.witness, clocks);
+    }
+    for StreamFacts { connection, totals, .. } in streams {
+        if let Some(totals) = totals {
+            totals.span = aligned_span(totals.span, connection.tap, clocks);
+        }
+    }
+}
+
+/// Aligns all times of one flow's messages.
+pub fn align_traffic(flow: &mut FlowTraffic, clocks: &Clocks) {
+    let tap = flow.key.tap;
+    for data in flow.data.iter_mut() {
+        data.last = clocks.aligned(tap, data.last);
+        if let Some(start) = &mut data.start {
+            start.first = clocks.aligned(tap, start.first);
+        }
+    }
+    for cts in flow.cts.iter_mut() {
+        cts.time = clocks.aligned(tap, cts.time);
+    }
+}
+
+/// Aligns the time of a CNP or NAK.
+pub fn align_signal(signal: &mut SignalRecord, clocks: &Clocks) {
+    signal.time = clocks.aligned(signal.key.tap, signal.time);
+}
+
+/// Aligns the time of packets that were sent again.
+pub fn align_resend(resend: &mut ResendRecord, clocks: &Clocks) {
+    resend.time = clocks.aligned(resend.key.tap, resend.time);
+}
+
+/// A span of `tap`'s clock, aligned.
+#[must_use]
+pub fn aligned_span(span: Span, tap: TapId, clocks: &Clocks) -> Span {
+    Span { first: clocks.aligned(tap, span.first), last: clocks.aligned(tap, span.last) }
+}
+
+fn align_span(span: &mut Span, witness: Witness, clocks: &Clocks) {
+    if let Witness::Frame { tap, .. } = witness {
+        *span = aligned_span(*span, tap, clocks);
+    }
+}
+
+fn align_witness(witness: &mut Witness, clocks: &Clocks) {
+    if let Witness::Frame { tap, time, .. } = witness {
+        *time = clocks.aligned(*tap, *time);
+    }
+}

@@ -1,0 +1,161 @@
+//! Which of two taps the packets between two hosts pass first.
+//!
+//! Where packets go both ways, the stamps tell: how far one clock is ahead comes out too great by the
+//! delay one way and too small by the delay the other way, and the two ways would be mixed up if the
+//! taps were. Else where the taps stand tells, if that is known. Of packets one way between unknown
+//! places, delays tell: there is a shortest one, near which many are, and no longest one.
+
+use std::collections::BTreeMap;
+
+use super::sighting::{Pair, Route};
+use crate::link::position::{Position, TapPosition};
+
+/// Packets one way and the other are compared where this close together: at the greatest drift they
+/// are wrong by less than any delay then.
+const CLOSE_NS: u64 = 5_000_000;
+
+/// Of ten comparisons, so many must agree.
+const AGREEING_TENTHS: u64 = 9;
+
+/// By route: whether what goes from the lower address to the higher passes the first of two taps
+/// first. Routes of which that cannot be told are not in it.
+pub(super) type Upstream = BTreeMap<u32, bool>;
+
+/// Finds that out from `pairs`, which are in the order of time.
+pub(super) fn find(pairs: &[Pair], routes: &[Route], positions: [&TapPosition; 2]) -> Upstream {
+    let mut votes: BTreeMap<u32, Votes> = BTreeMap::new();
+    for pair in pairs {
+        votes.entry(pair.way.route).or_default().add(pair);
+    }
+    let verdict = |(route, votes): (&u32, &Votes)| {
+        let hosts = routes.get(*route as usize)?;
+        Some((*route, votes.verdict().or_else(|| by_position(hosts, positions))?))
+    };
+    let upstream: Upstream = votes.iter().filter_map(verdict).collect();
+    if !upstream.is_empty() {
+        return upstream;
+    }
+    // One route only: guesses about two could contradict each other.
+    let one_way = votes.iter().filter(|(_, votes)| votes.latest.iter().flatten().count() == 1);
+    let busiest = one_way.max_by_key(|(_, votes)| votes.pairs).map(|(route, _)| *route);
+    busiest.and_then(|route| Some((route, by_delays(route, pairs)?))).into_iter().collect()
+}
+
+/// Comparisons of one route's packets with the latest one that went the other way.
+#[derive(Clone, Copy, Default)]
+struct Votes {
+    latest: [Option<Pair>; 2],
+    pairs: u64,
+    count: u64,
+    for_first: u64,
+}
+
+impl Votes {
+    fn add(&mut self, pair: &Pair) {
+        let [upward, downward] = &mut self.latest;
+        let (same, other, sign) =
+            if pair.way.is_upward { (upward, downward, 1) } else { (downward, upward, -1) };
+        *same = Some(*pair);
+        self.pairs += 1;
+        let close = |other: &Pair| pair.times[0].nanos_since(other.times[0]) <= CLOSE_NS;
+        if let Some(other) = other.filter(close) {
+            // Upward packets look later at the second tap than downward ones if it is behind.
+            let difference = i128::from(behind(pair)) - i128::from(behind(&other));
+            self.count += u64::from(difference != 0);
+            self.for_first += u64::from(difference * sign > 0);
+        }
+    }
+
+    fn verdict(&self) -> Option<bool> {
+        let enough = self.count * AGREEING_TENTHS;
+        let against = self.count - self.for_first;
+        match (self.for_first * 10 >= enough, against * 10 >= enough) {
+            (true, false) => Some(true),
+            (false, true) => Some(false),
+            _ => None,
+        }
+    }
+}
+
+/// How much later the second tap's stamp is.
+fn behind(pair: &Pair) -> i64 {
+    pair.times[1].relative_to(pair.times[0])
+}
+
+fn by_position(hosts: &Route, positions: [&TapPosition; 2]) -> Option<bool> {
+    let at = positions.map(|position| position.of(hosts.low, hosts.high));
+    match at {
+        [Position::Sender, Position::Fabric | Position::Receiver | Position::Unknown]
+        | [Position::Fabric | Position::Unknown, Position::Receiver] => Some(true),
+        [Position::Receiver, Position::Fabric | Position::Sender | Position::Unknown]
+        | [Position::Fabric | Position::Unknown, Position::Sender] => Some(false),
+        _ => None,
+    }
+}
+
+/// From packets one way: if the second tap's clock looks a little behind for most packets, and much
+/// behind for some, then these waited between the first tap and the second.
+fn by_delays(route: u32, pairs: &[Pair]) -> Option<bool> {
+    let own = pairs.iter().filter(|pair| pair.way.route == route);
+    let is_upward = own.clone().next()?.way.is_upward;
+    let mut times: Vec<i64> = own.map(behind).collect();
+    times.sort_unstable();
+    let median = times.get(times.len() / 2)?;
+    let (least, most) = times.first().zip(times.last())?;
+    let is_first_upstream = median.abs_diff(*least) <= most.abs_diff(*median);
+    Some(is_first_upstream == is_upward)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sighting::Way;
+    use super::*;
+    use crate::model::time::Timestamp;
+
+    fn pair(is_upward: bool, first: u64, second: u64) -> Pair {
+        let times = [first, second].map(Timestamp::from_nanos);
+        Pair { way: Way { route: 0, is_upward }, times }
+    }
+
+    /// Request and reply every millisecond between a host at the first tap and one at the second.
+    fn talk(ahead: u64) -> Vec<Pair> {
+        let one = |number: u64| {
+            let start = number * 1_000_000;
+            let request = pair(true, start, start + 5_000 + ahead);
+            [request, pair(false, start + 90_000, start + 84_000 + ahead)]
+        };
+        (0..100).flat_map(one).collect()
+    }
+
+    fn found(pairs: &[Pair]) -> Upstream {
+        let host = |last| std::net::IpAddr::from([10, 0, 0, last]).into();
+        let routes = [Route { low: host(1), high: host(2) }];
+        let nowhere = TapPosition::default();
+        find(pairs, &routes, [&nowhere, &nowhere])
+    }
+
+    #[test]
+    fn stamps_tell_whatever_the_clocks_say() {
+        for ahead in [0, 1_000, 37_000_000, 5_000_000_000] {
+            assert_eq!(found(&talk(ahead)), Upstream::from([(0, true)]));
+            let swapped = |pair: Pair| Pair { times: [pair.times[1], pair.times[0]], ..pair };
+            let pairs: Vec<Pair> = talk(ahead).into_iter().map(swapped).collect();
+            assert_eq!(found(&pairs), Upstream::from([(0, false)]));
+        }
+    }
+
+    #[test]
+    fn of_one_way_the_delays_tell() {
+        let packet = |number: u64| {
+            // One in seven waits in a queue.
+            let waits = if number.is_multiple_of(7) { 200_000 } else { number % 7 * 1_000 };
+            let (start, delay) = (number * 1_000_000, 5_000 + waits);
+            pair(true, start, start + delay)
+        };
+        let pairs: Vec<Pair> = (0..100).map(packet).collect();
+        assert_eq!(found(&pairs), Upstream::from([(0, true)]));
+        let other = |pair: Pair| Pair { times: [pair.times[1], pair.times[0]], ..pair };
+        let pairs: Vec<Pair> = pairs.into_iter().map(other).collect();
+        assert_eq!(found(&pairs), Upstream::from([(0, false)]));
+    }
+}

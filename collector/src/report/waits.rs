@@ -1,0 +1,99 @@
+//! Where the time of a collective went, by rank and by connection.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Sources;
+use super::collectives::CollectiveRankReport;
+use crate::analysis::collective::{Collective, RankTimes};
+use crate::analysis::straggler::Straggler;
+use crate::analysis::wait::CollectiveWaits;
+use crate::analysis::wait::edge::EdgeWaits;
+use crate::link::job::Job;
+use crate::model::time::Timestamp;
+
+/// Where the time of a collective went on one connection: the parts sum to the time from start to
+/// end. They are defined as those of a rank.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct WaitsReport {
+    /// When it had room and its sender had left the collective before; the first data packet where
+    /// no clear-to-send was seen.
+    pub start_ns: i64,
+    /// The last data packet, or the end of the recovery of it.
+    pub end_ns: i64,
+    /// Until the first data packet; `null` where no clear-to-send was seen.
+    pub start_wait_ns: Option<u64>,
+    /// The sender had the data and room for it, and did not send.
+    pub sender_wait_ns: u64,
+    /// The receiver had not offered room, and data followed as soon as it did.
+    pub receiver_wait_ns: u64,
+    /// The sender waited for the data that it had to pass on.
+    pub input_wait_ns: u64,
+    /// The rest: data flowed, or what a pause was for was not seen.
+    pub transfer_ns: u64,
+    /// Data was sent again, or should have been.
+    pub recovery_ns: u64,
+}
+
+impl WaitsReport {
+    pub(super) fn new(sources: &Sources<'_>, edge: &EdgeWaits) -> Self {
+        Self {
+            start_ns: sources.relative_ns(edge.span.first),
+            end_ns: sources.relative_ns(edge.span.last),
+            start_wait_ns: edge.start_wait_ns,
+            sender_wait_ns: edge.sender_wait_ns,
+            receiver_wait_ns: edge.receiver_wait_ns,
+            input_wait_ns: edge.input_wait_ns,
+            transfer_ns: edge.transfer_ns,
+            recovery_ns: edge.recovery_ns,
+        }
+    }
+}
+
+/// The ranks of a collective.
+pub(super) fn ranks(
+    sources: &Sources<'_>,
+    job: &Job,
+    collective: &Collective,
+    waits: &CollectiveWaits,
+    straggler: Option<&Straggler>,
+) -> Vec<CollectiveRankReport> {
+    let time = |time: Timestamp| sources.relative_ns(time);
+    let report = |times: &RankTimes| {
+        let known = waits.ranks.iter().find(|known| known.rank == times.rank);
+        let lateness = known.and_then(|known| known.lateness);
+        // A rank without an edge shows its lateness in where others stopped.
+        let named = straggler.filter(|one| one.rank == times.rank && one.cause.is_own());
+        let named_ns = named.and_then(|one| i64::try_from(one.lag_ns).ok());
+        let last = known.and_then(|known| waits.edges.get(known.last_edge?));
+        let edges = || {
+            let is_own = |edge: &&EdgeWaits| {
+                let connection = job.connections.get(edge.connection.0 as usize);
+                connection.is_some_and(|one| one.sender == Some(times.rank))
+            };
+            waits.edges.iter().filter(is_own)
+        };
+        // Of a rank without edges nothing is known.
+        let sum = |of: fn(&EdgeWaits) -> Option<u64>| last.and_then(|_| edges().map(of).sum());
+        CollectiveRankReport {
+            rank: times.rank,
+            first_cts_ns: times.first_cts.map(time),
+            first_send_ns: times.first_send.map(time),
+            last_receive_ns: times.last_receive.map(time),
+            busy_ns: known.and_then(|known| known.busy_ns),
+            late_ns: lateness.map(|lateness| lateness.late_ns).or(named_ns),
+            late_uncertainty_ns: lateness.map(|lateness| lateness.uncertainty_ns),
+            start_wait_ns: last.and_then(|edge| edge.start_wait_ns),
+            sender_wait_ns: last.map(|edge| edge.sender_wait_ns),
+            receiver_wait_ns: last.map(|edge| edge.receiver_wait_ns),
+            input_wait_ns: last.map(|edge| edge.input_wait_ns),
+            transfer_ns: last.map(|edge| edge.transfer_ns),
+            recovery_ns: last.map(|edge| edge.recovery_ns),
+            paused_ns: None,
+            ce_packets: sum(|edge| edge.ce_packets),
+            cnps: sum(|edge| edge.cnps),
+            retransmitted_packets: sum(|edge| Some(edge.retransmitted_packets)),
+        }
+    };
+    collective.ranks.iter().map(report).collect()
+}

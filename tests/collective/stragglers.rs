@@ -1,0 +1,133 @@
+//! Who is named where one rank is late, takes data slowly, or nobody is.
+
+use railscope::analysis::collective::{self, Collective};
+use railscope::analysis::straggler::{self, Cause, Straggler};
+use railscope::analysis::wait::{self, trouble::Troubles};
+use railscope::link::job::{Job, Transfer};
+use railscope::model::nccl::{CollectiveKind, Protocol};
+use railscope::model::time::{Span, Timestamp};
+
+use super::job::{Cluster, Operation};
+
+const COLLECTIVES: usize = 6;
+/// Where the trouble is.
+const AFFECTED: usize = 3;
+const LATE_NS: u64 = 400_000;
+
+fn job() -> (Job, Vec<Collective>) {
+    let mut cluster = Cluster::new(4, 2, 1 << 18);
+    let operation = Operation {
+        kind: CollectiveKind::AllReduce,
+        protocol: Protocol::Simple,
+        shares: vec![1 << 20; 2],
+        root: 0,
+    };
+    for _ in 0..COLLECTIVES {
+        cluster.pause(1_000_000);
+        cluster.run(&operation);
+    }
+    let job = cluster.finish();
+    let collectives = collective::find(&job);
+    assert_eq!(collectives.len(), COLLECTIVES);
+    (job, collectives)
+}
+
+fn stragglers(job: &Job, collectives: &[Collective]) -> Vec<Option<Straggler>> {
+    let waits = wait::find(job, &Troubles::default(), collectives);
+    straggler::find(job, collectives, &waits, &[])
+}
+
+/// Changes the messages of one collective that `rank` sends, or those that it receives.
+fn change(
+    (job, collectives): &mut (Job, Vec<Collective>),
+    at: usize,
+    (rank, is_sender): (u32, bool),
+    change: impl Fn(usize, &mut Transfer),
+) {
+    for on in &collectives[at].transfers {
+        let connection = &mut job.connections[on.connection.0 as usize];
+        let end = if is_sender { connection.sender } else { connection.receiver };
+        if end == Some(rank) {
+            let transfers = &mut connection.transfers[on.places.clone()];
+            transfers.iter_mut().enumerate().for_each(|(at, transfer)| change(at, transfer));
+        }
+    }
+}
+
+fn later(time: &mut Timestamp, by_ns: u64) {
+    *time = time.plus_nanos(by_ns);
+}
+
+fn send_later(transfer: &mut Transfer, by_ns: u64) {
+    let spans: [&mut Option<Span>; 2] = [&mut transfer.sent, &mut transfer.received];
+    for span in spans.into_iter().flatten() {
+        later(&mut span.first, by_ns);
+        later(&mut span.last, by_ns);
+    }
+}
+
+fn offer_later(transfer: &mut Transfer, by_ns: u64) {
+    let cts = transfer.cts.as_mut().expect("the model sends clear-to-sends");
+    for time in [&mut cts.posted, &mut cts.arrived].into_iter().flatten() {
+        later(time, by_ns);
+    }
+}
+
+#[test]
+fn nobody_is_named_where_all_are_alike() {
+    let (job, collectives) = job();
+    assert_eq!(stragglers(&job, &collectives), vec![None; COLLECTIVES]);
+}
+
+#[test]
+fn a_rank_whose_data_alone_is_late_was_late_on_its_gpu() {
+    let mut case = job();
+    change(&mut case, AFFECTED, (2, true), |_, transfer| send_later(transfer, LATE_NS));
+    let found = stragglers(&case.0, &case.1);
+    let named = found[AFFECTED].as_ref().expect("somebody was late");
+    assert_eq!((named.rank, named.cause), (2, Cause::Compute));
+    assert!(named.lag_ns.abs_diff(LATE_NS) <= 1000, "{named:?}");
+    assert!(named.evidence[0].text.starts_with("rank 2 had room"), "{named:?}");
+    assert!(named.evidence[0].witness.is_some());
+    assert_eq!(found.iter().flatten().count(), 1, "{found:?}");
+}
+
+#[test]
+fn a_rank_whose_first_clear_to_send_is_late_too_was_called_late() {
+    let mut case = job();
+    change(&mut case, AFFECTED, (2, true), |_, transfer| send_later(transfer, LATE_NS));
+    change(&mut case, AFFECTED, (2, false), |_, transfer| {
+        offer_later(transfer, LATE_NS);
+        // Who sends to it waits for that.
+        send_later(transfer, LATE_NS);
+    });
+    let found = stragglers(&case.0, &case.1);
+    let named = found[AFFECTED].as_ref().expect("somebody was late");
+    assert_eq!((named.rank, named.cause), (2, Cause::Enqueue));
+}
+
+#[test]
+fn the_first_collective_may_set_up_connections() {
+    let mut case = job();
+    change(&mut case, 0, (2, true), |_, transfer| send_later(transfer, LATE_NS));
+    assert_eq!(stragglers(&case.0, &case.1)[0], None);
+}
+
+#[test]
+fn a_rank_that_takes_data_slowly_all_the_time_is_a_slow_receiver() {
+    let mut case = job();
+    for at in 0..COLLECTIVES {
+        change(&mut case, at, (1, false), |message, transfer| {
+            if message >= 4 {
+                // Each window later by as much again.
+                offer_later(transfer, 100_000 * (message as u64 / 4));
+                send_later(transfer, 100_000 * (message as u64 / 4));
+            }
+        });
+    }
+    let found = stragglers(&case.0, &case.1);
+    for named in &found {
+        let named = named.as_ref().expect("rank 1 is slow");
+        assert_eq!((named.rank, named.cause), (1, Cause::Receiver), "{named:?}");
+    }
+}

@@ -1,0 +1,45 @@
+//! Captures as another clock would have stamped them: pcap files with other times and nothing else
+//! changed.
+
+/// Bytes of a pcap file's header.
+const FILE_HEADER: usize = 24;
+
+/// The frames' times in nanoseconds, in the order of the file. Little-endian, nanoseconds.
+pub fn times(pcap: &[u8]) -> Vec<u64> {
+    let mut pcap = pcap.to_vec();
+    let mut times = Vec::new();
+    restamp(&mut pcap, |time| {
+        times.push(time);
+        time
+    });
+    times
+}
+
+/// Gives each frame the time that `clock` makes of its own.
+pub fn restamp(pcap: &mut [u8], mut clock: impl FnMut(u64) -> u64) {
+    assert_eq!(pcap[..4], 0xa1b2_3c4d_u32.to_le_bytes(), "little-endian nanoseconds");
+    let number = |bytes: &[u8]| u64::from(u32::from_le_bytes(bytes.try_into().unwrap()));
+    let mut record = &mut pcap[FILE_HEADER..];
+    while !record.is_empty() {
+        let time = clock(number(&record[..4]) * 1_000_000_000 + number(&record[4..8]));
+        record[..4].copy_from_slice(&((time / 1_000_000_000) as u32).to_le_bytes());
+        record[4..8].copy_from_slice(&((time % 1_000_000_000) as u32).to_le_bytes());
+        let length = 16 + number(&record[8..12]) as usize;
+        record = &mut record[length..];
+    }
+}
+
+/// The frames for whose bytes `wanted` holds.
+pub fn retain(pcap: &mut Vec<u8>, wanted: impl Fn(&[u8]) -> bool) {
+    let mut kept = pcap[..FILE_HEADER].to_vec();
+    let mut records = &pcap[FILE_HEADER..];
+    while !records.is_empty() {
+        let length = 16 + u32::from_le_bytes(records[8..12].try_into().unwrap()) as usize;
+        let (record, rest) = records.split_at(length);
+        if wanted(&record[16..]) {
+            kept.extend(record);
+        }
+        records = rest;
+    }
+    *pcap = kept;
+}

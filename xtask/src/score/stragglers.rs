@@ -1,0 +1,146 @@
+//! Who was late, why, and whether others were blamed.
+//!
+//! The truth tells which ranks were made late in which training steps, and when each rank's GPU
+//! reached each collective and handed over its first message: that bears out whoever is named, in
+//! runs where nobody was made late as well.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::card::Column;
+use super::cell::{Cell, Tally};
+use super::collectives::{Known, paired};
+use super::matching::Matching;
+use super::report::{self, Straggler};
+use super::truth;
+
+/// Causes that say that the rank itself came late.
+const OWN_CAUSES: [&str; 3] = ["enqueue", "compute", "sender"];
+
+/// Everything about a report's stragglers.
+#[derive(Default)]
+pub(super) struct Score {
+    late_ranks: Tally,
+    causes: Tally,
+    lag_errors_ns: Vec<i64>,
+    slow_receivers: Tally,
+    losses: Tally,
+    /// What nothing in the truth bears out; `None` where it does not tell.
+    unfounded: Option<u64>,
+}
+
+/// A collective of the truth that was found, and who is named there.
+struct Named<'a> {
+    collective: &'a truth::Collective,
+    straggler: &'a Straggler,
+    /// World rank.
+    rank: u32,
+}
+
+impl Score {
+    pub(super) fn new(matching: &Matching<'_>) -> Self {
+        let mut score = Self::default();
+        if !matching.truth.tells_lateness() {
+            return score;
+        }
+        let paired = (0..matching.truth.communicators.len()).flat_map(|at| paired(matching, at));
+        let named: Vec<Named<'_>> =
+            paired.filter_map(|(known, said)| named(matching, &known, said?)).collect();
+        for late in matching.truth.late_ranks() {
+            for iteration in &late.iterations {
+                score.count_late(&named, late.rank, *iteration);
+            }
+        }
+        for rank in matching.truth.slow_receivers() {
+            for iteration in matching.truth.iterations() {
+                let in_it = in_iteration(&named, iteration);
+                let receivers = in_it.filter(|one| one.straggler.cause == "receiver");
+                score.slow_receivers.count(agreement(receivers.map(|one| one.rank), rank));
+            }
+        }
+        let unfounded = named.iter().filter(|one| !score.is_founded(matching, one)).count();
+        score.unfounded = Some(unfounded as u64);
+        for one in named.iter().filter(|one| one.straggler.cause == "loss") {
+            score.losses.count(Some(is_lossy(matching, one.straggler)));
+        }
+        score
+    }
+
+    pub(super) fn columns(&self) -> Vec<Column> {
+        vec![
+            ("late ranks", self.late_ranks.into()),
+            ("cause", self.causes.into()),
+            ("lag", Cell::differences(self.lag_errors_ns.clone())),
+            ("slow receivers", self.slow_receivers.into()),
+            ("loss", self.losses.into()),
+            ("unfounded", self.unfounded.map_or(Cell::Empty, Cell::Faults)),
+        ]
+    }
+
+    /// In `iteration`, `rank` was made late: whoever costs most there of those that came late.
+    fn count_late(&mut self, named: &[Named<'_>], rank: u32, iteration: u64) {
+        let own = in_iteration(named, iteration)
+            .filter(|one| OWN_CAUSES.contains(&one.straggler.cause.as_str()));
+        let worst = own.max_by_key(|one| one.straggler.lag_ns);
+        self.late_ranks.count(worst.map(|worst| worst.rank == rank));
+        let Some(worst) = worst.filter(|worst| worst.rank == rank) else { return };
+        let Some(late_ns) = worst.collective.lateness_ns(rank) else { return };
+        let lag_ns = worst.straggler.lag_ns as i64;
+        self.lag_errors_ns.push((lag_ns - late_ns).abs());
+        let was_called_late = worst.collective.call_lateness_ns(rank) > Some(late_ns / 2);
+        let cause = if was_called_late { "enqueue" } else { "compute" };
+        self.causes.count(Some(worst.straggler.cause == cause));
+    }
+
+    /// Whether the truth bears out that this rank, or this connection, held up the others.
+    fn is_founded(&self, matching: &Matching<'_>, named: &Named<'_>) -> bool {
+        let Straggler { cause, lag_ns, .. } = named.straggler;
+        match cause.as_str() {
+            "receiver" => matching.truth.slow_receivers().any(|rank| rank == named.rank),
+            "loss" => is_lossy(matching, named.straggler),
+            cause if OWN_CAUSES.contains(&cause) => {
+                // As late as half of what is said, at the collective or with its first message.
+                let late = named.collective.lateness_ns(named.rank);
+                let posted = named.collective.post_lateness_ns(named.rank);
+                late.max(posted) >= Some(*lag_ns as i64 / 2)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn named<'a>(
+    matching: &Matching<'_>,
+    known: &Known<'a>,
+    said: &'a report::Collective,
+) -> Option<Named<'a>> {
+    let straggler = said.straggler.as_ref()?;
+    let rank = matching.world_rank(&said.communicator, straggler.rank)?;
+    Some(Named { collective: known.collective, straggler, rank })
+}
+
+fn in_iteration<'a, 'b>(
+    named: &'b [Named<'a>],
+    iteration: u64,
+) -> impl Iterator<Item = &'b Named<'a>> {
+    named.iter().filter(move |one| one.collective.iter == Some(iteration))
+}
+
+/// Whether all that were named are `rank`; `None` if nobody was.
+fn agreement(named: impl Iterator<Item = u32>, rank: u32) -> Option<bool> {
+    let named: BTreeSet<u32> = named.collect();
+    (!named.is_empty()).then(|| named == BTreeSet::from([rank]))
+}
+
+/// Whether frames were lost on the way of the flow that is blamed.
+fn is_lossy(matching: &Matching<'_>, straggler: &Straggler) -> bool {
+    let flows = &matching.report.flows;
+    let flow = flows.iter().find(|flow| Some(flow.id) == straggler.flow);
+    flow.is_some_and(|flow| matching.truth.has_lost(&flow.src, &flow.dst))
+}
+
+/// The lower of the middle two, of an odd number the middle one.
+pub(super) fn lower_median(values: &BTreeMap<u32, i64>) -> Option<i64> {
+    let mut sorted: Vec<i64> = values.values().copied().collect();
+    sorted.sort_unstable();
+    sorted.get(sorted.len().checked_sub(1)? / 2).copied()
+}
