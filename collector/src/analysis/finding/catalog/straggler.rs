@@ -233,7 +233,6 @@ mod tests {
             clocks: &Clocks::default(),
             positions: &[],
             flows: Vec::new(),
-            clocks: &Clocks::default(),
             job: None,
             collectives: &collectives,
             stragglers,
