@@ -73,7 +73,6 @@ impl Script {
             protocol: Protocol::Simple,
             bytes,
             is_estimated: false,
-            ring_order: None,
             channels: 1,
             messages: 12,
             span: Span { first, last: Timestamp::from_nanos(self.now - 1) },

@@ -95,7 +95,7 @@ fn a_log_that_counts_otherwise_gives_no_label() {
     let lines = halves.map(|(at, end)| deepspeed(1 + at / 2, end + MS));
     let (labels, told) = by_log(&script, log(lines));
     assert_eq!((labels, told.method), (vec![None, None], None));
-    assert!(told.note.unwrap().contains("drift"), "{told:?}");
+    assert!(told.note.is_some(), "{told:?}");
     let coarse = ends(&script).into_iter().enumerate().map(|(at, end)| {
         let time = stamp(end, "%Y-%m-%d %H:%M:%S");
         format!("[{time}]{}", megatron(1 + at, MS))

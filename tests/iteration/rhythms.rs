@@ -157,7 +157,7 @@ proptest! {
     #[test]
     fn training_steps_are_found_in_any_unit_with_compute_before_it(
         unit in unit().prop_filter("primitive", |unit| is_primitive(unit)),
-        computes in prop::collection::vec(80_u64..160, 4..24),
+        computes in prop::collection::vec(80_u64..160, 8..24),
         evaluated_after in 1_usize..24,
     ) {
         let mut script = Script::new(1);

@@ -35,6 +35,7 @@ pub(super) struct Finding {
     pub(super) id: String,
     pub(super) severity: String,
     pub(super) title: String,
+    pub(super) cause: Option<String>,
     pub(super) subject: Subject,
 }
 

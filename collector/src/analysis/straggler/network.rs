@@ -7,7 +7,7 @@ use super::{Case, Cause, Sign, Straggler};
 use crate::analysis::wait::CollectiveWaits;
 use crate::analysis::wait::edge::EdgeWaits;
 use crate::analysis::wait::spread::lower_median;
-use crate::link::job::{NetConnection, NetConnectionId};
+use crate::link::job::{NetConnection, NetConnectionId, Transfer};
 use crate::model::grade::Grade;
 
 /// How long as many bytes take on each connection while nothing is marked: the lower median.
@@ -32,28 +32,47 @@ impl Baseline {
     }
 }
 
-/// The connection that spent most time in recovery. Who waits for its data is its victim: the
+/// The connection on which recovery held data up most. Who waits for its data is its victim: the
 /// sender is named, and the cause says that it is not to blame.
 #[must_use]
 pub fn loss(case: &Case<'_>) -> Option<Straggler> {
-    let edge = case.waits.edges.iter().max_by_key(|edge| edge.recovery_ns)?;
+    let recovering = case.waits.edges.iter().filter(|edge| edge.recovery_ns > 0);
+    let held_up = |edge: &EdgeWaits| {
+        delay(case, edge).map_or(edge.recovery_ns, |delay_ns| delay_ns.max(edge.refused_ns))
+    };
+    let delayed = recovering.map(|edge| (held_up(edge), edge));
+    let (lag_ns, edge) = delayed.max_by_key(|(lag_ns, _)| *lag_ns)?;
     let text = |sender: u32, receiver: u32| {
         format!(
-            "recovery took {} on a connection from rank {sender} to rank {receiver}; packets sent \
-             again: {}",
+            "recovery took {} on a connection from rank {sender} to rank {receiver}, and held data \
+             up by {}; packets sent again: {}",
             duration(edge.recovery_ns),
+            duration(lag_ns),
             edge.retransmitted_packets
         )
     };
     let (rank, text) = named(case, edge, text)?;
     Some(Straggler {
         rank,
-        lag_ns: edge.recovery_ns,
+        lag_ns,
         cause: Cause::Loss,
         connection: Some(edge.connection),
         grade: Grade::Proven,
         evidence: vec![Sign { kind: "recovery", text, witness: Some(edge.first_witness) }],
     })
+}
+
+/// How much of the recovery on `edge` showed in when a message ended at the receiver: where only an
+/// ACK was lost, data was there already. `None` without a tap at both ends. Messages are compared with the quickest of
+/// their connection, so that the clocks' difference does not matter.
+fn delay(case: &Case<'_>, edge: &EdgeWaits) -> Option<u64> {
+    let connection = case.job.connections.get(edge.connection.0 as usize)?;
+    let transfers = &case.collective.transfers;
+    let on = transfers.iter().find(|on| on.connection == edge.connection)?;
+    let way = |transfer: &Transfer| Some(transfer.received?.last.relative_to(transfer.sent?.last));
+    let quickest = connection.transfers.iter().filter_map(way).min()?;
+    let slowest = connection.transfers.get(on.places.clone())?.iter().filter_map(way).max()?;
+    Some(slowest.abs_diff(quickest).min(edge.recovery_ns))
 }
 
 /// The connection whose data took most longer than usual, while its packets were marked or its

@@ -58,18 +58,22 @@ fn deviation(lateness: &[i64]) -> Option<u64> {
 }
 
 /// Where no training steps are known: the median distance between collectives that follow a pause
-/// longer than the median collective.
+/// longer than the median collective, or between all where there are no such pauses.
 fn pause_period(spans: &[Span]) -> Option<u64> {
     let usual_ns = lower_median(spans.iter().map(|span| span.last.nanos_since(span.first)))?;
     let mut end: Option<Timestamp> = None;
-    let mut starts = Vec::new();
+    let mut behind_pauses = Vec::new();
     for span in spans {
         if end.is_none_or(|end| span.first.nanos_since(end) >= usual_ns) {
-            starts.push(span.first);
+            behind_pauses.push(span.first);
         }
         end = end.max(Some(span.last));
     }
-    lower_median(starts.windows(2).map(|pair| pair[1].nanos_since(pair[0])))
+    let all: Vec<Timestamp> = spans.iter().map(|span| span.first).collect();
+    let period = |starts: &[Timestamp]| {
+        lower_median(starts.windows(2).map(|pair| pair[1].nanos_since(pair[0])))
+    };
+    period(&behind_pauses).or_else(|| period(&all))
 }
 
 #[cfg(test)]
@@ -85,7 +89,8 @@ mod tests {
             [span(start, start + 100), span(start + 110, start + 220)]
         });
         assert_eq!(pause_period(&bursts.collect::<Vec<_>>()), Some(1000));
-        assert_eq!(pause_period(&[span(0, 100), span(110, 200)]), None);
+        assert_eq!(pause_period(&[span(0, 100), span(110, 200)]), Some(110));
+        assert_eq!(pause_period(&[span(0, 100)]), None);
         assert_eq!(pause_period(&[]), None);
     }
 }

@@ -40,6 +40,8 @@ pub struct EdgeWaits {
     pub transfer_ns: u64,
     /// Data was sent again, or should have been.
     pub recovery_ns: u64,
+    /// Of these, recoveries that a NAK began: data was missing, and not only an ACK.
+    pub refused_ns: u64,
     /// Bytes of its messages, where they are known.
     pub bytes: u64,
     /// From the first to the last packet of each message, in sum, without recovery.
@@ -165,6 +167,7 @@ pub fn waits(
             input_wait_ns: 0,
             transfer_ns: 0,
             recovery_ns: 0,
+            refused_ns: 0,
             bytes: view.transfers().iter().filter_map(|transfer| transfer.bytes).sum(),
             data_ns: 0,
             stall: None,
@@ -210,6 +213,7 @@ pub fn waits(
         Some(sum.saturating_add(u64::from(transfer.received.map(|_| transfer.ce_packets)?)))
     });
     waits.ce_packets = marked;
+    waits.refused_ns = troubles.refused_ns(connection, view.is_of_sender(), waits.span);
     waits.cnps = troubles.cnps(connection, waits.span);
     waits.retransmitted_packets =
         troubles.retransmitted_packets(connection, view.is_of_sender(), waits.span);

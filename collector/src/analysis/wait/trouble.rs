@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::flow::episode::Trigger;
 use crate::flow::key::FlowKey;
 use crate::flow::observer::Signal;
 use crate::flow::state::Flow;
@@ -27,6 +28,8 @@ pub struct Troubles {
 struct AtOneEnd {
     /// Disjoint and in order.
     recoveries: Vec<Span>,
+    /// Those of them that a NAK began: the receiver lacked data. Disjoint and in order.
+    refusals: Vec<Span>,
     /// When a recovery began and what was sent again, in order.
     resent: Vec<(Timestamp, u64)>,
 }
@@ -61,6 +64,7 @@ impl Troubles {
         }
         for at_end in troubles.at.values_mut() {
             at_end.recoveries = merged(std::mem::take(&mut at_end.recoveries));
+            at_end.refusals = merged(std::mem::take(&mut at_end.refusals));
             at_end.resent.sort_unstable();
         }
         for signal in signals.iter().filter(|signal| signal.signal == Signal::Cnp) {
@@ -83,6 +87,15 @@ impl Troubles {
         let spans = all.map_or(&[][..], |all| &all.recoveries);
         let over = spans.partition_point(|span| span.last <= start);
         Recoveries(spans.get(over..).unwrap_or_default())
+    }
+
+    /// Nanoseconds of `span` in recoveries that a NAK began.
+    #[must_use]
+    pub fn refused_ns(&self, connection: NetConnectionId, is_at_sender: bool, span: Span) -> u64 {
+        let all = self.at.get(&(connection, is_at_sender));
+        let refusals = all.map_or(&[][..], |all| &all.refusals);
+        let over = refusals.partition_point(|refusal| refusal.last <= span.first);
+        Recoveries(refusals.get(over..).unwrap_or_default()).until(span.first, span.last)
     }
 
     /// Packets that were sent again in recoveries which began within `span`, at one end.
@@ -134,7 +147,11 @@ impl Troubles {
             let at = self.at.entry((connection, *end)).or_default();
             for episode in episodes.listed() {
                 let first = clocks.aligned(tap, episode.start);
-                at.recoveries.push(Span { first, last: first.plus_nanos(episode.recovery_ns) });
+                let span = Span { first, last: first.plus_nanos(episode.recovery_ns) };
+                at.recoveries.push(span);
+                if matches!(episode.trigger, Trigger::Nak | Trigger::Rnr) {
+                    at.refusals.push(span);
+                }
                 at.resent.push((first, episode.resent_packets));
             }
         }

@@ -127,8 +127,8 @@ fn summary(job: &Pace<'_>) -> String {
     text
 }
 
-/// Places of the training steps that are shown, in order of time: the worst with their neighbours,
-/// then the longest.
+/// Places of the training steps that are shown, in order of time: those that are told with their
+/// neighbours, then the worst, then the longest.
 fn shown(job: &Pace<'_>, worst: &[&IterationReport], top: usize) -> BTreeSet<usize> {
     let place = |one: &IterationReport| {
         job.all.binary_search_by_key(&one.iteration, |other| other.iteration).ok()
@@ -138,7 +138,9 @@ fn shown(job: &Pace<'_>, worst: &[&IterationReport], top: usize) -> BTreeSet<usi
     let mut longest: Vec<usize> = (0..job.all.len()).collect();
     longest.sort_by_key(|at| (std::cmp::Reverse(length_ns(job.all[*at])), *at));
     let mut shown = BTreeSet::new();
-    let wanted = told.clone().chain(around).filter(|at| *at < job.all.len()).chain(longest);
+    let others = worst.iter().filter_map(|one| place(one));
+    let around = around.filter(|at| *at < job.all.len());
+    let wanted = told.clone().chain(around).chain(others).chain(longest);
     for at in wanted {
         if shown.len() < top {
             shown.insert(at);
