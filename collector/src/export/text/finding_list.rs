@@ -32,6 +32,11 @@ pub(super) fn write_bad(
     Ok(!found.is_empty())
 }
 
+/// Whether anything is merely good to know of the flows shown.
+pub(super) fn has_good_to_know(report: &Report, connections: &[Connection<'_>]) -> bool {
+    !shown(report, connections, |severity| severity == "info").is_empty()
+}
+
 /// Writes what is good to know of the flows shown, which needs no remedy.
 pub(super) fn write_good_to_know(
     report: &Report,

@@ -83,9 +83,11 @@ pub fn write(
     tap_table::write(report, options, &mut out)?;
     clock_lines::write(report, options, &mut out)?;
     let names = CommunicatorNames::new(&report.communicators);
-    writeln!(out)?;
     if !is_bad {
+        writeln!(out)?;
         calm::write(report, &connections, &mut out)?;
+    } else if finding_list::has_good_to_know(report, &connections) {
+        writeln!(out)?;
     }
     finding_list::write_good_to_know(report, &connections, options, &mut out)?;
     communicator::write(report, options, &mut out)?;

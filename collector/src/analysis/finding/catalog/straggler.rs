@@ -14,6 +14,8 @@ use crate::model::witness::Witness;
 
 /// Collectives from which on a late rank is no chance.
 const REPEATED: usize = 3;
+/// The same as a share of all training steps, or of all collectives where none are known.
+const REPEATED_SHARE: f64 = 0.1;
 
 /// Stragglers by cause.
 pub const KIND: Kind = Kind {
@@ -22,8 +24,9 @@ pub const KIND: Kind = Kind {
             the collective late (enqueue), its GPU was not done (compute), it took data slowly \
             (receiver), or its path did (congestion, loss, pause, socket).",
     threshold: "A rank is a straggler of a collective where its lateness is above 5 % of the median \
-                training step and 5 x the median absolute deviation. Warning from 3 such collectives \
-                of one rank and cause on (our choice), info below.",
+                training step and 5 x the median absolute deviation. Warning where one rank and cause \
+                have at least 3 such collectives, in 10 % of the training steps or in 3 steps in a row \
+                (our choice: now and then every rank is late), info below.",
     remedy: "Run the rank's work on another host: does the lateness follow the host or the rank?",
     needs: &[Need::Collectives],
     detect,
@@ -101,7 +104,7 @@ fn finding(
         duration(worst.lag_ns),
         words(cause)
     );
-    let is_repeated = times.stragglers.len() >= REPEATED;
+    let is_repeated = is_repeated(facts, communicator, times);
     let severity = if is_repeated { Severity::Warning } else { Severity::Info };
     let span = Span {
         first: times.spans.iter().map(|span| span.first).min()?,
@@ -129,6 +132,21 @@ fn finding(
         finding = finding.because(Proof { source, text: sign.text.clone(), witness: sign.witness });
     }
     Some((total, finding))
+}
+
+/// Whether a rank is late too often, or too often in a row, for chance.
+fn is_repeated(facts: &Facts<'_>, communicator: CommunicatorId, times: &Times<'_>) -> bool {
+    if times.stragglers.len() < REPEATED {
+        return false;
+    }
+    let of_job = facts.collectives.iter().filter(|one| one.communicator == communicator);
+    let (late, all) = match times.iterations.len() {
+        0 => (times.stragglers.len(), of_job.count()),
+        late => (late, facts.iterations.len()),
+    };
+    let numbers: Vec<u32> = times.iterations.iter().copied().collect();
+    let is_in_a_row = |run: &[u32]| run.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    late as f64 >= REPEATED_SHARE * all as f64 || numbers.windows(REPEATED).any(is_in_a_row)
 }
 
 const fn words(cause: Cause) -> &'static str {
