@@ -10,9 +10,9 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::drive::clock;
-use crate::drive::simulate::run::{Progress, Summary, run as simulate};
+use crate::drive::simulate::run::{Summary, run as simulate};
 use crate::drive::simulate::scenario::Scenario;
-use crate::drive::simulate::scenario::gallery::{self, Exhibit, GALLERY};
+use crate::drive::simulate::scenario::gallery::{self, Exhibit};
 
 /// Options of `railscope simulate`, as typed.
 #[derive(Args)]
@@ -70,20 +70,23 @@ pub(super) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
     );
     let bar = bar();
     let began = clock::now();
-    let summary = simulate(&scenario, &out, &mut |Progress { done, total }| {
-        bar.set_length(total as u64);
-        bar.set_position(done as u64);
+    let summary = simulate(&scenario, &out, &mut |share| {
+        bar.set_position((share * BAR_LENGTH as f64) as u64);
     });
     bar.finish_and_clear();
     print(&told(&scenario, &summary?, &out, began.elapsed()))
 }
 
+/// What the bar can tell apart.
+const BAR_LENGTH: u64 = 10_000;
+
 fn bar() -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(8));
-    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} training steps {eta} left");
+    let bar =
+        ProgressBar::with_draw_target(Some(BAR_LENGTH), ProgressDrawTarget::stderr_with_hz(8));
+    let style = ProgressStyle::with_template("{wide_bar} {percent} % {eta} left");
     // The template is fixed and correct; a plain bar would do as well.
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.enable_steady_tick(Duration::from_millis(250));
@@ -133,8 +136,8 @@ fn unknown(name: &str) -> String {
 }
 
 fn list() -> anyhow::Result<()> {
-    let width = GALLERY.iter().map(|exhibit| exhibit.name.len()).max().unwrap_or(0);
-    let lines = GALLERY.iter().map(|Exhibit { name, toml }| {
+    let width = gallery::all().map(|exhibit| exhibit.name.len()).max().unwrap_or(0);
+    let lines = gallery::all().map(|Exhibit { name, toml }| {
         let title = parse(toml, name)?.title;
         Ok(format!("{name:<width$}  {title}\n"))
     });

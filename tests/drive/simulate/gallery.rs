@@ -1,6 +1,6 @@
 //! Whole simulations: the scenarios that ship, what they write, and what railscope reads out of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -87,6 +87,37 @@ fn each_scenario_is_linked_from_its_frames_alone() {
         let unowned = flows.filter(|flow| flow["transport"] == "RC" && flow["owner"].is_null());
         assert_eq!(unowned.count(), 0, "{name}");
     }
+}
+
+/// The large one at a size that the suite has time for: its leaves, rails and rings, fewer hosts.
+#[test]
+fn a_job_of_many_gpus_is_linked_where_few_hosts_are_captured() {
+    let mut scenario = scenario("thousand_gpus");
+    (scenario.fabric.hosts, scenario.fabric.hosts_per_leaf, scenario.fabric.spines) = (6, 2, 2);
+    scenario.capture.taps = vec!["host0".to_owned(), "host4".to_owned()];
+    let folder = tempfile::tempdir().unwrap();
+    simulate(&scenario, folder.path());
+    let report = report::analyze(&files(folder.path(), "pcapng"));
+    let truth = lines(&folder.path().join("truth.jsonl"));
+    let hosts: BTreeMap<u64, &str> = records(&truth, "rank")
+        .map(|rank| (rank["rank"].as_u64().unwrap(), rank["host"].as_str().unwrap()))
+        .collect();
+    assert_eq!(hosts.len(), 48);
+    let communicator = &report["communicators"][0];
+    assert_eq!(communicator["nranks"], 48);
+    let collectives = report["collectives"].as_array().unwrap().iter();
+    let found: Vec<_> = collectives.map(|found| (&found["kind"], &found["bytes"])).collect();
+    let kind = Value::from("all_reduce");
+    let truly: Vec<_> =
+        records(&truth, "collective").map(|truly| (&kind, &truly["bytes"])).collect();
+    assert_eq!(found, truly);
+
+    // Chunks are told of the connections that a tap sees, at both of their ends.
+    let ends: BTreeSet<&str> =
+        records(&truth, "ring_step").map(|chunk| hosts[&chunk["rank"].as_u64().unwrap()]).collect();
+    assert_eq!(ends, BTreeSet::from(["host0", "host1", "host3", "host4", "host5"]));
+    let computed = records(&truth, "compute").count();
+    assert_eq!(computed, 48 * 2);
 }
 
 #[test]
@@ -187,7 +218,7 @@ fn a_late_rank_is_late_in_the_truth() {
 #[test]
 fn the_command_teaches() {
     let list = railscope(["simulate", "--list"]).succeeds();
-    for exhibit in GALLERY {
+    for exhibit in gallery::all() {
         assert!(list.contains(exhibit.name));
         let shown = railscope(["simulate", "--show", exhibit.name]).succeeds();
         assert_eq!(shown, exhibit.toml);

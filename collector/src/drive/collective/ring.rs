@@ -15,6 +15,8 @@ use crate::drive::truth::Part;
 pub struct Ring {
     /// Each rank once; data goes from each to the next, from the last to the first.
     order: Vec<u32>,
+    /// Where each rank is in it.
+    places: Vec<usize>,
 }
 
 /// What is done with one chunk. The names are those of NCCL's primitives.
@@ -175,17 +177,20 @@ impl Ring {
     /// The ring of ranks in ascending order.
     #[must_use]
     pub fn ascending(ranks: u32) -> Self {
-        Self { order: (0..ranks.max(1)).collect() }
+        Self { order: (0..ranks.max(1)).collect(), places: (0..ranks.max(1) as usize).collect() }
     }
 
     /// The ring that visits ranks in this order, each from 0 to the number of ranks once; `None`
     /// where it does not.
     #[must_use]
     pub fn of(order: Vec<u32>) -> Option<Self> {
-        let mut sorted = order.clone();
-        sorted.sort_unstable();
-        let complete = !order.is_empty() && sorted.into_iter().eq(0..order.len() as u32);
-        complete.then_some(Self { order })
+        let mut places = vec![None; order.len()];
+        for (place, &rank) in order.iter().enumerate() {
+            *places.get_mut(rank as usize)? = Some(place);
+        }
+        // As many places as ranks: none is there twice if none is missing.
+        let places = places.into_iter().collect::<Option<Vec<_>>>()?;
+        (!order.is_empty()).then_some(Self { order, places })
     }
 
     /// How many ranks there are, at least one.
@@ -219,7 +224,7 @@ impl Ring {
     }
 
     fn place(&self, rank: u32) -> usize {
-        self.order.iter().position(|&other| other == rank).unwrap_or_default()
+        self.places.get(rank as usize).copied().unwrap_or_default()
     }
 }
 

@@ -38,24 +38,12 @@ pub struct Summary {
     pub failures: Vec<String>,
 }
 
-/// How far it is: training steps and pauses that all ranks have ended, and how many there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Of all jobs.
-    pub done: usize,
-    /// Of all jobs.
-    pub total: usize,
-}
-
-/// Simulates `scenario`; its files go into `folder`, which is made.
+/// Simulates `scenario`; its files go into `folder`, which is made. `progress` is told now and then
+/// which share of all collectives is done, 0 to 1.
 ///
 /// # Errors
 /// A file cannot be written, or the scenario asks for what the network refuses.
-pub fn run(
-    scenario: &Scenario,
-    folder: &Path,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Summary> {
+pub fn run(scenario: &Scenario, folder: &Path, progress: &mut dyn FnMut(f64)) -> Result<Summary> {
     fs::create_dir_all(folder).map_err(DriveError::io(folder.display().to_string()))?;
     let map = Map::new(&scenario.fabric);
     let plan = plan::plan(scenario, &map);
@@ -93,15 +81,10 @@ struct Simulation<'a> {
 }
 
 impl Simulation<'_> {
-    /// The addresses of hosts that some tap sees all the traffic of, or may see some of.
+    /// The addresses of hosts that taps watch.
     fn watched(&self) -> BTreeSet<IpAddr> {
-        let taps = self.scenario.taps(&self.map);
-        let ports = taps.iter().flat_map(|tap| &tap.ports);
-        let links = ports.filter_map(|port| self.map.links.get(self.map.port(port)?.link));
-        let links: Vec<_> = links.collect();
-        let is_inside = links.iter().any(|link| link.is_uplink);
-        let is_end = |nic: &str| links.iter().any(|link| link.ends[0].name == nic);
-        let nics = self.map.nics.iter().filter(|nic| is_inside || is_end(&nic.name));
+        let hosts = self.scenario.watched_hosts(&self.map);
+        let nics = self.map.nics.iter().filter(|nic| hosts.contains(&nic.host));
         nics.map(|nic| nic.address).collect()
     }
 
@@ -129,7 +112,7 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    fn work(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<()> {
+    fn work(&mut self, progress: &mut dyn FnMut(f64)) -> Result<()> {
         self.counters.sample(&self.map, &self.network)?;
         self.read_counters_later();
         let mut until_look = STRIDE;
@@ -161,15 +144,13 @@ impl Simulation<'_> {
         self.network.wake(next, READ_COUNTERS);
     }
 
-    fn look(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<()> {
+    fn look(&mut self, progress: &mut dyn FnMut(f64)) -> Result<()> {
         self.taps.check()?;
-        let mut sum = Progress { done: 0, total: 0 };
         for (job, truth) in &mut self.jobs {
             truth.write_all(job.take_records())?;
-            let (done, total) = job.progress();
-            sum = Progress { done: sum.done + done, total: sum.total + total };
         }
-        progress(sum);
+        let done: f64 = self.jobs.iter().map(|(job, _)| job.progress()).sum();
+        progress(done / self.jobs.len().max(1) as f64);
         Ok(())
     }
 

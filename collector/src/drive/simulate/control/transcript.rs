@@ -117,11 +117,11 @@ impl<'a> Transcript<'a> {
         let free = &mut conversation.free[speaker as usize];
         let at = at.max(*free);
         *free = at.after(WORD_NS);
-        let word = Word { of_client: speaker == Speaker::Client, at, bytes: bytes.into() };
         let [client, server] = [conversation.client.ip(), conversation.server.ip()];
         let is_watched = self.watched.contains(&client) || self.watched.contains(&server);
         if client != server && is_watched {
-            conversation.words.push(word);
+            let of_client = speaker == Speaker::Client;
+            conversation.words.push(Word { of_client, at, bytes: bytes.into() });
         }
         at.after(LATENCY_NS)
     }

@@ -37,6 +37,7 @@ pub(super) fn connect(
         timeout_ns: (TIMEOUT_UNIT_NS * f64::from(1_u32 << job.ib_timeout.min(31))) as u64,
         retries: job.ib_retries,
     };
+    let watched = scenario.watched_hosts(map);
     let mut edges = Vec::new();
     for sender in 0..seats.ranks() {
         for (channel, ring) in (0..).zip(rings) {
@@ -55,7 +56,8 @@ pub(super) fn connect(
                     buffer: (at, random.u32(1..)),
                 });
             }
-            edges.push(Edge::new(sender, receiver, channel, network_connection));
+            let is_watched = hosts.iter().any(|host| watched.contains(host));
+            edges.push(Edge::new(sender, receiver, channel, network_connection, is_watched));
         }
     }
     Ok(edges)

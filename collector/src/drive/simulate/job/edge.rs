@@ -29,6 +29,8 @@ pub(super) struct Edge {
     pub channel: u32,
     /// How messages pass; `None`: inside a host, where no NIC sees them.
     pub network: Option<Connection>,
+    /// Whether a tap may see it; the truth tells of the chunks of such connections only.
+    is_watched: bool,
     /// Complete at the sender, not sent.
     filled: VecDeque<Outgoing>,
     flying: VecDeque<Flying>,
@@ -99,6 +101,7 @@ impl Edge {
         receiver: u32,
         channel: u32,
         network: Option<Connection>,
+        is_watched: bool,
     ) -> Self {
         let pairs = network.as_ref().map_or(1, |network| network.receiving.len());
         Self {
@@ -106,6 +109,7 @@ impl Edge {
             receiver,
             channel,
             network,
+            is_watched,
             filled: VecDeque::new(),
             flying: VecDeque::new(),
             room: VecDeque::new(),
@@ -182,7 +186,9 @@ impl Edge {
             freed.push(message.stamp);
             let Outgoing { bytes, stamp } = message;
             let passed = Passed { stamp, bytes, offered: None, first: started, last };
-            chunks.extend(self.sent_tally.note(end, passed));
+            if self.is_watched {
+                chunks.extend(self.sent_tally.note(end, passed));
+            }
         }
         (freed, chunks)
     }
@@ -252,7 +258,9 @@ impl Edge {
             }
         }
         let offered = self.offered_at.pop_front();
-        self.network.as_ref()?;
+        if self.network.is_none() || !self.is_watched {
+            return None;
+        }
         let end = End { rank: self.receiver, role: LinkRole::Receiver, channel: self.channel };
         let passed = Passed { stamp, bytes, offered, first: None, last };
         self.received_tally.note(end, passed)

@@ -55,6 +55,8 @@ pub struct TrainingJob {
     work: u64,
     records: Vec<Record>,
     spans: truth::Spans,
+    /// Ranks that have nothing left to do.
+    over: usize,
     failure: Option<String>,
 }
 
@@ -111,6 +113,7 @@ impl TrainingJob {
             work: 0,
             records: Vec::new(),
             spans: truth::Spans::default(),
+            over: 0,
             failure: None,
         })
     }
@@ -159,19 +162,18 @@ impl TrainingJob {
         }
     }
 
-    /// Rounds that all ranks have ended, and how many there are.
+    /// The share of all collectives of all ranks that is done, 0 to 1.
     #[must_use]
-    pub fn progress(&self) -> (usize, usize) {
-        let done = self.ranks.iter().map(|rank| rank.ended).min().unwrap_or(0);
-        (done, self.schedule.rounds.len())
+    pub fn progress(&self) -> f64 {
+        let done: f64 = self.ranks.iter().map(Rank::reduced_so_far).sum();
+        let all = self.ranks.len() * self.schedule.collectives.len();
+        done / all.max(1) as f64
     }
 
     /// Whether nothing is left to do: all is done, or a connection gave up.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        let (done, rounds) = self.progress();
-        let is_answered = self.ranks.iter().all(|rank| rank.calls.is_empty());
-        self.failure.is_some() || done == rounds && is_answered
+        self.failure.is_some() || self.over == self.ranks.len()
     }
 
     /// Why it could not go on.

@@ -1,9 +1,9 @@
 //! One rank: a CPU that enqueues rounds, a GPU that computes and runs the kernels of collectives one
 //! after the other, each on all channels.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-use super::schedule::Turn;
+use super::schedule::{Schedule, Turn};
 use crate::drive::simulate::time::VirtualTime;
 
 /// A rank.
@@ -25,8 +25,6 @@ pub(super) struct Rank {
     pub reduced: usize,
     /// The kernel of collective `reduced` runs.
     pub is_reducing: bool,
-    /// The messages of collectives that were enqueued and not begun, from `reduced` on.
-    pub prepared: VecDeque<Vec<Vec<Turn>>>,
     /// Of the kernel that runs.
     pub lanes: Vec<Lane>,
     /// Collectives that are not at their end: the kernel runs, or messages fly.
@@ -68,11 +66,23 @@ impl Rank {
             ready: 0,
             reduced: 0,
             is_reducing: false,
-            prepared: VecDeque::new(),
             lanes: Vec::new(),
             calls: BTreeMap::new(),
             random: fastrand::Rng::with_seed(seed),
         }
+    }
+
+    /// Collectives whose kernels have ended, and the part of the one that runs.
+    pub(super) fn reduced_so_far(&self) -> f64 {
+        let done: usize = self.lanes.iter().map(|lane| lane.done).sum();
+        let turns: usize = self.lanes.iter().map(|lane| lane.turns.len()).sum();
+        let part = if self.is_reducing { done as f64 / turns.max(1) as f64 } else { 0.0 };
+        self.reduced as f64 + part
+    }
+
+    /// Whether it has nothing left to do: becomes true once, with the last round or the last answer.
+    pub(super) fn is_over(&self, schedule: &Schedule) -> bool {
+        self.ended == schedule.rounds.len() && self.calls.is_empty()
     }
 
     /// Whether the kernel has done all its turns on all channels.

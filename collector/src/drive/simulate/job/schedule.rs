@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::drive::collective::channel_split::split;
-use crate::drive::collective::ring::{Ring, chunks};
+use crate::drive::collective::ring::{Chunk, Ring, chunks};
 use crate::drive::collective::slicing::Slicing;
 use crate::drive::collective::{DataType, Kind, Operation, Operator};
 use crate::drive::release::Release;
@@ -101,24 +101,49 @@ pub(super) fn lanes(
     rings: &[Ring],
     rank: u32,
 ) -> Vec<Vec<Turn>> {
+    let slicing = Slicing::of(operation.kind);
+    let turns = |chunk: Chunk| {
+        let action = chunk.action;
+        (0..slicing.slices).map(move |slice| Turn {
+            bytes: slicing.message(chunk.bytes, operation.unit_bytes(), slice).len() as u32,
+            receives: action.receives().then(|| action.part_received(operation.kind)),
+            sends: action.sends().then(|| action.part_sent(operation.kind)),
+            ends_chunk: slice + 1 == slicing.slices,
+        })
+    };
+    let lanes = chunks_of(release, operation, rings, rank).into_iter();
+    lanes.map(|chunks| chunks.into_iter().flat_map(turns).collect()).collect()
+}
+
+/// How many messages of a collective come to `rank`, channel by channel.
+pub(super) fn received(
+    release: Release,
+    operation: &Operation,
+    rings: &[Ring],
+    rank: u32,
+) -> Vec<u32> {
+    let received = |chunks: Vec<Chunk>| {
+        let received = chunks.iter().filter(|chunk| chunk.action.receives()).count();
+        received as u32 * Slicing::of(operation.kind).slices
+    };
+    chunks_of(release, operation, rings, rank).into_iter().map(received).collect()
+}
+
+/// The chunks of a collective at `rank`, channel by channel.
+fn chunks_of(
+    release: Release,
+    operation: &Operation,
+    rings: &[Ring],
+    rank: u32,
+) -> Vec<Vec<Chunk>> {
     let ranks = rings.first().map_or(1, Ring::ranks);
     let [ranks, channels] = [ranks, rings.len()].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
-    let slicing = Slicing::of(operation.kind);
-    let mut lanes = vec![Vec::new(); rings.len()];
-    for share in split(release, operation, ranks, channels) {
-        let place = share.channel as usize;
-        let (Some(lane), Some(ring)) = (lanes.get_mut(place), rings.get(place)) else { continue };
-        for chunk in chunks(release, operation, ring, rank, &share) {
-            let action = chunk.action;
-            lane.extend((0..slicing.slices).map(|slice| Turn {
-                bytes: slicing.message(chunk.bytes, operation.unit_bytes(), slice).len() as u32,
-                receives: action.receives().then(|| action.part_received(operation.kind)),
-                sends: action.sends().then(|| action.part_sent(operation.kind)),
-                ends_chunk: slice + 1 == slicing.slices,
-            }));
-        }
-    }
-    lanes
+    let shares = split(release, operation, ranks, channels);
+    let of_channel = |(channel, ring): (u32, &Ring)| {
+        let share = shares.iter().find(|share| share.channel == channel);
+        share.map_or_else(Vec::new, |share| chunks(release, operation, ring, rank, share))
+    };
+    (0..).zip(rings).map(of_channel).collect()
 }
 
 #[cfg(test)]
@@ -152,6 +177,16 @@ mod tests {
             let lanes: Vec<_> = (0..3)
                 .map(|rank| lanes(Release::V2_27_7, &all_reduce(bytes), &rings, rank))
                 .collect();
+            for rank in 0..3 {
+                let lanes = lanes[rank as usize].iter();
+                let received = lanes
+                    .map(|lane| lane.iter().filter(|turn| turn.receives.is_some()).count() as u32);
+                let received: Vec<_> = received.collect();
+                assert_eq!(
+                    received,
+                    super::received(Release::V2_27_7, &all_reduce(bytes), &rings, rank)
+                );
+            }
             for (channel, ring) in rings.iter().enumerate() {
                 for rank in 0..3 {
                     let next = ring.next(rank) as usize;

@@ -40,16 +40,14 @@ impl TrainingJob {
         at.enqueued += 1;
         for collective in round.collectives.clone() {
             let Some(operation) = self.schedule.collectives.get(collective) else { continue };
-            let lanes = schedule::lanes(self.plan.nccl, operation, &self.rings, rank as u32);
-            for (channel, lane) in lanes.iter().enumerate() {
-                let received = lane.iter().filter(|turn| turn.receives.is_some()).count();
+            let received = schedule::received(self.plan.nccl, operation, &self.rings, rank as u32);
+            for (channel, received) in received.into_iter().enumerate() {
                 let ring = self.rings.get(channel);
                 let previous = ring.map_or(0, |ring| ring.previous(rank as u32)) as usize;
                 if let Some(edge) = self.edges.get_mut(previous * self.rings.len() + channel) {
-                    edge.expect(received as u32);
+                    edge.expect(received);
                 }
             }
-            at.prepared.push_back(lanes);
             let enqueued = network.now();
             let call = Call { enqueued, kernel_began: None, kernel_ended: None, flying: 0 };
             at.calls.insert(collective, call);
@@ -117,7 +115,8 @@ impl TrainingJob {
         network: &mut Network,
     ) -> Result<(), CallError> {
         let Some(at) = self.ranks.get_mut(rank) else { return Ok(()) };
-        let lanes = at.prepared.pop_front().unwrap_or_default();
+        let Some(operation) = self.schedule.collectives.get(at.reduced) else { return Ok(()) };
+        let lanes = schedule::lanes(self.plan.nccl, operation, &self.rings, rank as u32);
         at.lanes = lanes.into_iter().map(|turns| Lane { turns, ..Lane::default() }).collect();
         if let Some(call) = at.calls.get_mut(&at.reduced) {
             call.kernel_began = Some(network.now());
@@ -150,6 +149,7 @@ impl TrainingJob {
             return;
         }
         at.calls.remove(&collective);
+        self.over += usize::from(at.is_over(&self.schedule));
         self.records.push(truth::call(rank, collective, &call, now));
         let iteration = self.schedule.round_of(collective).and_then(|round| round.iteration);
         self.spans.ended(iteration, now);
@@ -163,6 +163,7 @@ impl TrainingJob {
             return;
         }
         at.ended += 1;
+        self.over += usize::from(at.is_over(&self.schedule));
         self.try_compute(rank, network);
         self.try_enqueue(rank, network);
     }

@@ -10,13 +10,16 @@ pub struct Exhibit {
 }
 
 macro_rules! exhibits {
-    ($($name:literal),+ $(,)?) => {
-        &[$(Exhibit { name: $name, toml: include_str!(concat!("../gallery/", $name, ".toml")) }),+]
+    ($folder:literal: $($name:literal),+ $(,)?) => {
+        &[$(Exhibit {
+            name: $name,
+            toml: include_str!(concat!("../", $folder, "/", $name, ".toml")),
+        }),+]
     };
 }
 
-/// All of them.
-pub const GALLERY: &[Exhibit] = exhibits![
+/// Those that take seconds: each is judged, seed by seed.
+pub const GALLERY: &[Exhibit] = exhibits!["gallery":
     "clean",
     "ddp_overlap",
     "evaluation_pauses",
@@ -35,8 +38,16 @@ pub const GALLERY: &[Exhibit] = exhibits![
     "wrong_dscp",
 ];
 
+/// Those that take minutes.
+pub const LARGE: &[Exhibit] = exhibits!["gallery/large": "thousand_gpus"];
+
+/// All of them.
+pub fn all() -> impl Iterator<Item = &'static Exhibit> + Clone {
+    GALLERY.iter().chain(LARGE)
+}
+
 /// The one of that name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Exhibit> {
-    GALLERY.iter().find(|exhibit| exhibit.name == name)
+    all().find(|exhibit| exhibit.name == name)
 }

@@ -57,7 +57,7 @@ pub struct Port {
 }
 
 /// What ports belong to: its place among [`Map::nics`] or [`Map::switches`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
     /// A NIC.
     Nic(usize),

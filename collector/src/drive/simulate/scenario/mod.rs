@@ -11,11 +11,13 @@ pub mod trouble;
 mod check;
 pub mod gallery;
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 use fabric::Fabric;
 use job::Job;
-use map::Map;
+use map::{Map, Node};
 use quantity::Time;
 use trouble::{
     Background, Flap, Loss, NotEct, PauseStorm, SlowNic, SlowReceiver, Straggler, WrongDscp,
@@ -150,6 +152,19 @@ impl Scenario {
             Tap { name, ports }
         };
         names.into_iter().map(tap).collect()
+    }
+
+    /// The hosts that some tap sees the traffic of, or may see some of.
+    #[must_use]
+    pub fn watched_hosts(&self, map: &Map) -> BTreeSet<u32> {
+        let taps = self.taps(map);
+        let ports = taps.iter().flat_map(|tap| &tap.ports);
+        let links = ports.filter_map(|port| map.links.get(map.port(port)?.link));
+        let ends: BTreeSet<Node> = links.map(|link| link.ends[0].node).collect();
+        let sees_switch = ends.iter().any(|end| matches!(end, Node::Switch(_)));
+        let is_watched = |nic: usize| sees_switch || ends.contains(&Node::Nic(nic));
+        let nics = (0..).zip(&map.nics).filter(|(nic, _)| is_watched(*nic));
+        nics.map(|(_, nic)| nic.host).collect()
     }
 }
 
