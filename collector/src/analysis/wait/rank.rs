@@ -215,3 +215,45 @@ fn times(job: &Job, collective: &Collective, edges: &[EdgeWaits]) -> BTreeMap<u3
     }
     times
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{DepartureClocks, RankWaits, compare};
+
+    /// A rank with this start wait and busy time, which sends to the next one.
+    fn rank(rank: u32, of: u32, start_wait_ns: u64, busy_ns: u64) -> RankWaits {
+        RankWaits {
+            rank,
+            last_edge: None,
+            first_edge: None,
+            sends_only_to: Some((rank + 1) % of),
+            first_send: None,
+            start_wait_ns: Some(start_wait_ns),
+            shortest_wait_ns: Some(start_wait_ns),
+            busy_ns: Some(busy_ns),
+            cts_wait_ns: None,
+            lateness: None,
+        }
+    }
+
+    fn lateness(waits: &[(u64, u64)]) -> Vec<i64> {
+        let of = waits.len() as u32;
+        let mut ranks: Vec<RankWaits> =
+            (0..of).zip(waits).map(|(at, (start, busy))| rank(at, of, *start, *busy)).collect();
+        compare(&mut ranks, &[], &DepartureClocks::default());
+        ranks.iter().filter_map(|rank| Some(rank.lateness?.late_ns)).collect()
+    }
+
+    #[test]
+    fn who_was_busy_no_longer_than_others_is_not_late() {
+        assert_eq!(lateness(&[(10, 50), (10, 50), (40, 80), (10, 50)]), [0, 0, 30, 0]);
+        assert_eq!(lateness(&[(10, 50), (10, 50), (40, 50), (10, 50)])[2], 0);
+    }
+
+    /// A rank that was called late has the one before it send as late as itself.
+    #[test]
+    fn who_may_have_waited_for_a_rank_says_nothing_about_it() {
+        assert_eq!(lateness(&[(10, 80), (40, 80)]), [0, 30]);
+        assert_eq!(lateness(&[(10, 80), (40, 80), (10, 50)])[1], 30);
+    }
+}
