@@ -2,7 +2,7 @@
 
 use railscope::analysis::collective::{self, Collective};
 use railscope::analysis::straggler::{self, Cause, Straggler};
-use railscope::analysis::wait::{self, trouble::Troubles};
+use railscope::analysis::wait::{self, departure::DepartureClocks, trouble::Troubles};
 use railscope::link::job::{Job, Transfer};
 use railscope::model::nccl::{CollectiveKind, Protocol};
 use railscope::model::time::{Span, Timestamp};
@@ -33,7 +33,7 @@ fn job() -> (Job, Vec<Collective>) {
 }
 
 fn stragglers(job: &Job, collectives: &[Collective]) -> Vec<Option<Straggler>> {
-    let waits = wait::find(job, &Troubles::default(), collectives);
+    let waits = wait::find(job, &Troubles::default(), &DepartureClocks::default(), collectives);
     straggler::find(job, collectives, &waits, &[])
 }
 
