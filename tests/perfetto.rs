@@ -89,6 +89,51 @@ fn training_steps_and_stragglers_are_on_the_timeline() {
 }
 
 #[test]
+fn counters_of_nics_stand_on_the_hosts_of_their_ranks() {
+    let job = Recording::unpack("async-straggler-2.27.5");
+    let analyze = |format, more: &[&str]| {
+        let all = [&["analyze", "--format", format], more].concat();
+        railscope_on(&job, &all).succeeds()
+    };
+    let report: Value = serde_json::from_str(&analyze("json", &[])).unwrap();
+    let origin: u64 = report["capture"]["origin_ns"].as_str().unwrap().parse().unwrap();
+    // Every 100 ms; pause in microseconds, of which the NIC tells the last 200 ms at their end.
+    let samples = [(0, 5), (50_000, 5), (50_000, 15), (50_000, 15), (250_000, 15)];
+    let lines = (0..).zip(samples).map(|(at, (paused_us, cnps)): (u64, _)| {
+        format!(
+            "{{\"time_ns\":{},\"address\":\"10.0.0.3\",\"device\":\"mlx5_0\",\"counters\":{{\
+             \"rx_prio3_pause_duration\":{paused_us},\"np_cnp_sent\":{cnps},\
+             \"out_of_sequence\":7}}}}\n",
+            origin + at * 100_000_000
+        )
+    });
+    std::fs::write(job.folder().join("nics.jsonl"), lines.collect::<String>()).unwrap();
+    let trace = analyze("perfetto", &["--counters", "nics.jsonl"]);
+    if require::has("counters_of_nics_stand_on_the_hosts_of_their_ranks", "python3") {
+        checked(&trace);
+    }
+    let trace: Value = serde_json::from_str(&trace).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let base = trace["baseTimeNanoseconds"].as_u64().unwrap();
+    let points = |name: &str, unit: &str| -> Vec<(i64, f64)> {
+        let of_name = events.iter().filter(|event| event["name"] == name);
+        let point = |event: &Value| {
+            let time = base as i64 + (event["ts"].as_f64().unwrap() * 1e3).round() as i64;
+            let ms = (time - origin as i64) as f64 / 1e6;
+            (ms.round() as i64, event["args"][unit].as_f64().unwrap())
+        };
+        of_name.map(point).collect()
+    };
+    assert_eq!(points("mlx5_0 10.0.0.3 np_cnp_sent", "per second"), [(100, 100.0), (200, 0.0)]);
+    let paused = points("mlx5_0 10.0.0.3 rx_prio3_pause_duration", "% of the time");
+    assert_eq!(paused, [(0, 50.0), (100, 0.0), (200, 100.0), (400, 0.0)]);
+    assert!(points("mlx5_0 10.0.0.3 out_of_sequence", "per second").is_empty(), "it stood still");
+    // Where the payload of the same port is.
+    let process = |name: &str| &events.iter().find(|event| event["name"] == name).unwrap()["pid"];
+    assert_eq!(process("mlx5_0 10.0.0.3 np_cnp_sent"), process("10.0.0.3 RX payload"));
+}
+
+#[test]
 fn captures_without_nccl_make_an_empty_timeline() {
     let trace = railscope(["analyze", "--format", "perfetto", "write_lat.pcap.gz"]).succeeds();
     let trace: Value = serde_json::from_str(&trace).unwrap();

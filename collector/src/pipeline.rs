@@ -7,6 +7,7 @@ use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::joined_flow;
 use crate::analysis::iteration::label::{self, Anchor, LabelSources};
 use crate::analysis::iteration::train_log::TrainLog;
+use crate::analysis::wait::departure::DepartureClocks;
 use crate::analysis::wait::trouble::Troubles;
 use crate::analysis::{collective, finding, iteration, phase, straggler, wait};
 use crate::decode::packet::{self, Body};
@@ -237,7 +238,8 @@ impl Pipeline {
             let flows = self.tracker.flows().flows();
             let signals = (&linked.signals[..], linked.signals_end);
             let troubles = Troubles::new(&linked.job, flows, &positions, &linked.clocks, signals);
-            linked.waits = wait::find(&linked.job, &troubles, &linked.collectives);
+            let departures = DepartureClocks::new(&linked.job, flows, &positions, &linked.clocks);
+            linked.waits = wait::find(&linked.job, &troubles, &departures, &linked.collectives);
             let collectives = &linked.collectives;
             let job = &linked.job;
             linked.stragglers =

@@ -100,3 +100,59 @@ fn json_has_the_same_facts() {
     let queue_pair = explain(&["--qp", "10.0.0.2/0x111"]);
     assert_eq!(queue_pair["queue_pair"]["peer_qpn"], 0x87);
 }
+
+#[test]
+fn findings_stand_with_what_they_concern() {
+    let job = Recording::unpack("loss1pct-2.27.5");
+    let names = |arguments: &[&str]| -> Vec<String> {
+        let arguments = [&["explain", "--format", "json"], arguments].concat();
+        let text = railscope_on(&job, &arguments).succeeds();
+        let shown: Value = serde_json::from_str(&text).unwrap();
+        let findings = shown["findings"].as_array().unwrap().iter();
+        let told = findings.map(|finding| {
+            let rank = finding["subject"]["rank"].as_u64();
+            let rank = rank.map(|rank| format!(" {rank}")).unwrap_or_default();
+            format!("{}{rank}", finding["id"].as_str().unwrap())
+        });
+        told.collect()
+    };
+    let has = |names: &[String], wanted: &str| names.iter().any(|name| name == wanted);
+    // Packets to rank 2 are lost; rank 1 sends them and makes others wait.
+    for subject in [["--rank", "2"], ["--rank", "1"], ["--qp", "10.0.0.3/0x1ae"]] {
+        assert!(has(&names(&subject), "loss 2"), "{subject:?}");
+    }
+    assert!(has(&names(&["--rank", "1"]), "straggler 1"));
+    assert!(!has(&names(&["--rank", "3"]), "straggler 1"));
+    assert!(!has(&names(&["--qp", "10.0.0.1/0x86"]), "loss 2"));
+    // Of stragglers, the one of that training step, though others were late before and after.
+    assert!(has(&names(&["--step", "4"]), "straggler 1"));
+    assert!(!has(&names(&["--step", "6"]), "straggler 1"));
+    assert!(has(&names(&["--collective", "16"]), "straggler 1"));
+    assert!(!has(&names(&["--collective", "17"]), "straggler 1"));
+}
+
+#[test]
+fn what_analyze_takes_explain_takes() {
+    let job = Recording::unpack("loss1pct-2.27.5");
+    let explain =
+        |arguments: &[&str]| railscope_on(&job, &[&["explain"], arguments].concat()).succeeds();
+    let write = |name: &str, text: &str| std::fs::write(job.folder().join(name), text).unwrap();
+    let whole = explain(&["--rank", "2"]);
+    assert!(whole.contains("Not-ECT: switches cannot mark it"), "{whole}");
+    write("config.toml", "[findings]\nsuppress = [\"roce_not_ect\"]\n");
+    let part = explain(&["--rank", "2", "--config", "config.toml"]);
+    assert!(!part.contains("Not-ECT") && part.contains("● loss: "), "{part}");
+    let sample = |ns: u64, value: u64| {
+        format!(
+            "{{\"time_ns\":{ns},\"address\":\"10.0.0.3\",\"counters\":{{\"rp_cnp_ignored\":{value}}}}}\n"
+        )
+    };
+    write("nics.jsonl", &(sample(1, 5) + &sample(2, 9)));
+    let told = explain(&["--rank", "2", "--counters", "nics.jsonl"]);
+    assert!(
+        told.contains("10.0.0.3 ignored 4 CNPs") && told.contains("nics.jsonl line 2"),
+        "{told}"
+    );
+    let other = explain(&["--rank", "1", "--counters", "nics.jsonl"]);
+    assert!(!other.contains("ignored 4 CNPs"), "{other}");
+}

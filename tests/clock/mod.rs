@@ -57,7 +57,7 @@ impl Job {
 
     /// Lets the taps have missed all IPv4 packets but those from `source`.
     fn keep_from(&self, source: [u8; 4]) {
-        self.change("", |pcap| skewed::retain(pcap, |frame| frame[26..30] == source));
+        self.change("", |pcap| skewed::retain(pcap, |_, frame| frame[26..30] == source));
     }
 
     fn change(&self, host: &str, change: impl Fn(&mut Vec<u8>)) {

@@ -1,9 +1,11 @@
 //! Who is named where one rank is late, takes data slowly, or nobody is.
 
 use railscope::analysis::collective::{self, Collective};
+use railscope::analysis::iteration::Iteration;
 use railscope::analysis::straggler::{self, Cause, Straggler};
-use railscope::analysis::wait::{self, trouble::Troubles};
+use railscope::analysis::wait::{self, departure::DepartureClocks, trouble::Troubles};
 use railscope::link::job::{Job, Transfer};
+use railscope::model::grade::Grade;
 use railscope::model::nccl::{CollectiveKind, Protocol};
 use railscope::model::time::{Span, Timestamp};
 
@@ -33,8 +35,34 @@ fn job() -> (Job, Vec<Collective>) {
 }
 
 fn stragglers(job: &Job, collectives: &[Collective]) -> Vec<Option<Straggler>> {
-    let waits = wait::find(job, &Troubles::default(), collectives);
-    straggler::find(job, collectives, &waits, &[])
+    in_iterations(job, collectives, &[])
+}
+
+fn in_iterations(
+    job: &Job,
+    collectives: &[Collective],
+    iterations: &[Iteration],
+) -> Vec<Option<Straggler>> {
+    let waits = wait::find(job, &Troubles::default(), &DepartureClocks::default(), collectives);
+    straggler::find(job, collectives, &waits, iterations)
+}
+
+/// Training steps of one collective each, so long that `LATE_NS` is twice what a straggler costs.
+fn iterations(collectives: &[Collective]) -> Vec<Iteration> {
+    let iteration = |(at, collective): (usize, &Collective)| {
+        let first = collective.span.first;
+        Iteration {
+            number: at as u32,
+            label: None,
+            communicator: collective.communicator,
+            span: Span { first, last: first.plus_nanos(10 * LATE_NS) },
+            collectives: vec![at],
+            communication_ns: 0,
+            is_whole: true,
+            grade: Grade::Inferred,
+        }
+    };
+    collectives.iter().enumerate().map(iteration).collect()
 }
 
 /// Changes the messages of one collective that `rank` sends, or those that it receives.
@@ -104,6 +132,23 @@ fn a_rank_whose_first_clear_to_send_is_late_too_was_called_late() {
     let found = stragglers(&case.0, &case.1);
     let named = found[AFFECTED].as_ref().expect("somebody was late");
     assert_eq!((named.rank, named.cause), (2, Cause::Enqueue));
+}
+
+#[test]
+fn a_rank_that_is_late_around_a_training_step_is_late_in_it_by_less() {
+    const LESS_NS: u64 = LATE_NS / 2 - 50_000;
+    let mut case = job();
+    change(&mut case, AFFECTED, (2, true), |_, transfer| send_later(transfer, LESS_NS));
+    let iterations = iterations(&case.1);
+    assert_eq!(in_iterations(&case.0, &case.1, &iterations)[AFFECTED], None);
+    for at in [AFFECTED - 1, AFFECTED + 1] {
+        change(&mut case, at, (2, true), |_, transfer| send_later(transfer, LATE_NS));
+    }
+    let found = in_iterations(&case.0, &case.1, &iterations);
+    let named = found[AFFECTED].as_ref().expect("rank 2 was late around it");
+    assert_eq!((named.rank, named.cause, named.grade), (2, Cause::Compute, Grade::Inferred));
+    let reasons: Vec<&str> = named.evidence.iter().map(|sign| sign.kind).collect();
+    assert_eq!(reasons, ["start_wait", "busy_time", "first_cts", "persistent"]);
 }
 
 #[test]

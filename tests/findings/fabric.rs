@@ -56,7 +56,8 @@ fn flows_that_switches_cannot_mark() {
         (&finding["severity"], &finding["cause"]),
         (&"warning".into(), &"some_flows".into())
     );
-    assert_eq!(finding["subject"]["port"], "10.0.0.2");
+    // Whoever sends decides.
+    assert_eq!(finding["subject"]["port"], "10.0.0.1");
     // The same packets at two taps.
     let mut cleared = Scene::default();
     cleared.messages(0, Packet { tos: not_ect.tos | 0b10, ..not_ect }, 8).messages(1, not_ect, 8);
@@ -110,4 +111,50 @@ fn pause_without_a_drop() {
     assert_eq!(finding["severity"], "warning");
     assert!(finding["title"].as_str().unwrap().contains("and nothing was lost"), "{finding}");
     assert_eq!(bad(&report).len(), 1 + found(&report, "path_mtu").len(), "{:?}", bad(&report));
+}
+
+#[test]
+fn both_ends_of_a_link_see_one_storm() {
+    let mut scene = Scene::default();
+    for _ in 0..400 {
+        scene.frame(0, pause(0xffff)).frame(1, pause(0xffff)).wait(300_000);
+    }
+    only(&scene.report_with(&["--line-rate", "100G"]), "pfc_storm");
+}
+
+#[test]
+fn a_sender_that_cnps_do_not_slow_down() {
+    // A packet of 1,086 bytes a microsecond, one CNP a millisecond.
+    let told = |pause_ns: u64| {
+        let mut scene = Scene::default();
+        for at in 0..15 {
+            scene.messages(0, Packet::new(1, 2, WRITE_FIRST, 900 * at), 300);
+            scene.packet(0, Packet { qpn: 0x201, payload: 0, ..Packet::new(2, 1, CNP, 0) });
+            scene.wait(pause_ns);
+        }
+        scene.report_with(&["--line-rate", "7G"])
+    };
+    let report = told(0);
+    let finding = only(&report, "cnp_without_reaction");
+    assert_eq!(finding["severity"], "warning");
+    assert_eq!(finding["evidence"][0]["kind"], "frame");
+    assert_eq!(finding["evidence"][0]["frame"], 1_201, "{finding}");
+    // Half a millisecond of rest after each.
+    assert!(found(&told(500_000), "cnp_without_reaction").is_empty());
+}
+
+#[test]
+fn rails_of_which_one_has_all_the_load() {
+    let told = |messages: u32| {
+        let mut scene = Scene::default();
+        scene.messages(0, Packet::new(1, 2, WRITE_FIRST, 0), 90);
+        scene.messages(0, Packet::new(3, 4, WRITE_FIRST, 0), messages);
+        let map = "[rails]\n0 = [\"10.0.0.1\", \"10.0.0.2\"]\n1 = [\"10.0.0.3\", \"10.0.0.4\"]\n";
+        scene.beside("--rails", "rails.toml", map).report()
+    };
+    let report = told(5);
+    let finding = only(&report, "uneven_paths");
+    assert_eq!((&finding["severity"], &finding["cause"]), (&"warning".into(), &"rails".into()));
+    assert!(finding["title"].as_str().unwrap().contains("rail 0 carries 94.7 %"), "{finding}");
+    assert!(found(&told(80), "uneven_paths").is_empty());
 }

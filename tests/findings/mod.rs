@@ -4,6 +4,8 @@
 mod bootstrap;
 // Exit codes, configuration, documentation.
 mod command;
+// What packets of the control plane show.
+mod control_plane;
 // NIC counters beside captures, and without them.
 mod counters;
 // Marks, pause, traffic classes: what the fabric does.

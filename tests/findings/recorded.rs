@@ -104,3 +104,14 @@ fn rails_that_all_hosts_agree_on() {
     let expected = [("10.0.0.1", 0), ("10.0.0.2", 0), ("10.0.1.1", 1), ("10.0.1.2", 1)];
     assert_eq!(rails, expected.map(|(address, rail)| (address, Some(rail))));
 }
+
+#[test]
+fn the_rank_that_is_late_again_and_again_is_named() {
+    let report = report_on("async-straggler-2.27.5");
+    let finding = found(&report, "straggler")[0];
+    assert_eq!(
+        (&finding["severity"], &finding["cause"], &finding["subject"]["rank"]),
+        (&"warning".into(), &"compute".into(), &2.into())
+    );
+    assert!(finding["evidence"][0]["frame"].is_u64(), "{finding}");
+}

@@ -13,6 +13,14 @@ at() {
   nsenter --net=/run/netns/h$host -- "$@"
 }
 
+# The same in the background, where `$!` is the command itself and not a shell that would get its
+# signals: `instead_at 2 ib_write_bw &`.
+instead_at() {
+  local host=$1
+  shift
+  exec nsenter --net=/run/netns/h$host -- "$@"
+}
+
 at_switch() { nsenter --net=/run/netns/switch -- "$@"; }
 
 # Makes the fabric with this MTU of Ethernet, 1500 if none is given.

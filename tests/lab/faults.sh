@@ -48,10 +48,10 @@ receives_more_than() { [ "$(packets_received)" -gt "$1" ]; }
 begin_long_transfer() {
   received=0
   received=$(packets_received)
-  nsenter --net=/run/netns/h1 -- ib_write_bw -d rxe1 -x "$(gid 1)" -F "$@" > server 2>&1 &
+  instead_at 1 ib_write_bw -d rxe1 -x "$(gid 1)" -F "$@" > server 2>&1 &
   server=$!
   eventually listens
-  nsenter --net=/run/netns/h0 -- ib_write_bw -d rxe0 -x "$(gid 0)" -F "$@" 10.0.0.2 > client 2>&1 &
+  instead_at 0 ib_write_bw -d rxe0 -x "$(gid 0)" -F "$@" 10.0.0.2 > client 2>&1 &
   client=$!
   eventually receives_more_than 60
 }

@@ -68,8 +68,7 @@ capture_begin() {
   local host
   capturing=()
   for host in $hosts; do
-    # Not through `at`, whose shell would get the signals.
-    nsenter --net=/run/netns/h$host -- tcpdump -Z root --immediate-mode -i eth0 -s 4400 -B 32768 \
+    instead_at $host tcpdump -Z root --immediate-mode -i eth0 -s 4400 -B 32768 \
       --time-stamp-precision nano -w host$host.pcap "$filter" 2> host$host.tcpdump &
     capturing[$host]=$!
   done

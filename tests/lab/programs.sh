@@ -10,7 +10,7 @@ perftest() {
 perftest_cm() {
   local program=$1
   shift
-  at 1 "$program" -d rxe1 -F -R "$@" > server 2>&1 &
+  instead_at 1 "$program" -d rxe1 -F -R "$@" > server 2>&1 &
   eventually listens_cm
   both_end $! "$program" -d rxe0 -F -R "$@" 10.0.0.2
 }
@@ -35,13 +35,13 @@ perftest_ipv6() {
 perftest_between() {
   local own=$1 other=$2 address=$3 program=$4
   shift 4
-  at 1 "$program" -d rxe1 -x "$other" -F "$@" > server 2>&1 &
+  instead_at 1 "$program" -d rxe1 -x "$other" -F "$@" > server 2>&1 &
   eventually listens
   both_end $! "$program" -d rxe0 -x "$own" -F "$@" "$address"
 }
 
 rping_cm() {
-  at 1 rping -s -v "$@" > server 2>&1 &
+  instead_at 1 rping -s -v "$@" > server 2>&1 &
   eventually listens_cm
   both_end $! rping -c -a 10.0.0.2 -v "$@"
 }

@@ -29,14 +29,15 @@ pub fn restamp(pcap: &mut [u8], mut clock: impl FnMut(u64) -> u64) {
     }
 }
 
-/// The frames for whose bytes `wanted` holds.
-pub fn retain(pcap: &mut Vec<u8>, wanted: impl Fn(&[u8]) -> bool) {
+/// The frames for whose time and bytes `wanted` holds.
+pub fn retain(pcap: &mut Vec<u8>, wanted: impl Fn(u64, &[u8]) -> bool) {
+    let times = times(pcap);
     let mut kept = pcap[..FILE_HEADER].to_vec();
     let mut records = &pcap[FILE_HEADER..];
-    while !records.is_empty() {
+    for time in times {
         let length = 16 + u32::from_le_bytes(records[8..12].try_into().unwrap()) as usize;
         let (record, rest) = records.split_at(length);
-        if wanted(&record[16..]) {
+        if wanted(time, &record[16..]) {
             kept.extend(record);
         }
         records = rest;

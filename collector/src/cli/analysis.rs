@@ -1,4 +1,4 @@
-//! Captures and logs read to their end into a pipeline: what `analyze` and `explain` share.
+//! Captures read to their end into a pipeline.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::counter_input::CounterFiles;
 use super::input::{CaptureSink, Input};
-use super::label_input::Labels;
-use super::log_input::Logs;
 use super::progress::InputProgress;
 use crate::export::json;
 use crate::model::frame::Frame;
@@ -18,9 +15,6 @@ use crate::model::time::Timestamp;
 use crate::pipeline::Pipeline;
 use crate::report::messages::MessageReport;
 use crate::report::{Report, ReportContext};
-
-/// Flows kept at a time unless told.
-pub(super) const FLOW_CAPACITY: u32 = 262_144;
 
 /// Captures on their way into a pipeline.
 pub(super) struct Analysis {
@@ -43,12 +37,8 @@ impl Analysis {
     pub(super) fn report(
         mut self,
         input: Input<'_>,
-        (logs, labels, counters): (Logs, Labels, CounterFiles),
         context: ReportContext,
     ) -> anyhow::Result<Report> {
-        logs.read(&mut self.pipeline);
-        labels.read(&mut self.pipeline);
-        counters.read(&mut self.pipeline);
         let origin = input.read(InputProgress::new(), &mut self)?;
         if let Some(messages) = &mut self.messages {
             messages.flush()?;

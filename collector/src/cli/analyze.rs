@@ -7,18 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
-use super::analysis::{Analysis, FLOW_CAPACITY, MessageFile};
-use super::config::{ConfigArgs, FailOn};
-use super::counter_input::CounterArgs;
+use super::analysis::MessageFile;
+use super::config::FailOn;
 use super::filter::FilterArgs;
-use super::input::{Input, InputArgs};
-use super::label_input::LabelArgs;
-use super::line_rate;
-use super::log_input::LogArgs;
+use super::source::{Depth, SourceArgs};
 use crate::export::text::TextOptions;
 use crate::export::{json, perfetto, text};
-use crate::flow::tracker::FlowConfig;
-use crate::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig};
 use crate::report::{Detail, Report, ReportContext};
 
 /// Where messages go unless told.
@@ -26,10 +20,6 @@ const MESSAGE_FILE: &str = "railscope.messages.jsonl";
 
 /// Options of `railscope analyze`, as typed.
 #[derive(Args)]
-// Logs may stand alone; `packets` needs captures.
-#[command(mut_arg("files", |files| {
-    files.required(false).required_unless_present_any(["nccl_log", "counters"])
-}))]
 #[command(after_help = "\
 Examples:
   railscope analyze host3.pcapng                     one capture, one screen
@@ -52,37 +42,19 @@ pub(super) struct AnalyzeArgs {
     /// How much JSON lists: `full` has every recovery episode, and every message in a second file
     #[arg(long, value_enum, default_value_t = DetailArg::Summary)]
     detail: DetailArg,
-    /// Where `--detail full` writes messages, as JSON lines [default: railscope.messages.jsonl]
+    /// Where `--detail full` writes messages, as JSON lines, with the stamps of their files: clocks
+    /// are corrected in the report only [default: railscope.messages.jsonl]
     #[arg(long, value_name = "FILE")]
     detail_file: Option<PathBuf>,
-    /// Line rate of every port (400G, 25Gb/s): bursts and pause times need it, and it is taken from
-    /// pcapng where that says it
-    #[arg(long, value_name = "RATE", value_parser = line_rate::parse)]
-    line_rate: Option<u64>,
-    /// Flows kept at a time; beyond that the longest silent make room, and are counted
-    #[arg(long, value_name = "N", default_value_t = FLOW_CAPACITY,
-          value_parser = clap::value_parser!(u32).range(1..))]
-    max_flows: u32,
-    /// NCCL messages kept to find ranks and collectives; later ones are counted
-    #[arg(long, value_name = "N", default_value_t = MESSAGE_CAPACITY)]
-    max_messages: u32,
     /// Follow flows only: no TCP streams, communicators and collectives
     #[arg(long)]
     no_link: bool,
     /// Exit with 1 where there is a finding this bad, or worse
     #[arg(long, value_enum, value_name = "SEVERITY")]
     fail_on: Option<FailOn>,
-    #[command(flatten)]
-    logs: LogArgs,
-    #[command(flatten)]
-    labels: LabelArgs,
-    #[command(flatten)]
-    counters: CounterArgs,
-    #[command(flatten)]
-    config: ConfigArgs,
     // Last: their headings hold for all options that follow.
     #[command(flatten)]
-    input: InputArgs,
+    sources: SourceArgs,
     #[command(flatten)]
     filter: FilterArgs,
 }
@@ -109,35 +81,24 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
         DetailArg::Summary => Detail::Summary,
         DetailArg::Full => Detail::Full,
     };
-    let flow = FlowConfig {
-        flow_capacity: args.max_flows as usize,
-        line_rate_bps: args.line_rate,
-        keeps_details: detail == Detail::Full,
-    };
-    let message_capacity = (!args.no_link).then_some(args.max_messages as usize);
-    let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
-    pipeline.configure(args.config.read()?);
     if args.format == Format::Perfetto && args.filter.options().next().is_some() {
         bail!("--format perfetto has the whole job: leave out --host, --qpn and --opcode");
     }
     // Captures first: nothing is overwritten for want of one.
-    let input = Input::open(&args.input)?;
-    let logs = args.logs.open()?;
-    let labels = args.labels.open()?;
-    let counters = args.counters.open()?;
+    let sources = args.sources.open()?;
     let messages = match (detail, &args.detail_file) {
         (Detail::Summary, Some(_)) => bail!("--detail-file needs --detail full"),
         (Detail::Summary, None) => None,
         (Detail::Full, path) => Some(args.create_messages(path.as_deref())?),
     };
+    let depth = Depth { links: !args.no_link, keeps_details: detail == Detail::Full };
     let detail = match args.format {
         // A timeline is made of single messages and signals.
         Format::Perfetto => Detail::Full,
         Format::Text | Format::Json => detail,
     };
     let context = ReportContext { options: args.options(), detail, ..Default::default() };
-    let mut report =
-        Analysis::new(pipeline, messages).report(input, (logs, labels, counters), context)?;
+    let mut report = sources.report(depth, messages, context)?;
     let code = FailOn::exit_code(args.fail_on, &report);
     args.show(&mut report).context("write to standard output")?;
     Ok(code)
@@ -169,7 +130,7 @@ impl AnalyzeArgs {
 
     fn create_messages(&self, path: Option<&Path>) -> anyhow::Result<MessageFile> {
         let path = path.unwrap_or(Path::new(MESSAGE_FILE));
-        if self.input.names(path) {
+        if self.sources.names(path) {
             bail!("{} is a capture to read: name another --detail-file", path.display());
         }
         MessageFile::create(path)
@@ -180,15 +141,10 @@ impl AnalyzeArgs {
         let mut options = BTreeMap::new();
         let detail = if self.detail == DetailArg::Full { "full" } else { "summary" };
         options.insert("detail".to_owned(), detail.to_owned());
-        options.insert("max_flows".to_owned(), self.max_flows.to_string());
-        options.insert("max_messages".to_owned(), self.max_messages.to_string());
         if self.no_link {
             options.insert("no_link".to_owned(), "true".to_owned());
         }
-        if let Some(rate) = self.line_rate {
-            options.insert("line_rate_bps".to_owned(), rate.to_string());
-        }
-        options.extend(self.input.time.options());
+        options.extend(self.sources.options());
         options.extend(self.filter.options());
         options
     }

@@ -6,22 +6,15 @@ use std::net::IpAddr;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 
-use super::analysis::{Analysis, FLOW_CAPACITY};
-use super::counter_input::CounterFiles;
 use super::filter::parse_qpn;
-use super::input::{Input, InputArgs};
-use super::label_input::LabelArgs;
-use super::log_input::LogArgs;
+use super::source::{Depth, SourceArgs};
 use crate::export::json;
 use crate::export::text::TextOptions;
-use crate::export::text::explain::{self, Selection, Subject};
-use crate::flow::tracker::FlowConfig;
-use crate::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig};
+use crate::export::text::explain::{self, Explanation, Selection};
 use crate::report::{Detail, ReportContext};
 
 /// Options of `railscope explain`, as typed.
 #[derive(Args)]
-#[command(mut_arg("files", |files| files.required(false).required_unless_present("nccl_log")))]
 #[command(override_usage = "\
 railscope explain <--rank N|--qp ADDRESS/QPN|--collective N|--step N> [OPTIONS] [FILE]...")]
 #[command(after_help = "\
@@ -33,6 +26,7 @@ Examples:
   railscope explain --qp 10.0.0.2/0x108 host*.pcap.gz
   railscope explain --collective 17 host*.pcap.gz
   railscope explain --step 12 host*.pcap.gz
+  railscope explain --step 4812 --train-log train.out --counters nics.jsonl host*.pcap.gz
   railscope explain --rank 2 --format json host*.pcap.gz | jq '.rank.rank.nics'")]
 pub(super) struct ExplainArgs {
     #[command(flatten)]
@@ -48,12 +42,7 @@ pub(super) struct ExplainArgs {
           value_parser = clap::value_parser!(u32).range(1..))]
     top: u32,
     #[command(flatten)]
-    logs: LogArgs,
-    #[command(flatten)]
-    labels: LabelArgs,
-    // Last: their headings hold for all options that follow.
-    #[command(flatten)]
-    input: InputArgs,
+    sources: SourceArgs,
 }
 
 /// What to explain: one of these.
@@ -84,21 +73,11 @@ enum Format {
 
 pub(super) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
     let Some(selection) = args.selection() else { return Ok(()) };
-    let flow = FlowConfig {
-        flow_capacity: FLOW_CAPACITY as usize,
-        line_rate_bps: None,
-        keeps_details: true,
-    };
-    let message_capacity = Some(MESSAGE_CAPACITY as usize);
-    let pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
-    let input = Input::open(&args.input)?;
-    let logs = args.logs.open()?;
-    let labels = args.labels.open()?;
     let context = ReportContext { detail: Detail::Full, ..Default::default() };
-    let counters = CounterFiles::default();
-    let report = Analysis::new(pipeline, None).report(input, (logs, labels, counters), context)?;
-    let subject = Subject::find(&report, &selection)?;
-    args.show(&subject).context("write to standard output")
+    let depth = Depth { links: true, keeps_details: true };
+    let report = args.sources.open()?.report(depth, None, context)?;
+    let explanation = Explanation::find(&report, &selection)?;
+    args.show(&explanation).context("write to standard output")
 }
 
 impl ExplainArgs {
@@ -114,17 +93,17 @@ impl ExplainArgs {
             .or(collective.map(Selection::Collective))
     }
 
-    fn show(&self, subject: &Subject<'_>) -> io::Result<()> {
+    fn show(&self, explanation: &Explanation<'_>) -> io::Result<()> {
         match self.format {
             Format::Json => {
                 let mut out = BufWriter::new(io::stdout().lock());
-                json::write_document(subject, &mut out)?;
+                json::write_document(explanation, &mut out)?;
                 out.flush()
             }
             Format::Text => {
                 let options = TextOptions { top: self.top as usize };
                 let mut out = BufWriter::new(anstream::stdout().lock());
-                explain::write(subject, &options, &mut out)?;
+                explain::write(explanation, &options, &mut out)?;
                 out.flush()
             }
         }

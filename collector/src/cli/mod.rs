@@ -20,6 +20,7 @@ mod progress;
 mod schema;
 #[cfg(target_os = "linux")]
 mod simulate;
+mod source;
 mod time_range;
 
 use std::io::{self, Write};

@@ -10,7 +10,8 @@ use crate::model::time::Timestamp;
 #[derive(Args)]
 #[command(next_help_heading = "Time")]
 pub(super) struct TimeRangeArgs {
-    /// Leave out frames before this: 1.5s, 200ms after the first frame, or a date with a zone
+    /// Leave out frames before this: 1.5s, 200ms after the first frame, or a date with a zone; by the
+    /// stamps in the files, before clocks are compared
     #[arg(long, value_name = "TIME", value_parser = parse)]
     since: Option<Moment>,
     /// Leave out frames after this

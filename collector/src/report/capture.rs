@@ -14,7 +14,8 @@ use crate::model::time::Span;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Capture {
     /// Nanoseconds since the Unix epoch of the input's first frame, as its file says, as a decimal
-    /// string: every other time is relative to it.
+    /// string: every other time is relative to it. With taps whose clocks differ it is a date by the
+    /// clock of the reference (`clock_reference`), and the first frame's own time need not be 0.
     pub origin_ns: String,
     /// From the first frame that was handled to the last, by aligned clocks.
     pub duration_ns: u64,

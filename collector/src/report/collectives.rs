@@ -94,8 +94,9 @@ pub struct CollectiveRankReport {
     /// sent in this one; `null` where one tap did not see both.
     pub busy_ns: Option<u64>,
     /// How much longer than the middle rank (of two in the middle the quicker) its first data packet
-    /// on any channel waited for nobody else; negative where it was quicker, `null` where that
-    /// cannot be told.
+    /// on any channel waited for nobody else, and no more than it came later than the middle rank's
+    /// and than the rank was busy longer; negative where it was quicker, `null` where that cannot be
+    /// told.
     pub late_ns: Option<i64>,
     /// How well that is known: the median deviation of what is compared.
     pub late_uncertainty_ns: Option<u64>,

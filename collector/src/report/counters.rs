@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Sources;
+use super::{Detail, Sources};
 use crate::decode::counter::measure::Reading;
 use crate::link::counter::NicCounters;
 use crate::link::counter::series::Series;
+use crate::model::time::Span;
 
 /// The counters of one port of a NIC.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -51,6 +52,19 @@ pub struct CounterValueReport {
     pub resets: u64,
     /// Times that it wrapped at 32 bits.
     pub wraps: u64,
+    /// When it rose, in order of time; `null` unless full detail is asked for.
+    pub rises: Option<Vec<RiseReport>>,
+}
+
+/// How much a counter rose from one sample to another.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct RiseReport {
+    /// Time of the earlier sample.
+    pub start_ns: i64,
+    /// Time of the later sample.
+    pub end_ns: i64,
+    /// How much, in `unit`, as in `delta`.
+    pub amount: u64,
 }
 
 /// The NICs by host, device, interface, address and port.
@@ -73,20 +87,31 @@ fn report(sources: &Sources<'_>, nic: &NicCounters) -> CounterReport {
             .series
             .iter()
             .filter(|(name, series)| is_told(name, series))
-            .map(|(name, series)| (name.clone(), value(name, series)))
+            .map(|(name, series)| (name.clone(), value(sources, name, series)))
             .collect(),
     }
 }
 
-fn value(name: &str, series: &Series) -> CounterValueReport {
+fn value(sources: &Sources<'_>, name: &str, series: &Series) -> CounterValueReport {
     let reading = Reading::of(name);
+    let scale = reading.map_or(1, |reading| reading.scale);
+    let rises = || {
+        let rises = series.rises().filter(|(_, amount)| *amount > 0);
+        let report = |(span, amount): (Span, u64)| RiseReport {
+            start_ns: sources.relative_ns(span.first),
+            end_ns: sources.relative_ns(span.last),
+            amount: amount.saturating_mul(scale),
+        };
+        rises.map(report).collect()
+    };
     CounterValueReport {
         measure: reading.map(|reading| reading.measure.name()),
         unit: reading.map(|reading| reading.measure.unit()),
         priority: reading.and_then(|reading| reading.priority),
         last_value: series.last_value(),
-        delta: series.rise().saturating_mul(reading.map_or(1, |reading| reading.scale)),
+        delta: series.rise().saturating_mul(scale),
         resets: series.resets(),
         wraps: series.wraps(),
+        rises: (sources.context.detail == Detail::Full).then(rises),
     }
 }

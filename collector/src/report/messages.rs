@@ -1,4 +1,7 @@
 //! Completed messages, one by one: what `--detail full` lists beside the report.
+//!
+//! They are written while frames are read, before anybody knows how clocks differ: their times are
+//! the stamps of their tap's file. `taps[].clock_*` of the report says how far those are off.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,9 +25,10 @@ pub struct MessageReport {
     pub epoch: u32,
     /// `send`, `write`, `write_with_immediate`, `read` or `atomic`.
     pub kind: String,
-    /// Time of the first packet, relative to the origin; `null` when it was not seen.
+    /// Time of the first packet by its tap's own clock, relative to the origin; `null` when it was
+    /// not seen.
     pub first_ns: Option<i64>,
-    /// Time at which the last packet was first seen, relative to the origin.
+    /// Time at which the last packet was first seen, by its tap's own clock, relative to the origin.
     pub last_ns: i64,
     /// Bytes; `null` when the first packet was not seen.
     pub bytes: Option<u64>,

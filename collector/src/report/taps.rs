@@ -54,7 +54,8 @@ pub struct TapReport {
     /// `same_machine`: it is taken to share the clock of a tap next to the same machine. `one_way`:
     /// packets were seen in one direction only, so that their shortest delay is part of the offset,
     /// which is believed from 1 ms on. `unknown_direction`: it cannot be told which tap packets pass
-    /// first. `no_line_fits`: a clock does not run evenly, not even between a few jumps.
+    /// first. `no_line_fits`: a clock does not run evenly, not even between a few jumps, or was set back
+    /// (as NTP does when it steps), so that the same times come twice: its times stay as they are.
     pub clock_why_unknown: Option<&'static str>,
     /// Where it stands for most of the payload that it saw.
     pub position: PositionReport,

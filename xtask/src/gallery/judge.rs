@@ -1,5 +1,7 @@
 //! One run of a scenario: what railscope says beside what was asked for.
 
+use std::net::IpAddr;
+
 use super::report::{Finding, Iteration, Report};
 use super::truth::{Expected, Truth};
 
@@ -122,8 +124,10 @@ impl Verdict {
 
 /// Whether `finding` is the one that `expected` asks for.
 fn is_meant(finding: &Finding, expected: &Expected) -> bool {
-    let is_at = |place: &str| {
-        finding.subject.port.as_deref() == Some(place) || finding.title.contains(place)
+    // An address is the finding's subject, not one of several in its words; what has none is named.
+    let is_at = |place: &str| match place.parse::<IpAddr>() {
+        Ok(_) => finding.subject.port.as_deref() == Some(place),
+        Err(_) => finding.title.contains(place),
     };
     finding.id == expected.finding
         && expected.rank.is_none_or(|rank| finding.subject.rank == Some(rank))
@@ -177,6 +181,25 @@ mod tests {
         assert_eq!((verdict.iterations, verdict.iterations_right), (3, 3));
         assert_eq!((verdict.stragglers, verdict.stragglers_right), (1, 1));
         assert_eq!(verdict.false_stragglers, 2);
+    }
+
+    #[test]
+    fn an_address_must_be_the_subject_and_a_name_in_the_title() {
+        let text = r#"{"id":"loss","severity":"warning","cause":null,
+            "title":"10.0.0.1 to 10.0.0.2 over leaf0:uplink1","subject":{"rank":null,"port":"10.0.0.2"}}"#;
+        let finding: Finding = serde_json::from_str(text).unwrap();
+        for (place, is_right) in
+            [("10.0.0.2", true), ("10.0.0.1", false), ("leaf0:uplink1", true), ("leaf1", false)]
+        {
+            let expected = Expected {
+                finding: "loss".to_owned(),
+                rank: None,
+                cause: None,
+                place: Some(place.to_owned()),
+                is_possible: false,
+            };
+            assert_eq!(is_meant(&finding, &expected), is_right, "{place}");
+        }
     }
 
     #[test]

@@ -18,13 +18,16 @@ pub(super) struct Truth {
     pub(super) iterations: BTreeMap<u32, u64>,
 }
 
+/// What a scenario says of a place that depends on the seed: the port that marked most frames.
+const MOST_MARKED: &str = "most_marked";
+
 /// A finding that a scenario leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct Expected {
     pub(super) finding: String,
     pub(super) rank: Option<u32>,
     pub(super) cause: Option<String>,
-    /// Address or name of the port it is about.
+    /// Address or name of the port it is about; [`MOST_MARKED`] is found out.
     pub(super) place: Option<String>,
     /// Whether it may come as well; else it must.
     #[serde(default)]
@@ -57,6 +60,10 @@ enum Line {
         role: String,
         first_byte_ns: Option<u64>,
     },
+    Port {
+        port: String,
+        frames_marked: u64,
+    },
     #[serde(other)]
     Other,
 }
@@ -80,6 +87,7 @@ impl Truth {
         let mut truth = Self::default();
         let mut iteration_of = BTreeMap::new();
         let mut first_bytes: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut marking: Option<(u64, String)> = None;
         for (number, line) in (1..).zip(text.lines()) {
             let line: Line =
                 serde_json::from_str(line).with_context(|| format!("line {number}"))?;
@@ -97,7 +105,19 @@ impl Truth {
                     let first = first_bytes.entry(sequence).or_insert(time);
                     *first = time.min(*first);
                 }
+                Line::Port { port, frames_marked } => {
+                    let is_more = marking.as_ref().is_none_or(|(most, _)| frames_marked > *most);
+                    if is_more && frames_marked > 0 {
+                        marking = Some((frames_marked, port));
+                    }
+                }
                 Line::RingStep { .. } | Line::Other => {}
+            }
+        }
+        for expected in &mut truth.expected {
+            if expected.place.as_deref() == Some(MOST_MARKED) {
+                let (_, port) = marking.as_ref().context("no port has marked a frame")?;
+                expected.place = Some(port.clone());
             }
         }
         for (sequence, iteration) in iteration_of {
@@ -147,5 +167,17 @@ mod tests {
         assert_eq!(truth.iterations.into_iter().collect::<Vec<_>>(), [(0, 20)]);
         assert_eq!(truth.comm_hash, "0a");
         assert_eq!(truth.stragglers.len(), 1);
+    }
+
+    #[test]
+    fn the_port_that_marked_most_is_looked_up() {
+        let text = r#"{"record":"expected","finding":"congestion","place":"most_marked"}
+{"record":"port","port":"leaf0:uplink0","frames_marked":3}
+{"record":"port","port":"leaf0:uplink1","frames_marked":5}
+{"record":"port","port":"host0","frames_marked":0}"#;
+        let truth = Truth::parse(text).unwrap();
+        assert_eq!(truth.expected[0].place.as_deref(), Some("leaf0:uplink1"));
+        let unmarked = text.lines().next().unwrap();
+        assert!(Truth::parse(unmarked).is_err());
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn sections(truth: &Truth, report: &Report) -> Vec<Section> {
 mod tests {
     use super::super::cell::Cell;
     use super::super::perfect;
-    use super::super::report::{Report, Straggler};
+    use super::super::report::{CollectiveRank, Report, Straggler};
     use super::sections;
 
     /// Every figure as shown, by its column's head.
@@ -211,6 +211,15 @@ mod tests {
         assert_eq!(called, [("cause", "0/1 !1".into())]);
         let longer = lost(|report| change(report, 0, |one| one.lag_ns += 5_000));
         assert_eq!(longer, [("lag", "5 < 5".into())]);
+        // Rank 0 is named, and its first message left that much later than it was posted.
+        let held_up = lost(|report| {
+            change(report, 0, |one| one.rank = 0);
+            let post_ns = report.collectives[0].start_ns;
+            let left = |rank: u32| post_ns + if rank == 0 { 100_000 } else { 0 };
+            let of = |rank| CollectiveRank { rank, first_send_ns: Some(left(rank)) };
+            report.collectives[0].ranks = (0..4).map(of).collect();
+        });
+        assert!(held_up.contains(&("held up", "1".into())), "{held_up:?}");
         let receiver = lost(|report| change(report, 1, |one| one.rank = 2));
         assert!(receiver.contains(&("unfounded", "1".into())), "{receiver:?}");
         let healthy = lost(|report| change(report, 2, |one| one.flow = Some(0)));

@@ -29,11 +29,13 @@ Collectives are found where they lie over one of the truth in time; `boundaries`
 which the second part of an AllReduce begins, on each connection.
 Starts are compared with the first message handed to NCCL's proxy, ends with the last: the first
 collective of a communicator then waits until its connections stand, which no packet shows.
-A late rank counts once for each training step in which it was made late: right if the worst of those
-that are said to have come late themselves is that rank; the cause is `enqueue` where its call was
-late by half as much, else `compute`. A straggler is unfounded where the truth bears nothing of it
-out: the rank reached the collective, and posted its first message, less than half as late as said;
-its GPU was not slowed down; no frame of the flow was lost.
+A late rank counts once for each training step in which it was made late, and was by half of that:
+right if the worst of those that are said to have come late themselves is that rank; the cause is
+`enqueue` where its call was late by half as much, else `compute`. A straggler is unfounded where
+nothing bears it out: the rank reached the collective, and posted its first message, less than half as
+late as said; its GPU was not slowed down; no frame of the flow was lost. It is held up where the
+rank was on time and its host was not: from the post to the first frame its first message took longer
+than that of the middle rank, by half of what is said.
 ";
 
 /// Figures of one way to run railscope.

@@ -60,7 +60,7 @@ pub(super) fn truth() -> Truth {
     let json = json!({
         "nccl_version": "2.27.5",
         "world_size": 4,
-        "straggler": { "rank": 1, "iters": [1] },
+        "straggler": { "rank": 1, "iters": [1], "ms": 0.05 },
         "rank_env": { "3": { "EMU_SLICE_DELAY_US": "4000" } },
         "lost_frames": { "10.0.0.0->10.0.0.2": { "count": 1 } },
         "nodes": (0..4).map(node).collect::<Vec<_>>(),
@@ -223,6 +223,7 @@ fn collective(truth: &Truth, known: &truth::Collective) -> Collective {
         channels: known.channels(),
         start_ns: start - ORIGIN_NS,
         end_ns: end - ORIGIN_NS,
+        ranks: Vec::new(),
         straggler: Some(straggler(known)),
         connections: edges.iter().map(connection).collect(),
     }

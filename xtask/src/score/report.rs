@@ -105,8 +105,16 @@ pub(super) struct Collective {
     pub(super) channels: u64,
     pub(super) start_ns: i64,
     pub(super) end_ns: i64,
+    pub(super) ranks: Vec<CollectiveRank>,
     pub(super) straggler: Option<Straggler>,
     pub(super) connections: Vec<CollectiveConnection>,
+}
+
+/// What one rank did in a collective.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct CollectiveRank {
+    pub(super) rank: u32,
+    pub(super) first_send_ns: Option<i64>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -11,7 +11,7 @@ use super::cell::{Cell, Tally};
 use super::collectives::{Known, paired};
 use super::matching::Matching;
 use super::report::{self, Straggler};
-use super::truth;
+use super::truth::{self, LateRank};
 
 /// Causes that say that the rank itself came late.
 const OWN_CAUSES: [&str; 3] = ["enqueue", "compute", "sender"];
@@ -24,6 +24,8 @@ pub(super) struct Score {
     lag_errors_ns: Vec<i64>,
     slow_receivers: Tally,
     losses: Tally,
+    /// Ranks that were on time, but whose host let their first message wait; `None` as below.
+    held_up: Option<u64>,
     /// What nothing in the truth bears out; `None` where it does not tell.
     unfounded: Option<u64>,
 }
@@ -34,6 +36,8 @@ struct Named<'a> {
     straggler: &'a Straggler,
     /// World rank.
     rank: u32,
+    /// When the first data of each world rank left its host, by the capture.
+    left_ns: BTreeMap<u32, i64>,
 }
 
 impl Score {
@@ -47,7 +51,9 @@ impl Score {
             paired.filter_map(|(known, said)| named(matching, &known, said?)).collect();
         for late in matching.truth.late_ranks() {
             for iteration in &late.iterations {
-                score.count_late(&named, late.rank, *iteration);
+                if is_affected(matching, late, *iteration) {
+                    score.count_late(&named, late.rank, *iteration);
+                }
             }
         }
         for rank in matching.truth.slow_receivers() {
@@ -57,8 +63,10 @@ impl Score {
                 score.slow_receivers.count(agreement(receivers.map(|one| one.rank), rank));
             }
         }
-        let unfounded = named.iter().filter(|one| !score.is_founded(matching, one)).count();
-        score.unfounded = Some(unfounded as u64);
+        let (held_up, unfounded): (Vec<&Named<'_>>, _) =
+            named.iter().filter(|one| !is_founded(matching, one)).partition(|one| is_held_up(one));
+        score.held_up = Some(held_up.len() as u64);
+        score.unfounded = Some(unfounded.len() as u64);
         for one in named.iter().filter(|one| one.straggler.cause == "loss") {
             score.losses.count(Some(is_lossy(matching, one.straggler)));
         }
@@ -72,6 +80,7 @@ impl Score {
             ("lag", Cell::differences(self.lag_errors_ns.clone())),
             ("slow receivers", self.slow_receivers.into()),
             ("loss", self.losses.into()),
+            ("held up", self.held_up.map_or(Cell::Empty, Cell::Faults)),
             ("unfounded", self.unfounded.map_or(Cell::Empty, Cell::Faults)),
         ]
     }
@@ -90,22 +99,39 @@ impl Score {
         let cause = if was_called_late { "enqueue" } else { "compute" };
         self.causes.count(Some(worst.straggler.cause == cause));
     }
+}
 
-    /// Whether the truth bears out that this rank, or this connection, held up the others.
-    fn is_founded(&self, matching: &Matching<'_>, named: &Named<'_>) -> bool {
-        let Straggler { cause, lag_ns, .. } = named.straggler;
-        match cause.as_str() {
-            "receiver" => matching.truth.slow_receivers().any(|rank| rank == named.rank),
-            "loss" => is_lossy(matching, named.straggler),
-            cause if OWN_CAUSES.contains(&cause) => {
-                // As late as half of what is said, at the collective or with its first message.
-                let late = named.collective.lateness_ns(named.rank);
-                let posted = named.collective.post_lateness_ns(named.rank);
-                late.max(posted) >= Some(*lag_ns as i64 / 2)
-            }
-            _ => false,
+/// Whether the rank was late there by half of what it was made to be: others may have been late as
+/// well.
+fn is_affected(matching: &Matching<'_>, late: &LateRank, iteration: u64) -> bool {
+    let collectives = &matching.truth.collectives;
+    let in_it = collectives.iter().filter(|one| one.iter == Some(iteration));
+    let late_ns = in_it.filter_map(|one| one.lateness_ns(late.rank)).max();
+    late_ns >= Some(late.delay_ns() / 2)
+}
+
+/// Whether the truth bears out that this rank, or this connection, held up the others.
+fn is_founded(matching: &Matching<'_>, named: &Named<'_>) -> bool {
+    let Straggler { cause, lag_ns, .. } = named.straggler;
+    match cause.as_str() {
+        "receiver" => matching.truth.slow_receivers().any(|rank| rank == named.rank),
+        "loss" => is_lossy(matching, named.straggler),
+        cause if OWN_CAUSES.contains(&cause) => {
+            // As late as half of what is said, at the collective or with its first message.
+            let late = named.collective.lateness_ns(named.rank);
+            let posted = named.collective.post_lateness_ns(named.rank);
+            late.max(posted) >= Some(*lag_ns as i64 / 2)
         }
+        _ => false,
     }
+}
+
+/// Whether the first message of a rank that is said to be late waited in its host, with NCCL's proxy
+/// or below it, for half as long as said.
+fn is_held_up(named: &Named<'_>) -> bool {
+    let Straggler { cause, lag_ns, .. } = named.straggler;
+    let held_ns = named.collective.hold_ns(named.rank, &named.left_ns);
+    OWN_CAUSES.contains(&cause.as_str()) && held_ns >= Some(*lag_ns as i64 / 2)
 }
 
 fn named<'a>(
@@ -114,8 +140,14 @@ fn named<'a>(
     said: &'a report::Collective,
 ) -> Option<Named<'a>> {
     let straggler = said.straggler.as_ref()?;
-    let rank = matching.world_rank(&said.communicator, straggler.rank)?;
-    Some(Named { collective: known.collective, straggler, rank })
+    let world_rank = |rank| matching.world_rank(&said.communicator, rank);
+    let origin_ns = matching.report.origin_ns();
+    let left = |one: &report::CollectiveRank| {
+        Some((world_rank(one.rank)?, origin_ns + one.first_send_ns?))
+    };
+    let left_ns = said.ranks.iter().filter_map(left).collect();
+    let rank = world_rank(straggler.rank)?;
+    Some(Named { collective: known.collective, straggler, rank, left_ns })
 }
 
 fn in_iteration<'a, 'b>(

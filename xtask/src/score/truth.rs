@@ -106,6 +106,15 @@ pub(super) struct LateRank {
     /// Training steps.
     #[serde(rename = "iters")]
     pub(super) iterations: Vec<u64>,
+    /// How late.
+    #[serde(rename = "ms")]
+    milliseconds: f64,
+}
+
+impl LateRank {
+    pub(super) fn delay_ns(&self) -> i64 {
+        (self.milliseconds * 1e6) as i64
+    }
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -330,12 +339,27 @@ impl Collective {
 
     /// How much later than that of the middle rank the first message of `rank` was handed over.
     pub(super) fn post_lateness_ns(&self, rank: u32) -> Option<i64> {
+        lateness(self.first_posts(), rank)
+    }
+
+    /// How much longer than with the middle rank it took from when the first message of `rank` was
+    /// handed over until it left the host, at these times by rank.
+    pub(super) fn hold_ns(&self, rank: u32, left_ns: &BTreeMap<u32, i64>) -> Option<i64> {
+        let posts = self.first_posts().into_iter();
+        lateness(
+            posts.filter_map(|(rank, post)| Some((rank, left_ns.get(&rank)? - post))).collect(),
+            rank,
+        )
+    }
+
+    /// When the first message of each rank was handed to the proxy.
+    fn first_posts(&self) -> BTreeMap<u32, i64> {
         let mut posts = BTreeMap::new();
         for edge in &self.edges {
             let post = posts.entry(edge.sender).or_insert(edge.first_post_ns);
             *post = edge.first_post_ns.min(*post);
         }
-        lateness(posts, rank)
+        posts
     }
 
     /// `None` where edges disagree or nothing is said.

@@ -9,6 +9,7 @@ use crate::analysis::collective::Collective;
 use crate::analysis::iteration::Iteration;
 use crate::analysis::straggler::Straggler;
 use crate::flow::observer::Signal;
+use crate::flow::pause::{PauseKey, PauseState};
 use crate::flow::state::Flow;
 use crate::flow::tap::TapState;
 use crate::flow::tcp_stream::attempt::Attempts;
@@ -114,6 +115,21 @@ impl<'a> Facts<'a> {
         addresses.first().copied().filter(|_| addresses.len() == 1)
     }
 
+    /// What each station asked for, by priority, once: both ends of a link see the same frames, and
+    /// the tap counts that saw most of them.
+    #[must_use]
+    pub fn pauses(&self) -> Vec<(&PauseKey, &PauseState)> {
+        let mut most: BTreeMap<_, (&PauseKey, &PauseState)> = BTreeMap::new();
+        let amount = |state: &PauseState| (state.paused_ns, state.pause_frames);
+        for (key, state) in self.tracker.pauses().iter() {
+            let best = most.entry((key.station, key.priority)).or_insert((key, state));
+            if amount(state) > amount(best.1) {
+                *best = (key, state);
+            }
+        }
+        most.into_values().collect()
+    }
+
     /// The first CNP or NAK that `is_it` holds for, against `flow` at any tap.
     #[must_use]
     pub fn first_signal(
@@ -171,6 +187,6 @@ impl<'a> Facts<'a> {
     pub fn has_parallel_paths(&self) -> bool {
         let rails: std::collections::BTreeSet<u32> =
             self.flows.iter().filter_map(|flow| self.rails.of_address(flow.source)).collect();
-        rails.len() > 1 || !super::catalog::uneven_paths::uplinks(self).is_empty()
+        rails.len() > 1 || !super::uplink::uplinks(self).is_empty()
     }
 }

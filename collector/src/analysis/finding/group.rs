@@ -36,6 +36,22 @@ pub fn by_port<'a>(
     flows: impl IntoIterator<Item = &'a JoinedFlow>,
     amount: impl Fn(&JoinedFlow) -> u64,
 ) -> Vec<Group<'a>> {
+    by_ends(&[End::Receives, End::Sends], flows, amount)
+}
+
+/// The flows for which `amount` is not 0, by the port that sends them: of what only a sender decides.
+pub fn by_sender<'a>(
+    flows: impl IntoIterator<Item = &'a JoinedFlow>,
+    amount: impl Fn(&JoinedFlow) -> u64,
+) -> Vec<Group<'a>> {
+    by_ends(&[End::Sends], flows, amount)
+}
+
+fn by_ends<'a>(
+    ends: &[End],
+    flows: impl IntoIterator<Item = &'a JoinedFlow>,
+    amount: impl Fn(&JoinedFlow) -> u64,
+) -> Vec<Group<'a>> {
     let weighed = flows.into_iter().map(|flow| (flow, amount(flow)));
     let mut sick: Vec<(&JoinedFlow, u64)> = weighed.filter(|(_, amount)| *amount > 0).collect();
     sick.sort_by_key(|(flow, amount)| (std::cmp::Reverse(*amount), flow.at));
@@ -45,7 +61,7 @@ pub fn by_port<'a>(
     let total = sum(&sick);
     let mut groups = Vec::new();
     let mut rest = sick.clone();
-    while let Some((port, end)) = commonest(&rest) {
+    while let Some((port, end)) = commonest(&rest, ends) {
         // A few flows elsewhere do not hide where the trouble is.
         if sum(&rest) as f64 <= MINOR * total as f64 {
             groups.push(Group { port: None, flows: rest });
@@ -65,11 +81,12 @@ fn sum(flows: &[(&JoinedFlow, u64)]) -> u64 {
     flows.iter().fold(0, |sum, (_, amount)| sum.saturating_add(*amount))
 }
 
-/// The port that most of the trouble has in common; of equals, the receiving end.
-fn commonest(flows: &[(&JoinedFlow, u64)]) -> Option<(IpAddr, End)> {
+/// The port that most of the trouble has in common, at one of these ends; of equals, the receiving
+/// end.
+fn commonest(flows: &[(&JoinedFlow, u64)], ends: &[End]) -> Option<(IpAddr, End)> {
     let mut sums: BTreeMap<(IpAddr, End), (u64, usize)> = BTreeMap::new();
     for (flow, amount) in flows {
-        for end in [End::Receives, End::Sends] {
+        for &end in ends {
             let (sum, count) = sums.entry((at(flow, end), end)).or_default();
             *sum = sum.saturating_add(*amount);
             *count += 1;

@@ -10,6 +10,7 @@ pub mod joined_flow;
 pub mod kind;
 pub mod naming;
 pub mod settings;
+pub mod uplink;
 
 use std::cmp::Reverse;
 use std::net::IpAddr;

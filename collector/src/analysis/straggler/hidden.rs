@@ -30,6 +30,10 @@ struct Stop<'a> {
 #[must_use]
 pub fn find(case: &Case<'_>) -> Option<Straggler> {
     let per_chunk = case.collective.ring_order?.per_chunk;
+    // Connections that are set up in a collective stop for that.
+    if !case.waits.edges.iter().all(|edge| edge.has_predecessor) {
+        return None;
+    }
     let hidden = hidden_ranks(case);
     if hidden.is_empty() {
         return None;

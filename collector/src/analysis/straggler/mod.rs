@@ -3,12 +3,14 @@
 //! Of a collective's candidates the one that cost most is named, if it cost enough (`threshold.rs`):
 //! a rank that sent late (`late.rs`), one inside a node that owns no edge (`hidden.rs`), a connection
 //! that lost packets or was slowed down (`network.rs`), a rank that took data slowly (`receiver.rs`).
-//! `cause.rs` tells a late CPU from a late GPU.
+//! `cause.rs` tells a late CPU from a late GPU. Half is enough of a rank that is late in the training
+//! steps around as well (`persistent.rs`).
 
 pub mod cause;
 pub mod hidden;
 pub mod late;
 pub mod network;
+pub mod persistent;
 pub mod receiver;
 pub mod threshold;
 pub mod words;
@@ -33,7 +35,7 @@ pub fn find(
     let thresholds = Thresholds::new(collectives, waits, iterations);
     let baseline = Baseline::new(waits);
     let slow_receivers = receiver::find(job, collectives, waits);
-    let straggler = |((collective, waits), slow_receiver): ((&Collective, &CollectiveWaits), _)| {
+    let worst = |((collective, waits), slow_receiver): ((&Collective, &CollectiveWaits), _)| {
         let case = Case { job, collective, waits };
         let candidates = [
             late::find(&case),
@@ -43,14 +45,28 @@ pub fn find(
             slow_receiver,
         ];
         // Of equals the first: what a rank did itself comes before what was done to it.
-        let worst = candidates
-            .into_iter()
-            .flatten()
-            .reduce(|worst, one| if one.lag_ns > worst.lag_ns { one } else { worst })?;
-        let least_ns = thresholds.of(collective.communicator)?;
-        (worst.lag_ns > least_ns).then_some(worst)
+        candidates.into_iter().flatten().reduce(
+            |worst, one| {
+                if one.lag_ns > worst.lag_ns { one } else { worst }
+            },
+        )
     };
-    collectives.iter().zip(waits).zip(slow_receivers).map(straggler).collect()
+    let worst = collectives.iter().zip(waits).zip(slow_receivers).map(worst);
+    let costs = |(collective, straggler): (&Collective, Option<Straggler>)| {
+        let least_ns = thresholds.of(collective.communicator)?;
+        Some(Candidate { straggler: straggler?, least_ns })
+    };
+    let candidates = collectives.iter().zip(worst).map(costs).collect();
+    persistent::name(candidates, iterations)
+}
+
+/// Who cost most in a collective, and what a straggler costs at least there.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Who.
+    pub straggler: Straggler,
+    /// Nanoseconds.
+    pub least_ns: u64,
 }
 
 /// One collective to be judged.

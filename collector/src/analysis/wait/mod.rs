@@ -3,8 +3,10 @@
 //! An edge is one connection. Its time in a collective runs from when the receiver had room and the
 //! sender had left the collective before, to the last byte, and is cut into parts that sum to it
 //! (`edge.rs`). All times of an edge are those of one tap, so that no two clocks are compared
-//! (`view.rs`). `rank.rs` compares the ranks of a collective; `trouble.rs` has what the network did.
+//! (`view.rs`). `rank.rs` compares the ranks of a collective, by clocks that can be compared
+//! (`departure.rs`); `trouble.rs` has what the network did.
 
+pub mod departure;
 pub mod edge;
 pub mod rank;
 pub mod spread;
@@ -13,6 +15,7 @@ pub mod view;
 
 use std::collections::BTreeMap;
 
+use self::departure::DepartureClocks;
 use self::edge::{EdgeWaits, Surroundings};
 use self::rank::RankWaits;
 use self::trouble::Troubles;
@@ -33,11 +36,15 @@ pub struct CollectiveWaits {
 
 /// The waits of `collectives`, which come in the order of their first packets.
 #[must_use]
-pub fn find(job: &Job, troubles: &Troubles, collectives: &[Collective]) -> Vec<CollectiveWaits> {
+pub fn find(
+    job: &Job,
+    troubles: &Troubles,
+    clocks: &DepartureClocks,
+    collectives: &[Collective],
+) -> Vec<CollectiveWaits> {
     let answers: Vec<QuickestAnswer> = job.connections.iter().map(QuickestAnswer::new).collect();
     let mut left = Left::default();
     let mut all: Vec<CollectiveWaits> = Vec::with_capacity(collectives.len());
-    let mut has_recovered: BTreeMap<CommunicatorId, bool> = BTreeMap::new();
     for collective in collectives {
         let edges: Vec<EdgeWaits> = collective
             .transfers
@@ -54,9 +61,7 @@ pub fn find(job: &Job, troubles: &Troubles, collectives: &[Collective]) -> Vec<C
                 edge::waits(on.connection, &view, &surroundings, troubles)
             })
             .collect();
-        let recovered = has_recovered.entry(collective.communicator).or_default();
-        let ranks = rank::waits(job, collective, &edges, &left, *recovered);
-        *recovered = edges.iter().any(|edge| edge.recovery_ns > 0);
+        let ranks = rank::waits(job, collective, &edges, &left, clocks);
         left.note(job, collective);
         all.push(CollectiveWaits { edges, ranks });
     }

@@ -3,11 +3,17 @@
 //! A ring collective begins with a chunk of each rank's own, which waits for nobody. So the time from
 //! when a rank had room and had left the collective before, to its first byte, is its own: its start
 //! wait. All ranks compute in it, so that the time itself says little; what it has over that of the
-//! middle rank is lateness. It is measured at taps of one host: clocks of two are never compared.
+//! middle rank is lateness, measured at taps of one host.
+//!
+//! Two other signs bound it: a rank that left the collective before early waits long and costs
+//! nobody anything. How much later than the middle rank it sent, where the clocks can be compared,
+//! and how much longer it was busy. A rank that sends only to the one in question is left out there:
+//! it may have waited for that one's clear-to-send.
 
 use std::collections::BTreeMap;
 
 use super::Left;
+use super::departure::DepartureClocks;
 use super::edge::EdgeWaits;
 use super::spread::{lower_median, median_deviation};
 use crate::analysis::collective::Collective;
@@ -23,6 +29,8 @@ pub struct RankWaits {
     pub last_edge: Option<usize>,
     /// Of the edges, the one from this rank that sent first.
     pub first_edge: Option<usize>,
+    /// The rank that all its edges go to; `None` where they go to several, or are not known.
+    pub sends_only_to: Option<u32>,
     /// When it sent its first data, at a tap of its own.
     pub first_send: Option<Timestamp>,
     /// From when it had room on any channel and had left the collective before, to its first data
@@ -43,9 +51,9 @@ pub struct RankWaits {
 /// How late a rank was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lateness {
-    /// Its start wait less that of the middle rank, taken over all its channels or of the quickest,
-    /// whichever says less: one channel alone may have got its clear-to-send late, or been served
-    /// late. Negative where it was earlier.
+    /// The least of what its start wait over all its channels, that of the quickest (one channel
+    /// alone may have got its clear-to-send late, or been served late), its first data and its busy
+    /// time are over those of the middle rank. Negative where it was earlier.
     pub late_ns: i64,
     /// The median deviation of the ranks' start waits.
     pub uncertainty_ns: u64,
@@ -60,15 +68,14 @@ struct Times {
     edges: Vec<usize>,
 }
 
-/// The ranks of `collective` by number. `has_recovered` says that in the collective before data was
-/// sent again.
+/// The ranks of `collective` by number.
 #[must_use]
 pub fn waits(
     job: &Job,
     collective: &Collective,
     edges: &[EdgeWaits],
     left: &Left,
-    has_recovered: bool,
+    clocks: &DepartureClocks,
 ) -> Vec<RankWaits> {
     let rank = |(rank, times): (u32, Times)| {
         let left = left.of(collective, rank);
@@ -79,6 +86,7 @@ pub fn waits(
             rank,
             last_edge: own().max_by_key(|(_, edge)| edge.span.last).map(|(at, _)| at),
             first_edge: own().min_by_key(|(_, edge)| edge.first_data).map(|(at, _)| at),
+            sends_only_to: sends_only_to(job, own().map(|(_, edge)| edge)),
             first_send: times.first_send,
             start_wait_ns: start_wait(measured()),
             shortest_wait_ns: measured().filter_map(|edge| edge.start_wait_ns).min(),
@@ -89,7 +97,7 @@ pub fn waits(
     };
     let mut ranks: Vec<RankWaits> = times(job, collective, edges).into_iter().map(rank).collect();
     if collective.ring_order.is_some() {
-        compare(&mut ranks, has_recovered);
+        compare(&mut ranks, edges, clocks);
     }
     ranks
 }
@@ -112,8 +120,14 @@ fn start_wait<'a>(edges: impl Iterator<Item = &'a EdgeWaits>) -> Option<u64> {
     at_sender.map(|(room, data)| data.nanos_since(room)).or(at_receiver)
 }
 
+fn sends_only_to<'a>(job: &Job, mut edges: impl Iterator<Item = &'a EdgeWaits>) -> Option<u32> {
+    let receiver = |edge: &EdgeWaits| job.connections.get(edge.connection.0 as usize)?.receiver;
+    let first = receiver(edges.next()?)?;
+    edges.all(|edge| receiver(edge) == Some(first)).then_some(first)
+}
+
 /// Fills in who was late. With nobody to compare with, nobody is.
-fn compare(ranks: &mut [RankWaits], has_recovered: bool) {
+fn compare(ranks: &mut [RankWaits], edges: &[EdgeWaits], clocks: &DepartureClocks) {
     let starts = || ranks.iter().filter_map(|rank| rank.start_wait_ns);
     let (Some(middle), Some(uncertainty_ns)) = (lower_median(starts()), median_deviation(starts()))
     else {
@@ -123,17 +137,54 @@ fn compare(ranks: &mut [RankWaits], has_recovered: bool) {
         return;
     }
     let middle_shortest = lower_median(ranks.iter().filter_map(|rank| rank.shortest_wait_ns));
-    let middle_busy = lower_median(ranks.iter().filter_map(|rank| rank.busy_ns));
     let over = |ns: Option<u64>, middle: Option<u64>| Some(ns? as i64 - middle? as i64);
-    for rank in ranks {
-        let Some(late_ns) = over(rank.start_wait_ns, Some(middle)) else { continue };
-        let shortest = over(rank.shortest_wait_ns, middle_shortest);
-        // Who left the collective before late, because data had to be sent again, is late for no
-        // reason of its own.
-        let busy = over(rank.busy_ns, middle_busy).filter(|_| has_recovered).map(|ns| ns.max(0));
-        let late_ns = [shortest, busy].into_iter().flatten().fold(late_ns, i64::min);
-        rank.lateness = Some(Lateness { late_ns, uncertainty_ns });
+    let late_ns = |rank: &RankWaits| {
+        let start = over(rank.start_wait_ns, Some(middle))?;
+        let bounds = [
+            over(rank.shortest_wait_ns, middle_shortest),
+            over(rank.busy_ns, middle_busy(rank, ranks)),
+            later_ns(rank, ranks, edges, clocks),
+        ];
+        Some(bounds.into_iter().flatten().fold(start, i64::min))
+    };
+    let late: Vec<Option<i64>> = ranks.iter().map(late_ns).collect();
+    for (rank, late_ns) in ranks.iter_mut().zip(late) {
+        rank.lateness = late_ns.map(|late_ns| Lateness { late_ns, uncertainty_ns });
     }
+}
+
+/// The ranks that `rank` is compared with, itself among them: not those that may have waited for its
+/// clear-to-send.
+fn peers<'a>(rank: &RankWaits, ranks: &'a [RankWaits]) -> impl Iterator<Item = &'a RankWaits> {
+    let number = rank.rank;
+    ranks.iter().filter(move |one| one.rank == number || one.sends_only_to != Some(number))
+}
+
+fn middle_busy(rank: &RankWaits, ranks: &[RankWaits]) -> Option<u64> {
+    let busy = || peers(rank, ranks).filter_map(|one| one.busy_ns);
+    busy().nth(1)?;
+    lower_median(busy())
+}
+
+/// How much later than the middle rank `rank` sent its first data, at most.
+fn later_ns(
+    rank: &RankWaits,
+    ranks: &[RankWaits],
+    edges: &[EdgeWaits],
+    clocks: &DepartureClocks,
+) -> Option<i64> {
+    let first = |rank: &RankWaits| edges.get(rank.first_edge?).filter(|edge| edge.is_at_sender);
+    let own = first(rank)?;
+    let lead = |edge: &EdgeWaits| {
+        let uncertainty_ns = clocks.uncertainty_ns(own.connection, edge.connection)?;
+        let lead_ns = own.first_data.relative_to(edge.first_data);
+        Some(lead_ns.saturating_add_unsigned(uncertainty_ns))
+    };
+    let mut leads: Vec<i64> = peers(rank, ranks).filter_map(|one| lead(first(one)?)).collect();
+    leads.sort_unstable();
+    // The upper one: who sent as the lower median did leads by most.
+    leads.get(1)?;
+    leads.get(leads.len() / 2).copied()
 }
 
 fn times(job: &Job, collective: &Collective, edges: &[EdgeWaits]) -> BTreeMap<u32, Times> {
@@ -163,4 +214,46 @@ fn times(job: &Job, collective: &Collective, edges: &[EdgeWaits]) -> BTreeMap<u3
         }
     }
     times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DepartureClocks, RankWaits, compare};
+
+    /// A rank with this start wait and busy time, which sends to the next one.
+    fn rank(rank: u32, of: u32, start_wait_ns: u64, busy_ns: u64) -> RankWaits {
+        RankWaits {
+            rank,
+            last_edge: None,
+            first_edge: None,
+            sends_only_to: Some((rank + 1) % of),
+            first_send: None,
+            start_wait_ns: Some(start_wait_ns),
+            shortest_wait_ns: Some(start_wait_ns),
+            busy_ns: Some(busy_ns),
+            cts_wait_ns: None,
+            lateness: None,
+        }
+    }
+
+    fn lateness(waits: &[(u64, u64)]) -> Vec<i64> {
+        let of = waits.len() as u32;
+        let mut ranks: Vec<RankWaits> =
+            (0..of).zip(waits).map(|(at, (start, busy))| rank(at, of, *start, *busy)).collect();
+        compare(&mut ranks, &[], &DepartureClocks::default());
+        ranks.iter().filter_map(|rank| Some(rank.lateness?.late_ns)).collect()
+    }
+
+    #[test]
+    fn who_was_busy_no_longer_than_others_is_not_late() {
+        assert_eq!(lateness(&[(10, 50), (10, 50), (40, 80), (10, 50)]), [0, 0, 30, 0]);
+        assert_eq!(lateness(&[(10, 50), (10, 50), (40, 50), (10, 50)])[2], 0);
+    }
+
+    /// A rank that was called late has the one before it send as late as itself.
+    #[test]
+    fn who_may_have_waited_for_a_rank_says_nothing_about_it() {
+        assert_eq!(lateness(&[(10, 80), (40, 80)]), [0, 30]);
+        assert_eq!(lateness(&[(10, 80), (40, 80), (10, 50)])[1], 30);
+    }
 }

@@ -251,7 +251,8 @@ pub struct Expected {
     pub rank: Option<u32>,
     /// Why, where a finding has causes.
     pub cause: Option<String>,
-    /// The port or host it is about.
+    /// The port or host it is about; `most_marked`: the port that marked most frames, which depends
+    /// on the seed.
     pub place: Option<String>,
     /// Whether it may come as well; else it must.
     pub is_possible: bool,

@@ -5,6 +5,7 @@
 //! multiple of 7,889,238 s (a quarter of a year) of Unix time, so that times fit a double.
 
 mod collectives;
+mod counters;
 mod event;
 mod iterations;
 mod lanes;
@@ -41,6 +42,7 @@ pub fn write(report: &Report, mut out: impl Write) -> io::Result<()> {
     tracks.extend(waits::tracks(report, &mut processes));
     tracks.extend(messages::tracks(report, &mut processes));
     tracks.extend(ports::tracks(report, &mut processes));
+    tracks.extend(counters::tracks(report, &mut processes));
     write!(
         out,
         "{{\"schemaVersion\":1,\"displayTimeUnit\":\"ns\",\"baseTimeNanoseconds\":{},\n\

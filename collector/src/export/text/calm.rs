@@ -50,8 +50,21 @@ pub(super) fn write(
         let aside = "Many were dropped to make room: raise --max-flows.";
         (Meaning::Odd, "Nothing stands out in the flows that were kept.", aside)
     } else {
-        (Meaning::Good, "Nothing stands out that costs speed.", "")
+        return write_good(report, out);
     };
     writeln!(out, "{}", sentence::bullet(meaning, text))?;
     if aside.is_empty() { Ok(()) } else { writeln!(out, "{}", sentence::aside(aside)) }
+}
+
+/// Says that nothing is wrong, as far as was looked.
+pub(super) fn write_good(report: &Report, out: &mut impl Write) -> io::Result<()> {
+    let text = "Nothing stands out that costs much speed.";
+    writeln!(out, "{}", sentence::bullet(Meaning::Good, text))?;
+    let kinds = match report.findings_not_checked.len() {
+        0 => return Ok(()),
+        1 => "1 kind of finding was".to_owned(),
+        several => format!("{several} kinds of findings were"),
+    };
+    let aside = format!("{kinds} not looked for; the last lines say what that needs.");
+    writeln!(out, "{}", sentence::aside(&aside))
 }

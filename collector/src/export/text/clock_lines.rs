@@ -29,7 +29,10 @@ fn line(report: &Report, tap: &TapReport) -> Option<String> {
     let name = file(tap);
     match tap.clock_why_unknown {
         Some("no_line_fits") => {
-            return Some(format!("clock of {name} does not run evenly: not corrected"));
+            return Some(format!(
+                "clock of {name} was set back, or does not run evenly: not corrected, its times \
+                 and those of other taps do not compare"
+            ));
         }
         Some("unknown_direction") => {
             return Some(format!("clock of {name}: which tap packets pass first is not known"));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use super::connection::Connection;
-use super::style::Meaning;
+use super::style::{Meaning, paint};
 use super::{TextOptions, label, sentence};
 use crate::report::Report;
 use crate::report::evidence::EvidenceReport;
@@ -32,12 +32,8 @@ pub(super) fn write_bad(
     Ok(!found.is_empty())
 }
 
-/// Whether anything is merely good to know of the flows shown.
-pub(super) fn has_good_to_know(report: &Report, connections: &[Connection<'_>]) -> bool {
-    !shown(report, connections, |severity| severity == "info").is_empty()
-}
-
-/// Writes what is good to know of the flows shown, which needs no remedy.
+/// Writes what is good to know of the flows shown, which needs no remedy; with nothing, not even a
+/// heading.
 pub(super) fn write_good_to_know(
     report: &Report,
     connections: &[Connection<'_>],
@@ -45,6 +41,9 @@ pub(super) fn write_good_to_know(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let found = shown(report, connections, |severity| severity == "info");
+    if !found.is_empty() {
+        writeln!(out, "\n{}", paint(Meaning::Heading, "Good to know"))?;
+    }
     for finding in found.iter().take(options.top) {
         writeln!(out, "{}", bullet(report, finding))?;
     }
@@ -81,7 +80,8 @@ fn detail(finding: &FindingReport) -> Option<String> {
     }
 }
 
-fn meaning(severity: &str) -> Meaning {
+/// The colour of a severity.
+pub(super) fn meaning(severity: &str) -> Meaning {
     match severity {
         "critical" | "warning" => Meaning::Bad,
         _ => Meaning::Odd,

@@ -70,9 +70,16 @@ pub fn write(
     if is_bad {
         writeln!(out)?;
     }
-    log_section::write(report, options, &mut out)?;
     let has_files = !report.logs.files.is_empty() || !report.counters.is_empty();
-    if report.taps.is_empty() && has_files {
+    let is_without_captures = report.taps.is_empty() && has_files;
+    if is_without_captures && !is_bad {
+        calm::write_good(report, &mut out)?;
+        if !report.logs.files.is_empty() {
+            writeln!(out)?;
+        }
+    }
+    log_section::write(report, options, &mut out)?;
+    if is_without_captures {
         finding_list::write_good_to_know(report, &connections, options, &mut out)?;
         return notes::write(report, &[], &mut out);
     }
@@ -86,8 +93,6 @@ pub fn write(
     if !is_bad {
         writeln!(out)?;
         calm::write(report, &connections, &mut out)?;
-    } else if finding_list::has_good_to_know(report, &connections) {
-        writeln!(out)?;
     }
     finding_list::write_good_to_know(report, &connections, options, &mut out)?;
     communicator::write(report, options, &mut out)?;

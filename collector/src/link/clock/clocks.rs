@@ -38,6 +38,18 @@ impl Clocks {
         self.of(tap).map_or(time, |clock| clock.timeline.other_at(time))
     }
 
+    /// The tap whose clock packets relate that of `tap` to, and how far off that is at most,
+    /// nanoseconds; the tap itself where nothing relates it to another, or not from both sides.
+    #[must_use]
+    pub fn anchor(&self, tap: TapId) -> (TapId, u64) {
+        let related = || {
+            let clock = self.of(tap)?;
+            let is_of_packets = clock.why_unknown != Some(WhyUnknown::SameMachine);
+            Some((clock.reference.filter(|_| is_of_packets)?, clock.track.uncertainty_ns?))
+        };
+        related().unwrap_or((tap, 0))
+    }
+
     /// Whether any time is corrected.
     #[must_use]
     pub fn corrects(&self) -> bool {

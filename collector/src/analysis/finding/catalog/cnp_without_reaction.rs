@@ -1,7 +1,7 @@
 //! A sender is told to slow down, and does not.
 
 use crate::analysis::finding::facts::Facts;
-use crate::analysis::finding::group::by_port;
+use crate::analysis::finding::group::by_sender;
 use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
@@ -31,7 +31,7 @@ pub const KIND: Kind = Kind {
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let amount = |flow: &JoinedFlow| if is_unmoved(facts, flow) { flow.cnps } else { 0 };
-    let groups = by_port(&facts.flows, amount);
+    let groups = by_sender(&facts.flows, amount);
     let mut found: Vec<Finding> = by_counters(facts);
     found.extend(groups.iter().map(|group| {
         let cnps = counted(group.sum(), "CNP");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::{End, Group, by_port};
 use crate::analysis::finding::kind::{Kind, Need};
-use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming, uplink};
 use crate::decode::counter::measure::Measure;
 use crate::flow::observer::Signal;
 use crate::model::quantity::{count, counted, share};
@@ -51,7 +51,11 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
             counted(cnps, "CNP")
         ),
     };
-    let place = naming::group(group);
+    let mut place = naming::group(group);
+    let uplinks = uplink::shared_by(facts, &group.flows, |flow| flow.marks.0);
+    if !uplinks.is_empty() {
+        place.push_str(&format!(", over {}", uplinks.join(" and ")));
+    }
     let title = match is_incast {
         true => format!("incast: {what} on {place} from {} senders", senders.len()),
         false => format!("congestion: {what} on {place}"),

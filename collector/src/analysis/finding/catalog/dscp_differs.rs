@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use crate::analysis::finding::facts::Facts;
-use crate::analysis::finding::group::by_port;
+use crate::analysis::finding::group::{by_port, by_sender};
 use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::{Finding, Proof, Severity, naming};
@@ -82,7 +82,7 @@ fn odd(
         let (own, expected) = (own_dscp(facts, flow), expected(flow));
         own.is_some() && expected.is_some() && own != expected
     };
-    let groups = by_port(data.iter().copied(), |flow| if is_odd(flow) { flow.frames } else { 0 });
+    let groups = by_sender(data.iter().copied(), |flow| if is_odd(flow) { flow.frames } else { 0 });
     let found = groups.iter().filter_map(|group| {
         let worst = group.worst()?;
         let (own, expected) = (own_dscp(facts, worst)?, expected(worst)?);

@@ -1,7 +1,7 @@
 //! RoCE data that switches cannot mark.
 
 use crate::analysis::finding::facts::Facts;
-use crate::analysis::finding::group::{Group, by_port};
+use crate::analysis::finding::group::{Group, by_port, by_sender};
 use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::{Finding, Proof, Severity, naming};
@@ -32,18 +32,16 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let cleared = |flow: &JoinedFlow| not_ect(flow) && views(facts, flow).any(is_capable);
     let has_capable = data.iter().any(|flow| views(facts, flow).any(is_capable));
     let is_expected = facts.settings.expect.ecn == Some(true);
-    let only = |holds: &dyn Fn(&JoinedFlow) -> bool| {
-        by_port(data.iter().copied(), |flow| if holds(flow) { flow.frames } else { 0 })
-    };
+    let frames_if = |holds: bool, flow: &JoinedFlow| if holds { flow.frames } else { 0 };
     let mut found = Vec::new();
-    for group in only(&cleared) {
+    for group in by_port(data.iter().copied(), |flow| frames_if(cleared(flow), flow)) {
         let text = "ECN-capable at one tap, Not-ECT at another";
         let what = "without ECN bits behind the tap that saw them ECN-capable";
         found.push(finding(facts, &group, Severity::Warning, "cleared_on_path", what, text));
     }
     let senders = |flow: &JoinedFlow| not_ect(flow) && !cleared(flow);
     if has_capable || is_expected {
-        for group in only(&senders) {
+        for group in by_sender(data.iter().copied(), |flow| frames_if(senders(flow), flow)) {
             let what = "with RoCE data that is Not-ECT";
             let text = "Not-ECT, while other flows are ECN-capable";
             found.push(finding(facts, &group, Severity::Warning, "some_flows", what, text));

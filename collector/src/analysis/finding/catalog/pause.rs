@@ -33,7 +33,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 fn by_frames(facts: &Facts<'_>) -> Vec<Finding> {
-    let calm = facts.tracker.pauses().iter().filter(|(_, state)| {
+    let calm = facts.pauses().into_iter().filter(|(_, state)| {
         // A storm has a finding of its own; resumes alone stopped nobody.
         state.storms == 0 && state.pause_frames > 0
     });

@@ -39,7 +39,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 fn by_frames(facts: &Facts<'_>) -> Vec<Finding> {
-    let storms = facts.tracker.pauses().iter().filter(|(_, state)| state.storms > 0);
+    let storms = facts.pauses().into_iter().filter(|(_, state)| state.storms > 0);
     let found = storms.map(|(key, state)| {
         let port = facts.port_of_mac(key.station);
         let priority = key.priority.map_or_else(String::new, |one| format!(" priority {one}"));

@@ -9,6 +9,7 @@ use crate::link::job::{CommunicatorId, Transport};
 use crate::link::log::network::{NetworkAttempt, Outcome};
 use crate::link::log::process::Process;
 use crate::model::quantity::{bytes, count};
+use crate::model::time::Span;
 
 /// Socket fallback.
 pub const KIND: Kind = Kind {
@@ -142,6 +143,11 @@ fn by_traffic(facts: &Facts<'_>) -> Vec<Finding> {
             .clone()
             .filter_map(|stream| stream.totals.map(|totals| totals.client.bytes))
             .sum();
+        let spans = sockets.clone().filter_map(|stream| Some(stream.totals?.span));
+        let span = spans.reduce(|one, other| Span {
+            first: one.first.min(other.first),
+            last: one.last.max(other.last),
+        });
         let ranks: Vec<u32> = communicator.ranks.iter().map(|rank| rank.rank).collect();
         let title = format!(
             "data between nodes goes over TCP (NET/Socket), not RDMA: {} of {}, {}",
@@ -154,7 +160,7 @@ fn by_traffic(facts: &Facts<'_>) -> Vec<Finding> {
         Finding::new(&KIND, Severity::Critical, title)
             .caused_by("unknown")
             .about(Subject { communicator: Some(id), ..Subject::default() })
-            .over(communicator.bootstrap.map(|bootstrap| bootstrap.span))
+            .over(span)
             .proven()
             .because(Proof::frame(text, witness))
     });

@@ -24,9 +24,10 @@ pub const KIND: Kind = Kind {
             the collective late (enqueue), its GPU was not done (compute), it took data slowly \
             (receiver), or its path did (congestion, loss, pause, socket).",
     threshold: "A rank is a straggler of a collective where its lateness is above 5 % of the median \
-                training step and 5 x the median absolute deviation. Warning where one rank and cause \
-                have at least 3 such collectives, in 10 % of the training steps or in 3 steps in a row \
-                (our choice: now and then every rank is late), info below.",
+                training step and 5 x the median absolute deviation; half of that, where it is late in \
+                two of the four training steps around. Warning where one rank and cause have at least \
+                3 such collectives, in 10 % of the training steps or in 3 steps in a row (our choice: \
+                now and then every rank is late), info below.",
     remedy: "Run the rank's work on another host: does the lateness follow the host or the rank?",
     needs: &[Need::Collectives],
     detect,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::uplink::{passes, uplinks};
 use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
 use crate::model::quantity::{bytes, counted, share};
 use crate::model::tap::TapId;
@@ -68,20 +69,6 @@ fn rails(facts: &Facts<'_>) -> Option<Finding> {
     )
 }
 
-/// Parallel uplinks, as far as names of taps tell: the taps of each switch.
-#[must_use]
-pub fn uplinks(facts: &Facts<'_>) -> Vec<Vec<(TapId, String)>> {
-    let mut by_stem: BTreeMap<String, Vec<(TapId, String)>> = BTreeMap::new();
-    for (at, tap) in (0..).zip(facts.tracker.taps()) {
-        let Some(name) = &tap.tap.interface else { continue };
-        let stem = name.trim_end_matches(|digit: char| digit.is_ascii_digit());
-        if stem.len() < name.len() && stem.contains("uplink") {
-            by_stem.entry(stem.to_owned()).or_default().push((TapId(at), name.clone()));
-        }
-    }
-    by_stem.into_values().filter(|taps| taps.len() > 1).collect()
-}
-
 fn on_uplinks(facts: &Facts<'_>, taps: &[(TapId, String)]) -> Option<Finding> {
     let load =
         |tap: &TapId| facts.tracker.taps().get(tap.0 as usize).map_or(0, |tap| tap.wire_bytes);
@@ -123,11 +110,6 @@ fn on_uplinks(facts: &Facts<'_>, taps: &[(TapId, String)]) -> Option<Finding> {
         finding = finding.because(Proof::frame(text, largest.first_frame(facts)));
     }
     Some(finding)
-}
-
-fn passes(facts: &Facts<'_>, flow: &JoinedFlow, tap: TapId) -> bool {
-    let views = flow.views.iter().filter_map(|at| facts.table().get(*at as usize));
-    flow.is_data() && views.clone().any(|view| view.key.tap == tap)
 }
 
 fn source_ports(facts: &Facts<'_>, flow: &JoinedFlow) -> Vec<u16> {

@@ -98,7 +98,8 @@ pub struct Expect {
     pub rank: Option<u32>,
     /// Why, where a finding has causes.
     pub cause: Option<String>,
-    /// The port or host it is about.
+    /// The port or host it is about; `most_marked`: the port that marked most frames, which depends
+    /// on the seed.
     pub place: Option<String>,
     /// Whether it comes with some seeds only.
     #[serde(default)]

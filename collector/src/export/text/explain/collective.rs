@@ -30,7 +30,12 @@ pub(super) fn write(
     ranks(one, options, out)?;
     lanes(facts, options, out)?;
     let meaning = "+ times are after its first data packet";
-    writeln!(out, "{}", paint(Meaning::Aside, meaning))?;
+    writeln!(out, "{}", paint(Meaning::Aside, meaning))
+}
+
+/// Writes why it is believed.
+pub(super) fn write_reasons(facts: &CollectiveFacts<'_>, out: &mut impl Write) -> io::Result<()> {
+    let one = facts.collective;
     evidence::write(&format!("Why it is believed ({})", one.grade), &one.evidence, out)
 }
 

@@ -21,6 +21,11 @@ pub(super) fn write(
         return Ok(());
     }
     writeln!(out, "\n{}", paint(Meaning::Heading, heading))?;
+    write_reasons(evidence, out)
+}
+
+/// Reasons and the frames or lines of one statement.
+pub(super) fn write_reasons(evidence: &[EvidenceReport], out: &mut impl Write) -> io::Result<()> {
     for reason in evidence {
         writeln!(out, "{}", sentence::note(&reason.text))?;
         if let Some(place) = place(reason) {

@@ -31,8 +31,12 @@ pub(super) fn write(
     for line in lines(facts) {
         writeln!(out, "{}", sentence::note(&line))?;
     }
-    collectives(facts, options, out)?;
-    let late = one.straggler.as_ref();
+    collectives(facts, options, out)
+}
+
+/// Writes why somebody is its straggler.
+pub(super) fn write_reasons(facts: &IterationFacts<'_>, out: &mut impl Write) -> io::Result<()> {
+    let late = facts.iteration.straggler.as_ref();
     let reasons = late.map(|late| late.evidence.as_slice()).unwrap_or_default();
     let heading = late.map(|late| format!("Why rank {} ({})", late.rank, late.grade));
     evidence::write(&heading.unwrap_or_default(), reasons, out)

@@ -2,7 +2,9 @@
 
 mod collective;
 mod collective_facts;
+mod concern;
 mod evidence;
+mod findings;
 mod iteration;
 mod iteration_facts;
 mod missing;
@@ -17,19 +19,56 @@ pub use self::subject::{Selection, Subject};
 
 use std::io::{self, Write};
 
-use super::TextOptions;
+use serde::Serialize;
 
-/// Writes everything that is known about `subject`.
+use super::TextOptions;
+use crate::report::Report;
+use crate::report::findings::FindingReport;
+
+/// One thing, and what is wrong with it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation<'a> {
+    #[serde(flatten)]
+    subject: Subject<'a>,
+    /// The findings that concern it, the worst first.
+    findings: Vec<&'a FindingReport>,
+}
+
+impl<'a> Explanation<'a> {
+    /// Looks for what `selection` names.
+    ///
+    /// # Errors
+    ///
+    /// When the report has nothing of that name, or several; says what it has.
+    pub fn find(report: &'a Report, selection: &Selection) -> Result<Self, Missing> {
+        let subject = Subject::find(report, selection)?;
+        Ok(Self { findings: concern::findings(report, &subject), subject })
+    }
+}
+
+/// Writes everything that is known.
 ///
 /// # Errors
 ///
 /// When writing fails.
-pub fn write(subject: &Subject<'_>, options: &TextOptions, mut out: impl Write) -> io::Result<()> {
-    match subject {
-        Subject::Rank(facts) => rank::write(facts, options, &mut out)?,
-        Subject::QueuePair(facts) => queue_pair::write(facts, options, &mut out)?,
-        Subject::Collective(facts) => collective::write(facts, options, &mut out)?,
-        Subject::TrainingStep(facts) => iteration::write(facts, options, &mut out)?,
+pub fn write(
+    explanation: &Explanation<'_>,
+    options: &TextOptions,
+    mut out: impl Write,
+) -> io::Result<()> {
+    let out = &mut out;
+    match &explanation.subject {
+        Subject::Rank(facts) => rank::write(facts, options, out)?,
+        Subject::QueuePair(facts) => queue_pair::write(facts, options, out)?,
+        Subject::Collective(facts) => collective::write(facts, options, out)?,
+        Subject::TrainingStep(facts) => iteration::write(facts, options, out)?,
     }
-    evidence::write_hint(&mut out)
+    findings::write(&explanation.findings, options, out)?;
+    match &explanation.subject {
+        Subject::Rank(facts) => rank::write_reasons(facts, options, out)?,
+        Subject::QueuePair(facts) => queue_pair::write_reasons(facts, out)?,
+        Subject::Collective(facts) => collective::write_reasons(facts, out)?,
+        Subject::TrainingStep(facts) => iteration::write_reasons(facts, out)?,
+    }
+    evidence::write_hint(out)
 }

@@ -29,7 +29,11 @@ pub(super) fn write(
         writeln!(out, "{}", sentence::note(&line))?;
     }
     flows(facts, options, out)?;
-    recoveries(facts, options, out)?;
+    recoveries(facts, options, out)
+}
+
+/// Writes why it is whose it is.
+pub(super) fn write_reasons(facts: &QueuePairFacts<'_>, out: &mut impl Write) -> io::Result<()> {
     if let Some((_, connection)) = facts.connection {
         let heading = format!("Why it is {} ({})", name(connection), connection.grade);
         evidence::write(&heading, &connection.evidence, out)?;

@@ -31,7 +31,16 @@ pub(super) fn write(
     }
     connections("TO", &facts.sends, |one| one.receiver, options, out)?;
     connections("FROM", &facts.receives, |one| one.sender, options, out)?;
-    collectives(&facts.collectives, out)?;
+    collectives(&facts.collectives, out)
+}
+
+/// Writes why it is believed.
+pub(super) fn write_reasons(
+    facts: &RankFacts<'_>,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let rank = facts.rank;
     evidence::write(
         &format!("Why rank {} is there ({})", rank.rank, rank.grade),
         &rank.evidence,

@@ -1,0 +1,78 @@
+//! By how much the times at which two connections' data left their senders can be compared: each
+//! was stamped at a tap of its own.
+
+use std::collections::BTreeMap;
+
+use crate::flow::key::FlowKey;
+use crate::flow::state::Flow;
+use crate::link::clock::clocks::Clocks;
+use crate::link::job::{Job, NetConnectionId, Ownership, Role};
+use crate::link::position::{Position, TapPosition};
+use crate::model::tap::TapId;
+
+/// The clock that shows when each connection's data left.
+#[derive(Clone, Debug, Default)]
+pub struct DepartureClocks(BTreeMap<NetConnectionId, Clock>);
+
+/// A clock: the tap that it is related to, and how far off that is at most, nanoseconds.
+type Clock = (TapId, u64);
+
+/// The taps that saw one connection's data.
+#[derive(Clone, Debug, Default)]
+struct Taps {
+    at_sender: Option<Clock>,
+    /// Of taps that stand next to neither end, the one whose clock is known worst; `None` within
+    /// where they are not related to each other.
+    elsewhere: Option<Option<Clock>>,
+}
+
+impl DepartureClocks {
+    /// Those of the connections of `job`, whose taps stand at `positions`.
+    #[must_use]
+    pub fn new(job: &Job, flows: &[Flow], positions: &[TapPosition], clocks: &Clocks) -> Self {
+        let mut taps: BTreeMap<NetConnectionId, Taps> = BTreeMap::new();
+        for (flow, owner) in flows.iter().zip(&job.owners) {
+            let Ownership::Connection { connection, role: Role::Data } = *owner else { continue };
+            let FlowKey { tap, source, destination, .. } = flow.key;
+            let taps = taps.entry(connection).or_default();
+            let clock = clocks.anchor(tap);
+            match positions.get(tap.0 as usize).map(|at| at.of(source, destination)) {
+                Some(Position::Sender) => taps.at_sender = Some(clock),
+                Some(Position::Receiver) => {}
+                Some(Position::Fabric | Position::Unknown) | None => {
+                    let known = taps.elsewhere.unwrap_or(Some(clock));
+                    let worse = known.filter(|(anchor, _)| *anchor == clock.0);
+                    taps.elsewhere = Some(worse.map(|known| known.max(clock)));
+                }
+            }
+        }
+        let clock =
+            |(id, taps): (_, Taps)| Some((id, taps.at_sender.or(taps.elsewhere.flatten())?));
+        Self(taps.into_iter().filter_map(clock).collect())
+    }
+
+    /// How far the difference between times of two connections may be off, in nanoseconds; `None`
+    /// where nothing relates their clocks.
+    #[must_use]
+    pub fn uncertainty_ns(&self, one: NetConnectionId, other: NetConnectionId) -> Option<u64> {
+        let ((anchor, own_ns), (same, other_ns)) = (self.0.get(&one)?, self.0.get(&other)?);
+        (anchor == same).then(|| own_ns.saturating_add(*other_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DepartureClocks, NetConnectionId, TapId};
+
+    #[test]
+    fn only_related_clocks_are_compared() {
+        let clocks = [(TapId(0), 0), (TapId(0), 700), (TapId(2), 0)];
+        let clocks = DepartureClocks((0..).map(NetConnectionId).zip(clocks).collect());
+        let between =
+            |one, other| clocks.uncertainty_ns(NetConnectionId(one), NetConnectionId(other));
+        assert_eq!(between(0, 1), Some(700));
+        assert_eq!(between(0, 2), None);
+        assert_eq!(between(2, 2), Some(0));
+        assert_eq!(between(0, 9), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! All that a report can be made of, and how it is to be read: what `analyze` and `explain` share.
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::analysis::{Analysis, MessageFile};
+use super::config::ConfigArgs;
+use super::counter_input::{CounterArgs, CounterFiles};
+use super::input::{Input, InputArgs};
+use super::label_input::{LabelArgs, Labels};
+use super::line_rate;
+use super::log_input::{LogArgs, Logs};
+use crate::flow::tracker::FlowConfig;
+use crate::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig, Settings};
+use crate::report::{Report, ReportContext};
+
+/// Flows kept at a time unless told.
+const FLOW_CAPACITY: u32 = 262_144;
+
+/// The options, as typed.
+#[derive(Args)]
+// Logs and counters may stand alone; `packets` needs captures.
+#[command(mut_arg("files", |files| {
+    files.required(false).required_unless_present_any(["nccl_log", "counters"])
+}))]
+pub(super) struct SourceArgs {
+    /// Line rate of every port (400G, 25Gb/s): bursts and pause times need it, and it is taken from
+    /// pcapng where that says it
+    #[arg(long, value_name = "RATE", value_parser = line_rate::parse)]
+    line_rate: Option<u64>,
+    /// Flows kept at a time; beyond that the longest silent make room, and are counted
+    #[arg(long, value_name = "N", default_value_t = FLOW_CAPACITY,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    max_flows: u32,
+    /// NCCL messages kept to find ranks and collectives; later ones are counted
+    #[arg(long, value_name = "N", default_value_t = MESSAGE_CAPACITY)]
+    max_messages: u32,
+    #[command(flatten)]
+    logs: LogArgs,
+    #[command(flatten)]
+    labels: LabelArgs,
+    #[command(flatten)]
+    counters: CounterArgs,
+    #[command(flatten)]
+    config: ConfigArgs,
+    // Last: its heading holds for all options that follow.
+    #[command(flatten)]
+    input: InputArgs,
+}
+
+/// Sources that could be opened.
+pub(super) struct Sources<'a> {
+    args: &'a SourceArgs,
+    settings: Settings,
+    input: Input<'a>,
+    logs: Logs,
+    labels: Labels,
+    counters: CounterFiles,
+}
+
+/// What a report is to have.
+#[derive(Clone, Copy)]
+pub(super) struct Depth {
+    /// Whether ranks and collectives are looked for.
+    pub(super) links: bool,
+    /// Whether single episodes and messages are kept.
+    pub(super) keeps_details: bool,
+}
+
+impl SourceArgs {
+    /// Opens every file.
+    ///
+    /// # Errors
+    ///
+    /// When one cannot be opened, is named twice or makes no sense.
+    pub(super) fn open(&self) -> anyhow::Result<Sources<'_>> {
+        Ok(Sources {
+            args: self,
+            settings: self.config.read()?,
+            input: Input::open(&self.input)?,
+            logs: self.logs.open()?,
+            labels: self.labels.open()?,
+            counters: self.counters.open()?,
+        })
+    }
+
+    /// Whether `path` is one of the captures.
+    pub(super) fn names(&self, path: &Path) -> bool {
+        self.input.names(path)
+    }
+
+    /// The options that shape the report, for the report.
+    pub(super) fn options(&self) -> impl Iterator<Item = (String, String)> {
+        let limits = [
+            Some(("max_flows", u64::from(self.max_flows))),
+            Some(("max_messages", u64::from(self.max_messages))),
+            self.line_rate.map(|rate| ("line_rate_bps", rate)),
+        ];
+        let limits = limits.into_iter().flatten();
+        let limits = limits.map(|(name, value)| (name.to_owned(), value.to_string()));
+        limits.chain(self.input.time.options())
+    }
+}
+
+impl Sources<'_> {
+    /// Reads everything; the report of it. Completed messages go to the file.
+    ///
+    /// # Errors
+    ///
+    /// When the file of messages cannot be written.
+    pub(super) fn report(
+        self,
+        depth: Depth,
+        messages: Option<MessageFile>,
+        context: ReportContext,
+    ) -> anyhow::Result<Report> {
+        let flow = FlowConfig {
+            flow_capacity: self.args.max_flows as usize,
+            line_rate_bps: self.args.line_rate,
+            keeps_details: depth.keeps_details,
+        };
+        let message_capacity = depth.links.then_some(self.args.max_messages as usize);
+        let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
+        pipeline.configure(self.settings);
+        self.logs.read(&mut pipeline);
+        self.labels.read(&mut pipeline);
+        self.counters.read(&mut pipeline);
+        Analysis::new(pipeline, messages).report(self.input, context)
+    }
+}

@@ -1,0 +1,33 @@
+//! The findings that concern what is explained, each with its evidence and remedy.
+
+use std::io::{self, Write};
+
+use super::evidence;
+use crate::export::text::TextOptions;
+use crate::export::text::finding_list::meaning;
+use crate::export::text::label;
+use crate::export::text::sentence;
+use crate::export::text::style::{Meaning, paint};
+use crate::report::findings::FindingReport;
+
+/// Writes `findings`; that there are none, too.
+pub(super) fn write(
+    findings: &[&FindingReport],
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    writeln!(out, "\n{}", paint(Meaning::Heading, "Findings about it"))?;
+    if findings.is_empty() {
+        return writeln!(out, "{}", sentence::note("none"));
+    }
+    for finding in findings.iter().take(options.top) {
+        let title = label::printable(&finding.title);
+        writeln!(out, "{}", sentence::bullet(meaning(finding.severity), &title))?;
+        evidence::write_reasons(
+            finding.evidence.get(..options.top).unwrap_or(&finding.evidence),
+            out,
+        )?;
+        writeln!(out, "{}", sentence::aside(&format!("→ {}", finding.remedy)))?;
+    }
+    options.write_more(findings.len(), out)
+}
