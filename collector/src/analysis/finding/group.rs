@@ -25,8 +25,9 @@ pub enum End {
 /// Flows that suffer, the worst first, each with how much.
 #[derive(Clone, Debug)]
 pub struct Group<'a> {
-    /// The port that they have in common; `None` where they have none.
-    pub port: Option<(IpAddr, End)>,
+    /// The port that they have in common, and which end of them it is, `None` for either; `None`
+    /// where they have none.
+    pub port: Option<(IpAddr, Option<End>)>,
     /// The flows.
     pub flows: Vec<(&'a JoinedFlow, u64)>,
 }
@@ -37,6 +38,28 @@ pub fn by_port<'a>(
     amount: impl Fn(&JoinedFlow) -> u64,
 ) -> Vec<Group<'a>> {
     by_ends(&[End::Receives, End::Sends], flows, amount)
+}
+
+/// The flows for which `amount` is not 0: those of each of `ports`, whichever end it is, and the
+/// others by the port that they have in common.
+pub fn by_known_ports<'a>(
+    ports: &[IpAddr],
+    flows: impl IntoIterator<Item = &'a JoinedFlow>,
+    amount: impl Fn(&JoinedFlow) -> u64,
+) -> Vec<Group<'a>> {
+    let mut rest: Vec<&JoinedFlow> = flows.into_iter().collect();
+    let mut groups = Vec::new();
+    for port in ports {
+        let (of_port, others) =
+            rest.into_iter().partition(|flow| [flow.source, flow.destination].contains(port));
+        rest = others;
+        let flows = sick(of_port, &amount);
+        if !flows.is_empty() {
+            groups.push(Group { port: Some((*port, None)), flows });
+        }
+    }
+    groups.extend(by_port(rest, amount));
+    groups
 }
 
 /// The flows for which `amount` is not 0, by the port that sends them: of what only a sender decides.
@@ -52,12 +75,7 @@ fn by_ends<'a>(
     flows: impl IntoIterator<Item = &'a JoinedFlow>,
     amount: impl Fn(&JoinedFlow) -> u64,
 ) -> Vec<Group<'a>> {
-    let weighed = flows.into_iter().map(|flow| (flow, amount(flow)));
-    let mut sick: Vec<(&JoinedFlow, u64)> = weighed.filter(|(_, amount)| *amount > 0).collect();
-    sick.sort_by_key(|(flow, amount)| (std::cmp::Reverse(*amount), flow.at));
-    if sick.is_empty() {
-        return Vec::new();
-    }
+    let sick = sick(flows, amount);
     let total = sum(&sick);
     let mut groups = Vec::new();
     let mut rest = sick.clone();
@@ -71,10 +89,21 @@ fn by_ends<'a>(
             return vec![Group { port: None, flows: sick }];
         }
         let (of_port, others) = rest.into_iter().partition(|(flow, _)| at(flow, end) == port);
-        groups.push(Group { port: Some((port, end)), flows: of_port });
+        groups.push(Group { port: Some((port, Some(end))), flows: of_port });
         rest = others;
     }
     groups
+}
+
+/// The flows for which `amount` is not 0, the worst first.
+fn sick<'a>(
+    flows: impl IntoIterator<Item = &'a JoinedFlow>,
+    amount: impl Fn(&JoinedFlow) -> u64,
+) -> Vec<(&'a JoinedFlow, u64)> {
+    let weighed = flows.into_iter().map(|flow| (flow, amount(flow)));
+    let mut sick: Vec<(&JoinedFlow, u64)> = weighed.filter(|(_, amount)| *amount > 0).collect();
+    sick.sort_by_key(|(flow, amount)| (std::cmp::Reverse(*amount), flow.at));
+    sick
 }
 
 fn sum(flows: &[(&JoinedFlow, u64)]) -> u64 {
@@ -143,12 +172,14 @@ impl Group<'_> {
     /// What it is about: the port, its rank where only one uses it, and the worst flow.
     #[must_use]
     pub fn subject(&self) -> Subject {
-        let owners = self.flows.iter().map(|(flow, _)| flow.owner);
-        let ranks: Option<Vec<_>> = owners
-            .map(|owner| {
-                let owner = owner?;
-                let end = self.port.map_or(End::Receives, |(_, end)| end);
-                let rank = if end == End::Receives { owner.receiver } else { owner.sender };
+        let port = self.port.map(|(port, _)| port);
+        let ranks: Option<Vec<_>> = self
+            .flows
+            .iter()
+            .map(|(flow, _)| {
+                let owner = flow.owner?;
+                let is_sender = port == Some(flow.source);
+                let rank = if is_sender { owner.sender } else { owner.receiver };
                 Some((owner.communicator, rank))
             })
             .collect();
@@ -164,7 +195,7 @@ impl Group<'_> {
             communicator,
             rank,
             flow: self.worst().map(|flow| flow.at),
-            port: self.port.map(|(port, _)| port),
+            port,
             iteration: None,
         }
     }

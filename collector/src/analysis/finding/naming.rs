@@ -32,8 +32,9 @@ pub fn group(group: &Group<'_>) -> String {
             let ports: BTreeSet<_> = ports.collect();
             format!("{flows} between {} ports", count(ports.len() as u64))
         }
-        Some((port, End::Receives)) => format!("{flows} towards {port}{rank}"),
-        Some((port, End::Sends)) => format!("{flows} from {port}{rank}"),
+        Some((port, Some(End::Receives))) => format!("{flows} towards {port}{rank}"),
+        Some((port, Some(End::Sends))) => format!("{flows} from {port}{rank}"),
+        Some((port, None)) => format!("{flows} at {port}{rank}"),
     }
 }
 

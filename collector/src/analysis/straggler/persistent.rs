@@ -1,13 +1,15 @@
-//! A rank that is late again and again: in a training step between others in which it was late, it
+//! A rank that is late again and again: in a training step among others in which it was late, it
 //! needs to cost only half of what a straggler costs.
 //!
 //! How much of a rank's lateness the wire shows varies from training step to training step: the
-//! ranks it is compared with have theirs, too.
+//! ranks it is compared with have theirs, too. But it is not another order: that is anyone's.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use super::words::duration;
 use super::{Candidate, Sign, Straggler};
 use crate::analysis::iteration::Iteration;
+use crate::analysis::wait::spread::lower_median;
 use crate::model::grade::Grade;
 
 /// Training steps before one, and behind it, that have a say.
@@ -15,6 +17,9 @@ const NEIGHBOURS: u32 = 2;
 
 /// In so many of them the rank must be late.
 const AGREEING: usize = 2;
+
+/// And here by at least this part of what it is late by there: one in eight.
+const PARTS_OF_USUAL: u64 = 8;
 
 /// The stragglers among `candidates`, by their collectives' places.
 #[must_use]
@@ -26,37 +31,45 @@ pub fn name(
         .iter()
         .flat_map(|one| one.collectives.iter().map(move |place| (*place, one)))
         .collect();
-    let mut late = BTreeSet::new();
+    let mut late = BTreeMap::new();
     for (place, candidate) in candidates.iter().enumerate() {
         if let (Some(Candidate { straggler, least_ns }), Some(iteration)) =
             (candidate, by_place.get(&place))
             && straggler.cause.is_own()
             && straggler.lag_ns > *least_ns
         {
-            late.insert((iteration.communicator, straggler.rank, iteration.number));
+            let place = (iteration.communicator, straggler.rank, iteration.number);
+            let lag_ns = late.entry(place).or_insert(straggler.lag_ns);
+            *lag_ns = straggler.lag_ns.max(*lag_ns);
         }
     }
-    let around = |place: usize, rank: u32| -> usize {
-        let Some(Iteration { communicator, number, .. }) = by_place.get(&place) else { return 0 };
+    let around = |place: usize, rank: u32| -> Vec<u64> {
+        let Some(Iteration { communicator, number, .. }) = by_place.get(&place) else {
+            return Vec::new();
+        };
         let near = number.saturating_sub(NEIGHBOURS)..=number.saturating_add(NEIGHBOURS);
         let others = near.filter(|other| other != number);
-        others.filter(|other| late.contains(&(*communicator, rank, *other))).count()
+        others.filter_map(|other| late.get(&(*communicator, rank, other)).copied()).collect()
     };
     let straggler = |(place, candidate): (usize, Option<Candidate>)| {
         let Candidate { mut straggler, least_ns } = candidate?;
         if straggler.lag_ns > least_ns {
             return Some(straggler);
         }
-        let count = around(place, straggler.rank);
-        if !straggler.cause.is_own() || straggler.lag_ns <= least_ns / 2 || count < AGREEING {
+        let around = around(place, straggler.rank);
+        let usual_ns = lower_median(around.iter().copied())?;
+        let enough_ns = (least_ns / 2).max(usual_ns / PARTS_OF_USUAL);
+        if !straggler.cause.is_own() || straggler.lag_ns <= enough_ns || around.len() < AGREEING {
             return None;
         }
         straggler.grade = Grade::Inferred;
         straggler.evidence.push(Sign {
             kind: "persistent",
             text: format!(
-                "rank {} was late by more in {count} of the {} training steps around",
+                "rank {} was late by {} (median) in {} of the {} training steps around",
                 straggler.rank,
+                duration(usual_ns),
+                around.len(),
                 2 * NEIGHBOURS
             ),
             witness: None,

@@ -40,7 +40,8 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
     let cnps = group.total(|flow| flow.cnps);
     let data = group.flows.iter().filter(|(flow, _)| flow.is_data());
     let senders: BTreeSet<_> = data.map(|(flow, _)| flow.source).collect();
-    let is_incast = senders.len() > 1 && group.port.is_some_and(|(_, end)| end == End::Receives);
+    let is_incast =
+        senders.len() > 1 && group.port.is_some_and(|(_, end)| end == Some(End::Receives));
     let what = match (marks, cnps) {
         (0, _) => format!("{} to the senders", counted(cnps, "CNP")),
         (_, 0) => format!("{} CE-marked ({})", counted(marks, "packet"), share(marks, among)),

@@ -1,12 +1,16 @@
 //! Senders waited until their ACK timer expired.
 
+use std::net::IpAddr;
+
 use crate::analysis::finding::facts::Facts;
-use crate::analysis::finding::group::{Group, by_port};
+use crate::analysis::finding::group::{Group, by_known_ports};
+use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
 use crate::decode::counter::measure::Measure;
 use crate::decode::nccl_log::fault::Cause;
 use crate::flow::episode::Trigger;
+use crate::link::counter::{NicCounters, Rise};
 use crate::model::quantity::{count, counted, duration};
 
 /// Timeouts without NAKs.
@@ -25,7 +29,10 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let groups = by_port(&facts.flows, |flow| flow.recoveries(Trigger::Timeout).count);
+    let down = facts.counters.nics.iter().filter(|nic| went_down(nic).is_some());
+    let down: Vec<IpAddr> = down.flat_map(|nic| nic.addresses.iter().copied()).collect();
+    let timeouts = |flow: &JoinedFlow| flow.recoveries(Trigger::Timeout).count;
+    let groups = by_known_ports(&down, &facts.flows, timeouts);
     let mut found: Vec<Finding> = groups.iter().map(|group| finding(facts, group)).collect();
     if found.is_empty() {
         found.extend(by_counters(facts));
@@ -65,7 +72,7 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
 fn link_down(facts: &Facts<'_>, group: &Group<'_>) -> (&'static str, Option<Proof>) {
     let ends = group.flows.iter().flat_map(|(flow, _)| [flow.source, flow.destination]);
     for nic in ends.flat_map(|port| facts.counters.of_port(port)) {
-        if let Some(rise) = nic.rise(Measure::LinkDown).filter(|rise| rise.amount > 0) {
+        if let Some(rise) = went_down(nic) {
             let text = format!("{} went down {}", nic.name(), counted(rise.amount, "time"));
             return ("link_down", Some(Proof::counter(text, rise.witness)));
         }
@@ -75,6 +82,10 @@ fn link_down(facts: &Facts<'_>, group: &Group<'_>) -> (&'static str, Option<Proo
         Some(warning) => ("link_down", Some(Proof::log(warning.text.clone(), warning.first))),
         None => ("silence", None),
     }
+}
+
+fn went_down(nic: &NicCounters) -> Option<Rise> {
+    nic.rise(Measure::LinkDown).filter(|rise| rise.amount > 0)
 }
 
 fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
