@@ -279,6 +279,7 @@ impl Pipeline {
             counters: &counters,
             rails: &rails,
             settings: &settings.findings,
+            is_cut_short: known.are_messages_missing || self.tracker.flows().evicted_flows() > 0,
         });
         self.health.add("tcp.dropped_attempts", attempts.dropped());
         self.health.add("findings.dropped", findings.dropped);
@@ -333,6 +334,16 @@ impl Linking {
         let signals_end = signals.last().filter(|_| self.traffic.dropped_signals() > 0);
         let signals_end = signals_end.map(|signal| signal.time);
         let streams = facts.streams;
-        Linked { job, streams, signals, signals_end, resends, clocks, ..Linked::default() }
+        let are_messages_missing = self.traffic.dropped_messages() > 0;
+        Linked {
+            job,
+            streams,
+            signals,
+            signals_end,
+            resends,
+            clocks,
+            are_messages_missing,
+            ..Linked::default()
+        }
     }
 }

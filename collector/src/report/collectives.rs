@@ -113,7 +113,8 @@ pub struct CollectiveRankReport {
     pub transfer_ns: Option<u64>,
     /// Data was sent again, or should have been.
     pub recovery_ns: Option<u64>,
-    /// The rank was told to pause; `null` where no tap sees pause frames.
+    /// The rank was told to pause: always `null`, for pause is told by port (`pfc`) and by training
+    /// step, not by rank.
     pub paused_ns: Option<u64>,
     /// Data packets with a CE mark on all its connections; `null` where no tap could see any.
     pub ce_packets: Option<u64>,

@@ -215,6 +215,8 @@ pub struct Linked {
     pub signals_end: Option<Timestamp>,
     /// The clocks of the taps. All other times here are aligned.
     pub clocks: Clocks,
+    /// There were more messages than could be kept.
+    pub are_messages_missing: bool,
 }
 
 impl Sources<'_> {

@@ -62,6 +62,8 @@ pub struct Facts<'a> {
     pub rails: &'a Rails,
     /// What the user set.
     pub settings: &'a Settings,
+    /// Flows or messages were dropped for want of room: what does not show may have been there.
+    pub is_cut_short: bool,
 }
 
 impl<'a> Facts<'a> {

@@ -6,6 +6,7 @@
 //! connections stopped tells which rank they stopped for.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use super::cause::{self, Timing};
 use super::words::duration;
@@ -85,18 +86,23 @@ impl Stop<'_> {
     }
 }
 
-/// Ranks of the rings that no connection starts from.
+/// Ranks of the rings that no connection starts from, on hosts of ranks that were seen to send: of a
+/// host that was not captured nothing can be told.
 fn hidden_ranks(case: &Case<'_>) -> BTreeSet<u32> {
-    let channels = case.job.communicators.get(case.collective.communicator.0 as usize);
-    let rings = channels.into_iter().flat_map(|one| &one.channels).flat_map(|one| &one.ring);
-    let mut hidden: BTreeSet<u32> = rings.copied().collect();
-    for edge in &case.waits.edges {
-        let connection = case.job.connections.get(edge.connection.0 as usize);
-        if let Some(sender) = connection.and_then(|one| one.sender) {
-            hidden.remove(&sender);
-        }
-    }
-    hidden
+    let Case { job, collective, waits } = *case;
+    let Some(communicator) = job.communicators.get(collective.communicator.0 as usize) else {
+        return BTreeSet::new();
+    };
+    let sends = |id: NetConnectionId| job.connections.get(id.0 as usize)?.sender;
+    let visible: BTreeSet<u32> =
+        waits.edges.iter().filter_map(|edge| sends(edge.connection)).collect();
+    let of_job = job.connections.iter().filter(|one| one.communicator == collective.communicator);
+    let senders: BTreeSet<u32> = of_job.filter_map(|one| one.sender).collect();
+    let address = |rank: u32| communicator.ranks.iter().find(|one| one.rank == rank)?.address;
+    let hosts: BTreeSet<IpAddr> = visible.into_iter().filter_map(address).collect();
+    let rings = communicator.channels.iter().flat_map(|one| one.ring.iter().copied());
+    let hidden = rings.filter(|rank| !senders.contains(rank));
+    hidden.filter(|rank| address(*rank).is_some_and(|host| hosts.contains(&host))).collect()
 }
 
 fn stops<'a>(case: &Case<'a>) -> Vec<Stop<'a>> {

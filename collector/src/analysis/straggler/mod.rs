@@ -57,7 +57,7 @@ pub fn find(
         Some(Candidate { straggler: straggler?, least_ns })
     };
     let candidates = collectives.iter().zip(worst).map(costs).collect();
-    persistent::name(candidates, iterations)
+    persistent::name(candidates, collectives, iterations)
 }
 
 /// Who cost most in a collective, and what a straggler costs at least there.

@@ -63,13 +63,18 @@ pub fn loss(case: &Case<'_>) -> Option<Straggler> {
 }
 
 /// How much of the recovery on `edge` showed in when a message ended at the receiver: where only an
-/// ACK was lost, data was there already. `None` without a tap at both ends. Messages are compared with the quickest of
-/// their connection, so that the clocks' difference does not matter.
+/// ACK was lost, data was there already. `None` without a tap at each end. Messages are compared with
+/// the quickest of their connection, so that the clocks' difference does not matter.
 fn delay(case: &Case<'_>, edge: &EdgeWaits) -> Option<u64> {
     let connection = case.job.connections.get(edge.connection.0 as usize)?;
     let transfers = &case.collective.transfers;
     let on = transfers.iter().find(|on| on.connection == edge.connection)?;
-    let way = |transfer: &Transfer| Some(transfer.received?.last.relative_to(transfer.sent?.last));
+    // A tap that stands for both ends saw the same of both.
+    let two = |transfer: &Transfer| transfer.sent.zip(transfer.received).filter(|(a, b)| a != b);
+    let way = |transfer: &Transfer| {
+        let (sent, received) = two(transfer)?;
+        Some(received.last.relative_to(sent.last))
+    };
     let quickest = connection.transfers.iter().filter_map(way).min()?;
     let slowest = connection.transfers.get(on.places.clone())?.iter().filter_map(way).max()?;
     Some(slowest.abs_diff(quickest).min(edge.recovery_ns))

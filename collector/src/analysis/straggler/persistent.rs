@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use super::words::duration;
 use super::{Candidate, Sign, Straggler};
+use crate::analysis::collective::Collective;
 use crate::analysis::iteration::Iteration;
 use crate::analysis::wait::spread::lower_median;
 use crate::model::grade::Grade;
@@ -21,35 +22,35 @@ const AGREEING: usize = 2;
 /// And here by at least this part of what it is late by there: one in eight.
 const PARTS_OF_USUAL: u64 = 8;
 
-/// The stragglers among `candidates`, by their collectives' places.
+/// The stragglers among `candidates`, which are those of `collectives`.
 #[must_use]
 pub fn name(
     candidates: Vec<Option<Candidate>>,
+    collectives: &[Collective],
     iterations: &[Iteration],
 ) -> Vec<Option<Straggler>> {
-    let by_place: BTreeMap<usize, &Iteration> = iterations
+    let numbers: BTreeMap<usize, u32> = iterations
         .iter()
-        .flat_map(|one| one.collectives.iter().map(move |place| (*place, one)))
+        .flat_map(|one| one.collectives.iter().map(|place| (*place, one.number)))
         .collect();
+    // Ranks are numbered in the communicator of the collective.
+    let at = |place: usize| Some((collectives.get(place)?.communicator, *numbers.get(&place)?));
     let mut late = BTreeMap::new();
     for (place, candidate) in candidates.iter().enumerate() {
-        if let (Some(Candidate { straggler, least_ns }), Some(iteration)) =
-            (candidate, by_place.get(&place))
+        if let (Some(Candidate { straggler, least_ns }), Some((communicator, number))) =
+            (candidate, at(place))
             && straggler.cause.is_own()
             && straggler.lag_ns > *least_ns
         {
-            let place = (iteration.communicator, straggler.rank, iteration.number);
-            let lag_ns = late.entry(place).or_insert(straggler.lag_ns);
-            *lag_ns = straggler.lag_ns.max(*lag_ns);
+            let known = late.entry((communicator, straggler.rank, number)).or_insert(0);
+            *known = straggler.lag_ns.max(*known);
         }
     }
     let around = |place: usize, rank: u32| -> Vec<u64> {
-        let Some(Iteration { communicator, number, .. }) = by_place.get(&place) else {
-            return Vec::new();
-        };
+        let Some((communicator, number)) = at(place) else { return Vec::new() };
         let near = number.saturating_sub(NEIGHBOURS)..=number.saturating_add(NEIGHBOURS);
-        let others = near.filter(|other| other != number);
-        others.filter_map(|other| late.get(&(*communicator, rank, other)).copied()).collect()
+        let others = near.filter(|other| *other != number);
+        others.filter_map(|other| late.get(&(communicator, rank, other)).copied()).collect()
     };
     let straggler = |(place, candidate): (usize, Option<Candidate>)| {
         let Candidate { mut straggler, least_ns } = candidate?;

@@ -1,6 +1,6 @@
 //! How late is late: more than a share of a training step, and more than what is usual in the job.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::collective::Collective;
 use crate::analysis::iteration::Iteration;
@@ -40,9 +40,17 @@ impl Thresholds {
                 _ => known.extend(ranks),
             }
         }
-        let training = iterations.iter().map(|one| one.span.last.nanos_since(one.span.first));
-        let training_ns = lower_median(training);
+        // Each job has a period of its own.
+        let mut lengths_ns: BTreeMap<CommunicatorId, Vec<u64>> = BTreeMap::new();
+        for iteration in iterations {
+            let of = iteration.collectives.iter().filter_map(|place| collectives.get(*place));
+            let of: BTreeSet<CommunicatorId> = of.map(|one| one.communicator).collect();
+            let length_ns = iteration.span.last.nanos_since(iteration.span.first);
+            of.into_iter().for_each(|id| lengths_ns.entry(id).or_default().push(length_ns));
+        }
         let threshold = |(communicator, spans): (CommunicatorId, Vec<Span>)| {
+            let training_ns =
+                lengths_ns.get(&communicator).and_then(|known| lower_median(known.iter().copied()));
             let period_ns = training_ns.or_else(|| pause_period(&spans))?;
             let deviation_ns = deviation(lateness.get(&communicator)?).unwrap_or(0);
             let usual_ns = deviation_ns.saturating_mul(DEVIATIONS);

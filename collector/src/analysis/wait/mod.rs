@@ -13,11 +13,11 @@ pub mod spread;
 pub mod trouble;
 pub mod view;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use self::departure::DepartureClocks;
 use self::edge::{EdgeWaits, Surroundings};
-use self::rank::RankWaits;
+use self::rank::{Comparison, RankWaits};
 use self::trouble::Troubles;
 use self::view::View;
 use super::collective::{Collective, ConnectionTransfers};
@@ -43,6 +43,14 @@ pub fn find(
     collectives: &[Collective],
 ) -> Vec<CollectiveWaits> {
     let answers: Vec<QuickestAnswer> = job.connections.iter().map(QuickestAnswer::new).collect();
+    let mut senders: BTreeMap<CommunicatorId, BTreeSet<u32>> = BTreeMap::new();
+    for connection in &job.connections {
+        let known = job.communicators.get(connection.communicator.0 as usize);
+        // Else ranks may be missing that nothing tells of.
+        if known.is_some_and(|known| known.nranks.is_some()) {
+            senders.entry(connection.communicator).or_default().extend(connection.sender);
+        }
+    }
     let mut left = Left::default();
     let mut all: Vec<CollectiveWaits> = Vec::with_capacity(collectives.len());
     for collective in collectives {
@@ -61,7 +69,9 @@ pub fn find(
                 edge::waits(on.connection, &view, &surroundings, troubles)
             })
             .collect();
-        let ranks = rank::waits(job, collective, &edges, &left, clocks);
+        let senders = senders.get(&collective.communicator).map(BTreeSet::len);
+        let comparison = senders.map(|senders| Comparison { clocks, senders });
+        let ranks = rank::waits(job, collective, &edges, &left, comparison);
         left.note(job, collective);
         all.push(CollectiveWaits { edges, ranks });
     }
@@ -124,6 +134,10 @@ impl QuickestAnswer {
         let mut quickest = Self::default();
         let shorten = |known: &mut Option<u64>, cts: Option<Timestamp>, data: Option<Span>| {
             let Some((cts, data)) = cts.zip(data) else { return };
+            // Frames may have been captured in another order.
+            if cts > data.first {
+                return;
+            }
             let answer = data.first.nanos_since(cts);
             *known = Some(known.map_or(answer, |known| known.min(answer)));
         };

@@ -31,7 +31,8 @@ struct AtOneEnd {
     /// Those of them that a NAK began: the receiver lacked data. Disjoint and in order.
     refusals: Vec<Span>,
     /// When a recovery began and what was sent again, in order.
-    resent: Vec<(Timestamp, u64)>,
+    /// By tap: each tap saw them.
+    resent: BTreeMap<TapId, Vec<(Timestamp, u64)>>,
 }
 
 /// What is left of a connection's recoveries, in the order of time.
@@ -65,7 +66,7 @@ impl Troubles {
         for at_end in troubles.at.values_mut() {
             at_end.recoveries = merged(std::mem::take(&mut at_end.recoveries));
             at_end.refusals = merged(std::mem::take(&mut at_end.refusals));
-            at_end.resent.sort_unstable();
+            at_end.resent.values_mut().for_each(|resent| resent.sort_unstable());
         }
         for signal in signals.iter().filter(|signal| signal.signal == Signal::Cnp) {
             let Some(connection) = control.get(&(signal.key, signal.epoch)) else { continue };
@@ -98,7 +99,8 @@ impl Troubles {
         Recoveries(refusals.get(over..).unwrap_or_default()).until(span.first, span.last)
     }
 
-    /// Packets that were sent again in recoveries which began within `span`, at one end.
+    /// Packets that were sent again in recoveries which began within `span`, at the tap of one end
+    /// that saw most of them.
     #[must_use]
     pub fn retransmitted_packets(
         &self,
@@ -107,9 +109,12 @@ impl Troubles {
         span: Span,
     ) -> u64 {
         let Some(all) = self.at.get(&(connection, is_at_sender)) else { return 0 };
-        let from = all.resent.partition_point(|(time, _)| *time < span.first);
-        let within = all.resent.iter().skip(from).take_while(|(time, _)| *time <= span.last);
-        within.map(|(_, packets)| packets).sum()
+        let within = |resent: &Vec<(Timestamp, u64)>| -> u64 {
+            let from = resent.partition_point(|(time, _)| *time < span.first);
+            let within = resent.iter().skip(from).take_while(|(time, _)| *time <= span.last);
+            within.map(|(_, packets)| packets).sum()
+        };
+        all.resent.values().map(within).max().unwrap_or(0)
     }
 
     /// CNPs to the sender of `connection` within `span`, at the tap that saw most of them; `None`
@@ -152,7 +157,7 @@ impl Troubles {
                 if matches!(episode.trigger, Trigger::Nak | Trigger::Rnr) {
                     at.refusals.push(span);
                 }
-                at.resent.push((first, episode.resent_packets));
+                at.resent.entry(tap).or_default().push((first, episode.resent_packets));
             }
         }
     }
@@ -183,8 +188,9 @@ impl Recoveries<'_> {
     }
 }
 
-/// Spans that overlap or touch become one.
+/// Spans that overlap or touch become one; empty ones are left out.
 fn merged(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.retain(|span| span.first < span.last);
     spans.sort_unstable_by_key(|span| (span.first, span.last));
     let mut merged: Vec<Span> = Vec::with_capacity(spans.len());
     for span in spans {
@@ -207,7 +213,8 @@ mod tests {
 
     #[test]
     fn time_in_recovery_counts_once() {
-        let spans = merged(vec![span(30, 40), span(10, 20), span(15, 25), span(40, 45)]);
+        let spans =
+            merged(vec![span(30, 40), span(10, 20), span(5, 5), span(15, 25), span(40, 45)]);
         assert_eq!(spans, [span(10, 25), span(30, 45)]);
         let time = Timestamp::from_nanos;
         let mut recoveries = Recoveries(&spans);

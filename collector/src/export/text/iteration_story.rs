@@ -62,7 +62,9 @@ pub(super) fn straggler(late: &StragglerReport) -> String {
 fn meaning(cause: &str) -> &'static str {
     match cause {
         "enqueue" => "its CPU called the collective late",
-        "compute" => "its GPU came late, though the collective had been called",
+        "compute" => {
+            "its GPU came late, or its host held data back, though the collective was called in time"
+        }
         "sender" => "it sent late; CPU or GPU, nothing tells which",
         "receiver" => "it took data slowly",
         "congestion" => "the fabric was congested",

@@ -55,7 +55,7 @@ const MEANINGS: &[(&str, &str, &str)] = &[
     ("link.signals_dropped", "CNP or NAK", "without room: not in the timeline"),
     ("link.resends_dropped", "resend", "without room: training steps do not tell theirs"),
     ("train_log.dropped_lines", "line", "of training logs without room: not compared"),
-    ("collectives.unknown", "stretch", "of messages that no collective explains"),
+    ("collectives.unknown", "run", "of messages that no collective explains"),
     ("collectives.incomplete", "collective", "of which messages are missing"),
     (
         "log.unparsed_lines",

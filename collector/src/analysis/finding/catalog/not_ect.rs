@@ -43,7 +43,11 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     if has_capable || is_expected {
         for group in by_sender(data.iter().copied(), |flow| frames_if(senders(flow), flow)) {
             let what = "with RoCE data that is Not-ECT";
-            let text = "Not-ECT, while other flows are ECN-capable";
+            let text = if has_capable {
+                "Not-ECT, while other flows are ECN-capable"
+            } else {
+                "Not-ECT, and [expect] says that it should be ECN-capable"
+            };
             found.push(finding(facts, &group, Severity::Warning, "some_flows", what, text));
         }
     } else {

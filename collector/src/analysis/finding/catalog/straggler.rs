@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::{Finding, Proof, ProofSource, Severity, Subject};
+use crate::analysis::iteration::Iteration;
 use crate::analysis::straggler::{Cause, Straggler};
 use crate::link::job::CommunicatorId;
 use crate::model::grade::Grade;
@@ -17,17 +18,21 @@ const REPEATED: usize = 3;
 /// The same as a share of all training steps, or of all collectives where none are known.
 const REPEATED_SHARE: f64 = 0.1;
 
+/// Share of the training that a straggler costs where once is enough.
+const COSTLY_SHARE: f64 = 0.05;
+
 /// Stragglers by cause.
 pub const KIND: Kind = Kind {
     id: "straggler",
     about: "The same rank kept all others waiting, again and again, for the same cause: its CPU called \
-            the collective late (enqueue), its GPU was not done (compute), it took data slowly \
-            (receiver), or its path did (congestion, loss, pause, socket).",
+            the collective late (enqueue), its GPU was not done or its host held data back \
+            (compute), either of them, nothing tells which (sender), it took data slowly (receiver), or \
+            its path did (congestion, loss). What pause frames and TCP cost is not told by rank yet.",
     threshold: "A rank is a straggler of a collective where its lateness is above 5 % of the median \
                 training step and 5 x the median absolute deviation; half of that, where it is late in \
                 two of the four training steps around. Warning where one rank and cause have at least \
-                3 such collectives, in 10 % of the training steps or in 3 steps in a row (our choice: \
-                now and then every rank is late), info below.",
+                3 such collectives, in 10 % of the training steps or in 3 steps in a row, or cost 5 % \
+                of the training in all (our choice: now and then every rank is late), info below.",
     remedy: "Run the rank's work on another host: does the lateness follow the host or the rank?",
     needs: &[Need::Collectives],
     detect,
@@ -105,8 +110,8 @@ fn finding(
         duration(worst.lag_ns),
         words(cause)
     );
-    let is_repeated = is_repeated(facts, communicator, times);
-    let severity = if is_repeated { Severity::Warning } else { Severity::Info };
+    let is_bad = is_repeated(facts, communicator, times) || is_costly(facts, communicator, total);
+    let severity = if is_bad { Severity::Warning } else { Severity::Info };
     let span = Span {
         first: times.spans.iter().map(|span| span.first).min()?,
         last: times.spans.iter().map(|span| span.last).max()?,
@@ -143,18 +148,37 @@ fn is_repeated(facts: &Facts<'_>, communicator: CommunicatorId, times: &Times<'_
     let of_job = facts.collectives.iter().filter(|one| one.communicator == communicator);
     let (late, all) = match times.iterations.len() {
         0 => (times.stragglers.len(), of_job.count()),
-        late => (late, facts.iterations.len()),
+        late => (late, iterations_of(facts, communicator).count()),
     };
     let numbers: Vec<u32> = times.iterations.iter().copied().collect();
     let is_in_a_row = |run: &[u32]| run.windows(2).all(|pair| pair[1] == pair[0] + 1);
     late as f64 >= REPEATED_SHARE * all as f64 || numbers.windows(REPEATED).any(is_in_a_row)
 }
 
+/// Whether the waiting took a share of the training that is worth a word, were it but once.
+fn is_costly(facts: &Facts<'_>, communicator: CommunicatorId, total_ns: u64) -> bool {
+    let lengths =
+        iterations_of(facts, communicator).map(|one| one.span.last.nanos_since(one.span.first));
+    let training_ns: u64 = lengths.sum();
+    training_ns > 0 && total_ns as f64 >= COSTLY_SHARE * training_ns as f64
+}
+
+/// The training steps with a collective of this communicator.
+fn iterations_of<'a>(
+    facts: &'a Facts<'_>,
+    communicator: CommunicatorId,
+) -> impl Iterator<Item = &'a Iteration> {
+    let is_of = move |place: &usize| {
+        facts.collectives.get(*place).is_some_and(|one| one.communicator == communicator)
+    };
+    facts.iterations.iter().filter(move |one| one.collectives.iter().any(is_of))
+}
+
 const fn words(cause: Cause) -> &'static str {
     match cause {
         Cause::Enqueue => "its CPU called the collectives late",
-        Cause::Compute => "its GPU was not done",
-        Cause::Sender => "it began to send late",
+        Cause::Compute => "its GPU was not done, or its host held data back",
+        Cause::Sender => "it began to send late; CPU or GPU, nothing tells which",
         Cause::Receiver => "it took data slowly",
         Cause::Congestion => "congestion on its path",
         Cause::Loss => "packets were lost on its path",
@@ -246,6 +270,7 @@ mod tests {
             counters: &Counters::default(),
             rails: &Rails::default(),
             settings: &Settings::default(),
+            is_cut_short: false,
         };
         detect(&facts)
     }
