@@ -64,6 +64,7 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<IterationReport> {
         resends: linked.resends.as_deref(),
         tracker: sources.tracker,
         positions: sources.positions,
+        clocks: &linked.clocks,
         counters: sources.counters,
     };
     let figures = figures::measure(&linked.iterations, &observed);

@@ -10,7 +10,10 @@ use crate::analysis::collective::Collective;
 use crate::decode::counter::measure::Measure;
 use crate::flow::key::FlowKey;
 use crate::flow::observer::Signal;
+use crate::flow::pause::PauseTable;
 use crate::flow::tracker::FlowTracker;
+use crate::link::clock::clocks::Clocks;
+use crate::link::clock::timeline::aligned_span;
 use crate::link::counter::Counters;
 use crate::link::job::{
     CommunicatorId, Job, NetConnection, NetConnectionId, Ownership, Role, Transfer,
@@ -60,10 +63,12 @@ pub struct Observed<'a> {
     pub signals: &'a [SignalRecord],
     /// Packets sent again; `None` where not all could be kept.
     pub resends: Option<&'a [ResendRecord]>,
-    /// Flows and pauses, at their end.
+    /// Flows and pauses, at their end; their times are not aligned, all others are.
     pub tracker: &'a FlowTracker,
     /// Where taps stand.
     pub positions: &'a [TapPosition],
+    /// The taps' clocks.
+    pub clocks: &'a Clocks,
     /// NIC counters.
     pub counters: &'a Counters,
 }
@@ -81,7 +86,7 @@ pub fn measure(iterations: &[Iteration], observed: &Observed<'_>) -> Vec<Figures
         let moment = |one: &ResendRecord| Moment::new(one.key, one.epoch, one.time, one.packets);
         owners.moments(resends.iter().map(moment))
     });
-    let pauses = pauses(observed.tracker);
+    let pauses = pauses(observed.tracker.pauses(), observed.clocks);
     let of_one = |one: &Iteration| {
         let transfers = || transfers(observed, one);
         let marks = || transfers().map(|(_, _, transfer)| u64::from(transfer.ce_packets));
@@ -256,12 +261,12 @@ fn within(moments: &[(Timestamp, u64)], span: Span) -> u64 {
     up_to(span.last).saturating_sub(up_to(span.first))
 }
 
-/// Times in which some port was told to pause, in order, none touching the next.
-fn pauses(tracker: &FlowTracker) -> Option<Vec<Span>> {
+/// Times in which some port was told to pause, aligned and in order, none touching the next.
+fn pauses(table: &PauseTable, clocks: &Clocks) -> Option<Vec<Span>> {
     let mut all: Vec<Span> = Vec::new();
     let mut is_known = false;
-    for (_, state) in tracker.pauses().iter() {
-        all.extend(state.pauses()?);
+    for (key, state) in table.iter() {
+        all.extend(state.pauses()?.iter().map(|span| aligned_span(*span, key.tap, clocks)));
         is_known = true;
     }
     all.sort_by_key(|span| (span.first, span.last));
@@ -285,9 +290,44 @@ fn overlap(spans: &[Span], span: Span) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decode::pause::Pause;
+    use crate::link::clock::clocks::TapClock;
+    use crate::link::clock::track::{Piece, Track};
+    use crate::model::address::MacAddress;
+    use crate::model::frame::Frame;
+    use crate::model::tap::{LinkType, TapId};
 
     fn span(first: u64, last: u64) -> Span {
         Span { first: Timestamp::from_nanos(first), last: Timestamp::from_nanos(last) }
+    }
+
+    #[test]
+    fn pauses_are_aligned() {
+        let ahead = |ahead_ns: i64| {
+            let piece = Piece { start: Timestamp::from_nanos(0), ahead_ns, drift: 0.0 };
+            let timeline = Track { pieces: vec![piece], ..Track::default() };
+            TapClock { timeline, ..TapClock::default() }
+        };
+        let clocks = Clocks::new(vec![ahead(0), ahead(5_000_000)]);
+        let mut table = PauseTable::default();
+        // 100 quanta at 51.2 Gbit/s: a microsecond, and again one millisecond later, which the
+        // second tap's clock shows five milliseconds later.
+        for (tap, at) in [(0, 1_000_000), (1, 7_000_000)] {
+            let frame = Frame {
+                tap: TapId(tap),
+                number: 1,
+                time: Timestamp::from_nanos(at),
+                wire_len: 60,
+                bytes: &[],
+                link_type: LinkType::Ethernet,
+                direction: None,
+            };
+            let pause = Pause::Link { quanta: 100 };
+            table.observe(&frame, MacAddress([2; 6]), &pause, Some(51_200_000_000));
+        }
+        table.finish(|_| Timestamp::from_nanos(20_000_000));
+        let aligned = pauses(&table, &clocks).unwrap();
+        assert_eq!(aligned, [span(1_000_000, 1_001_000), span(2_000_000, 2_001_000)]);
     }
 
     #[test]
