@@ -197,8 +197,9 @@ impl Pipeline {
         self.counters.add_file(name)
     }
 
-    /// Takes the next line of a file of NIC counters; `number` counts from 1. Lines of one NIC come
-    /// in the order of time; files, and frames, in any. Whether there was a sample on it.
+    /// Takes the next line of a file of NIC counters; `number` counts from 1. Lines of one
+    /// counter of a NIC come in the order of time; files of different counters, and frames, in any.
+    /// Whether there was a sample on it.
     pub fn handle_counter_line(&mut self, file: u32, number: u64, line: &[u8]) -> bool {
         self.counters.observe(file, number, line)
     }

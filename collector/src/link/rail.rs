@@ -79,10 +79,11 @@ impl Rails {
         Self { by_address: by_device.collect(), subnets }
     }
 
-    /// The rails that all hosts agree on: by the numbers in their device names, else by subnets.
+    /// The rails that all hosts agree on: by device names in the order of their numbers, else by
+    /// subnets.
     #[must_use]
     pub fn agreed(names: &PortNames) -> Self {
-        let by_device = by_agreement(names, |device, _| device.map(str::to_owned));
+        let by_device = by_agreement(names, |device, _| device.map(by_numbers));
         let by_subnet = || by_agreement(names, |_, address| Some(subnet_of(address)));
         let by_address = by_device.or_else(by_subnet).unwrap_or_default();
         Self { by_address, subnets: Vec::new() }
@@ -121,6 +122,20 @@ fn by_agreement<K: Ord + Clone>(
         Some((*address, u32::try_from(rail(value.as_ref()?)?).ok()?))
     });
     Some(rails.collect())
+}
+
+/// A name that sorts by its numbers: `mlx5_9` before `mlx5_10`.
+fn by_numbers(name: &str) -> Vec<(Option<u64>, String)> {
+    let mut parts = Vec::new();
+    let mut rest = name;
+    while let Some(first) = rest.chars().next() {
+        let is_digit = first.is_ascii_digit();
+        let end = rest.find(|one: char| one.is_ascii_digit() != is_digit);
+        let (part, after) = rest.split_at(end.unwrap_or(rest.len()));
+        parts.push((part.parse().ok(), part.to_owned()));
+        rest = after;
+    }
+    parts
 }
 
 /// The network part that rails usually differ in: 24 bits of IPv4, 64 of IPv6.
@@ -187,6 +202,25 @@ mod tests {
         assert_eq!(rails(&Rails::agreed(&names(&other)), &all)[3], Some(1));
         other[3] = ("b", "mlx5_5", "10.0.7.2");
         assert_eq!(rails(&Rails::agreed(&names(&other)), &all), [None; 5]);
+    }
+
+    #[test]
+    fn devices_are_in_the_order_of_their_numbers() {
+        let numbers = [0_u32, 3, 4, 5, 6, 9, 10, 11];
+        let port = |host: usize, number: u32| {
+            let name = ["a", "b"][host];
+            (name, format!("mlx5_{number}"), format!("10.0.{number}.{host}"))
+        };
+        let all: Vec<_> =
+            [0, 1].iter().flat_map(|host| numbers.map(|number| port(*host, number))).collect();
+        let ports: Vec<_> =
+            all.iter().map(|(host, device, ip)| (*host, device.as_str(), ip.as_str())).collect();
+        let agreed = Rails::agreed(&names(&ports));
+        let of_b: Vec<_> = ports.iter().skip(8).map(|(.., ip)| *ip).collect();
+        assert_eq!(rails(&agreed, &of_b), [0, 1, 2, 3, 4, 5, 6, 7].map(Some));
+        let mut odd = ["rocep10s0f0", "mlx5_01", "rocep9s0f1", "", "mlx5_1", "rocep9s0f0"];
+        odd.sort_by_key(|name| by_numbers(name));
+        assert_eq!(odd, ["", "mlx5_01", "mlx5_1", "rocep9s0f0", "rocep9s0f1", "rocep10s0f0"]);
     }
 
     #[test]

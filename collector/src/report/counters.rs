@@ -24,7 +24,7 @@ pub struct CounterReport {
     pub port: Option<u32>,
     /// Addresses whose traffic it carries; empty where nothing tells.
     pub addresses: Vec<String>,
-    /// Times at which it was read.
+    /// Times at which it was read: of the counter that was read most often.
     pub samples: u64,
     /// Time of the first sample.
     pub first_ns: i64,

@@ -10,7 +10,10 @@ use crate::analysis::collective::Collective;
 use crate::decode::counter::measure::Measure;
 use crate::flow::key::FlowKey;
 use crate::flow::observer::Signal;
+use crate::flow::pause::PauseTable;
 use crate::flow::tracker::FlowTracker;
+use crate::link::clock::clocks::Clocks;
+use crate::link::clock::timeline::aligned_span;
 use crate::link::counter::Counters;
 use crate::link::job::{
     CommunicatorId, Job, NetConnection, NetConnectionId, Ownership, Role, Transfer,
@@ -40,12 +43,14 @@ pub struct Figures {
     pub packets: u64,
     /// Those with a CE mark; `None` where every tap is next to the sender.
     pub ce_packets: Option<u64>,
-    /// CNPs in its span; where taps saw none, those that NICs counted.
+    /// CNPs in its span; where taps saw none or not all were kept, those that NICs counted. `None`
+    /// where those tell nothing and taps do not see what comes back to all senders.
     pub cnps: Option<u64>,
     /// Packets sent again in its span.
     pub retransmitted_packets: Option<u64>,
-    /// Time of its span in which some port was told to pause, by pause frames; where they tell of
-    /// none, what NIC counters say of the port that waited longest. `None` where neither tells.
+    /// Time of its span in which some port was told to pause: the longer one of what pause frames
+    /// tell, which reach few taps, and of what NIC counters say of the port that waited longest.
+    /// `None` where neither tells.
     pub paused_ns: Option<u64>,
 }
 
@@ -58,12 +63,16 @@ pub struct Observed<'a> {
     pub collectives: &'a [Collective],
     /// CNPs and NAKs.
     pub signals: &'a [SignalRecord],
+    /// When they end, if there were more than could be kept.
+    pub signals_end: Option<Timestamp>,
     /// Packets sent again; `None` where not all could be kept.
     pub resends: Option<&'a [ResendRecord]>,
-    /// Flows and pauses, at their end.
+    /// Flows and pauses, at their end; their times are not aligned, all others are.
     pub tracker: &'a FlowTracker,
     /// Where taps stand.
     pub positions: &'a [TapPosition],
+    /// The taps' clocks.
+    pub clocks: &'a Clocks,
     /// NIC counters.
     pub counters: &'a Counters,
 }
@@ -81,13 +90,16 @@ pub fn measure(iterations: &[Iteration], observed: &Observed<'_>) -> Vec<Figures
         let moment = |one: &ResendRecord| Moment::new(one.key, one.epoch, one.time, one.packets);
         owners.moments(resends.iter().map(moment))
     });
-    let pauses = pauses(observed.tracker);
+    let pauses = pauses(observed.tracker.pauses(), observed.clocks);
     let of_one = |one: &Iteration| {
         let transfers = || transfers(observed, one);
         let marks = || transfers().map(|(_, _, transfer)| u64::from(transfer.ce_packets));
         let is_visible = transfers().any(|(id, ..)| owners.marked_visibly.contains(&id));
         let communicators: BTreeSet<CommunicatorId> =
             transfers().map(|(_, connection, _)| connection.communicator).collect();
+        let connections: BTreeSet<NetConnectionId> = transfers().map(|(id, ..)| id).collect();
+        let sees_all = !connections.is_empty() && connections.is_subset(&owners.heard);
+        let are_kept = observed.signals_end.is_none_or(|end| end > one.span.last);
         let sum = |moments: &Moments| {
             let known = communicators.iter().filter_map(|id| moments.get(id));
             known.map(|moments| within(moments, one.span)).sum()
@@ -102,7 +114,7 @@ pub fn measure(iterations: &[Iteration], observed: &Observed<'_>) -> Vec<Figures
         let counters = |measure: Measure| {
             ports.iter().filter_map(move |port| observed.counters.delta(*port, one.span, measure))
         };
-        let seen_cnps: u64 = sum(&cnps);
+        let seen_cnps = are_kept.then(|| sum(&cnps));
         let counted_cnps = || counters(Measure::CnpHandled).reduce(u64::saturating_add);
         let seen_pause = pauses.as_ref().map(|pauses| overlap(pauses, one.span));
         let longest_pause = counters(Measure::PauseReceivedTime).max();
@@ -111,15 +123,21 @@ pub fn measure(iterations: &[Iteration], observed: &Observed<'_>) -> Vec<Figures
             peak_bps: peak(transfers().map(|(_, connection, transfer)| (connection, transfer))),
             packets: transfers().map(|(_, _, transfer)| u64::from(transfer.packets)).sum(),
             ce_packets: (marks > 0 || is_visible).then_some(marks),
-            cnps: Some(seen_cnps)
-                .filter(|seen| *seen > 0)
-                .or_else(counted_cnps)
-                .or(Some(seen_cnps)),
+            cnps: seen_or_counted(seen_cnps, sees_all, counted_cnps),
             retransmitted_packets: resends.as_ref().map(sum),
             paused_ns: seen_pause.max(longest_pause.map(|nanos| nanos.min(one.length_ns()))),
         }
     };
     iterations.iter().map(of_one).collect()
+}
+
+/// What taps saw; where that is nothing, what NICs counted, and 0 only where taps would have seen.
+fn seen_or_counted(
+    seen: Option<u64>,
+    sees_all: bool,
+    counted: impl FnOnce() -> Option<u64>,
+) -> Option<u64> {
+    seen.filter(|seen| *seen > 0).or_else(counted).or(seen.filter(|_| sees_all))
 }
 
 fn transfers<'a>(
@@ -188,6 +206,8 @@ struct Owners {
     communicators: HashMap<(FlowKey, u32), CommunicatorId, FixedState>,
     /// Connections of which some tap could see a mark.
     marked_visibly: BTreeSet<NetConnectionId>,
+    /// Connections of which some tap saw what comes back to the sender.
+    heard: BTreeSet<NetConnectionId>,
 }
 
 impl Owners {
@@ -195,18 +215,22 @@ impl Owners {
         let mut communicators: HashMap<(FlowKey, u32), CommunicatorId, FixedState> =
             HashMap::default();
         let mut marked_visibly = BTreeSet::new();
+        let mut heard = BTreeSet::new();
         let flows = observed.tracker.flows().flows();
         for (flow, owner) in flows.iter().zip(&observed.job.owners) {
             let Ownership::Connection { connection, role } = *owner else { continue };
             let Some(known) = observed.job.connections.get(connection.0 as usize) else { continue };
             communicators.insert((flow.key, flow.epoch), known.communicator);
+            if role == Role::Control {
+                heard.insert(connection);
+            }
             let tap = observed.positions.get(flow.key.tap.0 as usize);
             let position = tap.map(|tap| tap.of(flow.key.source, flow.key.destination));
             if role == Role::Data && position != Some(Position::Sender) {
                 marked_visibly.insert(connection);
             }
         }
-        Self { communicators, marked_visibly }
+        Self { communicators, marked_visibly, heard }
     }
 
     /// Moments by communicator. Several taps see the same flow: the one that saw most counts.
@@ -256,12 +280,12 @@ fn within(moments: &[(Timestamp, u64)], span: Span) -> u64 {
     up_to(span.last).saturating_sub(up_to(span.first))
 }
 
-/// Times in which some port was told to pause, in order, none touching the next.
-fn pauses(tracker: &FlowTracker) -> Option<Vec<Span>> {
+/// Times in which some port was told to pause, aligned and in order, none touching the next.
+fn pauses(table: &PauseTable, clocks: &Clocks) -> Option<Vec<Span>> {
     let mut all: Vec<Span> = Vec::new();
     let mut is_known = false;
-    for (_, state) in tracker.pauses().iter() {
-        all.extend(state.pauses()?);
+    for (key, state) in table.iter() {
+        all.extend(state.pauses()?.iter().map(|span| aligned_span(*span, key.tap, clocks)));
         is_known = true;
     }
     all.sort_by_key(|span| (span.first, span.last));
@@ -285,9 +309,81 @@ fn overlap(spans: &[Span], span: Span) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decode::pause::Pause;
+    use crate::flow::tracker::FlowConfig;
+    use crate::link::clock::clocks::TapClock;
+    use crate::link::clock::track::{Piece, Track};
+    use crate::model::address::MacAddress;
+    use crate::model::frame::Frame;
+    use crate::model::grade::Grade;
+    use crate::model::tap::{LinkType, TapId};
 
     fn span(first: u64, last: u64) -> Span {
         Span { first: Timestamp::from_nanos(first), last: Timestamp::from_nanos(last) }
+    }
+
+    #[test]
+    fn pauses_are_aligned() {
+        let ahead = |ahead_ns: i64| {
+            let piece = Piece { start: Timestamp::from_nanos(0), ahead_ns, drift: 0.0 };
+            let timeline = Track { pieces: vec![piece], ..Track::default() };
+            TapClock { timeline, ..TapClock::default() }
+        };
+        let clocks = Clocks::new(vec![ahead(0), ahead(5_000_000)]);
+        let mut table = PauseTable::default();
+        // 100 quanta at 51.2 Gbit/s: a microsecond, and again one millisecond later, which the
+        // second tap's clock shows five milliseconds later.
+        for (tap, at) in [(0, 1_000_000), (1, 7_000_000)] {
+            let frame = Frame {
+                tap: TapId(tap),
+                number: 1,
+                time: Timestamp::from_nanos(at),
+                wire_len: 60,
+                bytes: &[],
+                link_type: LinkType::Ethernet,
+                direction: None,
+            };
+            let pause = Pause::Link { quanta: 100 };
+            table.observe(&frame, MacAddress([2; 6]), &pause, Some(51_200_000_000));
+        }
+        table.finish(|_| Timestamp::from_nanos(20_000_000));
+        let aligned = pauses(&table, &clocks).unwrap();
+        assert_eq!(aligned, [span(1_000_000, 1_001_000), span(2_000_000, 2_001_000)]);
+    }
+
+    #[test]
+    fn cnps_that_nobody_could_see_are_unknown() {
+        let tracker = FlowTracker::new(FlowConfig::default());
+        let iteration = Iteration {
+            number: 0,
+            label: None,
+            communicator: CommunicatorId(0),
+            span: span(0, 10),
+            collectives: Vec::new(),
+            communication_ns: 0,
+            is_whole: true,
+            grade: Grade::Inferred,
+        };
+        let observed = Observed {
+            job: &Job::default(),
+            collectives: &[],
+            signals: &[],
+            signals_end: None,
+            resends: None,
+            tracker: &tracker,
+            positions: &[],
+            clocks: &Clocks::default(),
+            counters: &Counters::default(),
+        };
+        let figures = measure(&[iteration], &observed);
+        assert_eq!(figures.first().map(|figures| figures.cnps), Some(None));
+        let none = || None;
+        assert_eq!(seen_or_counted(Some(0), true, none), Some(0));
+        assert_eq!(seen_or_counted(Some(0), false, none), None);
+        assert_eq!(seen_or_counted(None, true, none), None);
+        assert_eq!(seen_or_counted(Some(3), false, || Some(9)), Some(3));
+        assert_eq!(seen_or_counted(Some(0), true, || Some(9)), Some(9));
+        assert_eq!(seen_or_counted(None, true, || Some(9)), Some(9));
     }
 
     #[test]

@@ -26,6 +26,12 @@ pub struct Clocks {
 }
 
 impl Clocks {
+    /// The clocks of taps, by number.
+    #[must_use]
+    pub const fn new(taps: Vec<TapClock>) -> Self {
+        Self { taps }
+    }
+
     /// The clock of a tap; `None` where none was looked at.
     #[must_use]
     pub fn of(&self, tap: TapId) -> Option<&TapClock> {

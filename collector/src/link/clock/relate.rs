@@ -25,7 +25,7 @@ pub fn relate(
     positions: &[TapPosition],
     facts: &ControlFacts,
 ) -> Clocks {
-    let mut clocks = Clocks { taps: vec![TapClock::default(); positions.len()] };
+    let mut clocks = Clocks::new(vec![TapClock::default(); positions.len()]);
     if positions.len() < 2 {
         return clocks;
     }

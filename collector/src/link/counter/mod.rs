@@ -42,7 +42,7 @@ pub struct NicCounters {
     /// Addresses of traffic that is its own: the address of its lines, else as
     /// [`join`](Counters::join) found.
     pub addresses: Vec<IpAddr>,
-    /// Samples.
+    /// Times at which the counter was read that was read most often.
     pub samples: u64,
     /// First and last sample.
     pub span: Span,

@@ -12,7 +12,9 @@ const WRAP: u64 = 1 << 32;
 pub struct Series {
     /// Times and sums, ascending.
     points: Vec<(Timestamp, u64)>,
+    last_time: Timestamp,
     last_value: u64,
+    samples: u64,
     first_rise: Option<Witness>,
     resets: u64,
     wraps: u64,
@@ -22,10 +24,18 @@ impl Series {
     /// A counter that stood at `value` at `time`.
     #[must_use]
     pub fn new(time: Timestamp, value: u64) -> Self {
-        Self { points: vec![(time, 0)], last_value: value, first_rise: None, resets: 0, wraps: 0 }
+        Self {
+            points: vec![(time, 0)],
+            last_time: time,
+            last_value: value,
+            samples: 1,
+            first_rise: None,
+            resets: 0,
+            wraps: 0,
+        }
     }
 
-    /// The counter stood at `value` at `time`, which is after all times before; whether a point was
+    /// The counter stood at `value` at `time`, which is not before any other; whether a point was
     /// added.
     pub fn add(&mut self, time: Timestamp, value: u64, witness: Witness) -> bool {
         let rise = match value.checked_sub(self.last_value) {
@@ -43,7 +53,8 @@ impl Series {
                 0
             }
         };
-        self.last_value = value;
+        self.samples += u64::from(time > self.last_time);
+        (self.last_time, self.last_value) = (time, value);
         if rise > 0 && self.first_rise.is_none() {
             self.first_rise = Some(witness);
         }
@@ -110,6 +121,18 @@ impl Series {
     #[must_use]
     pub const fn wraps(&self) -> u64 {
         self.wraps
+    }
+
+    /// Times at which it was read.
+    #[must_use]
+    pub const fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// The time of the last sample.
+    #[must_use]
+    pub const fn last_time(&self) -> Timestamp {
+        self.last_time
     }
 
     /// The value of the last sample.

@@ -38,7 +38,6 @@ struct File {
 
 #[derive(Debug)]
 struct Nic {
-    samples: u64,
     span: Span,
     series: BTreeMap<String, Series>,
 }
@@ -82,18 +81,18 @@ impl CounterTracker {
             return;
         }
         let span = Span { first: time, last: time };
-        let new = || Nic { samples: 0, span, series: BTreeMap::new() };
+        let new = || Nic { span, series: BTreeMap::new() };
         let nic = self.nics.entry(key).or_insert_with(new);
-        if time < nic.span.last {
-            self.health.add("counter.backward_samples", 1);
-            return;
-        }
-        nic.samples += u64::from(nic.samples == 0 || time > nic.span.last);
-        nic.span.last = time;
         let mut names = nic.series.len();
+        let mut is_backward = false;
         for (name, value) in &sample.values {
             let has_room = self.points < POINT_CAPACITY;
             match nic.series.get_mut(name.as_ref()) {
+                // Counters of one NIC may be in several files, which come one after the other.
+                Some(series) if time < series.last_time() => {
+                    is_backward = true;
+                    continue;
+                }
                 Some(series) if has_room => {
                     let before = (series.resets(), series.wraps());
                     self.points += usize::from(series.add(time, *value, witness));
@@ -107,9 +106,15 @@ impl CounterTracker {
                     nic.series.insert(name.clone().into_owned(), Series::new(time, *value));
                     self.points += 1;
                 }
-                _ => self.health.add("counter.dropped_values", 1),
+                _ => {
+                    self.health.add("counter.dropped_values", 1);
+                    continue;
+                }
             }
+            nic.span.first = nic.span.first.min(time);
+            nic.span.last = nic.span.last.max(time);
         }
+        self.health.add("counter.backward_samples", u64::from(is_backward));
     }
 
     /// What the lines amount to, and what was dropped.
@@ -124,7 +129,7 @@ impl CounterTracker {
                 address,
                 port,
                 addresses: address.into_iter().collect(),
-                samples: nic.samples,
+                samples: nic.series.values().map(Series::samples).max().unwrap_or(0),
                 span: nic.span,
                 series: nic.series.into_iter().collect(),
             });
@@ -136,4 +141,39 @@ fn key(place: &Place<'_>) -> Key {
     let owned = |name: &Option<std::borrow::Cow<'_, str>>| name.as_ref().map(ToString::to_string);
     let Place { host, device, netdev, address, port } = place;
     (owned(host), owned(device), owned(netdev), *address, *port)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finish(files: &[&str]) -> (Counters, Health) {
+        let mut tracker = CounterTracker::default();
+        for text in files {
+            let file = tracker.add_file("counters");
+            for (number, line) in (1..).zip(text.lines()) {
+                tracker.observe(file, number, line.as_bytes());
+            }
+        }
+        tracker.finish()
+    }
+
+    fn backward(health: &Health) -> u64 {
+        health.iter().filter(|(name, _)| *name == "counter.backward_samples").map(|one| one.1).sum()
+    }
+
+    #[test]
+    fn files_of_one_nic_come_in_any_order() {
+        let later = "time_ns,host,device,a,both\n300,h,mlx5_0,1,5\n400,h,mlx5_0,3,6\n";
+        let earlier = "time_ns,host,device,b,both\n100,h,mlx5_0,7,1\n350,h,mlx5_0,9,2\n";
+        let (counters, health) = finish(&[later, earlier]);
+        let [nic] = counters.nics.as_slice() else { panic!("{counters:?}") };
+        let rises: Vec<_> =
+            nic.series.iter().map(|(name, series)| (name.as_str(), series.rise())).collect();
+        assert_eq!(rises, [("a", 2), ("b", 2), ("both", 1)]);
+        let time = Timestamp::from_nanos;
+        assert_eq!((nic.samples, nic.span), (2, Span { first: time(100), last: time(400) }));
+        // Of the counter in both files, what lies behind its last time is counted.
+        assert_eq!(backward(&health), 2);
+    }
 }

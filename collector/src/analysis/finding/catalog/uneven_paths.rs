@@ -1,12 +1,14 @@
 //! Load lies on few of several parallel paths.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::uplink::{passes, uplinks};
 use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::link::rail::Rails;
 use crate::model::quantity::{bytes, counted, share};
 use crate::model::tap::TapId;
 
@@ -42,11 +44,9 @@ fn jain(loads: &[u64]) -> f64 {
 }
 
 fn rails(facts: &Facts<'_>) -> Option<Finding> {
-    let mut by_rail: BTreeMap<u32, u64> = BTreeMap::new();
-    for flow in facts.flows.iter().filter(|flow| flow.is_data()) {
-        let rail = facts.rails.of_address(flow.source)?;
-        *by_rail.entry(rail).or_default() += flow.payload_bytes;
-    }
+    let flows = facts.flows.iter().filter(|flow| flow.is_data());
+    let sent = flows.map(|flow| (flow.source, flow.payload_bytes));
+    let by_rail = loads_of_rails(sent, facts.rails);
     let loads: Vec<u64> = by_rail.values().copied().collect();
     let index = jain(&loads);
     if loads.len() < 2 || index >= facts.settings.findings.jain_index {
@@ -67,6 +67,17 @@ fn rails(facts: &Facts<'_>) -> Option<Finding> {
             .over(facts.span())
             .because(Proof::frame(text, None)),
     )
+}
+
+/// What was sent on each rail, by those of whose address the rail is known.
+fn loads_of_rails(sent: impl Iterator<Item = (IpAddr, u64)>, rails: &Rails) -> BTreeMap<u32, u64> {
+    let mut by_rail: BTreeMap<u32, u64> = BTreeMap::new();
+    for (source, bytes) in sent {
+        if let Some(rail) = rails.of_address(source) {
+            *by_rail.entry(rail).or_default() += bytes;
+        }
+    }
+    by_rail
 }
 
 fn on_uplinks(facts: &Facts<'_>, taps: &[(TapId, String)]) -> Option<Finding> {
@@ -122,6 +133,17 @@ fn source_ports(facts: &Facts<'_>, flow: &JoinedFlow) -> Vec<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::counter::join::PortNames;
+
+    #[test]
+    fn an_address_on_no_rail_hides_no_rail() {
+        let map = r#"{"rails":{"0":["10.0.0.1"],"1":["10.0.1.1"]}}"#;
+        let rails = Rails::mapped(&serde_json::from_str(map).unwrap(), &PortNames::default());
+        let sent = [("10.0.0.1", 90), ("10.9.9.9", 50), ("10.0.1.1", 10), ("10.0.0.1", 5)];
+        let sent = sent.map(|(source, bytes)| (source.parse().unwrap(), bytes));
+        let loads = loads_of_rails(sent.into_iter(), &rails);
+        assert_eq!(loads, BTreeMap::from([(0, 95), (1, 10)]));
+    }
 
     #[test]
     fn jains_index_is_one_where_all_are_equal_and_one_nth_where_one_has_all() {
