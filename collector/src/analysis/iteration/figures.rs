@@ -353,7 +353,8 @@ mod tests {
 
     #[test]
     fn cnps_that_nobody_could_see_are_unknown() {
-        let tracker = FlowTracker::new(FlowConfig::default());
+        let config = FlowConfig { flow_capacity: 1, line_rate_bps: None, keeps_details: false };
+        let tracker = FlowTracker::new(config);
         let iteration = Iteration {
             number: 0,
             label: None,
