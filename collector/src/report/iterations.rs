@@ -40,7 +40,8 @@ pub struct IterationReport {
     pub ce_packets: Option<u64>,
     /// Their share of its data packets, 0 to 1.
     pub ce_share: Option<f64>,
-    /// CNPs in its span; where taps saw none, those that NICs counted.
+    /// CNPs in its span; where taps saw none or not all were kept, those that NICs counted; `null`
+    /// where those tell nothing and taps do not see what comes back to all senders.
     pub cnps: Option<u64>,
     /// Time in which some port was told to pause; `null` where neither frames nor counters tell.
     pub paused_ns: Option<u64>,
@@ -61,6 +62,7 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<IterationReport> {
         job: &linked.job,
         collectives: &linked.collectives,
         signals: &linked.signals,
+        signals_end: linked.signals_end,
         resends: linked.resends.as_deref(),
         tracker: sources.tracker,
         positions: sources.positions,

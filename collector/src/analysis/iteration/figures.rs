@@ -43,7 +43,8 @@ pub struct Figures {
     pub packets: u64,
     /// Those with a CE mark; `None` where every tap is next to the sender.
     pub ce_packets: Option<u64>,
-    /// CNPs in its span; where taps saw none, those that NICs counted.
+    /// CNPs in its span; where taps saw none or not all were kept, those that NICs counted. `None`
+    /// where those tell nothing and taps do not see what comes back to all senders.
     pub cnps: Option<u64>,
     /// Packets sent again in its span.
     pub retransmitted_packets: Option<u64>,
@@ -61,6 +62,8 @@ pub struct Observed<'a> {
     pub collectives: &'a [Collective],
     /// CNPs and NAKs.
     pub signals: &'a [SignalRecord],
+    /// When they end, if there were more than could be kept.
+    pub signals_end: Option<Timestamp>,
     /// Packets sent again; `None` where not all could be kept.
     pub resends: Option<&'a [ResendRecord]>,
     /// Flows and pauses, at their end; their times are not aligned, all others are.
@@ -93,6 +96,9 @@ pub fn measure(iterations: &[Iteration], observed: &Observed<'_>) -> Vec<Figures
         let is_visible = transfers().any(|(id, ..)| owners.marked_visibly.contains(&id));
         let communicators: BTreeSet<CommunicatorId> =
             transfers().map(|(_, connection, _)| connection.communicator).collect();
+        let connections: BTreeSet<NetConnectionId> = transfers().map(|(id, ..)| id).collect();
+        let sees_all = !connections.is_empty() && connections.is_subset(&owners.heard);
+        let are_kept = observed.signals_end.is_none_or(|end| end > one.span.last);
         let sum = |moments: &Moments| {
             let known = communicators.iter().filter_map(|id| moments.get(id));
             known.map(|moments| within(moments, one.span)).sum()
@@ -107,7 +113,7 @@ pub fn measure(iterations: &[Iteration], observed: &Observed<'_>) -> Vec<Figures
         let counters = |measure: Measure| {
             ports.iter().filter_map(move |port| observed.counters.delta(*port, one.span, measure))
         };
-        let seen_cnps: u64 = sum(&cnps);
+        let seen_cnps = are_kept.then(|| sum(&cnps));
         let counted_cnps = || counters(Measure::CnpHandled).reduce(u64::saturating_add);
         let seen_pause = pauses.as_ref().map(|pauses| overlap(pauses, one.span));
         let longest_pause = counters(Measure::PauseReceivedTime).max();
@@ -116,15 +122,21 @@ pub fn measure(iterations: &[Iteration], observed: &Observed<'_>) -> Vec<Figures
             peak_bps: peak(transfers().map(|(_, connection, transfer)| (connection, transfer))),
             packets: transfers().map(|(_, _, transfer)| u64::from(transfer.packets)).sum(),
             ce_packets: (marks > 0 || is_visible).then_some(marks),
-            cnps: Some(seen_cnps)
-                .filter(|seen| *seen > 0)
-                .or_else(counted_cnps)
-                .or(Some(seen_cnps)),
+            cnps: seen_or_counted(seen_cnps, sees_all, counted_cnps),
             retransmitted_packets: resends.as_ref().map(sum),
             paused_ns: seen_pause.max(longest_pause.map(|nanos| nanos.min(one.length_ns()))),
         }
     };
     iterations.iter().map(of_one).collect()
+}
+
+/// What taps saw; where that is nothing, what NICs counted, and 0 only where taps would have seen.
+fn seen_or_counted(
+    seen: Option<u64>,
+    sees_all: bool,
+    counted: impl FnOnce() -> Option<u64>,
+) -> Option<u64> {
+    seen.filter(|seen| *seen > 0).or_else(counted).or(seen.filter(|_| sees_all))
 }
 
 fn transfers<'a>(
@@ -193,6 +205,8 @@ struct Owners {
     communicators: HashMap<(FlowKey, u32), CommunicatorId, FixedState>,
     /// Connections of which some tap could see a mark.
     marked_visibly: BTreeSet<NetConnectionId>,
+    /// Connections of which some tap saw what comes back to the sender.
+    heard: BTreeSet<NetConnectionId>,
 }
 
 impl Owners {
@@ -200,18 +214,22 @@ impl Owners {
         let mut communicators: HashMap<(FlowKey, u32), CommunicatorId, FixedState> =
             HashMap::default();
         let mut marked_visibly = BTreeSet::new();
+        let mut heard = BTreeSet::new();
         let flows = observed.tracker.flows().flows();
         for (flow, owner) in flows.iter().zip(&observed.job.owners) {
             let Ownership::Connection { connection, role } = *owner else { continue };
             let Some(known) = observed.job.connections.get(connection.0 as usize) else { continue };
             communicators.insert((flow.key, flow.epoch), known.communicator);
+            if role == Role::Control {
+                heard.insert(connection);
+            }
             let tap = observed.positions.get(flow.key.tap.0 as usize);
             let position = tap.map(|tap| tap.of(flow.key.source, flow.key.destination));
             if role == Role::Data && position != Some(Position::Sender) {
                 marked_visibly.insert(connection);
             }
         }
-        Self { communicators, marked_visibly }
+        Self { communicators, marked_visibly, heard }
     }
 
     /// Moments by communicator. Several taps see the same flow: the one that saw most counts.
@@ -291,10 +309,12 @@ fn overlap(spans: &[Span], span: Span) -> u64 {
 mod tests {
     use super::*;
     use crate::decode::pause::Pause;
+    use crate::flow::tracker::FlowConfig;
     use crate::link::clock::clocks::TapClock;
     use crate::link::clock::track::{Piece, Track};
     use crate::model::address::MacAddress;
     use crate::model::frame::Frame;
+    use crate::model::grade::Grade;
     use crate::model::tap::{LinkType, TapId};
 
     fn span(first: u64, last: u64) -> Span {
@@ -328,6 +348,42 @@ mod tests {
         table.finish(|_| Timestamp::from_nanos(20_000_000));
         let aligned = pauses(&table, &clocks).unwrap();
         assert_eq!(aligned, [span(1_000_000, 1_001_000), span(2_000_000, 2_001_000)]);
+    }
+
+    #[test]
+    fn cnps_that_nobody_could_see_are_unknown() {
+        let config = FlowConfig { flow_capacity: 1, line_rate_bps: None, keeps_details: false };
+        let tracker = FlowTracker::new(config);
+        let iteration = Iteration {
+            number: 0,
+            label: None,
+            communicator: CommunicatorId(0),
+            span: span(0, 10),
+            collectives: Vec::new(),
+            communication_ns: 0,
+            is_whole: true,
+            grade: Grade::Inferred,
+        };
+        let observed = Observed {
+            job: &Job::default(),
+            collectives: &[],
+            signals: &[],
+            signals_end: None,
+            resends: None,
+            tracker: &tracker,
+            positions: &[],
+            clocks: &Clocks::default(),
+            counters: &Counters::default(),
+        };
+        let figures = measure(&[iteration], &observed);
+        assert_eq!(figures.first().map(|figures| figures.cnps), Some(None));
+        let none = || None;
+        assert_eq!(seen_or_counted(Some(0), true, none), Some(0));
+        assert_eq!(seen_or_counted(Some(0), false, none), None);
+        assert_eq!(seen_or_counted(None, true, none), None);
+        assert_eq!(seen_or_counted(Some(3), false, || Some(9)), Some(3));
+        assert_eq!(seen_or_counted(Some(0), true, || Some(9)), Some(9));
+        assert_eq!(seen_or_counted(None, true, || Some(9)), Some(9));
     }
 
     #[test]
