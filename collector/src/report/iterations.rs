@@ -43,7 +43,8 @@ pub struct IterationReport {
     /// CNPs in its span; where taps saw none or not all were kept, those that NICs counted; `null`
     /// where those tell nothing and taps do not see what comes back to all senders.
     pub cnps: Option<u64>,
-    /// Time in which some port was told to pause; `null` where neither frames nor counters tell.
+    /// Time in which some port was told to pause: by pause frames, or by the counters of the NIC that
+    /// waited longest, whichever is longer; `null` where neither frames nor counters tell.
     pub paused_ns: Option<u64>,
     /// Packets sent again in its span; `null` where there were too many to keep.
     pub retransmitted_packets: Option<u64>,

@@ -48,8 +48,9 @@ pub struct Figures {
     pub cnps: Option<u64>,
     /// Packets sent again in its span.
     pub retransmitted_packets: Option<u64>,
-    /// Time of its span in which some port was told to pause, by pause frames; where they tell of
-    /// none, what NIC counters say of the port that waited longest. `None` where neither tells.
+    /// Time of its span in which some port was told to pause: the longer one of what pause frames
+    /// tell, which reach few taps, and of what NIC counters say of the port that waited longest.
+    /// `None` where neither tells.
     pub paused_ns: Option<u64>,
 }
 
