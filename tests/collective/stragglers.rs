@@ -115,7 +115,7 @@ fn a_rank_whose_data_alone_is_late_was_late_on_its_gpu() {
     let named = found[AFFECTED].as_ref().expect("somebody was late");
     assert_eq!((named.rank, named.cause), (2, Cause::Compute));
     assert!(named.lag_ns.abs_diff(LATE_NS) <= 1000, "{named:?}");
-    assert!(named.evidence[0].text.starts_with("rank 2 had room"), "{named:?}");
+    assert!(named.evidence[0].text.starts_with("rank 2 could have sent"), "{named:?}");
     assert!(named.evidence[0].witness.is_some());
     assert_eq!(found.iter().flatten().count(), 1, "{found:?}");
 }

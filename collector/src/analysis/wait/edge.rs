@@ -40,6 +40,8 @@ pub struct EdgeWaits {
     pub transfer_ns: u64,
     /// Data was sent again, or should have been.
     pub recovery_ns: u64,
+    /// Of these, behind the last byte: so much later the receiver had all data.
+    pub tail_recovery_ns: u64,
     /// Of these, recoveries that a NAK began: data was missing, and not only an ACK.
     pub refused_ns: u64,
     /// Bytes of its messages, where they are known.
@@ -167,6 +169,7 @@ pub fn waits(
             input_wait_ns: 0,
             transfer_ns: 0,
             recovery_ns: 0,
+            tail_recovery_ns: 0,
             refused_ns: 0,
             bytes: view.transfers().iter().filter_map(|transfer| transfer.bytes).sum(),
             data_ns: 0,
@@ -196,6 +199,7 @@ pub fn waits(
     }
     // The last message may have needed a recovery before it arrived.
     let next = view.start_after().unwrap_or(Timestamp::MAX);
+    let last = clock.now;
     while let Some(end) = clock.recoveries.next_end(next) {
         clock.run(end.min(next), Part::Transfer);
         if end >= next {
@@ -204,6 +208,7 @@ pub fn waits(
     }
     let mut waits = clock.waits;
     waits.span.last = clock.now;
+    waits.tail_recovery_ns = clock.now.nanos_since(last);
     debug_assert_eq!(
         waits.parts_ns(),
         waits.span.last.nanos_since(waits.span.first),

@@ -72,7 +72,7 @@ pub fn find(
         let senders = senders.get(&collective.communicator).map(BTreeSet::len);
         let comparison = senders.map(|senders| Comparison { clocks, senders });
         let ranks = rank::waits(job, collective, &edges, &left, comparison);
-        left.note(job, collective);
+        left.note(job, collective, &edges);
         all.push(CollectiveWaits { edges, ranks });
     }
     all
@@ -85,7 +85,7 @@ pub fn add_health(collectives: &[Collective], waits: &[CollectiveWaits], health:
     health.add("waits.edges_unmeasured", edges.sum::<u64>().saturating_sub(measured.sum()));
 }
 
-/// When each rank received the last data of the collective before, at a tap of its own.
+/// When each rank had received all data of the collective before, at a tap of its own.
 #[derive(Clone, Debug, Default)]
 pub struct Left(BTreeMap<(CommunicatorId, u32), Timestamp>);
 
@@ -108,11 +108,15 @@ impl Left {
         sent.max(sender.and_then(|rank| self.of(collective, rank)))
     }
 
-    fn note(&mut self, job: &Job, collective: &Collective) {
+    fn note(&mut self, job: &Job, collective: &Collective, edges: &[EdgeWaits]) {
         for on in &collective.transfers {
             let Some(connection) = job.connections.get(on.connection.0 as usize) else { continue };
             let transfers = connection.transfers.get(on.places.clone()).unwrap_or_default();
             let last = transfers.iter().filter_map(|one| Some(one.received?.last)).max();
+            let edge = edges.binary_search_by_key(&on.connection, |edge| edge.connection);
+            let edge = edge.ok().and_then(|place| edges.get(place));
+            let last =
+                last.map(|last| last.plus_nanos(edge.map_or(0, |edge| edge.tail_recovery_ns)));
             if let (Some(rank), Some(last)) = (connection.receiver, last) {
                 let known = self.0.entry((collective.communicator, rank)).or_insert(last);
                 *known = last.max(*known);

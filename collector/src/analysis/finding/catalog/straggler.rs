@@ -31,8 +31,9 @@ pub const KIND: Kind = Kind {
     threshold: "A rank is a straggler of a collective where its lateness is above 5 % of the median \
                 training step and 5 x the median absolute deviation; half of that, where it is late in \
                 two of the four training steps around. Warning where one rank and cause have at least \
-                3 such collectives, in 10 % of the training steps or in 3 steps in a row, or cost 5 % \
-                of the training in all (our choice: now and then every rank is late), info below.",
+                3 such collectives, in 10 % of the training steps or in 3 steps in a row, or came late \
+                itself by 5 % of the training in all (our choice: now and then every rank is late), \
+                info below.",
     remedy: "Run the rank's work on another host: does the lateness follow the host or the rank?",
     needs: &[Need::Collectives],
     detect,
@@ -110,7 +111,9 @@ fn finding(
         duration(worst.lag_ns),
         words(cause)
     );
-    let is_bad = is_repeated(facts, communicator, times) || is_costly(facts, communicator, total);
+    // What loss and congestion cost have findings of their own.
+    let is_costly = cause.is_own() && is_costly(facts, communicator, total);
+    let is_bad = is_costly || is_repeated(facts, communicator, times);
     let severity = if is_bad { Severity::Warning } else { Severity::Info };
     let span = Span {
         first: times.spans.iter().map(|span| span.first).min()?,
