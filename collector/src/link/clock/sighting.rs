@@ -1,7 +1,8 @@
 //! Packets known again at other taps: which packet, where, when.
 //!
-//! Of all packets a sample is kept, chosen by a digest of what is alike in every copy of a packet, so
-//! that every tap chooses the same ones. When the room is full, the sample is halved.
+//! Of all packets a sample is kept, chosen by a lot drawn from numbers that are alike in every copy of
+//! a packet, so that every tap chooses the same ones. When the room is full, the sample is halved. Only
+//! packets whose lot wins are looked at closer.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
@@ -17,8 +18,11 @@ use crate::model::opcode::Traits;
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
 
-/// Sightings kept unless told: at 33 bytes a place of their table, about 35 MB.
-pub const SIGHTING_CAPACITY: usize = 1 << 19;
+/// Sightings kept unless told: at 33 bytes a place of their table, about 4 MB.
+pub const SIGHTING_CAPACITY: usize = 1 << 16;
+
+/// Spreads numbers that follow each other evenly over all lots: 2^32 by the golden ratio, odd.
+const SPREAD: u32 = 0x9E37_79B9;
 
 /// Pairs of hosts that are told apart.
 const ROUTE_CAPACITY: usize = 1 << 16;
@@ -57,6 +61,7 @@ pub struct Pair {
 /// One packet at one tap.
 #[derive(Clone, Copy, Debug)]
 struct Sighting {
+    /// Its lot, and below it the lower half of its hash.
     digest: u64,
     time: Timestamp,
     tap: TapId,
@@ -70,7 +75,7 @@ pub struct Sightings {
     capacity: usize,
     table: HashTable<Sighting>,
     hasher: FixedState,
-    /// Digests with fewer leading zeros are not kept.
+    /// Lots with fewer leading zeros do not win.
     leading_zeros: u32,
     routes: Vec<Route>,
     places: HashMap<Route, u32, FixedState>,
@@ -94,22 +99,20 @@ impl Sightings {
     #[inline]
     pub fn observe(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) {
         let Some(ip) = &packet.ip else { return };
-        let Some(digest) = self.digest(ip, &packet.body) else { return };
-        if digest.leading_zeros() >= self.leading_zeros {
-            self.keep(digest, frame, ip);
+        let Some(lot) = lot(&packet.body) else { return };
+        if lot.leading_zeros() >= self.leading_zeros
+            && let Some(hash) = self.hash(ip, &packet.body)
+        {
+            self.keep(u64::from(lot) << 32 | hash & u64::from(u32::MAX), frame, ip);
         }
     }
 
-    /// What is alike in every copy of a packet, in one number; `None` for packets that are left out:
-    /// others say as much, or they cannot be told from those like them.
-    #[inline]
-    fn digest(&self, ip: &Ip, body: &Body<'_>) -> Option<u64> {
+    /// A hash of what is alike in every copy of a packet; `None` for one that is too short.
+    fn hash(&self, ip: &Ip, body: &Body<'_>) -> Option<u64> {
         let ends = (ip.source, ip.destination, ip.identification);
         match body {
             Body::Roce(roce) => {
-                let wanted = Traits::RESPONSE.with(Traits::STARTS).with(Traits::ENDS);
-                let is_wanted = roce.bth.opcode.traits().has_any(wanted);
-                let identity = roce.after_ip.get(..IDENTITY_LEN).filter(|_| is_wanted)?;
+                let identity = roce.after_ip.get(..IDENTITY_LEN)?;
                 Some(self.hasher.hash_one((ends, identity)))
             }
             // Segments may be cut and joined on the way into a host: the first byte stays.
@@ -167,6 +170,22 @@ impl Sightings {
         }
         pairs
     }
+}
+
+/// The lot of a packet; `None` for packets that are left out, because others say as much, or because
+/// they cannot be told from those like them.
+#[inline]
+fn lot(body: &Body<'_>) -> Option<u32> {
+    let (flow, number) = match body {
+        Body::Roce(roce) => {
+            let wanted = Traits::RESPONSE.with(Traits::STARTS).with(Traits::ENDS);
+            let is_wanted = roce.bth.opcode.traits().has_any(wanted);
+            is_wanted.then_some((roce.bth.dest_qpn.value(), roce.bth.psn.value()))?
+        }
+        Body::Tcp(tcp) => (tcp.acknowledgment, tcp.sequence),
+        _ => return None,
+    };
+    Some(flow.rotate_left(16).wrapping_add(number).wrapping_mul(SPREAD))
 }
 
 fn way(
