@@ -1,4 +1,10 @@
-//! The sources of frames and lines: they deliver bytes and know nothing of what is in them.
+//! The sources of frames, lines and samples: they deliver what they read and know nothing of what it
+//! means.
 
+#[cfg(target_os = "linux")]
+pub mod counter;
 pub mod file;
 pub mod log;
+
+#[cfg(target_os = "linux")]
+mod kernel_file;
