@@ -66,9 +66,9 @@ pub struct MessageEvent {
 #[derive(Clone)]
 pub struct FlowTracker {
     config: FlowConfig,
-    taps: Vec<TapState>,
-    flows: FlowTable,
-    ports: PortTable,
+    pub(super) taps: Vec<TapState>,
+    pub(super) flows: FlowTable,
+    pub(super) ports: PortTable,
     pairing: Pairing,
     connections: Connections,
     duplicates: Duplicates,
