@@ -39,7 +39,8 @@ use crate::report::{FoundOut, Linked, Report, ReportContext, communicators};
 ///
 /// Call [`add_tap`](Self::add_tap) before the first frame of a tap, then
 /// [`handle_frame`](Self::handle_frame) in the order of time (per tap: in the order of capture),
-/// and [`finish`](Self::finish) once.
+/// and [`finish`](Self::finish) once; [`report`](Self::report) whenever one is wanted before that.
+#[derive(Clone)]
 pub struct Pipeline {
     tracker: FlowTracker,
     /// `None` where nothing is to be linked.
@@ -74,6 +75,7 @@ pub struct Settings {
 }
 
 /// What links flows to ranks.
+#[derive(Clone)]
 struct Linking {
     streams: TcpStreams,
     control: ControlPlane,
@@ -208,6 +210,12 @@ impl Pipeline {
     /// [`FlowConfig::keeps_details`].
     pub fn drain_messages(&mut self) -> std::vec::Drain<'_, MessageEvent> {
         self.tracker.drain_messages()
+    }
+
+    /// The report of everything that was handled so far, as if it were all.
+    #[must_use]
+    pub fn report(&self, context: ReportContext) -> Report {
+        self.clone().finish(context)
     }
 
     /// The report of everything that was handled.

@@ -10,6 +10,7 @@ use crate::model::time::{Span, Timestamp};
 const ROCE_VERSION_1: u16 = 0x8915;
 
 /// Sums of one tap.
+#[derive(Clone)]
 pub struct TapState {
     /// The tap itself.
     pub tap: Tap,

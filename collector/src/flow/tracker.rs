@@ -63,6 +63,7 @@ pub struct MessageEvent {
 }
 
 /// All state that is kept per packet.
+#[derive(Clone)]
 pub struct FlowTracker {
     config: FlowConfig,
     taps: Vec<TapState>,

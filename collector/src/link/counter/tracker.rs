@@ -22,7 +22,7 @@ const POINT_CAPACITY: usize = 1 << 23;
 type Key = (Option<String>, Option<String>, Option<String>, Option<IpAddr>, Option<u32>);
 
 /// State over the lines of counter files.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct CounterTracker {
     files: Vec<File>,
     nics: BTreeMap<Key, Nic>,
@@ -30,13 +30,13 @@ pub struct CounterTracker {
     health: Health,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct File {
     name: String,
     header: Option<Header>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Nic {
     span: Span,
     series: BTreeMap<String, Series>,
