@@ -1,4 +1,7 @@
 //! The sources of frames and lines: they deliver bytes and know nothing of what is in them.
 
+#[cfg(target_os = "linux")]
+pub mod af_packet;
 pub mod file;
+pub mod live;
 pub mod log;
