@@ -10,7 +10,7 @@ use railscope::flow::tracker::{FlowConfig, FlowTracker};
 use railscope::model::frame::Frame;
 use railscope::model::psn::Psn;
 use railscope::model::qpn::Qpn;
-use railscope::model::tap::{FileFormat, LinkType, Tap, TapId};
+use railscope::model::tap::{LinkType, Tap, TapFormat, TapId};
 use railscope::model::time::Timestamp;
 
 /// Packets in one measured run.
@@ -85,7 +85,7 @@ fn update(bencher: Bencher<'_, '_>, flows: u32) {
     });
     tracker.add_tap(Tap {
         file: "memory".to_owned(),
-        format: FileFormat::Pcap,
+        format: TapFormat::Pcap,
         interface: None,
         link_type: LinkType::Ethernet,
         snap_len: Some(128),

@@ -16,7 +16,7 @@ use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
 use railscope::model::direction::Direction;
 use railscope::model::frame::Frame;
-use railscope::model::tap::{FileFormat, LinkType, Tap, TapId};
+use railscope::model::tap::{LinkType, Tap, TapFormat, TapId};
 use railscope::model::time::Timestamp;
 use railscope::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig};
 
@@ -70,7 +70,7 @@ fn decode_and_flow(bencher: Bencher<'_, '_>, name: &str) {
     let frames = frames(capture(name));
     let tap = Tap {
         file: name.to_owned(),
-        format: FileFormat::Pcap,
+        format: TapFormat::Pcap,
         interface: None,
         link_type: LinkType::Ethernet,
         snap_len: None,

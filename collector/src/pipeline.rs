@@ -10,7 +10,7 @@ use crate::analysis::iteration::train_log::TrainLog;
 use crate::analysis::wait::departure::DepartureClocks;
 use crate::analysis::wait::trouble::Troubles;
 use crate::analysis::{collective, finding, iteration, phase, straggler, wait};
-use crate::decode::packet::{self, Body};
+use crate::decode::packet::{self, Body, Packet};
 use crate::flow::tcp_stream::attempt::Attempts;
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
@@ -31,6 +31,7 @@ use crate::link::traffic::recorder::TrafficRecorder;
 use crate::model::counter::CounterSample;
 use crate::model::frame::Frame;
 use crate::model::health::Health;
+use crate::model::run::Run;
 use crate::model::tap::{HostName, Tap, TapId};
 use crate::model::witness::LogId;
 use crate::report::logs::LogSources;
@@ -40,7 +41,8 @@ use crate::report::{FoundOut, Linked, Report, ReportContext, communicators};
 ///
 /// Call [`add_tap`](Self::add_tap) before the first frame of a tap, then
 /// [`handle_frame`](Self::handle_frame) in the order of time (per tap: in the order of capture),
-/// and [`finish`](Self::finish) once.
+/// and [`finish`](Self::finish) once; [`report`](Self::report) whenever one is wanted before that.
+#[derive(Clone)]
 pub struct Pipeline {
     tracker: FlowTracker,
     /// `None` where nothing is to be linked.
@@ -75,6 +77,7 @@ pub struct Settings {
 }
 
 /// What links flows to ranks.
+#[derive(Clone)]
 struct Linking {
     streams: TcpStreams,
     control: ControlPlane,
@@ -141,7 +144,20 @@ impl Pipeline {
     /// Takes the next frame.
     #[inline]
     pub fn handle_frame(&mut self, frame: &Frame<'_>) {
-        packet::decode_with(frame, |packet| match &mut self.linking {
+        packet::decode_with(frame, |packet| self.observe(frame, packet));
+    }
+
+    /// Takes packets that were counted where they passed, and the next frame of their flow.
+    pub fn handle_run(&mut self, run: &Run, frame: &Frame<'_>) {
+        packet::decode_with(frame, |packet| {
+            self.tracker.observe_run(run, frame, packet);
+            self.observe(frame, packet);
+        });
+    }
+
+    #[inline]
+    fn observe(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) {
+        match &mut self.linking {
             None => self.tracker.observe(frame, packet, &mut ()),
             Some(linking) => {
                 self.tracker.observe(frame, packet, &mut linking.traffic);
@@ -155,7 +171,7 @@ impl Pipeline {
                     streams.observe(frame, ip.source, ip.destination, segment, control);
                 }
             }
-        });
+        }
     }
 
     /// Adds the next NCCL log; logs are numbered from 0 in the order in which they are added.
@@ -216,6 +232,12 @@ impl Pipeline {
     /// [`FlowConfig::keeps_details`].
     pub fn drain_messages(&mut self) -> std::vec::Drain<'_, MessageEvent> {
         self.tracker.drain_messages()
+    }
+
+    /// The report of everything that was handled so far, as if it were all.
+    #[must_use]
+    pub fn report(&self, context: ReportContext) -> Report {
+        self.clone().finish(context)
     }
 
     /// The report of everything that was handled.

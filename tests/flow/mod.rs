@@ -6,7 +6,7 @@ mod wire;
 use railscope::flow::message::Message;
 use railscope::flow::tracker::FlowConfig;
 use railscope::model::frame::Frame;
-use railscope::model::tap::{FileFormat, LinkType, Tap, TapId};
+use railscope::model::tap::{LinkType, Tap, TapFormat, TapId};
 use railscope::model::time::Timestamp;
 use railscope::pipeline::{Pipeline, PipelineConfig};
 use railscope::report::flows::FlowReport;
@@ -27,7 +27,7 @@ fn see(frames: &[(u64, Vec<u8>)]) -> Seen {
     let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity: None });
     pipeline.add_tap(Tap {
         file: "wire".to_owned(),
-        format: FileFormat::Pcap,
+        format: TapFormat::Pcap,
         interface: None,
         link_type: LinkType::Ethernet,
         snap_len: None,

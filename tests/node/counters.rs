@@ -314,7 +314,8 @@ fn a_device_is_never_read_faster_than_its_values_change() {
     assert_eq!(often.next_due(now), FIRST.plus_nanos(30_000_000));
     let note =
         "mlx5_0 port 1 answers anew every 10 ms only; it is read that often and not every 1 ms";
-    assert_eq!(often.notes(), [note]);
+    let all = "counters only, of whole ports and not of flows: mlx5_0 port 1";
+    assert_eq!(often.completeness(), [all, note]);
     // A clock that was set back by an hour does not stop the reading.
     let mut clock = || Timestamp::from_nanos(FIRST.as_nanos() - 3_600_000_000_000);
     let mut samples = 0;
@@ -376,6 +377,6 @@ fn what_cannot_be_read_is_counted() {
     let health: Vec<_> = source.take_health().iter().collect();
     assert_eq!(health, [("counter.unreadable_files", 1), ("counter.unreadable_netdevs", 1)]);
     assert_eq!(source.take_health().iter().count(), 0);
-    let notes = source.notes();
-    assert!(notes[0].starts_with("statistics of ens1np0 cannot be read ("), "{notes:?}");
+    let notes = source.completeness();
+    assert!(notes[1].starts_with("statistics of ens1np0 cannot be read ("), "{notes:?}");
 }

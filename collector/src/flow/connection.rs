@@ -33,6 +33,7 @@ struct Announced {
 }
 
 /// What the connection manager's messages announced.
+#[derive(Clone)]
 pub struct Connections {
     requests: RecentMap<Side, Qpn>,
     reverses: RecentMap<FlowKey, Announced>,

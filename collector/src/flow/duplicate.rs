@@ -20,6 +20,7 @@ struct Fingerprint {
 }
 
 /// Recent packets of all taps: a flow belongs to one tap, so no other tap's packet looks alike.
+#[derive(Clone)]
 pub struct Duplicates {
     recent: Box<[Fingerprint]>,
 }

@@ -31,7 +31,7 @@ pub struct Session {
 }
 
 /// The sessions of all taps.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct MirrorSessions {
     sessions: BTreeMap<SessionKey, Session>,
     unchecked: u64,

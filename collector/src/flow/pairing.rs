@@ -67,6 +67,7 @@ pub enum PortVerdict {
 }
 
 /// Evidence for pairs that is not conclusive yet.
+#[derive(Clone)]
 pub struct Pairing {
     by_port: HashMap<PortKey, PortUse, RandomState>,
     asked: Box<[Option<Asked>]>,

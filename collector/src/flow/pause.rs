@@ -71,7 +71,7 @@ struct StormWindow {
 }
 
 /// Pause state of all taps.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct PauseTable {
     states: BTreeMap<PauseKey, PauseState>,
     refused: u64,

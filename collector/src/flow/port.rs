@@ -23,7 +23,7 @@ impl PortIndex {
 }
 
 /// One address at one tap.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Port {
     /// The observation point.
     pub tap: TapId,
@@ -51,7 +51,7 @@ pub struct PortTraffic {
 }
 
 /// The ports of all taps.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct PortTable {
     ports: Vec<Port>,
     index: HashTable<u32>,

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use foldhash::fast::RandomState;
 
 /// A map that holds at most `capacity` entries; a new one beyond that evicts the oldest.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RecentMap<K, V> {
     map: HashMap<K, V, RandomState>,
     order: VecDeque<K>,

@@ -245,6 +245,11 @@ impl EcnCounts {
         self.0[ecn as usize] += 1;
     }
 
+    /// Counts packets by codepoint.
+    pub fn add_all(&mut self, packets: [u32; 4]) {
+        self.0.iter_mut().zip(packets).for_each(|(sum, more)| *sum += u64::from(more));
+    }
+
     /// Packets with this codepoint.
     #[must_use]
     pub const fn of(&self, ecn: Ecn) -> u64 {
@@ -260,6 +265,11 @@ impl HeaderTallies {
             self.end_run(fields);
         }
         self.run_length += 1;
+    }
+
+    /// Counts packets with the same fields as the latest one.
+    pub fn add_alike(&mut self, packets: u64) {
+        self.run_length += packets;
     }
 
     /// Packets whose fields found no room.

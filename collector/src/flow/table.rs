@@ -18,6 +18,7 @@ const EVICTION_SAMPLE: usize = 8;
 const RECENT: usize = 64;
 
 /// A table of at most `capacity` flows.
+#[derive(Clone)]
 pub struct FlowTable {
     flows: Vec<Flow>,
     recent: [u32; RECENT],

@@ -63,11 +63,12 @@ pub struct MessageEvent {
 }
 
 /// All state that is kept per packet.
+#[derive(Clone)]
 pub struct FlowTracker {
     config: FlowConfig,
-    taps: Vec<TapState>,
-    flows: FlowTable,
-    ports: PortTable,
+    pub(super) taps: Vec<TapState>,
+    pub(super) flows: FlowTable,
+    pub(super) ports: PortTable,
     pairing: Pairing,
     connections: Connections,
     duplicates: Duplicates,

@@ -2,8 +2,11 @@
 //! means.
 
 #[cfg(target_os = "linux")]
+pub mod af_packet;
+#[cfg(target_os = "linux")]
 pub mod counter;
 pub mod file;
+pub mod live;
 pub mod log;
 
 #[cfg(target_os = "linux")]

@@ -12,6 +12,7 @@ pub mod opcode;
 pub mod psn;
 pub mod quantity;
 pub mod qpn;
+pub mod run;
 pub mod subnet;
 pub mod tap;
 pub mod time;

@@ -40,23 +40,26 @@ impl LinkType {
     }
 }
 
-/// The format of a capture file.
+/// What hands over the frames of a tap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FileFormat {
-    /// Classic pcap, microseconds or nanoseconds.
+pub enum TapFormat {
+    /// A file: classic pcap, microseconds or nanoseconds.
     Pcap,
-    /// pcapng.
+    /// A file: pcapng.
     PcapNg,
+    /// An interface of this machine, live: a packet socket of Linux.
+    AfPacket,
 }
 
 /// What is known of a tap before its first frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tap {
-    /// The file it was read from, as the user named it; `-` for standard input.
+    /// The file it was read from, as the user named it; `-` for standard input. Live: the
+    /// interface.
     pub file: String,
-    /// The file's format.
-    pub format: FileFormat,
-    /// The interface's name (pcapng `if_name`); `None` when the file does not say.
+    /// What hands over its frames.
+    pub format: TapFormat,
+    /// The interface's name (pcapng `if_name`, or live); `None` when the file does not say.
     pub interface: Option<String>,
     /// What the first bytes of its frames are.
     pub link_type: LinkType,

@@ -10,16 +10,16 @@ use crate::flow::state::Flow;
 use crate::link::clock::track::{Piece, Track, WhyUnknown};
 use crate::link::position::{NearEvidence, Position};
 use crate::model::address::HostAddress;
-use crate::model::tap::{FileFormat, LinkType, TapId};
+use crate::model::tap::{LinkType, TapFormat, TapId};
 
-/// One observation point: an interface of a capture file.
+/// One observation point: an interface of a capture file or of this machine.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TapReport {
     /// Number that other sections name it by.
     pub id: u32,
-    /// The file, as it was named.
+    /// The file, as it was named; live: the interface.
     pub file: String,
-    /// `pcap` or `pcapng`.
+    /// `pcap` or `pcapng`; live: `af_packet`.
     pub format: String,
     /// The interface's name; `null` when the file does not say.
     pub interface: Option<String>,
@@ -176,8 +176,9 @@ fn tap_report(
         id: id.0,
         file: state.tap.file.clone(),
         format: match state.tap.format {
-            FileFormat::Pcap => "pcap".to_owned(),
-            FileFormat::PcapNg => "pcapng".to_owned(),
+            TapFormat::Pcap => "pcap".to_owned(),
+            TapFormat::PcapNg => "pcapng".to_owned(),
+            TapFormat::AfPacket => "af_packet".to_owned(),
         },
         interface: state.tap.interface.clone(),
         link_type: link_type_name(state.tap.link_type),

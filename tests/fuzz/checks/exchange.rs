@@ -4,7 +4,7 @@
 
 use railscope::flow::tracker::FlowConfig;
 use railscope::model::frame::Frame;
-use railscope::model::tap::{FileFormat, LinkType, Tap, TapId};
+use railscope::model::tap::{LinkType, Tap, TapFormat, TapId};
 use railscope::model::time::Timestamp;
 use railscope::pipeline::{Pipeline, PipelineConfig};
 use railscope::report::{Detail, Report, ReportContext};
@@ -54,7 +54,7 @@ fn report_of(setup: u8, script: &[u8]) -> Report {
     let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity: Some(4_096) });
     pipeline.add_tap(Tap {
         file: "script".to_owned(),
-        format: FileFormat::PcapNg,
+        format: TapFormat::PcapNg,
         interface: None,
         link_type: LinkType::Ethernet,
         snap_len: None,

@@ -29,7 +29,7 @@ pub(super) fn write(
         Column::words("FILE", column(&|tap| label::file(&tap.file, FILE_WIDTH))),
         Column::words(
             "INTERFACE",
-            column(&|tap| tap.interface.as_deref().map(label::name).unwrap_or_default()),
+            column(&|tap| interface(tap).map(label::name).unwrap_or_default()),
         )
         .spare(1),
         Column::numbers("FRAMES", column(&|tap| count(tap.frames))),
@@ -38,6 +38,11 @@ pub(super) fn write(
     ];
     writeln!(out, "\n{}", render(columns))?;
     options.write_more(report.taps.len(), out)
+}
+
+/// Its name, where the file does not have the same.
+fn interface(tap: &TapReport) -> Option<&str> {
+    tap.interface.as_deref().filter(|name| *name != tap.file)
 }
 
 /// The host whose own link the tap observes.

@@ -48,7 +48,7 @@ impl ConnectionKey {
 }
 
 /// A connection that was met.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Connection {
     /// Its key.
     pub(super) key: ConnectionKey,

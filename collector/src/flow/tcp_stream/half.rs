@@ -37,7 +37,7 @@ pub(super) enum Piece<'a> {
 }
 
 /// One direction.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Half {
     start: Option<Position>,
     next: Option<Position>,

@@ -34,7 +34,7 @@ impl<'a> Segment<'a> {
 }
 
 /// A segment with bytes of its own.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct HeldSegment {
     start: Position,
     end: Position,
@@ -58,7 +58,7 @@ impl HeldSegment {
 
 /// The segments of one direction that wait, in order, without overlaps: the first copy of a byte
 /// is the one that counts.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct HeldSegments {
     segments: VecDeque<HeldSegment>,
     cost: usize,

@@ -70,6 +70,7 @@ impl TcpCounts {
 }
 
 /// All TCP connections.
+#[derive(Clone)]
 pub struct TcpStreams {
     config: TcpConfig,
     connections: Vec<Connection>,

@@ -229,8 +229,17 @@ impl<N: NetdevStatistics> CounterSource<N> {
         self.ports.iter().map(|reader| &reader.port)
     }
 
-    /// What a user should know, in words: what is read less often than asked for, and what cannot be.
-    pub fn notes(&self) -> Vec<String> {
+    /// How complete it is, and what it cannot see, in sentences for people: first what is read, then
+    /// what is read less often than asked for, and what cannot be.
+    pub fn completeness(&self) -> Vec<String> {
+        let names = self.ports().map(|port| format!("{} port {}", port.device, port.number));
+        let names: Vec<String> = names.collect();
+        let all = match names.as_slice() {
+            [] => "no counters are read".to_owned(),
+            names => {
+                format!("counters only, of whole ports and not of flows: {}", names.join(", "))
+            }
+        };
         let slow = self.ports().filter(|port| port.lifespan > self.config.interval).map(|port| {
             let Port { device, number, lifespan, .. } = port;
             let (lifespan, wanted) = (lifespan.as_millis(), self.config.interval.as_millis());
@@ -244,7 +253,7 @@ impl<N: NetdevStatistics> CounterSource<N> {
                 "statistics of {netdev} cannot be read ({reason}): pause and discards are unknown"
             )
         });
-        slow.chain(silent).collect()
+        std::iter::once(all).chain(slow).chain(silent).collect()
     }
 
     /// What was missed since the last call.

@@ -18,7 +18,7 @@ use super::byte_order::ByteOrder;
 use super::notices::{Notices, TAPS_LIMIT};
 use super::problem::ProblemKind;
 use super::record::{Found, Record, lengths_without_fcs};
-use crate::model::tap::{FileFormat, LinkType, Tap, TapId};
+use crate::model::tap::{LinkType, Tap, TapFormat, TapId};
 use crate::model::time::Timestamp;
 
 /// First bytes of a file: microseconds or nanoseconds, in either byte order.
@@ -76,7 +76,7 @@ impl PcapReader {
             fcs_bytes: if has_fcs_len { (network >> 28) * 2 } else { 0 },
             tap: Tap {
                 file: name.to_owned(),
-                format: FileFormat::Pcap,
+                format: TapFormat::Pcap,
                 interface: None,
                 link_type: LinkType::from_number(network & 0x03ff_ffff),
                 snap_len: (header.snaplen != 0).then_some(header.snaplen),

@@ -71,6 +71,7 @@ struct Sighting {
 }
 
 /// The sample.
+#[derive(Clone)]
 pub struct Sightings {
     capacity: usize,
     table: HashTable<Sighting>,

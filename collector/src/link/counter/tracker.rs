@@ -25,7 +25,7 @@ const POINT_CAPACITY: usize = 1 << 23;
 type Key = (Option<String>, Option<String>, Option<String>, Option<IpAddr>, Option<u32>);
 
 /// State over the lines of counter files and the samples of live sources.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct CounterTracker {
     files: Vec<File>,
     nics: BTreeMap<Key, Nic>,
@@ -33,13 +33,13 @@ pub struct CounterTracker {
     health: Health,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct File {
     name: String,
     header: Option<Header>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Nic {
     span: Span,
     driver: Option<String>,

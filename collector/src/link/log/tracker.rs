@@ -11,7 +11,7 @@ use crate::model::nccl::Release;
 use crate::model::witness::{LogId, Witness};
 
 /// State over the lines of logs.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct LogTracker {
     files: Vec<LogFile>,
     hosts: BTreeMap<String, BTreeMap<u32, Process>>,

@@ -27,6 +27,7 @@ const RESEND_NS: u64 = 1_000_000;
 const CTS_BYTES_LIMIT: u32 = 512;
 
 /// NCCL's messages by flow.
+#[derive(Clone)]
 pub struct TrafficRecorder {
     flows: Vec<FlowTraffic>,
     /// By place in the flow table: place in `flows` plus 1; 0 for none.

@@ -11,7 +11,7 @@ use super::option::{
     ISB_IFDROP, ISB_OSDROP,
 };
 use super::{INTERFACES_LIMIT, PcapNgReader};
-use crate::model::tap::{FileFormat, LinkType, Tap, TapId};
+use crate::model::tap::{LinkType, Tap, TapFormat, TapId};
 
 /// `if_tsresol` of an interface that does not say: microseconds.
 const DEFAULT_TSRESOL: u8 = 6;
@@ -46,7 +46,7 @@ impl PcapNgReader {
 
         let tap = Tap {
             file: self.name.clone(),
-            format: FileFormat::PcapNg,
+            format: TapFormat::PcapNg,
             interface: find(IF_NAME).map(name),
             link_type: LinkType::from_number(description.linktype.0.cast_unsigned()),
             snap_len: (description.snaplen != 0).then_some(description.snaplen),

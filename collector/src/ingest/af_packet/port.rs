@@ -1,0 +1,191 @@
+//! One interface that is observed: its frames made into what a capture of it would hold.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use nix::net::if_::{if_nameindex, if_nametoindex};
+
+use super::error::AfPacketError;
+use super::sys::{Hardware, RawFrame, Ring};
+use super::{AfPacketConfig, RETIRE, filter};
+use crate::ingest::live::{LiveEvent, Silence};
+use crate::model::direction::Direction;
+use crate::model::frame::Frame;
+use crate::model::tap::{LinkType, Tap, TapFormat, TapId};
+use crate::model::time::Timestamp;
+
+/// Where the tag of a VLAN stands: behind both addresses.
+const TAG_PLACE: usize = 12;
+const TAG_BYTES: u32 = 4;
+
+/// An interface with its ring.
+#[derive(Debug)]
+pub(super) struct Port {
+    name: String,
+    id: TapId,
+    hardware: Hardware,
+    link_type: LinkType,
+    ring: Ring,
+    /// Frames so far.
+    frames: u64,
+    is_removed: bool,
+    /// A frame with its tag put back.
+    tagged: Vec<u8>,
+}
+
+impl Port {
+    pub(super) fn open(
+        name: &str,
+        id: TapId,
+        config: &AfPacketConfig,
+    ) -> Result<Self, AfPacketError> {
+        let name = name.to_owned();
+        let refused = |source: io::Error| match source.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => AfPacketError::NotAllowed { name: name.clone() },
+            _ => AfPacketError::Open { name: name.clone(), source },
+        };
+        let Ok(index) = if_nametoindex(name.as_str()) else {
+            return Err(AfPacketError::NoInterface { name, have: interfaces() });
+        };
+        // It is known once a socket is bound: the filter goes by Ethernet, which nearly all are.
+        let program = filter::program(config.roce_bytes);
+        let open = |program| {
+            // Each frame passes a loopback twice, out and in.
+            Ring::open(index, name == "lo", program, config.ring_mebibytes, RETIRE)
+        };
+        let mut ring = open(Some(&program)).map_err(refused)?;
+        let gone = || AfPacketError::NoInterface { name: name.clone(), have: interfaces() };
+        let hardware = ring.hardware().map_err(refused)?.ok_or_else(gone)?;
+        let link_type = match hardware.kind {
+            libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => LinkType::Ethernet,
+            // A tunnel.
+            libc::ARPHRD_NONE => LinkType::RawIp,
+            kind => return Err(AfPacketError::Foreign { name, kind }),
+        };
+        if link_type != LinkType::Ethernet {
+            ring = open(None).map_err(refused)?;
+        }
+        let (tagged, frames) = (Vec::new(), 0);
+        Ok(Self { name, id, hardware, link_type, ring, frames, is_removed: false, tagged })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn is_removed(&self) -> bool {
+        self.is_removed
+    }
+
+    pub(super) fn tap(&self) -> Tap {
+        Tap {
+            file: self.name.clone(),
+            format: TapFormat::AfPacket,
+            interface: Some(self.name.clone()),
+            link_type: self.link_type,
+            // Only RoCE is cut.
+            snap_len: None,
+            line_rate_bps: None,
+        }
+    }
+
+    /// When its next frame came.
+    pub(super) fn head(&mut self) -> Option<u64> {
+        self.ring.head()
+    }
+
+    /// Hands out the frame that `head` has found.
+    pub(super) fn hand_out(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) {
+        let Some(raw) = self.ring.frame() else { return };
+        self.frames += 1;
+        let (mut bytes, mut wire_len) = (raw.bytes, raw.wire_len);
+        if let (Some([tpid, tci]), Some((addresses, rest))) =
+            (raw.tag, bytes.split_at_checked(TAG_PLACE))
+        {
+            self.tagged.clear();
+            self.tagged.extend_from_slice(addresses);
+            self.tagged.extend_from_slice(&tpid.to_be_bytes());
+            self.tagged.extend_from_slice(&tci.to_be_bytes());
+            self.tagged.extend_from_slice(rest);
+            (bytes, wire_len) = (&self.tagged, wire_len.saturating_add(TAG_BYTES));
+        }
+        sink(LiveEvent::Frame(Frame {
+            tap: self.id,
+            number: self.frames,
+            time: Timestamp::from_nanos(raw.time_ns),
+            wire_len,
+            bytes,
+            link_type: self.link_type,
+            direction: direction(&raw, self.hardware.address),
+        }));
+        self.ring.advance();
+    }
+
+    /// Tells what was lost, and whether anything comes at all.
+    pub(super) fn tell_trouble(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
+        if self.is_removed {
+            return Ok(());
+        }
+        let (tap, frames) = (self.id, self.ring.take_dropped()?);
+        if frames > 0 {
+            sink(LiveEvent::Lost { tap, frames });
+        }
+        let Some(error) = self.ring.take_error()? else { return Ok(()) };
+        self.is_removed = self.ring.hardware()?.is_none();
+        let why = match error.raw_os_error() {
+            _ if self.is_removed => Silence::Removed,
+            Some(libc::ENETDOWN) => Silence::Down,
+            _ => Silence::Failed(error.to_string()),
+        };
+        sink(LiveEvent::Silent { tap, why });
+        Ok(())
+    }
+}
+
+impl AsFd for Port {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.ring.as_fd()
+    }
+}
+
+/// Which way a frame passed the interface, as far as that tells whose it is: what a bridge or a
+/// mirror passes on through the interface is another host's.
+fn direction(raw: &RawFrame<'_>, own: [u8; 6]) -> Option<Direction> {
+    if own == [0; 6] {
+        return None;
+    }
+    let source = raw.bytes.get(6..TAG_PLACE);
+    match raw.kind {
+        libc::PACKET_HOST => Some(Direction::Received),
+        libc::PACKET_OUTGOING if source == Some(&own) => Some(Direction::Sent),
+        _ => None,
+    }
+}
+
+/// The interfaces of the calling thread's network namespace.
+fn interfaces() -> String {
+    let all = if_nameindex().ok();
+    let names = all.iter().flatten().map(|one| one.name().to_string_lossy().into_owned());
+    names.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(kind: u8, bytes: &[u8]) -> RawFrame<'_> {
+        RawFrame { time_ns: 0, wire_len: 0, bytes, tag: None, kind }
+    }
+
+    #[test]
+    fn what_is_passed_on_is_another_hosts() {
+        let (own, other) = ([2; 6], [4; 6]);
+        let ours = [[9; 6], own].concat();
+        let theirs = [[9; 6], other].concat();
+        assert_eq!(direction(&raw(libc::PACKET_OUTGOING, &ours), own), Some(Direction::Sent));
+        assert_eq!(direction(&raw(libc::PACKET_OUTGOING, &theirs), own), None);
+        assert_eq!(direction(&raw(libc::PACKET_HOST, &theirs), own), Some(Direction::Received));
+        assert_eq!(direction(&raw(libc::PACKET_OTHERHOST, &theirs), own), None);
+        assert_eq!(direction(&raw(libc::PACKET_HOST, &theirs), [0; 6]), None);
+    }
+}
