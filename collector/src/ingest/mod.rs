@@ -4,10 +4,14 @@
 #[cfg(target_os = "linux")]
 pub mod af_packet;
 #[cfg(target_os = "linux")]
+pub mod capability;
+#[cfg(target_os = "linux")]
 pub mod counter;
 pub mod file;
 pub mod live;
 pub mod log;
+#[cfg(target_os = "linux")]
+pub mod process;
 
 #[cfg(target_os = "linux")]
 mod kernel_file;

@@ -9,6 +9,7 @@ pub mod grade;
 pub mod health;
 pub mod nccl;
 pub mod opcode;
+pub mod process;
 pub mod psn;
 pub mod quantity;
 pub mod qpn;
