@@ -5,3 +5,4 @@ mod capabilities;
 mod counters;
 mod netdevs;
 mod processes;
+mod queue_pairs;

@@ -12,6 +12,8 @@ pub mod live;
 pub mod log;
 #[cfg(target_os = "linux")]
 pub mod process;
+#[cfg(target_os = "linux")]
+pub mod rdma_netlink;
 
 #[cfg(target_os = "linux")]
 mod kernel_file;

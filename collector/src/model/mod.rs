@@ -12,6 +12,7 @@ pub mod opcode;
 pub mod process;
 pub mod psn;
 pub mod quantity;
+pub mod queue_pair;
 pub mod qpn;
 pub mod run;
 pub mod subnet;
