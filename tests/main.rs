@@ -39,6 +39,9 @@ mod known_captures;
 mod iteration;
 // What traffic is linked to.
 mod link;
+// What is seen while it passes.
+#[cfg(target_os = "linux")]
+mod live;
 // NCCL's logs: lines, facts, text.
 mod logs;
 // The captures under tests/fixtures are the ones that were described.

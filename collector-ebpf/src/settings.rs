@@ -17,6 +17,5 @@ pub struct Settings {
 impl Settings {
     /// What is used unless told: bursts are measured in milliseconds, and the bootstrap of a
     /// thousand ranks says about 200 KB on a connection.
-    pub const DEFAULT: Self =
-        Self { run_limit: 1_000_000, stream_limit: 256 * 1024, reserved: 0 };
+    pub const DEFAULT: Self = Self { run_limit: 1_000_000, stream_limit: 256 * 1024, reserved: 0 };
 }

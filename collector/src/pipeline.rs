@@ -149,7 +149,12 @@ impl Pipeline {
     /// Takes packets that were counted where they passed, and the next frame of their flow.
     pub fn handle_run(&mut self, run: &Run, frame: &Frame<'_>) {
         packet::decode_with(frame, |packet| {
-            self.tracker.observe_run(run, frame, packet);
+            match &mut self.linking {
+                None => self.tracker.observe_run(run, frame, packet, &mut ()),
+                Some(linking) => {
+                    self.tracker.observe_run(run, frame, packet, &mut linking.traffic);
+                }
+            }
             self.observe(frame, packet);
         });
     }

@@ -2,6 +2,8 @@
 
 #[cfg(target_os = "linux")]
 pub mod af_packet;
+#[cfg(all(target_os = "linux", feature = "live"))]
+pub mod ebpf;
 pub mod file;
 pub mod live;
 pub mod log;

@@ -1,0 +1,3 @@
+//! Live sources against what captures of the same traffic give.
+
+mod runs;
