@@ -46,6 +46,9 @@ mod live;
 mod logs;
 // The captures under tests/fixtures are the ones that were described.
 mod manifest;
+// What a training node knows of itself besides packets, in trees of kernel files.
+#[cfg(target_os = "linux")]
+mod node;
 // Timelines, checked by an independent script.
 mod perfetto;
 // What the README shows is what the program prints.

@@ -28,6 +28,7 @@ use crate::link::log::LogTracker;
 use crate::link::position::{self, TapPosition};
 use crate::link::rail::{RailMap, Rails};
 use crate::link::traffic::recorder::TrafficRecorder;
+use crate::model::counter::CounterSample;
 use crate::model::frame::Frame;
 use crate::model::health::Health;
 use crate::model::run::Run;
@@ -223,6 +224,13 @@ impl Pipeline {
     /// Whether there was a sample on it.
     pub fn handle_counter_line(&mut self, file: u32, number: u64, line: &[u8]) -> bool {
         self.counters.observe(file, number, line)
+    }
+
+    /// Takes the next sample of a live source of NIC counters, which
+    /// [`add_counters`](Self::add_counters) made a file of; `number` counts from 1. Samples of one NIC
+    /// come in the order of time.
+    pub fn handle_counter_sample(&mut self, file: u32, number: u64, sample: &CounterSample<'_>) {
+        self.counters.observe_sample(file, number, sample);
     }
 
     /// Hands out the messages that were completed since the last call, oldest first; none unless
