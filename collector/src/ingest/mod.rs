@@ -3,13 +3,10 @@
 
 #[cfg(target_os = "linux")]
 pub mod af_packet;
-<<<<<<< HEAD
-#[cfg(all(target_os = "linux", feature = "live"))]
-pub mod ebpf;
-=======
 #[cfg(target_os = "linux")]
 pub mod counter;
->>>>>>> h-node
+#[cfg(all(target_os = "linux", feature = "live"))]
+pub mod ebpf;
 pub mod file;
 pub mod live;
 pub mod log;
