@@ -146,13 +146,15 @@ pub(super) struct FaultArgs {
     /// A rank offers room late: rank=2,delay=5ms
     #[arg(long, value_name = "FAULT", value_parser = fault::late_receiver)]
     pub(super) late_receiver: Vec<Fault>,
-    /// Packets are lost: 1%, or edge=1-2,share=1% for those that rank 1 sends to rank 2
+    /// Packets are lost: 1%, or edge=1-2,share=1% for those that rank 1 sends to rank 2; also
+    /// iterations=5..9
     #[arg(long, value_name = "FAULT", value_parser = fault::packets)]
     pub(super) loss: Vec<PacketFault>,
-    /// Packets are overtaken: 1%, or edge=1-2,share=1%
+    /// Packets are overtaken: 1%, or edge=1-2,share=1%,iterations=5..9
     #[arg(long, value_name = "FAULT", value_parser = fault::packets)]
     pub(super) reorder: Vec<PacketFault>,
-    /// Packets are marked with CE, as by a congested switch: 1%, or edge=1-2,share=1%
+    /// Packets are marked with CE, as by a congested switch: 1%, or
+    /// edge=1-2,share=1%,iterations=5..9
     #[arg(long, value_name = "FAULT", value_parser = fault::packets)]
     pub(super) mark_ce: Vec<PacketFault>,
     /// No RDMA device is found, and ranks fall back to sockets
