@@ -39,10 +39,16 @@ mod known_captures;
 mod iteration;
 // What traffic is linked to.
 mod link;
+// What is seen while it passes.
+#[cfg(target_os = "linux")]
+mod live;
 // NCCL's logs: lines, facts, text.
 mod logs;
 // The captures under tests/fixtures are the ones that were described.
 mod manifest;
+// What a training node knows of itself besides packets, in trees of kernel files.
+#[cfg(target_os = "linux")]
+mod node;
 // Timelines, checked by an independent script.
 mod perfetto;
 // What the README shows is what the program prints.

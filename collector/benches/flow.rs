@@ -10,7 +10,7 @@ use railscope::flow::tracker::{FlowConfig, FlowTracker};
 use railscope::model::frame::Frame;
 use railscope::model::psn::Psn;
 use railscope::model::qpn::Qpn;
-use railscope::model::tap::{TapFormat, LinkType, Tap, TapId};
+use railscope::model::tap::{LinkType, Tap, TapFormat, TapId};
 use railscope::model::time::Timestamp;
 
 /// Packets in one measured run.

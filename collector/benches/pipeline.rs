@@ -16,7 +16,7 @@ use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
 use railscope::model::direction::Direction;
 use railscope::model::frame::Frame;
-use railscope::model::tap::{TapFormat, LinkType, Tap, TapId};
+use railscope::model::tap::{LinkType, Tap, TapFormat, TapId};
 use railscope::model::time::Timestamp;
 use railscope::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig};
 

@@ -10,7 +10,7 @@ use crate::analysis::iteration::train_log::TrainLog;
 use crate::analysis::wait::departure::DepartureClocks;
 use crate::analysis::wait::trouble::Troubles;
 use crate::analysis::{collective, finding, iteration, phase, straggler, wait};
-use crate::decode::packet::{self, Body};
+use crate::decode::packet::{self, Body, Packet};
 use crate::flow::tcp_stream::attempt::Attempts;
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
@@ -28,8 +28,10 @@ use crate::link::log::LogTracker;
 use crate::link::position::{self, TapPosition};
 use crate::link::rail::{RailMap, Rails};
 use crate::link::traffic::recorder::TrafficRecorder;
+use crate::model::counter::CounterSample;
 use crate::model::frame::Frame;
 use crate::model::health::Health;
+use crate::model::run::Run;
 use crate::model::tap::{HostName, Tap, TapId};
 use crate::model::witness::LogId;
 use crate::report::logs::LogSources;
@@ -142,7 +144,25 @@ impl Pipeline {
     /// Takes the next frame.
     #[inline]
     pub fn handle_frame(&mut self, frame: &Frame<'_>) {
-        packet::decode_with(frame, |packet| match &mut self.linking {
+        packet::decode_with(frame, |packet| self.observe(frame, packet));
+    }
+
+    /// Takes packets that were counted where they passed, and the next frame of their flow.
+    pub fn handle_run(&mut self, run: &Run, frame: &Frame<'_>) {
+        packet::decode_with(frame, |packet| {
+            match &mut self.linking {
+                None => self.tracker.observe_run(run, frame, packet, &mut ()),
+                Some(linking) => {
+                    self.tracker.observe_run(run, frame, packet, &mut linking.traffic);
+                }
+            }
+            self.observe(frame, packet);
+        });
+    }
+
+    #[inline]
+    fn observe(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) {
+        match &mut self.linking {
             None => self.tracker.observe(frame, packet, &mut ()),
             Some(linking) => {
                 self.tracker.observe(frame, packet, &mut linking.traffic);
@@ -156,7 +176,7 @@ impl Pipeline {
                     streams.observe(frame, ip.source, ip.destination, segment, control);
                 }
             }
-        });
+        }
     }
 
     /// Adds the next NCCL log; logs are numbered from 0 in the order in which they are added.
@@ -204,6 +224,13 @@ impl Pipeline {
     /// Whether there was a sample on it.
     pub fn handle_counter_line(&mut self, file: u32, number: u64, line: &[u8]) -> bool {
         self.counters.observe(file, number, line)
+    }
+
+    /// Takes the next sample of a live source of NIC counters, which
+    /// [`add_counters`](Self::add_counters) made a file of; `number` counts from 1. Samples of one NIC
+    /// come in the order of time.
+    pub fn handle_counter_sample(&mut self, file: u32, number: u64, sample: &CounterSample<'_>) {
+        self.counters.observe_sample(file, number, sample);
     }
 
     /// Hands out the messages that were completed since the last call, oldest first; none unless

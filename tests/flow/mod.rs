@@ -6,7 +6,7 @@ mod wire;
 use railscope::flow::message::Message;
 use railscope::flow::tracker::FlowConfig;
 use railscope::model::frame::Frame;
-use railscope::model::tap::{TapFormat, LinkType, Tap, TapId};
+use railscope::model::tap::{LinkType, Tap, TapFormat, TapId};
 use railscope::model::time::Timestamp;
 use railscope::pipeline::{Pipeline, PipelineConfig};
 use railscope::report::flows::FlowReport;

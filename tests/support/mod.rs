@@ -17,5 +17,7 @@ pub mod roce;
 pub mod skewed;
 pub mod streams;
 pub mod tool;
+#[cfg(target_os = "linux")]
+pub mod tree;
 pub mod tshark;
 pub mod wire;

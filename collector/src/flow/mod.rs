@@ -9,6 +9,7 @@ pub mod disorder;
 pub mod sequence;
 pub mod histogram;
 pub mod round_trip;
+mod run;
 pub mod episode;
 pub mod message;
 pub mod answer;

@@ -31,6 +31,16 @@ impl OpcodeCounts {
         }
     }
 
+    /// Counts packets of one opcode.
+    pub fn add_many(&mut self, opcode: Opcode, packets: u32) {
+        let own = &mut self.own[usize::from(opcode.0 & 0x1f)];
+        if let (true, Some(sum)) = (opcode.0 >> 5 == self.transport, own.checked_add(packets)) {
+            *own = sum;
+        } else {
+            (0..packets).for_each(|_| self.add_other(opcode));
+        }
+    }
+
     /// The opcodes seen with their counts, ascending.
     #[must_use]
     pub fn to_vec(&self) -> Vec<(Opcode, u64)> {

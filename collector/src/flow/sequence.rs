@@ -116,6 +116,23 @@ impl RequestSpace {
         observation
     }
 
+    /// Takes `packets` that follow each other from `psn` on and of which only their number is known;
+    /// whether they are the next in line.
+    #[must_use]
+    pub fn observe_run(&mut self, psn: Psn, packets: u32, last_time: Timestamp) -> bool {
+        let is_next = psn.distance_from(self.high) == 1 && self.started && !self.is_undecided;
+        if is_next {
+            let last = psn.plus(packets.saturating_sub(1));
+            self.high = last;
+            self.high_unwrapped += i64::from(packets);
+            self.read_allowance = 0;
+            self.run_next = None;
+            self.last = last;
+            self.last_request = last_time;
+        }
+        is_next
+    }
+
     /// Takes a packet of a queue pair whose PSNs count packets to many receivers: nothing follows
     /// from a number that is missing here.
     pub fn observe_unordered(&mut self, psn: Psn) {

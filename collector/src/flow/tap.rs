@@ -3,6 +3,7 @@
 use crate::decode::error::{DecodeError, Layer, Limit};
 use crate::decode::packet::{Body, Packet};
 use crate::model::frame::Frame;
+use crate::model::run::Run;
 use crate::model::tap::Tap;
 use crate::model::time::{Span, Timestamp};
 
@@ -100,6 +101,16 @@ impl TapState {
         if let Some(error) = &packet.stop {
             self.add_refusal(error);
         }
+    }
+
+    /// Counts frames that the source counted itself.
+    pub fn add_run(&mut self, run: &Run) {
+        let frames = u64::from(run.frames);
+        self.frames += frames;
+        self.roce_frames += frames;
+        self.truncated_frames += frames;
+        self.wire_bytes += frames * u64::from(run.wire_len);
+        self.lost_frames += u64::from(run.lost);
     }
 
     /// Counts a layer that was not read. A header beyond the snap length is no defect of the

@@ -5,6 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use crate::model::frame::Frame;
+use crate::model::run::Run;
 use crate::model::tap::{HostName, Tap, TapId};
 
 /// Where traffic is seen while it passes.
@@ -15,11 +16,7 @@ pub trait LiveSource: Send {
     /// # Errors
     ///
     /// The source as a whole cannot go on. Trouble of one tap is an event.
-    fn poll(
-        &mut self,
-        patience: Duration,
-        sink: &mut dyn FnMut(LiveEvent<'_>),
-    ) -> io::Result<()>;
+    fn poll(&mut self, patience: Duration, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()>;
 
     /// Whether nothing will ever come again.
     fn is_over(&self) -> bool;
@@ -36,6 +33,8 @@ pub enum LiveEvent<'a> {
     Tap(Tap),
     /// A frame.
     Frame(Frame<'a>),
+    /// Packets that were counted where they passed, and the next frame of their flow.
+    Run(Run, Frame<'a>),
     /// Frames that found no room and that nobody will see.
     Lost {
         /// Where.

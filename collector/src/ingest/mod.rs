@@ -1,7 +1,15 @@
-//! The sources of frames and lines: they deliver bytes and know nothing of what is in them.
+//! The sources of frames, lines and samples: they deliver what they read and know nothing of what it
+//! means.
 
 #[cfg(target_os = "linux")]
 pub mod af_packet;
+#[cfg(target_os = "linux")]
+pub mod counter;
+#[cfg(all(target_os = "linux", feature = "live"))]
+pub mod ebpf;
 pub mod file;
 pub mod live;
 pub mod log;
+
+#[cfg(target_os = "linux")]
+mod kernel_file;

@@ -1,6 +1,7 @@
 //! The words of the field as types: what every other layer speaks in. Depends on no other layer.
 
 pub mod address;
+pub mod counter;
 pub mod direction;
 pub mod ecn;
 pub mod frame;
@@ -11,6 +12,7 @@ pub mod opcode;
 pub mod psn;
 pub mod quantity;
 pub mod qpn;
+pub mod run;
 pub mod subnet;
 pub mod tap;
 pub mod time;

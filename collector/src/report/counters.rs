@@ -6,9 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Detail, Sources};
-use crate::decode::counter::measure::Reading;
-use crate::link::counter::NicCounters;
-use crate::link::counter::series::Series;
+use crate::link::counter::{Counter, NicCounters};
 use crate::model::time::Span;
 
 /// The counters of one port of a NIC.
@@ -22,6 +20,13 @@ pub struct CounterReport {
     pub netdev: Option<String>,
     /// Port of the device.
     pub port: Option<u32>,
+    /// The kernel's driver of the device, such as `mlx5_core`.
+    pub driver: Option<String>,
+    /// Whether the port's link carries data, at the last sample that tells: `down`, `initialize`,
+    /// `armed`, `active` or `active_defer`; `null` where no sample tells.
+    pub link_state: Option<&'static str>,
+    /// Bits a second of the link in each direction, as negotiated; `null` where no sample tells.
+    pub rate_bps: Option<u64>,
     /// Addresses whose traffic it carries; empty where nothing tells.
     pub addresses: Vec<String>,
     /// Times at which it was read: of the counter that was read most often.
@@ -39,7 +44,10 @@ pub struct CounterReport {
 pub struct CounterValueReport {
     /// What it counts, in words of no vendor; `null` where the name is not known.
     pub measure: Option<&'static str>,
-    /// `packets`, `bytes`, `ns` or `events`; `null` where the name is not known.
+    /// Whether it is, or is part of, its measure: `false` where another counter of the NIC counts the
+    /// same, and where the name is not known. The measure is the sum of those with `true`.
+    pub is_counted: bool,
+    /// `packets`, `bytes`, `bits`, `ns` or `events`; `null` where the name is not known.
     pub unit: Option<&'static str>,
     /// Priority 0 ..= 7; `null` of counters that are not kept by priority.
     pub priority: Option<u8>,
@@ -73,27 +81,30 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<CounterReport> {
 }
 
 fn report(sources: &Sources<'_>, nic: &NicCounters) -> CounterReport {
-    let is_told = |name: &str, series: &Series| Reading::of(name).is_some() || series.rise() > 0;
+    let is_told = |one: &&Counter| one.reading.is_some() || one.series.rise() > 0;
     CounterReport {
         host: nic.host.clone(),
         device: nic.device.clone(),
         netdev: nic.netdev.clone(),
         port: nic.port,
+        driver: nic.driver.clone(),
+        link_state: nic.link.map(|link| link.state.name()),
+        rate_bps: nic.link.and_then(|link| link.rate_bps),
         addresses: nic.addresses.iter().map(ToString::to_string).collect(),
         samples: nic.samples,
         first_ns: sources.relative_ns(nic.span.first),
         last_ns: sources.relative_ns(nic.span.last),
         counters: nic
-            .series
+            .counters
             .iter()
-            .filter(|(name, series)| is_told(name, series))
-            .map(|(name, series)| (name.clone(), value(sources, name, series)))
+            .filter(is_told)
+            .map(|one| (one.name.clone(), value(sources, one)))
             .collect(),
     }
 }
 
-fn value(sources: &Sources<'_>, name: &str, series: &Series) -> CounterValueReport {
-    let reading = Reading::of(name);
+fn value(sources: &Sources<'_>, counter: &Counter) -> CounterValueReport {
+    let Counter { reading, is_counted, series, .. } = counter;
     let scale = reading.map_or(1, |reading| reading.scale);
     let rises = || {
         let rises = series.rises().filter(|(_, amount)| *amount > 0);
@@ -106,6 +117,7 @@ fn value(sources: &Sources<'_>, name: &str, series: &Series) -> CounterValueRepo
     };
     CounterValueReport {
         measure: reading.map(|reading| reading.measure.name()),
+        is_counted: *is_counted,
         unit: reading.map(|reading| reading.measure.unit()),
         priority: reading.and_then(|reading| reading.priority),
         last_value: series.last_value(),

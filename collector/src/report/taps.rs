@@ -10,7 +10,7 @@ use crate::flow::state::Flow;
 use crate::link::clock::track::{Piece, Track, WhyUnknown};
 use crate::link::position::{NearEvidence, Position};
 use crate::model::address::HostAddress;
-use crate::model::tap::{TapFormat, LinkType, TapId};
+use crate::model::tap::{LinkType, TapFormat, TapId};
 
 /// One observation point: an interface of a capture file or of this machine.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -179,6 +179,7 @@ fn tap_report(
             TapFormat::Pcap => "pcap".to_owned(),
             TapFormat::PcapNg => "pcapng".to_owned(),
             TapFormat::AfPacket => "af_packet".to_owned(),
+            TapFormat::Ebpf => "ebpf".to_owned(),
         },
         interface: state.tap.interface.clone(),
         link_type: link_type_name(state.tap.link_type),

@@ -4,7 +4,7 @@
 
 use railscope::flow::tracker::FlowConfig;
 use railscope::model::frame::Frame;
-use railscope::model::tap::{TapFormat, LinkType, Tap, TapId};
+use railscope::model::tap::{LinkType, Tap, TapFormat, TapId};
 use railscope::model::time::Timestamp;
 use railscope::pipeline::{Pipeline, PipelineConfig};
 use railscope::report::{Detail, Report, ReportContext};

@@ -2,7 +2,8 @@
 //!
 //! Values are cumulative, as sysfs and `ethtool -S` give them. A line says when (`time_ns` since the
 //! Unix epoch, or `time` in RFC 3339) and whose they are: `host`, `device` (`mlx5_0`), `netdev`,
-//! `address`, `port`; one of the first four is needed.
+//! `address`, `port`; one of the first four is needed. `driver` (`bnxt_en`) tells names apart that
+//! several vendors use.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,33 +11,8 @@ use std::net::IpAddr;
 
 use serde::Deserialize;
 
+use crate::model::counter::{CounterSample, NicPlace};
 use crate::model::time::Timestamp;
-
-/// The values of one NIC at one time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sample<'a> {
-    /// When they were read.
-    pub time: Option<Timestamp>,
-    /// Whose they are.
-    pub place: Place<'a>,
-    /// Values by raw name.
-    pub values: Vec<(Cow<'a, str>, u64)>,
-}
-
-/// What a line calls a NIC.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place<'a> {
-    /// Name of its host.
-    pub host: Option<Cow<'a, str>>,
-    /// RDMA device.
-    pub device: Option<Cow<'a, str>>,
-    /// Network interface.
-    pub netdev: Option<Cow<'a, str>>,
-    /// IP address.
-    pub address: Option<IpAddr>,
-    /// Port of the device.
-    pub port: Option<u32>,
-}
 
 /// The columns of a CSV file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,53 +37,67 @@ struct JsonLine<'a> {
     address: Option<IpAddr>,
     port: Option<u32>,
     #[serde(borrow)]
+    driver: Option<Cow<'a, str>>,
+    #[serde(borrow)]
     counters: BTreeMap<Cow<'a, str>, u64>,
 }
 
-impl<'a> Sample<'a> {
-    /// The sample in a line of JSON; `None` where there is none.
-    #[must_use]
-    pub fn of_json(line: &'a str) -> Option<Self> {
-        let read: JsonLine<'a> = serde_json::from_str(line).ok()?;
-        let JsonLine { time_ns, time, host, device, netdev, address, port, counters } = read;
-        let time =
-            time_ns.map(Timestamp::from_nanos).or_else(|| time.as_deref().and_then(read_time));
-        let place = Place { host, device, netdev, address, port };
-        Some(Self { time, place, values: counters.into_iter().collect() }).filter(Self::is_whole)
-    }
+/// What of a line has been read.
+#[derive(Default)]
+struct Fields<'a> {
+    time: Option<Timestamp>,
+    place: NicPlace<'a>,
+    driver: Option<Cow<'a, str>>,
+    values: Vec<(Cow<'a, str>, u64)>,
+}
 
-    /// The sample in a line of CSV with these columns; `None` where there is none.
-    #[must_use]
-    pub fn of_csv(header: &Header, line: &'a str) -> Option<Self> {
-        let mut sample = Self::default();
-        let mut name = None;
-        for (column, field) in header.columns.iter().zip(fields(line)) {
-            if field.is_empty() {
-                continue;
-            }
-            let place = &mut sample.place;
-            match column.as_str() {
-                "time_ns" => sample.time = Some(Timestamp::from_nanos(field.parse().ok()?)),
-                "time" => sample.time = Some(read_time(field)?),
-                "host" => place.host = Some(field.into()),
-                "device" => place.device = Some(field.into()),
-                "netdev" => place.netdev = Some(field.into()),
-                "address" => place.address = Some(field.parse().ok()?),
-                "port" => place.port = Some(field.parse().ok()?),
-                "name" => name = Some(field),
-                "value" => sample.values.push((Cow::Borrowed(name?), field.parse().ok()?)),
-                counter => {
-                    sample.values.push((Cow::Owned(counter.to_owned()), field.parse().ok()?));
-                }
+/// The sample in a line of JSON; `None` where there is none.
+#[must_use]
+pub fn of_json(line: &str) -> Option<CounterSample<'_>> {
+    let read: JsonLine<'_> = serde_json::from_str(line).ok()?;
+    let JsonLine { time_ns, time, host, device, netdev, address, port, driver, counters } = read;
+    let time = time_ns.map(Timestamp::from_nanos).or_else(|| time.as_deref().and_then(read_time));
+    let place = NicPlace { host, device, netdev, address, port };
+    Fields { time, place, driver, values: counters.into_iter().collect() }.into_sample()
+}
+
+/// The sample in a line of CSV with these columns; `None` where there is none.
+#[must_use]
+pub fn of_csv<'a>(header: &Header, line: &'a str) -> Option<CounterSample<'a>> {
+    let mut read = Fields::default();
+    let mut name = None;
+    for (column, field) in header.columns.iter().zip(fields(line)) {
+        if field.is_empty() {
+            continue;
+        }
+        let place = &mut read.place;
+        match column.as_str() {
+            "time_ns" => read.time = Some(Timestamp::from_nanos(field.parse().ok()?)),
+            "time" => read.time = Some(read_time(field)?),
+            "host" => place.host = Some(field.into()),
+            "device" => place.device = Some(field.into()),
+            "netdev" => place.netdev = Some(field.into()),
+            "address" => place.address = Some(field.parse().ok()?),
+            "port" => place.port = Some(field.parse().ok()?),
+            "driver" => read.driver = Some(field.into()),
+            "name" => name = Some(field),
+            "value" => read.values.push((Cow::Borrowed(name?), field.parse().ok()?)),
+            counter => {
+                read.values.push((Cow::Owned(counter.to_owned()), field.parse().ok()?));
             }
         }
-        Some(sample).filter(Self::is_whole)
     }
+    read.into_sample()
+}
 
-    fn is_whole(&self) -> bool {
-        let Place { host, device, netdev, address, .. } = &self.place;
+impl<'a> Fields<'a> {
+    fn into_sample(self) -> Option<CounterSample<'a>> {
+        let Self { time, place, driver, values } = self;
+        let NicPlace { host, device, netdev, address, .. } = &place;
         let is_named = host.is_some() || device.is_some() || netdev.is_some() || address.is_some();
-        self.time.is_some() && is_named && !self.values.is_empty()
+        let is_whole = is_named && !values.is_empty();
+        let time = time.filter(|_| is_whole)?;
+        Some(CounterSample { time, place, driver, addresses: Vec::new(), link: None, values })
     }
 }
 
@@ -142,17 +132,17 @@ mod tests {
     fn three_ways_to_write_the_same_sample() {
         let json = r#"{"time_ns":1795190840147452590,"host":"host3","device":"mlx5_0",
             "address":"10.0.0.4","port":1,"counters":{"np_cnp_sent":12,"rx_prio3_pause":5}}"#;
-        let from_json = Sample::of_json(json).unwrap();
+        let from_json = of_json(json).unwrap();
         let wide =
             Header::of("time,host,device,address,port,np_cnp_sent,rx_prio3_pause\n").unwrap();
         let line = "2026-11-20T17:27:20.147452590Z,host3,mlx5_0,10.0.0.4,1,12,5\n";
-        let from_csv = Sample::of_csv(&wide, line).unwrap();
+        let from_csv = of_csv(&wide, line).unwrap();
         let values = [("np_cnp_sent".into(), 12), ("rx_prio3_pause".into(), 5)];
         assert_eq!(from_json.values, values);
         assert_eq!(from_csv.values, values);
         assert_eq!(from_json.place, from_csv.place);
         let long = Header::of("time_ns,device,name,value").unwrap();
-        let sample = Sample::of_csv(&long, "1795190840147452590,mlx5_0,np_cnp_sent,12").unwrap();
+        let sample = of_csv(&long, "1795190840147452590,mlx5_0,np_cnp_sent,12").unwrap();
         assert_eq!(sample.values, [("np_cnp_sent".into(), 12)]);
         assert_eq!(sample.time, from_json.time);
     }
@@ -161,10 +151,10 @@ mod tests {
     fn lines_that_say_too_little_are_none() {
         let header = Header::of("time_ns,device,np_cnp_sent").unwrap();
         for line in ["", "1,,12", ",mlx5_0,12", "1,mlx5_0,-3", "x,mlx5_0,12", "1,mlx5_0"] {
-            assert_eq!(Sample::of_csv(&header, line), None, "{line}");
+            assert_eq!(of_csv(&header, line), None, "{line}");
         }
         for line in ["{}", "[1]", r#"{"time_ns":1,"counters":{"a":1}}"#, "{\"time_ns\":1,"] {
-            assert_eq!(Sample::of_json(line), None, "{line}");
+            assert_eq!(of_json(line), None, "{line}");
         }
         for line in ["device,np_cnp_sent", "time_ns,device,value", "time_ns,value,name"] {
             assert_eq!(Header::of(line), None, "{line}");

@@ -135,11 +135,7 @@ impl AfPacket {
 }
 
 impl LiveSource for AfPacket {
-    fn poll(
-        &mut self,
-        patience: Duration,
-        sink: &mut dyn FnMut(LiveEvent<'_>),
-    ) -> io::Result<()> {
+    fn poll(&mut self, patience: Duration, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
         if !std::mem::replace(&mut self.is_told, true) {
             self.ports.iter().for_each(|port| sink(LiveEvent::Tap(port.tap())));
         }

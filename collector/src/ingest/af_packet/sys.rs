@@ -109,9 +109,8 @@ impl Ring {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let (bytes, fd) = (BLOCK * blocks, socket.as_raw_fd());
         // SAFETY: a fresh mapping of the ring, whose size the request has set.
-        let memory = unsafe {
-            libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, fd, 0)
-        };
+        let memory =
+            unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, fd, 0) };
         if memory == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }

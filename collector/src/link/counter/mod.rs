@@ -1,6 +1,6 @@
-//! NIC counters as time lines: lines in, and how much a counter rose in a span of time.
+//! NIC counters as time lines: samples in, and how much a counter rose in a span of time.
 //!
-//! [`CounterTracker`] takes lines; [`Counters`] is what they amount to, and [`Counters::join`] finds
+//! [`CounterTracker`] takes lines and samples; [`Counters`] is what they amount to, and [`Counters::join`] finds
 //! out which port each NIC is.
 
 pub mod join;
@@ -8,10 +8,13 @@ pub mod series;
 
 mod tracker;
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use self::series::Series;
-use crate::decode::counter::measure::{Measure, Reading};
+use crate::decode::counter::measure::Measure;
+use crate::decode::counter::reading::Reading;
+use crate::model::counter::PortLink;
 use crate::model::time::Span;
 use crate::model::witness::Witness;
 
@@ -46,8 +49,26 @@ pub struct NicCounters {
     pub samples: u64,
     /// First and last sample.
     pub span: Span,
+    /// The kernel's driver of the device.
+    pub driver: Option<String>,
+    /// The port's link at the last sample that tells.
+    pub link: Option<PortLink>,
     /// Counters by raw name.
-    pub series: Vec<(String, Series)>,
+    pub counters: Vec<Counter>,
+}
+
+/// One counter of a NIC.
+#[derive(Clone, Debug)]
+pub struct Counter {
+    /// Its raw name.
+    pub name: String,
+    /// What it counts; `None` where that is not known.
+    pub reading: Option<Reading>,
+    /// It is, or is part of, its measure; else another counter counts the same, or what it counts
+    /// is not known.
+    pub is_counted: bool,
+    /// Its values.
+    pub series: Series,
 }
 
 /// How much a measure of a NIC rose.
@@ -101,9 +122,22 @@ impl NicCounters {
 
     /// The counters that count `measure`: one, or one a priority.
     pub fn of_measure(&self, measure: Measure) -> impl Iterator<Item = (Reading, &Series)> {
-        let known =
-            self.series.iter().filter_map(|(name, series)| Some((Reading::of(name)?, series)));
+        let counted = self.counters.iter().filter(|one| one.is_counted);
+        let known = counted.filter_map(|one| Some((one.reading?, &one.series)));
         known.filter(move |(reading, _)| reading.measure == measure)
+    }
+
+    /// Leaves out of each measure the counters that count once more what others count.
+    fn choose(&mut self) {
+        let mut ranks: BTreeMap<Measure, u8> = BTreeMap::new();
+        for reading in self.counters.iter().filter_map(|one| one.reading) {
+            let rank = ranks.entry(reading.measure).or_insert(reading.rank);
+            *rank = reading.rank.min(*rank);
+        }
+        for counter in &mut self.counters {
+            let is_lowest = |reading: Reading| ranks.get(&reading.measure) == Some(&reading.rank);
+            counter.is_counted = counter.reading.is_some_and(is_lowest);
+        }
     }
 
     /// How people call it: host and device, else what there is.

@@ -1,27 +1,30 @@
-//! Lines in, time lines out.
+//! Lines and samples in, time lines out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::series::Series;
-use super::{Counters, NicCounters};
-use crate::decode::counter::line::{Header, Place, Sample};
-use crate::decode::counter::measure::Reading;
+use super::{Counter, Counters, NicCounters};
+use crate::decode::counter::line::{self, Header};
+use crate::decode::counter::reading::Reading;
+use crate::model::counter::{CounterSample, NicPlace, PortLink};
 use crate::model::health::Health;
-use crate::model::time::{Span, Timestamp};
+use crate::model::time::Span;
 use crate::model::witness::Witness;
 
 /// NICs that are told apart.
 const NIC_CAPACITY: usize = 65_536;
 /// Counters of one NIC that are told apart.
 const NAME_CAPACITY: usize = 1_024;
+/// Addresses of one NIC that are kept.
+const ADDRESS_CAPACITY: usize = 64;
 /// Points kept of all counters, at 16 bytes.
 const POINT_CAPACITY: usize = 1 << 23;
 
 /// What tells one NIC from another.
 type Key = (Option<String>, Option<String>, Option<String>, Option<IpAddr>, Option<u32>);
 
-/// State over the lines of counter files.
+/// State over the lines of counter files and the samples of live sources.
 #[derive(Clone, Debug, Default)]
 pub struct CounterTracker {
     files: Vec<File>,
@@ -39,6 +42,9 @@ struct File {
 #[derive(Clone, Debug)]
 struct Nic {
     span: Span,
+    driver: Option<String>,
+    addresses: BTreeSet<IpAddr>,
+    link: Option<PortLink>,
     series: BTreeMap<String, Series>,
 }
 
@@ -58,31 +64,33 @@ impl CounterTracker {
         }
         let Some(of) = self.files.get_mut(file as usize) else { return false };
         let sample = if text.starts_with('{') {
-            Sample::of_json(text)
+            line::of_json(text)
         } else if let Some(header) = Header::of(text) {
             of.header = Some(header);
             return false;
         } else {
-            of.header.as_ref().and_then(|header| Sample::of_csv(header, text))
+            of.header.as_ref().and_then(|header| line::of_csv(header, text))
         };
-        let time = sample.as_ref().and_then(|sample| sample.time);
-        let Some((sample, time)) = sample.zip(time) else {
+        let Some(sample) = sample else {
             self.health.add("counter.unread_lines", 1);
             return false;
         };
-        self.sample(&sample, time, Witness::Sample { file, number, time });
+        self.observe_sample(file, number, &sample);
         true
     }
 
-    fn sample(&mut self, sample: &Sample<'_>, time: Timestamp, witness: Witness) {
+    /// Takes the next sample of a file, or of a live source that stands for one.
+    pub fn observe_sample(&mut self, file: u32, number: u64, sample: &CounterSample<'_>) {
+        let time = sample.time;
+        let witness = Witness::Sample { file, number, time };
         let key = key(&sample.place);
         if self.nics.len() >= NIC_CAPACITY && !self.nics.contains_key(&key) {
             self.health.add("counter.dropped_samples", 1);
             return;
         }
         let span = Span { first: time, last: time };
-        let new = || Nic { span, series: BTreeMap::new() };
-        let nic = self.nics.entry(key).or_insert_with(new);
+        let nic = self.nics.entry(key).or_insert_with(|| Nic::new(span));
+        nic.learn(sample);
         let mut names = nic.series.len();
         let mut is_backward = false;
         for (name, value) in &sample.values {
@@ -100,7 +108,7 @@ impl CounterTracker {
                     self.health.add("counter.wraps", series.wraps() - before.1);
                 }
                 None if has_room && names < NAME_CAPACITY => {
-                    let is_known = Reading::of(name).is_some();
+                    let is_known = Reading::of(nic.driver.as_deref(), name).is_some();
                     self.health.add("counter.unknown_names", u64::from(!is_known));
                     names += 1;
                     nic.series.insert(name.clone().into_owned(), Series::new(time, *value));
@@ -121,31 +129,64 @@ impl CounterTracker {
     #[must_use]
     pub fn finish(self) -> (Counters, Health) {
         let files = self.files.into_iter().map(|file| file.name).collect();
-        let nics =
-            self.nics.into_iter().map(|((host, device, netdev, address, port), nic)| NicCounters {
-                host,
-                device,
-                netdev,
-                address,
-                port,
-                addresses: address.into_iter().collect(),
-                samples: nic.series.values().map(Series::samples).max().unwrap_or(0),
-                span: nic.span,
-                series: nic.series.into_iter().collect(),
-            });
+        let nics = self.nics.into_iter().map(|(key, nic)| nic.finish(key));
         (Counters { files, nics: nics.collect() }, self.health)
     }
 }
 
-fn key(place: &Place<'_>) -> Key {
+impl Nic {
+    fn new(span: Span) -> Self {
+        let (addresses, series) = (BTreeSet::new(), BTreeMap::new());
+        Self { span, driver: None, addresses, link: None, series }
+    }
+
+    /// Takes what a sample tells besides values.
+    fn learn(&mut self, sample: &CounterSample<'_>) {
+        if self.driver.is_none() {
+            self.driver = sample.driver.as_ref().map(ToString::to_string);
+        }
+        for address in sample.addresses.iter().chain(&sample.place.address) {
+            if self.addresses.len() < ADDRESS_CAPACITY {
+                self.addresses.insert(*address);
+            }
+        }
+        self.link = sample.link.or(self.link);
+    }
+
+    fn finish(self, (host, device, netdev, address, port): Key) -> NicCounters {
+        let counter = |(name, series): (String, Series)| {
+            let reading = Reading::of(self.driver.as_deref(), &name);
+            Counter { name, reading, is_counted: reading.is_some(), series }
+        };
+        let samples = self.series.values().map(Series::samples).max().unwrap_or(0);
+        let mut nic = NicCounters {
+            host,
+            device,
+            netdev,
+            address,
+            port,
+            addresses: self.addresses.into_iter().collect(),
+            samples,
+            span: self.span,
+            link: self.link,
+            counters: self.series.into_iter().map(counter).collect(),
+            driver: self.driver.clone(),
+        };
+        nic.choose();
+        nic
+    }
+}
+
+fn key(place: &NicPlace<'_>) -> Key {
     let owned = |name: &Option<std::borrow::Cow<'_, str>>| name.as_ref().map(ToString::to_string);
-    let Place { host, device, netdev, address, port } = place;
+    let NicPlace { host, device, netdev, address, port } = place;
     (owned(host), owned(device), owned(netdev), *address, *port)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::time::Timestamp;
 
     fn finish(files: &[&str]) -> (Counters, Health) {
         let mut tracker = CounterTracker::default();
@@ -169,7 +210,7 @@ mod tests {
         let (counters, health) = finish(&[later, earlier]);
         let [nic] = counters.nics.as_slice() else { panic!("{counters:?}") };
         let rises: Vec<_> =
-            nic.series.iter().map(|(name, series)| (name.as_str(), series.rise())).collect();
+            nic.counters.iter().map(|one| (one.name.as_str(), one.series.rise())).collect();
         assert_eq!(rises, [("a", 2), ("b", 2), ("both", 1)]);
         let time = Timestamp::from_nanos;
         assert_eq!((nic.samples, nic.span), (2, Span { first: time(100), last: time(400) }));

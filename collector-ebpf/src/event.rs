@@ -1,0 +1,90 @@
+//! What the packet programs hand out: a packet that says something new, behind the run of packets
+//! that did not.
+//!
+//! Most packets of a flow are the middles of long messages, each the successor of the one before.
+//! These are counted as a [`Run`]; every other packet is handed out with its headers, together with
+//! the run before it. So user space sees the same sequence, messages and marks as in a capture.
+
+use bytemuck::{Pod, Zeroable};
+
+/// Bytes of a RoCEv2 packet that are handed out: its headers behind VLAN tags and IPv6, and a
+/// clear-to-send of NCCL, which is 64 bytes of payload.
+pub const HEAD_LEN: usize = 256;
+
+/// Bytes of a TCP segment's payload in one event.
+pub const PAYLOAD_LEN: usize = 1024;
+
+/// In-order middle packets of one flow that were only counted.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct Run {
+    /// When the first one passed.
+    pub first_time: u64,
+    /// When the last one passed.
+    pub last_time: u64,
+    /// When the first one with congestion experienced passed; 0 for none.
+    pub first_ce_time: u64,
+    /// Packets.
+    pub frames: u32,
+    /// Bytes of each, from the Ethernet header on, without its check sequence.
+    pub wire_len: u32,
+    /// Packets by ECN codepoint (RFC 3168: not-ECT, ECT(1), ECT(0), CE).
+    pub ecn: [u32; 4],
+    /// Packet sequence number of the first one.
+    pub first_psn: u32,
+    /// Packets that were to be handed out and found no room.
+    pub lost: u32,
+    /// BTH opcode of all of them.
+    pub opcode: u32,
+    /// Always 0.
+    pub reserved: u32,
+}
+
+/// What every event begins with.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct EventHeader {
+    /// When the packet passed.
+    pub time: u64,
+    /// Index of the network interface.
+    pub interface_index: u32,
+    /// 0 when it came in, 1 when it went out.
+    pub is_outbound: u32,
+    /// Bytes of the packet, from the Ethernet header on, without its check sequence.
+    pub wire_len: u32,
+    /// Bytes in [`PacketEvent::head`] that are the packet's.
+    pub head_len: u32,
+    /// VLAN tag that the NIC took off: TCI and above it the tag's protocol; 0 for none.
+    pub vlan: u32,
+    /// Bytes of the stream between the sequence number in the header and the payload that follows:
+    /// a segment that was joined from several is handed out in pieces.
+    pub payload_offset: u32,
+    /// Bytes of payload that follow in [`SegmentEvent::payload`].
+    pub payload_len: u32,
+    /// Always 0.
+    pub reserved: u32,
+}
+
+/// A RoCEv2 packet.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+pub struct PacketEvent {
+    /// When, where, how long.
+    pub header: EventHeader,
+    /// What its flow carried since the last event.
+    pub run: Run,
+    /// The packet's first bytes.
+    pub head: [u8; HEAD_LEN],
+}
+
+/// A TCP segment, or a piece of one.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+pub struct SegmentEvent {
+    /// When, where, how long.
+    pub header: EventHeader,
+    /// The packet's headers.
+    pub head: [u8; HEAD_LEN],
+    /// Bytes of its payload.
+    pub payload: [u8; PAYLOAD_LEN],
+}

@@ -1,0 +1,31 @@
+//! What the kernel programs could not do, counted for each CPU.
+
+/// What was lost, and the index of its counter.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// A packet that was to be handed out found no room in the ring.
+    Event = 0,
+    /// A flow found no room in the table: its packets are handed out one by one.
+    Flow = 1,
+    /// A segment's payload was too long for the pieces that one packet may have.
+    Payload = 2,
+    /// Headers that could not be read although the packet has them.
+    Header = 3,
+}
+
+impl Loss {
+    /// All of them, in the order of their counters.
+    pub const ALL: [Self; 4] = [Self::Event, Self::Flow, Self::Payload, Self::Header];
+
+    /// Its name in `health`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Event => "ebpf.events_lost",
+            Self::Flow => "ebpf.flows_refused",
+            Self::Payload => "ebpf.payload_cut",
+            Self::Header => "ebpf.headers_unread",
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! TCP: how connections begin and end, and the first bytes that they carry, where NCCL's bootstrap
+//! and PyTorch's TCPStore say who is who. What comes after is counted.
+
+use aya_ebpf::bindings::{BPF_ANY, BPF_RB_NO_WAKEUP};
+use aya_ebpf::helpers::{bpf_ktime_get_ns, bpf_skb_load_bytes};
+use aya_ebpf::programs::TcContext;
+use railscope_ebpf::event::{EventHeader, HEAD_LEN, PAYLOAD_LEN, SegmentEvent};
+use railscope_ebpf::loss::Loss;
+use railscope_ebpf::stream::{StreamKey, StreamState};
+
+use super::headers::{self, Network};
+use super::maps::{self, EVENTS, STREAMS};
+
+const TCP_LEN: usize = 20;
+
+/// FIN, SYN and RST (RFC 9293, section 3.1).
+const EDGES: u8 = 0x07;
+
+/// Pieces of one packet: 64 KiB, the most that is joined from segments.
+const PIECE_LIMIT: u32 = 64;
+
+/// Takes a TCP packet; `None` when it cannot be read.
+#[inline(always)]
+pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool) -> Option<()> {
+    let bytes: [u8; TCP_LEN] = headers::load(context, network.transport)?;
+    let is_edge = bytes[13] & EDGES != 0;
+    let payload_at = network.transport as u32 + u32::from(bytes[12] >> 4) * 4;
+    let payload_len = context.len().saturating_sub(payload_at);
+    // Ethernet pads frames to 60 bytes: a short ACK has no payload.
+    if !is_edge && (payload_len == 0 || context.len() <= 60) {
+        return Some(());
+    }
+    let skb = context.skb.skb;
+    // SAFETY: the kernel's, alive while the program runs.
+    let interface_index = unsafe { (*skb).ifindex };
+    let key = StreamKey {
+        source: network.source,
+        destination: network.destination,
+        ports: u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+        interface_index,
+    };
+    let begins = bytes[13] & 0x02 != 0;
+    let known = if begins { None } else { STREAMS.get_ptr_mut(&key) };
+    let handed_out = match known {
+        // SAFETY: the map keeps the value while the program runs; a race costs a count.
+        Some(stream) => unsafe {
+            let before = (*stream).handed_out;
+            (*stream).segments += 1;
+            (*stream).bytes += u64::from(payload_len);
+            (*stream).handed_out += u64::from(payload_len);
+            before
+        },
+        None => {
+            let len = u64::from(payload_len);
+            let stream = StreamState { segments: 1, bytes: len, handed_out: len };
+            _ = STREAMS.insert(&key, &stream, u64::from(BPF_ANY));
+            0
+        }
+    };
+    let is_wanted = handed_out < u64::from(maps::settings().stream_limit);
+    if is_edge || is_wanted && payload_len > 0 {
+        let header = EventHeader {
+            // SAFETY: a helper without arguments.
+            time: unsafe { bpf_ktime_get_ns() },
+            interface_index,
+            is_outbound: u32::from(is_outbound),
+            wire_len: context.len(),
+            head_len: payload_at,
+            vlan: headers::vlan(context),
+            ..EventHeader::default()
+        };
+        let payload_len = if is_wanted { payload_len } else { 0 };
+        hand_out(context, header, payload_at, payload_len);
+    }
+    Some(())
+}
+
+/// Gives the packet to user space in pieces.
+#[inline(always)]
+fn hand_out(context: &TcContext, mut header: EventHeader, payload_at: u32, payload_len: u32) {
+    for _ in 0..PIECE_LIMIT {
+        if !hand_out_piece(context, &mut header, payload_at, payload_len) {
+            return;
+        }
+        header.payload_offset += header.payload_len;
+        if header.payload_offset >= payload_len {
+            return;
+        }
+    }
+    maps::count(Loss::Payload);
+}
+
+/// Gives one piece to user space; whether there was room.
+#[inline(always)]
+fn hand_out_piece(
+    context: &TcContext,
+    header: &mut EventHeader,
+    payload_at: u32,
+    payload_len: u32,
+) -> bool {
+    let Some(mut entry) = EVENTS.reserve::<SegmentEvent>(0) else {
+        maps::count(Loss::Event);
+        return false;
+    };
+    let event = entry.as_mut_ptr();
+    let skb = context.skb.skb.cast();
+    let rest = payload_len.wrapping_sub(header.payload_offset);
+    let len = if rest < PAYLOAD_LEN as u32 { rest } else { PAYLOAD_LEN as u32 };
+    let head_len = if payload_at < HEAD_LEN as u32 { payload_at } else { HEAD_LEN as u32 };
+    header.payload_len = len;
+    header.head_len = head_len;
+    // SAFETY: the entry is as long as the event; what is not written here is written below, or has
+    // a length in the header that leaves it out.
+    let is_read = unsafe {
+        (&raw mut (*event).header).write(*header);
+        let head = (&raw mut (*event).head).cast();
+        let payload = (&raw mut (*event).payload).cast();
+        let has_head = head_len > 0 && bpf_skb_load_bytes(skb, 0, head, head_len) == 0;
+        let at = payload_at + header.payload_offset;
+        has_head && (len == 0 || bpf_skb_load_bytes(skb, at, payload, len) == 0)
+    };
+    if !is_read {
+        entry.discard(u64::from(BPF_RB_NO_WAKEUP));
+        maps::count(Loss::Header);
+        return false;
+    }
+    entry.submit(u64::from(BPF_RB_NO_WAKEUP));
+    true
+}

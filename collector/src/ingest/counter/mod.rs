@@ -1,0 +1,273 @@
+//! NIC counters, read live: of RDMA devices from sysfs, of their network interfaces as `ethtool -S`.
+//!
+//! They say what a whole port went through and nothing of flows. A device answers from a cache for
+//! the time that it calls `lifespan` (mlx5: 10 ms); it is never read faster than that, for the values
+//! would repeat.
+
+pub mod ethtool;
+pub mod port;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use glob::Pattern;
+
+use self::ethtool::NetdevStatistics;
+use self::port::Port;
+use super::kernel_file;
+use crate::model::counter::{CounterSample, NicPlace};
+use crate::model::health::Health;
+use crate::model::time::Timestamp;
+
+/// How often devices are looked for again: NICs come and go rarely.
+const DISCOVERY: Duration = Duration::from_secs(60);
+
+/// What to read, and how often.
+#[derive(Clone, Debug)]
+pub struct CounterConfig {
+    /// Root of sysfs.
+    pub sysfs: PathBuf,
+    /// Name of this host in samples.
+    pub host: String,
+    /// Time from one reading to the next.
+    pub interval: Duration,
+    /// Names of RDMA devices that are left alone.
+    pub excluded: Vec<Pattern>,
+    /// Which of an interface's statistics are wanted, by driver and name: a NIC has thousands, most of
+    /// them of single queues. All of an RDMA device's own are taken.
+    pub wants: fn(Option<&str>, &str) -> bool,
+}
+
+/// Why there is nothing to read.
+#[derive(Debug, thiserror::Error)]
+pub enum NoCounters {
+    /// No RDMA driver is loaded.
+    #[error("{0} is not there: the kernel has no RDMA driver loaded")]
+    NoDrivers(PathBuf),
+    /// The list of devices cannot be read.
+    #[error("list RDMA devices in {folder}")]
+    Unreadable {
+        /// Where they should be.
+        folder: PathBuf,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// The host has none.
+    #[error("this host has no RDMA device")]
+    NoDevices,
+    /// None is left.
+    #[error("all RDMA devices of this host are excluded: {}", .0.join(", "))]
+    AllExcluded(Vec<String>),
+}
+
+/// Counters of the RDMA devices of this host.
+#[derive(Debug)]
+pub struct CounterSource<N> {
+    config: CounterConfig,
+    netdevs: N,
+    ports: Vec<Reader>,
+    discovered: Option<Timestamp>,
+    /// Network interfaces whose statistics could not be read, with the reason.
+    silent_netdevs: BTreeMap<String, String>,
+    health: Health,
+}
+
+#[derive(Debug)]
+struct Reader {
+    port: Port,
+    last: Option<Timestamp>,
+}
+
+impl<N: NetdevStatistics> CounterSource<N> {
+    /// A source that has not looked for devices.
+    pub fn new(config: CounterConfig, netdevs: N) -> Self {
+        let (silent_netdevs, health) = (BTreeMap::new(), Health::default());
+        Self { config, netdevs, ports: Vec::new(), discovered: None, silent_netdevs, health }
+    }
+
+    /// Looks for devices, anew; [`read`](Self::read) does so once a minute.
+    ///
+    /// # Errors
+    ///
+    /// When there is none to read. The source goes on looking.
+    pub fn discover(&mut self, now: Timestamp) -> Result<(), NoCounters> {
+        self.discovered = Some(now);
+        let found = self.find();
+        let mut last: BTreeMap<(String, u32), Option<Timestamp>> = BTreeMap::new();
+        for Reader { port, last: time } in self.ports.drain(..) {
+            last.insert((port.device, port.number), time);
+        }
+        let (ports, problem) = match found {
+            Ok(ports) => (ports, Ok(())),
+            Err(problem) => (Vec::new(), Err(problem)),
+        };
+        let read_before = |port: &Port| last.get(&(port.device.clone(), port.number)).copied();
+        let reader = |port: Port| Reader { last: read_before(&port).flatten(), port };
+        self.ports = ports.into_iter().map(reader).collect();
+        problem
+    }
+
+    fn find(&mut self) -> Result<Vec<Port>, NoCounters> {
+        let folder = self.config.sysfs.join("class/infiniband");
+        let devices = match kernel_file::names(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(NoCounters::NoDrivers(folder));
+            }
+            Err(source) => return Err(NoCounters::Unreadable { folder, source }),
+            Ok(devices) if devices.is_empty() => return Err(NoCounters::NoDevices),
+            Ok(devices) => devices,
+        };
+        let is_excluded = |device: &str| self.config.excluded.iter().any(|one| one.matches(device));
+        let mut ports = Vec::new();
+        for device in devices.iter().filter(|device| !is_excluded(device)) {
+            match Port::of_device(device, &folder.join(device)) {
+                Ok(found) => ports.extend(found),
+                Err(_) => self.health.add("counter.unreadable_devices", 1),
+            }
+        }
+        if devices.iter().all(|device| is_excluded(device)) {
+            return Err(NoCounters::AllExcluded(devices));
+        }
+        Ok(ports)
+    }
+
+    /// Reads every port whose time has come. `clock` tells the time, which passes while devices
+    /// answer.
+    ///
+    /// # Errors
+    ///
+    /// When devices were looked for again and there is none.
+    pub fn read(
+        &mut self,
+        clock: &mut dyn FnMut() -> Timestamp,
+        deliver: &mut dyn FnMut(&CounterSample<'_>),
+    ) -> Result<(), NoCounters> {
+        let now = clock();
+        let is_stale = |at: Timestamp| now.nanos_since(at) >= nanos(DISCOVERY);
+        let result = match self.discovered {
+            Some(at) if !is_stale(at) => Ok(()),
+            _ => self.discover(now),
+        };
+        for at in 0..self.ports.len() {
+            self.read_port(at, clock, deliver);
+        }
+        result
+    }
+
+    fn read_port(
+        &mut self,
+        at: usize,
+        clock: &mut dyn FnMut() -> Timestamp,
+        deliver: &mut dyn FnMut(&CounterSample<'_>),
+    ) {
+        let time = clock();
+        let Some(reader) = self.ports.get_mut(at) else { return };
+        let interval = nanos(reader.interval(&self.config));
+        // A clock that was set back must not stop the reading until it has caught up.
+        if reader.last.is_some_and(|last| time >= last && time.nanos_since(last) < interval) {
+            return;
+        }
+        reader.last = Some(time);
+        let Reader { port, .. } = reader;
+        let mut values = Vec::new();
+        let mut unreadable = port.read("hw_counters", &mut values);
+        unreadable += port.read("counters", &mut values);
+        self.health.add("counter.unreadable_files", unreadable);
+        let driver = port.driver.as_deref();
+        if let Some(netdev) = &port.netdev {
+            match self.netdevs.read(netdev) {
+                Ok(statistics) => {
+                    self.silent_netdevs.remove(netdev);
+                    let mut known: BTreeSet<String> =
+                        values.iter().map(|(name, _)| name.clone()).collect();
+                    let wanted = statistics.into_iter().filter(|(name, _)| {
+                        (self.config.wants)(driver, name) && known.insert(name.clone())
+                    });
+                    values.extend(wanted);
+                }
+                Err(error) => {
+                    self.silent_netdevs.insert(netdev.clone(), error.to_string());
+                    self.health.add("counter.unreadable_netdevs", 1);
+                }
+            }
+        }
+        if values.is_empty() {
+            self.health.add("counter.empty_samples", 1);
+        }
+        let place = NicPlace {
+            host: Some(Cow::Borrowed(&self.config.host)),
+            device: Some(Cow::Borrowed(&port.device)),
+            netdev: port.netdev.as_deref().map(Cow::Borrowed),
+            address: None,
+            port: Some(port.number),
+        };
+        deliver(&CounterSample {
+            time,
+            place,
+            driver: driver.map(Cow::Borrowed),
+            addresses: port.addresses.clone(),
+            link: port.link(),
+            values: values.into_iter().map(|(name, value)| (Cow::Owned(name), value)).collect(),
+        });
+    }
+
+    /// When the next port is to be read.
+    pub fn next_due(&self, now: Timestamp) -> Timestamp {
+        let due = self.ports.iter().map(|reader| {
+            let interval = nanos(reader.interval(&self.config));
+            reader.last.map_or(now, |last| last.plus_nanos(interval))
+        });
+        due.min().unwrap_or(now.plus_nanos(nanos(DISCOVERY)))
+    }
+
+    /// The ports that are read.
+    pub fn ports(&self) -> impl Iterator<Item = &Port> {
+        self.ports.iter().map(|reader| &reader.port)
+    }
+
+    /// How complete it is, and what it cannot see, in sentences for people: first what is read, then
+    /// what is read less often than asked for, and what cannot be.
+    pub fn completeness(&self) -> Vec<String> {
+        let names = self.ports().map(|port| format!("{} port {}", port.device, port.number));
+        let names: Vec<String> = names.collect();
+        let all = match names.as_slice() {
+            [] => "no counters are read".to_owned(),
+            names => {
+                format!("counters only, of whole ports and not of flows: {}", names.join(", "))
+            }
+        };
+        let slow = self.ports().filter(|port| port.lifespan > self.config.interval).map(|port| {
+            let Port { device, number, lifespan, .. } = port;
+            let (lifespan, wanted) = (lifespan.as_millis(), self.config.interval.as_millis());
+            format!(
+                "{device} port {number} answers anew every {lifespan} ms only; it is read that often \
+                 and not every {wanted} ms"
+            )
+        });
+        let silent = self.silent_netdevs.iter().map(|(netdev, reason)| {
+            format!(
+                "statistics of {netdev} cannot be read ({reason}): pause and discards are unknown"
+            )
+        });
+        std::iter::once(all).chain(slow).chain(silent).collect()
+    }
+
+    /// What was missed since the last call.
+    pub fn take_health(&mut self) -> Health {
+        std::mem::take(&mut self.health)
+    }
+}
+
+impl Reader {
+    fn interval(&self, config: &CounterConfig) -> Duration {
+        config.interval.max(self.port.lifespan)
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,90 @@
+//! Counters of a NIC's port, read at one time: what files of counters and live sources both deliver.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use super::time::Timestamp;
+
+/// The values of one NIC at one time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterSample<'a> {
+    /// When they were read.
+    pub time: Timestamp,
+    /// Whose they are.
+    pub place: NicPlace<'a>,
+    /// The kernel's driver of the device, such as `mlx5_core`: some names mean something with one
+    /// driver only.
+    pub driver: Option<Cow<'a, str>>,
+    /// Addresses that the port is known to have, besides that of `place`.
+    pub addresses: Vec<IpAddr>,
+    /// The port's link; `None` where the source does not tell.
+    pub link: Option<PortLink>,
+    /// Cumulative values by raw name.
+    pub values: Vec<(Cow<'a, str>, u64)>,
+}
+
+/// What a source calls a NIC.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NicPlace<'a> {
+    /// Name of its host.
+    pub host: Option<Cow<'a, str>>,
+    /// RDMA device.
+    pub device: Option<Cow<'a, str>>,
+    /// Network interface.
+    pub netdev: Option<Cow<'a, str>>,
+    /// IP address.
+    pub address: Option<IpAddr>,
+    /// Port of the device.
+    pub port: Option<u32>,
+}
+
+/// The link of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortLink {
+    /// Whether it carries data.
+    pub state: PortState,
+    /// Bits a second in each direction, as negotiated; `None` where the device tells none.
+    pub rate_bps: Option<u64>,
+}
+
+/// State of a port (InfiniBand Architecture Specification volume 1, 14.2.5.6, `PortState`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortState {
+    /// No link.
+    Down,
+    /// A link, but the subnet manager has not begun with it.
+    Initialize,
+    /// The subnet manager has not ended with it.
+    Armed,
+    /// It carries data.
+    Active,
+    /// Active, with an error at the link that may pass.
+    ActiveDefer,
+}
+
+impl PortState {
+    /// The state with this number; `None` where there is none.
+    #[must_use]
+    pub const fn of(number: u32) -> Option<Self> {
+        match number {
+            1 => Some(Self::Down),
+            2 => Some(Self::Initialize),
+            3 => Some(Self::Armed),
+            4 => Some(Self::Active),
+            5 => Some(Self::ActiveDefer),
+            _ => None,
+        }
+    }
+
+    /// The name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Down => "down",
+            Self::Initialize => "initialize",
+            Self::Armed => "armed",
+            Self::Active => "active",
+            Self::ActiveDefer => "active_defer",
+        }
+    }
+}
