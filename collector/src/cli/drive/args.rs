@@ -70,7 +70,7 @@ pub(in crate::cli) struct DriveArgs {
     #[command(flatten)]
     pub(super) faults: FaultArgs,
     #[command(flatten)]
-    pub(super) output: OutputArgs,
+    pub(in crate::cli) output: OutputArgs,
 }
 
 /// As nccl-tests spells them.
@@ -168,7 +168,7 @@ pub(super) struct FaultArgs {
 /// What is written down.
 #[derive(Args)]
 #[command(next_help_heading = "What is written down")]
-pub(super) struct OutputArgs {
+pub(in crate::cli) struct OutputArgs {
     /// Everything into a new folder: truth.jsonl, logs/ and, with --ranks, captures: what railscope
     /// analyze reads
     #[arg(long, value_name = "DIR", conflicts_with_all = ["truth", "log", "capture"])]
@@ -193,12 +193,12 @@ pub(super) struct OutputArgs {
 
 impl OutputArgs {
     /// Where the truth goes.
-    pub(super) fn truth(&self) -> Option<PathBuf> {
+    pub(in crate::cli) fn truth(&self) -> Option<PathBuf> {
         self.truth.clone().or_else(|| Some(self.record.as_ref()?.join("truth.jsonl")))
     }
 
     /// Two jobs in one folder would be taken for one.
-    pub(super) fn check_record(&self) -> anyhow::Result<()> {
+    pub(in crate::cli) fn check_record(&self) -> anyhow::Result<()> {
         let Some(folder) = &self.record else { return Ok(()) };
         let taken = folder.join("truth.jsonl");
         let name = folder.display();
@@ -210,7 +210,7 @@ impl OutputArgs {
     }
 
     /// The folder of logs.
-    pub(super) fn log(&self) -> Option<PathBuf> {
+    pub(in crate::cli) fn log(&self) -> Option<PathBuf> {
         self.log.clone().or_else(|| Some(self.record.as_ref()?.join("logs")))
     }
 

@@ -49,7 +49,7 @@ const SOFT_RETRIES: u8 = 30;
 const SOFT_TIMEOUT: u8 = 16;
 
 /// The job of `ranks` ranks whose interfaces carry packets of `interface_mtu` bytes.
-pub(super) fn job(
+pub(in crate::cli) fn job(
     args: &DriveArgs,
     environment: &Environment,
     ranks: u32,
