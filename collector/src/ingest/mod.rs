@@ -8,6 +8,7 @@ pub mod counter;
 #[cfg(all(target_os = "linux", feature = "live"))]
 pub mod ebpf;
 pub mod file;
+pub mod follow;
 pub mod live;
 pub mod log;
 

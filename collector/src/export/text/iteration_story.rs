@@ -76,7 +76,7 @@ fn meaning(cause: &str) -> &'static str {
 }
 
 /// What the fabric did to it.
-fn suffered(one: &IterationReport) -> Vec<String> {
+pub(super) fn suffered(one: &IterationReport) -> Vec<String> {
     let mut reasons = Vec::new();
     let count = |value: Option<u64>| value.filter(|value| *value > 0);
     if let Some(packets) = count(one.retransmitted_packets) {
