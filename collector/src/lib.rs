@@ -3,7 +3,7 @@
 //!
 //! Layers, in the order data flows; a layer names only layers before it:
 //! [`model`] -> [`decode`] -> [`flow`] -> [`link`] -> [`analysis`] -> [`report`], composed by [`pipeline`]. The
-//! edges are [`ingest`] (bytes in), [`export`] (reports out), `drive` (makes traffic) and [`cli`]. The core reads no clock,
+//! edges are [`ingest`] (bytes in), [`live`] (from live sources to reports), [`export`] (reports out), `drive` (makes traffic) and [`cli`]. The core reads no clock,
 //! file, socket or environment: the same input gives the same report, byte for byte.
 
 pub mod model;
@@ -18,4 +18,5 @@ pub mod ingest;
 pub mod export;
 #[cfg(target_os = "linux")]
 pub mod drive;
+pub mod live;
 pub mod cli;

@@ -16,7 +16,6 @@ mod help;
 mod input;
 mod label_input;
 mod line_rate;
-mod live;
 mod log_input;
 mod packets;
 mod progress;

@@ -10,11 +10,11 @@ use anyhow::{Context, anyhow};
 
 use super::record::{self, CaptureFile, Recording};
 use super::show::Screen;
-use crate::cli::live::analyst::Analyst;
-use crate::cli::live::session::Session;
 use crate::cli::source;
 use crate::export::text::news::News;
 use crate::ingest::af_packet::{AfPacket, AfPacketConfig, ROCE_BYTES};
+use crate::live::analyst::Analyst;
+use crate::live::session::Session;
 use crate::report::{Detail, Report};
 
 /// How often reports are made.
@@ -57,7 +57,8 @@ impl Watcher {
             folder: folder.to_owned(),
         };
         let over = is_over.clone();
-        let thread = thread::Builder::new().name("watch".to_owned()).spawn(move || watch.run(&over));
+        let thread =
+            thread::Builder::new().name("watch".to_owned()).spawn(move || watch.run(&over));
         Ok(Self { is_over, completeness, thread: thread.context("start a thread")? })
     }
 

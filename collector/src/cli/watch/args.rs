@@ -4,15 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::cli::line_rate;
-use crate::ingest::af_packet::{AfPacket, AfPacketConfig, ROCE_BYTES};
 use crate::ingest::follow::Follow;
 use crate::ingest::live::LiveSource;
-
-/// Room for frames of an interface, MiB.
-const RING_MEBIBYTES: usize = 32;
+use crate::live::packets::{self, Choice};
 
 /// Options of `railscope watch`, as typed.
 #[derive(Args)]
@@ -29,8 +26,11 @@ soft-RoCE. The control plane's TCP, and NET/Socket, are seen everywhere.
 Exit codes: 0 done; 2 wrong usage, or nothing could be opened.")]
 pub(in crate::cli) struct WatchArgs {
     /// A capture, pcap or pcapng, that grows; - is standard input
-    #[arg(value_name = "FILE", required_unless_present = "interface",
-          conflicts_with = "interface")]
+    #[arg(
+        value_name = "FILE",
+        required_unless_present = "interface",
+        conflicts_with = "interface"
+    )]
     file: Option<PathBuf>,
     /// Interfaces to watch, separated by commas; needs root or CAP_NET_RAW
     #[arg(short, long, value_name = "NAMES", value_delimiter = ',')]
@@ -38,6 +38,9 @@ pub(in crate::cli) struct WatchArgs {
     /// The network namespace that has them: /run/netns/NAME, /proc/PID/ns/net
     #[arg(long, value_name = "PATH", requires = "interface")]
     netns: Option<PathBuf>,
+    /// How their packets are seen
+    #[arg(long, value_name = "SOURCE", default_value = "auto", requires = "interface")]
+    source: SourceChoice,
     /// How far it looks back: older messages are forgotten
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration)]
     pub(super) window: Duration,
@@ -47,6 +50,17 @@ pub(in crate::cli) struct WatchArgs {
     /// Line rate of every port (400G, 25Gb/s): bursts need it
     #[arg(long, value_name = "RATE", value_parser = line_rate::parse)]
     pub(super) line_rate: Option<u64>,
+}
+
+/// How packets of interfaces are seen, as typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum SourceChoice {
+    /// Kernel programs where they may run, else packet sockets
+    Auto,
+    /// Kernel programs: middles of messages are only counted (CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON)
+    Ebpf,
+    /// Packet sockets: every frame is copied (CAP_NET_RAW)
+    AfPacket,
 }
 
 impl WatchArgs {
@@ -62,13 +76,12 @@ impl WatchArgs {
                 bail!("--interface {name} is named twice");
             }
         }
-        let source = AfPacket::open(&AfPacketConfig {
-            interfaces: self.interface.clone(),
-            namespace: self.netns.clone(),
-            roce_bytes: ROCE_BYTES,
-            ring_mebibytes: RING_MEBIBYTES,
-        })?;
-        Ok(Box::new(source))
+        let choice = match self.source {
+            SourceChoice::Auto => Choice::Auto,
+            SourceChoice::Ebpf => Choice::Ebpf,
+            SourceChoice::AfPacket => Choice::AfPacket,
+        };
+        Ok(packets::open(choice, self.interface.clone(), self.netns.clone())?.source)
     }
 }
 

@@ -152,6 +152,10 @@ impl LiveSource for Ebpf {
         false
     }
 
+    fn kernel_times(&self) -> Vec<(String, Duration)> {
+        self.costs().into_iter().map(|cost| (cost.name, cost.time)).collect()
+    }
+
     fn completeness(&self) -> Vec<String> {
         let names: Vec<_> = self.attached.ports.iter().map(|port| port.name.as_str()).collect();
         vec![
