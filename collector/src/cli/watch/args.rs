@@ -38,6 +38,10 @@ pub(in crate::cli) struct WatchArgs {
     /// The network namespace that has them: /run/netns/NAME, /proc/PID/ns/net
     #[arg(long, value_name = "PATH", requires = "interface")]
     netns: Option<PathBuf>,
+    /// Lines instead of a view, as where standard output is no terminal
+    #[arg(long)]
+    #[cfg(feature = "tui")]
+    pub(super) plain: bool,
     /// How far it looks back: older messages are forgotten
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration)]
     pub(super) window: Duration,
