@@ -5,4 +5,6 @@ pub mod json;
 pub mod packet_line;
 pub mod pcapng;
 pub mod perfetto;
+#[cfg(feature = "tui")]
+pub mod screen;
 pub mod text;

@@ -127,10 +127,10 @@ fn conclude(recording: &Recording, truth: &verdict::Truth, folder: &Path) -> io:
 Try
   {program} analyze {folder}/{capture}
   {program} explain --rank {late} {folder}/{capture}
-  {program} explain --step {step} {folder}/{capture}",
+  {program} explain --step {late_first} {folder}/{capture}",
         report = record::REPORT,
         trace = record::TRACE,
         late = job::LATE_RANK,
-        step = job::LATE_FIRST,
+        late_first = job::LATE_FIRST,
     )
 }

@@ -41,6 +41,10 @@ pub(in crate::cli) struct WatchArgs {
     /// How their packets are seen
     #[arg(long, value_name = "SOURCE", default_value = "auto", requires = "interface")]
     source: SourceChoice,
+    /// Lines instead of a view, as where standard output is no terminal
+    #[arg(long)]
+    #[cfg(feature = "tui")]
+    pub(super) plain: bool,
     /// How far it looks back: older messages are forgotten
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration)]
     pub(super) window: Duration,

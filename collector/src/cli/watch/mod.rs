@@ -3,10 +3,14 @@
 
 mod args;
 mod plain;
+#[cfg(feature = "tui")]
+mod terminal;
 mod watched;
 
 pub(super) use args::WatchArgs;
 
+#[cfg(feature = "tui")]
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,6 +25,11 @@ pub(super) fn run(args: &WatchArgs) -> anyhow::Result<u8> {
     let over = is_over.clone();
     // Ctrl-C and SIGTERM end it as it ends by itself.
     ctrlc::set_handler(move || over.store(true, Ordering::Relaxed)).context("wait for Ctrl-C")?;
+    #[cfg(feature = "tui")]
+    if !args.plain && io::stdout().is_terminal() {
+        terminal::run(watched, &is_over)?;
+        return Ok(0);
+    }
     plain::run(watched, &is_over)?;
     Ok(0)
 }
