@@ -9,7 +9,7 @@
 #![expect(unreachable_pub, reason = "`pub` is what the modules of the suite share")]
 
 // The agent: its settings and its pages.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "live"))]
 mod agent;
 // The program as a user runs it.
 mod cli;
@@ -42,6 +42,9 @@ mod known_captures;
 mod iteration;
 // What traffic is linked to.
 mod link;
+// What is seen while it passes.
+#[cfg(target_os = "linux")]
+mod live;
 // NCCL's logs: lines, facts, text.
 mod logs;
 // The captures under tests/fixtures are the ones that were described.

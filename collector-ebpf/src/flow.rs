@@ -35,9 +35,16 @@ pub struct FlowState {
     pub fields: u32,
     /// The differentiated services code point that they share.
     pub dscp: u32,
+    /// Requests in a row that were behind that number: sent again, or another use of the queue pair.
+    pub behind: u32,
+    /// Whether there was a request.
+    pub has_requests: u32,
     /// Always 0.
     pub reserved: u32,
 }
+
+/// Requests in a row that are behind, after which they are taken for another use of the queue pair.
+const BEHIND_LIMIT: u32 = 4096;
 
 /// What is compared of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -65,14 +72,9 @@ impl FlowState {
     #[inline(always)]
     #[must_use]
     pub fn new(first: &Arrival) -> Self {
-        Self {
-            next_psn: successor(first.psn),
-            fields: first.fields,
-            dscp: first.dscp,
-            frames: 1,
-            last_time: first.time,
-            ..Self::default()
-        }
+        let mut state = Self::default();
+        state.handed_out(first);
+        state
     }
 
     /// Whether a packet says nothing but that it passed.
@@ -80,7 +82,8 @@ impl FlowState {
     #[must_use]
     pub fn goes_on_with(&self, arrival: &Arrival, run_limit: u64) -> bool {
         let run = &self.run;
-        is_middle(arrival.opcode)
+        self.has_requests != 0
+            && is_middle(arrival.opcode)
             && !arrival.asks_for_ack
             && run.lost == 0
             && arrival.psn == self.next_psn
@@ -134,11 +137,18 @@ impl FlowState {
         self.last_time = arrival.time;
         self.fields = arrival.fields;
         self.dscp = arrival.dscp;
+        if !is_request(arrival.opcode) {
+            return;
+        }
         let next = successor(arrival.psn);
         let is_ahead = next.wrapping_sub(self.next_psn) & PSN_MASK < HALF_CIRCLE;
-        if is_request(arrival.opcode) && is_ahead {
+        if is_ahead || self.has_requests == 0 || self.behind >= BEHIND_LIMIT {
             self.next_psn = next;
+            self.behind = 0;
+        } else {
+            self.behind += 1;
         }
+        self.has_requests = 1;
     }
 }
 

@@ -1,11 +1,16 @@
 //! The layers composed: frames and lines in, a report out. Reads no clock, file or environment, so
 //! that a replay, a live capture and a test give the same report for the same frames.
+//!
+//! Traffic that has no end is seen through a window (`window`), which forgets old messages.
+
+mod window;
 
 use std::collections::BTreeMap;
 
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::joined_flow;
 use crate::analysis::iteration::label::{self, Anchor, LabelSources};
+use crate::analysis::iteration::numbering::Numbering;
 use crate::analysis::iteration::train_log::TrainLog;
 use crate::analysis::wait::departure::DepartureClocks;
 use crate::analysis::wait::trouble::Troubles;
@@ -51,6 +56,8 @@ pub struct Pipeline {
     labels: LabelSources,
     counters: CounterTracker,
     settings: Settings,
+    numbering: Numbering,
+    message_capacity: usize,
     host_names: Vec<HostName>,
     health: Health,
 }
@@ -107,6 +114,8 @@ impl Pipeline {
             labels: LabelSources::default(),
             counters: CounterTracker::default(),
             settings: Settings::default(),
+            numbering: Numbering::default(),
+            message_capacity: config.message_capacity.unwrap_or(0),
             host_names: Vec::new(),
             health: Health::default(),
         }
@@ -150,7 +159,12 @@ impl Pipeline {
     /// Takes packets that were counted where they passed, and the next frame of their flow.
     pub fn handle_run(&mut self, run: &Run, frame: &Frame<'_>) {
         packet::decode_with(frame, |packet| {
-            self.tracker.observe_run(run, frame, packet);
+            match &mut self.linking {
+                None => self.tracker.observe_run(run, frame, packet, &mut ()),
+                Some(linking) => {
+                    self.tracker.observe_run(run, frame, packet, &mut linking.traffic);
+                }
+            }
             self.observe(frame, packet);
         });
     }
@@ -265,6 +279,8 @@ impl Pipeline {
             linked.collectives = collective::find(&linked.job);
             linked.collectives.sort_by_key(|one| (one.span.first, one.communicator, one.sequence));
             linked.iterations = iteration::find(&linked.job, &linked.collectives);
+            let name_of = |id| communicators::name_of(&linked.job, id);
+            self.numbering.apply(name_of, &mut linked.iterations);
             linked.labels = label::apply(&self.labels, &linked.collectives, &mut linked.iterations);
             let flows = self.tracker.flows().flows();
             let signals = (&linked.signals[..], linked.signals_end);
@@ -349,6 +365,7 @@ impl Linking {
         self.streams.add_health(health);
         self.control.add_health(health);
         health.add("link.messages_dropped", self.traffic.dropped_messages());
+        health.add("link.messages_forgotten", self.traffic.forgotten_messages());
         health.add("link.signals_dropped", self.traffic.dropped_signals());
         let mut facts = self.control.facts();
         let clocks = relate::relate(&self.sightings, tracker.taps(), positions, &facts);
@@ -360,12 +377,12 @@ impl Linking {
         let job = linker::link(&facts, Traffic { table, records, positions, clocks: &clocks });
         health.add("link.resends_dropped", self.traffic.dropped_resends());
         let signals = self.traffic.signals().to_vec();
-        let are_all_kept = self.traffic.dropped_resends() == 0;
+        let are_all_kept = !self.traffic.misses_resends();
         let resends = are_all_kept.then(|| self.traffic.resends().to_vec());
-        let signals_end = signals.last().filter(|_| self.traffic.dropped_signals() > 0);
+        let signals_end = signals.last().filter(|_| self.traffic.misses_signals());
         let signals_end = signals_end.map(|signal| signal.time);
         let streams = facts.streams;
-        let are_messages_missing = self.traffic.dropped_messages() > 0;
+        let are_messages_missing = self.traffic.misses_messages();
         Linked {
             job,
             streams,

@@ -4,6 +4,7 @@ mod bench;
 mod ci;
 mod clock;
 mod driven;
+mod ebpf;
 mod fixtures;
 mod gallery;
 mod lab;
@@ -31,6 +32,8 @@ enum Chore {
     Score(score::Options),
     /// Run jobs of `railscope drive` and compare what railscope finds out with what they did.
     Drive(driven::Options),
+    /// Build the kernel programs into the objects that railscope carries.
+    Ebpf(ebpf::Options),
     /// Simulate the scenarios of the gallery and compare what railscope finds with what they are about.
     Gallery(gallery::Options),
     /// Pack recorded jobs into tests/captures.
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         Chore::Bench(options) => bench::run(&options),
         Chore::Score(options) => score::run(&options),
         Chore::Drive(options) => driven::run(&options),
+        Chore::Ebpf(options) => ebpf::run(&options),
         Chore::Gallery(options) => gallery::run(&options),
         Chore::Fixtures(options) => fixtures::run(&options),
         Chore::Lab(options) => lab::run(&options),

@@ -79,7 +79,8 @@ fn hand_out(
     let event = entry.as_mut_ptr();
     let skb = context.skb.skb;
     let len = if arrival.wire_len < HEAD_LEN as u32 { arrival.wire_len } else { HEAD_LEN as u32 };
-    // SAFETY: the entry is as long as the event; every byte of it is written here.
+    // SAFETY: the entry is as long as the event; what is not written has a length in the
+    // header that leaves it out.
     unsafe {
         (&raw mut (*event).header).write(EventHeader {
             time: arrival.time,
@@ -93,7 +94,6 @@ fn hand_out(
             reserved: 0,
         });
         (&raw mut (*event).run).write(*run);
-        (&raw mut (*event).head).write([0; HEAD_LEN]);
         let head = (&raw mut (*event).head).cast();
         if len > 0 && bpf_skb_load_bytes(skb.cast(), 0, head, len) != 0 {
             entry.discard(u64::from(BPF_RB_NO_WAKEUP));

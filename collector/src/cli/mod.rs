@@ -6,6 +6,8 @@ mod completions;
 mod config;
 mod counter_input;
 #[cfg(target_os = "linux")]
+mod demo;
+#[cfg(target_os = "linux")]
 mod drive;
 mod explain;
 mod filter;
@@ -22,6 +24,8 @@ mod schema;
 mod simulate;
 mod source;
 mod time_range;
+#[cfg(target_os = "linux")]
+mod watch;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -36,6 +40,7 @@ const EXIT_UNUSABLE: u8 = 2;
 #[command(name = "railscope", version, max_term_width = 100, propagate_version = true)]
 #[command(after_help = "\
 Examples:
+  railscope demo                                     a job with trouble, watched live, in seconds
   railscope analyze host3.pcapng                     what is wrong, on one screen
   railscope analyze --line-rate 400G host*.pcap.gz   several taps of one fabric; bursts
   railscope explain --rank 2 host*.pcap.gz           one rank: its NICs, connections, evidence
@@ -62,12 +67,18 @@ enum Command {
     Findings(findings::FindingsArgs),
     /// Print one line a packet: a tcpdump that knows RoCE
     Packets(packets::PacketsArgs),
+    /// Show what railscope does: a small training job on this machine, watched live
+    #[cfg(target_os = "linux")]
+    Demo(demo::DemoArgs),
     /// Make traffic: a training job in small over RoCEv2 or sockets, and what it truly did
     #[cfg(target_os = "linux")]
     Drive(Box<drive::DriveArgs>),
     /// Make captures of a job on a fabric in virtual time, with the trouble that a scenario asks for
     #[cfg(target_os = "linux")]
     Simulate(simulate::SimulateArgs),
+    /// Watch a training while it runs: interfaces of this machine, or a capture that grows
+    #[cfg(target_os = "linux")]
+    Watch(watch::WatchArgs),
     /// Print the JSON Schema of `analyze --format json`, or of a truth file
     Schema(schema::SchemaArgs),
     /// Print a script that completes commands and options in a shell
@@ -93,9 +104,13 @@ pub fn main() -> ExitCode {
         Command::Findings(args) => findings::run(&args).map(|()| 0),
         Command::Packets(args) => packets::run(&args).map(|()| 0),
         #[cfg(target_os = "linux")]
+        Command::Demo(args) => demo::run(&args),
+        #[cfg(target_os = "linux")]
         Command::Drive(args) => drive::run(&args),
         #[cfg(target_os = "linux")]
         Command::Simulate(args) => simulate::run(&args).map(|()| 0),
+        #[cfg(target_os = "linux")]
+        Command::Watch(args) => watch::run(&args),
         Command::Schema(args) => schema::run(&args).map(|()| 0),
         Command::Completions(args) => completions::run::<Cli>(&args).map(|()| 0),
     };

@@ -49,6 +49,13 @@ pub(super) struct SourceArgs {
     input: InputArgs,
 }
 
+/// A pipeline for live traffic, with the usual limits.
+pub(super) fn live_pipeline(line_rate_bps: Option<u64>) -> Pipeline {
+    let flow =
+        FlowConfig { flow_capacity: FLOW_CAPACITY as usize, line_rate_bps, keeps_details: false };
+    Pipeline::new(PipelineConfig { flow, message_capacity: Some(MESSAGE_CAPACITY as usize) })
+}
+
 /// Sources that could be opened.
 pub(super) struct Sources<'a> {
     args: &'a SourceArgs,

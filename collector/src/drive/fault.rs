@@ -41,10 +41,12 @@ pub enum Fault {
 }
 
 /// Which packets, and how many of them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PacketFault {
     /// From this rank to that; `None`: on every edge.
     pub edge: Option<(u32, u32)>,
     /// The share of packets, from 0 to 1.
     pub share: f64,
+    /// When; `None`: always.
+    pub iterations: Option<Iterations>,
 }

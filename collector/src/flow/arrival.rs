@@ -1,13 +1,12 @@
 //! What one packet changes in the flow that it belongs to, or answers.
 
-use super::state::{Flow, HeaderFields, Sighting};
+use super::state::{Flow, HeaderFields, Response, Sighting};
 use crate::decode::packet::{Ip, Packet};
 use crate::decode::roce::aeth::{NakCode, Syndrome};
 use crate::decode::roce::packet::RocePacket;
 use crate::model::ecn::Ecn;
 use crate::model::frame::Frame;
 use crate::model::opcode::{Traits, Transport};
-use crate::model::psn::Psn;
 use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
@@ -106,13 +105,8 @@ impl Flow {
     }
 
     /// Takes a response to this flow's requests.
-    pub(super) fn acknowledge(
-        &mut self,
-        psn: Psn,
-        time: Timestamp,
-        syndrome: Option<Syndrome>,
-        is_ack: bool,
-    ) {
+    pub(super) fn acknowledge(&mut self, response: Response) {
+        let Response { psn, time, syndrome, is_ack } = response;
         // An ACK that was cut before its AETH may be a NAK.
         let is_known = matches!(
             syndrome,
@@ -126,7 +120,10 @@ impl Flow {
         // A NAK acknowledges what comes before the PSN that it names.
         let upto = self.requests.unwrap(psn) - i64::from(is_nak);
         if !self.requests.has_sent(upto) {
-            self.unexpected_acks += 1;
+            match &mut self.counted {
+                Some(counted) => counted.response = Some(response),
+                None => self.unexpected_acks += 1,
+            }
             return;
         }
         self.round_trips.acknowledged(upto, time, is_ack && !is_nak);

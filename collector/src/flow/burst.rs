@@ -15,6 +15,10 @@ pub const WIDTHS_NS: [u64; 2] = [100_000, 1_000_000];
 /// Narrow buckets in a wide one.
 const RATIO: u64 = WIDTHS_NS[1] / WIDTHS_NS[0];
 
+/// Narrow buckets that stay open: packets that were counted where they passed are told with the next
+/// packet of their flow, up to 1 ms later.
+const OPEN_BUCKETS: usize = 16;
+
 /// Share of the line rate above which a bucket belongs to a burst.
 pub const THRESHOLD_OF_LINE_RATE: f64 = 0.5;
 
@@ -24,6 +28,15 @@ struct Bucket {
     bytes: u64,
     ce_packets: u64,
     flows: u32,
+    /// Of these, those that no other narrow bucket of the same wide one has.
+    flows_in_wide: u32,
+}
+
+/// A bucket that is not the newest one, but still open.
+#[derive(Clone, Copy, Debug, Default)]
+struct Earlier {
+    number: u64,
+    bucket: Bucket,
 }
 
 /// What the buckets of one width showed.
@@ -54,6 +67,10 @@ pub struct BurstMeter {
     narrow_number: u64,
     narrow_start: u64,
     narrow: Bucket,
+    /// Those before, each at the place of its number modulo their count.
+    earlier: [Earlier; OPEN_BUCKETS],
+    /// The wide bucket that the latest closed narrow one was in.
+    wide_number: u64,
     wide: Bucket,
     /// Bytes per bucket above which it belongs to a burst, per width; `None` without a line rate.
     thresholds: Option<[u64; 2]>,
@@ -97,23 +114,14 @@ impl BurstMeter {
     ) {
         // A clock that went back is far ahead on the circle, and comes here as well.
         if time.as_nanos().wrapping_sub(self.narrow_start) >= WIDTHS_NS[0] {
-            self.begin_bucket(time);
-        }
-        self.narrow.bytes += bytes;
-        if is_ce {
-            self.narrow.ce_packets += 1;
-        }
-        if let Some(BucketMarks(marks)) = marks
-            && marks[0] != self.narrow_number
-        {
-            marks[0] = self.narrow_number;
-            self.narrow.flows += 1;
-            let wide_number = self.narrow_number / RATIO;
-            if marks[1] != wide_number {
-                marks[1] = wide_number;
-                self.wide.flows += 1;
+            let number = time.as_nanos() / WIDTHS_NS[0];
+            if let Some(bucket) = self.earlier_bucket(number) {
+                bucket.add(number, bytes, is_ce, marks);
+                return;
             }
+            self.begin_bucket(number);
         }
+        self.narrow.add(self.narrow_number, bytes, is_ce, marks);
     }
 
     /// What the buckets of each width showed, in the order of [`WIDTHS_NS`], with the open buckets
@@ -121,7 +129,7 @@ impl BurstMeter {
     #[must_use]
     pub fn finish(&self) -> [BurstStats; 2] {
         let mut closed = self.clone();
-        closed.close_narrow();
+        closed.close_all();
         closed.close_wide();
         closed.stats
     }
@@ -129,7 +137,13 @@ impl BurstMeter {
     /// CE-marked packets in all buckets.
     #[must_use]
     pub const fn ce_packets(&self) -> u64 {
-        self.ce_packets + self.narrow.ce_packets
+        let mut sum = self.ce_packets + self.narrow.ce_packets;
+        let mut at = 0;
+        while at < OPEN_BUCKETS {
+            sum += self.earlier[at].bucket.ce_packets;
+            at += 1;
+        }
+        sum
     }
 
     /// Whether bursts can be told: the line rate is known.
@@ -138,36 +152,101 @@ impl BurstMeter {
         self.thresholds.is_some()
     }
 
+    /// The bucket of this number, where it is not the newest one, but still open.
     #[cold]
-    fn begin_bucket(&mut self, time: Timestamp) {
-        let behind = self.narrow_start.saturating_sub(time.as_nanos());
-        if (1..WIDTHS_NS[1]).contains(&behind) {
-            // A little late, as with several receive queues: it belongs to the open bucket.
-            return;
+    fn earlier_bucket(&mut self, number: u64) -> Option<&mut Bucket> {
+        let age = self.narrow_number.checked_sub(number)?;
+        if age >= OPEN_BUCKETS as u64 {
+            return None;
         }
-        let number = time.as_nanos() / WIDTHS_NS[0];
-        self.close_narrow();
-        if number / RATIO != self.narrow_number / RATIO {
-            self.close_wide();
+        let place = &mut self.earlier[place_of(number)];
+        if place.number != number {
+            *place = Earlier { number, bucket: Bucket::default() };
+        }
+        Some(&mut place.bucket)
+    }
+
+    #[cold]
+    fn begin_bucket(&mut self, number: u64) {
+        let open = OPEN_BUCKETS as u64;
+        if number < self.narrow_number || number - self.narrow_number >= open {
+            self.close_all();
+        } else {
+            // Those that are too old now, the oldest one first.
+            for closing in self.narrow_number..number {
+                self.close_earlier(closing.wrapping_sub(open - 1));
+            }
+            let bucket = std::mem::take(&mut self.narrow);
+            let place = &mut self.earlier[place_of(self.narrow_number)];
+            *place = Earlier { number: self.narrow_number, bucket };
         }
         self.narrow_number = number;
         self.narrow_start = number * WIDTHS_NS[0];
     }
 
-    fn close_narrow(&mut self) {
+    /// Closes the earlier bucket of this number, where there is one.
+    fn close_earlier(&mut self, number: u64) {
+        let place = &mut self.earlier[place_of(number)];
+        if place.number == number {
+            let bucket = std::mem::take(&mut place.bucket);
+            self.close_narrow(number, &bucket);
+        }
+    }
+
+    /// Closes all narrow buckets, the oldest one first.
+    fn close_all(&mut self) {
+        for age in (1..OPEN_BUCKETS as u64).rev() {
+            self.close_earlier(self.narrow_number.wrapping_sub(age));
+        }
         let bucket = std::mem::take(&mut self.narrow);
+        self.close_narrow(self.narrow_number, &bucket);
+    }
+
+    fn close_narrow(&mut self, number: u64, bucket: &Bucket) {
+        if number / RATIO != self.wide_number {
+            self.close_wide();
+            self.wide_number = number / RATIO;
+        }
         self.wide.bytes += bucket.bytes;
         self.wide.ce_packets += bucket.ce_packets;
+        self.wide.flows += bucket.flows_in_wide;
         self.ce_packets += bucket.ce_packets;
         let threshold = self.thresholds.map(|thresholds| thresholds[0]);
-        self.stats[0].close(&bucket, self.narrow_number, WIDTHS_NS[0], threshold);
+        self.stats[0].close(bucket, number, WIDTHS_NS[0], threshold);
     }
 
     fn close_wide(&mut self) {
         let bucket = std::mem::take(&mut self.wide);
         let threshold = self.thresholds.map(|thresholds| thresholds[1]);
-        self.stats[1].close(&bucket, self.narrow_number / RATIO, WIDTHS_NS[1], threshold);
+        self.stats[1].close(&bucket, self.wide_number, WIDTHS_NS[1], threshold);
     }
+}
+
+impl Bucket {
+    /// Counts a frame in this bucket, which has the number.
+    #[inline]
+    fn add(&mut self, number: u64, bytes: u64, is_ce: bool, marks: Option<&mut BucketMarks>) {
+        self.bytes += bytes;
+        if is_ce {
+            self.ce_packets += 1;
+        }
+        if let Some(BucketMarks(marks)) = marks
+            && marks[0] != number
+        {
+            marks[0] = number;
+            self.flows += 1;
+            let wide_number = number / RATIO;
+            if marks[1] != wide_number {
+                marks[1] = wide_number;
+                self.flows_in_wide += 1;
+            }
+        }
+    }
+}
+
+/// Where the bucket of this number lies among those that are open.
+const fn place_of(number: u64) -> usize {
+    (number % OPEN_BUCKETS as u64) as usize
 }
 
 impl BurstStats {
@@ -225,9 +304,16 @@ mod tests {
         let [narrow, _] =
             meter(&[(0, 400_000), (wrong, 1), (300_000, 400_000), (500_000, 400_000)]);
         assert_eq!((narrow.peak_bytes, narrow.bursts), (400_000, 0));
-        // A little late counts where the meter stands.
-        let [narrow, _] = meter(&[(0, 1), (950_000, 400_000), (850_000, 300_000)]);
-        assert_eq!((narrow.peak_bytes, narrow.bursts), (700_000, 1));
+    }
+
+    #[test]
+    fn what_is_a_little_late_counts_where_it_belongs() {
+        let late = [(950_000, 400_000), (450_000, 300_000), (480_000, 300_000), (960_000, 1)];
+        let mut in_order = late;
+        in_order.sort_unstable();
+        assert_eq!(meter(&late), meter(&in_order));
+        let [narrow, _] = meter(&late);
+        assert_eq!((narrow.peak_bytes, narrow.bursts), (600_000, 1));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::response::ResponseSpace;
 use super::round_trip::RoundTrips;
 use super::sequence::RequestSpace;
 use super::tally::Tally;
+use crate::decode::roce::aeth::Syndrome;
 use crate::model::direction::Direction;
 use crate::model::ecn::{Dscp, Ecn};
 use crate::model::opcode::{Opcode, Traits, Transport};
@@ -154,6 +155,8 @@ pub struct Flow {
     /// Highest unwrapped PSN that was acknowledged.
     pub(super) acknowledged: Option<i64>,
     pub(super) copy_limit_ns: u64,
+    /// Made with the first packets that were counted where they passed.
+    pub(super) counted: Option<Box<Counted>>,
 }
 
 impl Flow {
@@ -204,6 +207,7 @@ impl Flow {
             way_back: WayBack::default(),
             acknowledged: None,
             copy_limit_ns: COPY_LIMIT_NS,
+            counted: None,
         }
     }
 
@@ -236,6 +240,23 @@ impl Flow {
     pub const fn has_sequence(&self) -> bool {
         matches!(self.transport, Transport::Rc | Transport::Uc | Transport::Xrc)
     }
+}
+
+/// What has to wait for packets that were counted where they passed, and are told later.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counted {
+    /// The latest response to packets that are not known yet.
+    pub(super) response: Option<Response>,
+}
+
+/// A response to requests.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Response {
+    pub(super) psn: Psn,
+    pub(super) time: Timestamp,
+    /// `None` where it was cut off.
+    pub(super) syndrome: Option<Syndrome>,
+    pub(super) is_ack: bool,
 }
 
 impl EcnCounts {

@@ -13,7 +13,7 @@ use super::pairing::{Pairing, PortVerdict};
 use super::pause::PauseTable;
 use super::port::{PortTable, PortTraffic};
 use super::sequence::RequestArrival;
-use super::state::{Flow, PairEvidence};
+use super::state::{Flow, PairEvidence, Response};
 use super::table::FlowTable;
 use super::tap::TapState;
 use crate::decode::packet::{Body, Ip, Packet, Tunnel};
@@ -271,7 +271,7 @@ impl FlowTracker {
         }
     }
 
-    fn observe_request(
+    pub(super) fn observe_request(
         &mut self,
         at: u32,
         arrival: &Arrival<'_>,
@@ -394,7 +394,7 @@ impl FlowTracker {
             observer.signal(at, self.flows.at(at), Signal::Nak(syndrome), arrival.frame);
         }
         let Some(requester) = self.flows.at(at).reverse.map(|reverse| reverse.flow) else { return };
-        self.flows.at_mut(requester).acknowledge(psn, time, syndrome, is_ack);
+        self.flows.at_mut(requester).acknowledge(Response { psn, time, syndrome, is_ack });
         self.observe_answer(requester, roce, traits);
         let limit = self.flows.at(requester).copy_limit_ns;
         self.flows.at_mut(at).copy_limit_ns = limit;

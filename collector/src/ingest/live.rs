@@ -5,6 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use crate::model::frame::Frame;
+use crate::model::run::Run;
 use crate::model::tap::{HostName, Tap, TapId};
 
 /// Where traffic is seen while it passes.
@@ -20,6 +21,11 @@ pub trait LiveSource: Send {
     /// Whether nothing will ever come again.
     fn is_over(&self) -> bool;
 
+    /// CPU time that it costs in the kernel, by program; nothing where it has no programs there.
+    fn kernel_times(&self) -> Vec<(String, Duration)> {
+        Vec::new()
+    }
+
     /// How complete it is, and what it cannot see, in sentences for people.
     fn completeness(&self) -> Vec<String>;
 }
@@ -32,6 +38,8 @@ pub enum LiveEvent<'a> {
     Tap(Tap),
     /// A frame.
     Frame(Frame<'a>),
+    /// Packets that were counted where they passed, and the next frame of their flow.
+    Run(Run, Frame<'a>),
     /// Frames that found no room and that nobody will see.
     Lost {
         /// Where.

@@ -7,12 +7,15 @@ pub mod af_packet;
 pub mod capability;
 #[cfg(target_os = "linux")]
 pub mod counter;
+#[cfg(all(target_os = "linux", feature = "live"))]
+pub mod ebpf;
 pub mod file;
+pub mod follow;
 pub mod live;
 pub mod log;
 #[cfg(target_os = "linux")]
 pub mod process;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "live"))]
 pub mod rdma_netlink;
 
 #[cfg(target_os = "linux")]

@@ -49,6 +49,8 @@ pub enum TapFormat {
     PcapNg,
     /// An interface of this machine, live: a packet socket of Linux.
     AfPacket,
+    /// An interface of this machine, live: kernel programs at traffic control.
+    Ebpf,
 }
 
 /// What is known of a tap before its first frame.

@@ -179,6 +179,7 @@ fn tap_report(
             TapFormat::Pcap => "pcap".to_owned(),
             TapFormat::PcapNg => "pcapng".to_owned(),
             TapFormat::AfPacket => "af_packet".to_owned(),
+            TapFormat::Ebpf => "ebpf".to_owned(),
         },
         interface: state.tap.interface.clone(),
         link_type: link_type_name(state.tap.link_type),

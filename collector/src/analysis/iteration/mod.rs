@@ -8,7 +8,8 @@
 //! rhythm of load and silence. A job may have neither: then it has no training steps.
 //!
 //! `figures.rs` adds up what each moved and suffered; `label.rs` joins anchors and `train_log.rs`, so
-//! that each is called what the training calls it.
+//! that each is called what the training calls it. `numbering.rs` goes on counting where what came
+//! before was forgotten.
 //!
 //! Evaluation, warm-up and pauses lie between training steps and are not counted.
 
@@ -17,6 +18,7 @@ pub mod figures;
 mod group;
 pub mod label;
 mod load;
+pub mod numbering;
 mod repeat;
 mod rotation;
 mod signature;

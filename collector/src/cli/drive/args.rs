@@ -70,7 +70,7 @@ pub(in crate::cli) struct DriveArgs {
     #[command(flatten)]
     pub(super) faults: FaultArgs,
     #[command(flatten)]
-    pub(super) output: OutputArgs,
+    pub(in crate::cli) output: OutputArgs,
 }
 
 /// As nccl-tests spells them.
@@ -146,13 +146,15 @@ pub(super) struct FaultArgs {
     /// A rank offers room late: rank=2,delay=5ms
     #[arg(long, value_name = "FAULT", value_parser = fault::late_receiver)]
     pub(super) late_receiver: Vec<Fault>,
-    /// Packets are lost: 1%, or edge=1-2,share=1% for those that rank 1 sends to rank 2
+    /// Packets are lost: 1%, or edge=1-2,share=1% for those that rank 1 sends to rank 2; also
+    /// iterations=5..9
     #[arg(long, value_name = "FAULT", value_parser = fault::packets)]
     pub(super) loss: Vec<PacketFault>,
-    /// Packets are overtaken: 1%, or edge=1-2,share=1%
+    /// Packets are overtaken: 1%, or edge=1-2,share=1%,iterations=5..9
     #[arg(long, value_name = "FAULT", value_parser = fault::packets)]
     pub(super) reorder: Vec<PacketFault>,
-    /// Packets are marked with CE, as by a congested switch: 1%, or edge=1-2,share=1%
+    /// Packets are marked with CE, as by a congested switch: 1%, or
+    /// edge=1-2,share=1%,iterations=5..9
     #[arg(long, value_name = "FAULT", value_parser = fault::packets)]
     pub(super) mark_ce: Vec<PacketFault>,
     /// No RDMA device is found, and ranks fall back to sockets
@@ -166,7 +168,7 @@ pub(super) struct FaultArgs {
 /// What is written down.
 #[derive(Args)]
 #[command(next_help_heading = "What is written down")]
-pub(super) struct OutputArgs {
+pub(in crate::cli) struct OutputArgs {
     /// Everything into a new folder: truth.jsonl, logs/ and, with --ranks, captures: what railscope
     /// analyze reads
     #[arg(long, value_name = "DIR", conflicts_with_all = ["truth", "log", "capture"])]
@@ -191,12 +193,12 @@ pub(super) struct OutputArgs {
 
 impl OutputArgs {
     /// Where the truth goes.
-    pub(super) fn truth(&self) -> Option<PathBuf> {
+    pub(in crate::cli) fn truth(&self) -> Option<PathBuf> {
         self.truth.clone().or_else(|| Some(self.record.as_ref()?.join("truth.jsonl")))
     }
 
     /// Two jobs in one folder would be taken for one.
-    pub(super) fn check_record(&self) -> anyhow::Result<()> {
+    pub(in crate::cli) fn check_record(&self) -> anyhow::Result<()> {
         let Some(folder) = &self.record else { return Ok(()) };
         let taken = folder.join("truth.jsonl");
         let name = folder.display();
@@ -208,7 +210,7 @@ impl OutputArgs {
     }
 
     /// The folder of logs.
-    pub(super) fn log(&self) -> Option<PathBuf> {
+    pub(in crate::cli) fn log(&self) -> Option<PathBuf> {
         self.log.clone().or_else(|| Some(self.record.as_ref()?.join("logs")))
     }
 

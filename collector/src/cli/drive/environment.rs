@@ -12,7 +12,7 @@ const DEFAULT_PORT: u16 = 29500;
 
 /// The environment's variables.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Environment {
+pub(in crate::cli) struct Environment {
     variables: BTreeMap<String, String>,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Launched {
 
 impl Environment {
     /// Of this process.
-    pub(super) fn of_process() -> Self {
+    pub(in crate::cli) fn of_process() -> Self {
         let all = std::env::vars_os();
         let text = all.filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
         Self { variables: text.collect() }

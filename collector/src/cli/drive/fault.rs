@@ -19,15 +19,16 @@ pub(super) fn late_receiver(text: &str) -> Result<Fault, String> {
     Ok(Fault::LateReceiver { rank, delay, iterations })
 }
 
-/// What `--loss`, `--reorder` and `--mark-ce` take: `1%`, or `edge=1-2,share=1%`.
+/// What `--loss`, `--reorder` and `--mark-ce` take: `1%`, or `edge=1-2,share=1%,iterations=5..9`.
 pub(super) fn packets(text: &str) -> Result<PacketFault, String> {
     if !text.contains('=') {
-        return Ok(PacketFault { edge: None, share: units::share(text)? });
+        return Ok(PacketFault { edge: None, share: units::share(text)?, iterations: None });
     }
-    let mut fields = Fields::parse(text, &["edge", "share"])?;
+    let mut fields = Fields::parse(text, &["edge", "share", "iterations"])?;
     let edge = fields.take("edge").map(edge).transpose()?;
     let share = fields.need("share")?;
-    Ok(PacketFault { edge, share: units::share(share)? })
+    let iterations = fields.take("iterations").map(iterations).transpose()?;
+    Ok(PacketFault { edge, share: units::share(share)?, iterations })
 }
 
 fn delayed(text: &str) -> Result<(u32, Duration, Option<Iterations>), String> {
@@ -99,9 +100,12 @@ mod tests {
         assert_eq!(straggler("rank=2,delay=30ms,iterations=5..9"), Ok(fault));
         let fault = Fault::LateReceiver { rank: 0, delay, iterations: Some(3..4) };
         assert_eq!(late_receiver("delay=30ms,rank=0,iterations=3"), Ok(fault));
-        assert_eq!(packets("1%"), Ok(PacketFault { edge: None, share: 0.01 }));
-        let fault = PacketFault { edge: Some((1, 2)), share: 0.01 };
-        assert_eq!(packets("edge=1-2,share=1%"), Ok(fault));
+        let fault = PacketFault { edge: None, share: 0.01, iterations: None };
+        assert_eq!(packets("1%"), Ok(fault.clone()));
+        let fault = PacketFault { edge: Some((1, 2)), ..fault };
+        assert_eq!(packets("edge=1-2,share=1%"), Ok(fault.clone()));
+        let fault = PacketFault { iterations: Some(5..10), ..fault };
+        assert_eq!(packets("edge=1-2,share=1%,iterations=5..9"), Ok(fault));
     }
 
     #[test]

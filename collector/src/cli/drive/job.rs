@@ -49,7 +49,7 @@ const SOFT_RETRIES: u8 = 30;
 const SOFT_TIMEOUT: u8 = 16;
 
 /// The job of `ranks` ranks whose interfaces carry packets of `interface_mtu` bytes.
-pub(super) fn job(
+pub(in crate::cli) fn job(
     args: &DriveArgs,
     environment: &Environment,
     ranks: u32,
@@ -208,9 +208,9 @@ fn faults(args: &DriveArgs) -> Vec<Fault> {
     let args = &args.faults;
     let mut all = args.straggler.clone();
     all.extend_from_slice(&args.late_receiver);
-    all.extend(args.loss.iter().copied().map(Fault::Loss));
-    all.extend(args.reorder.iter().copied().map(Fault::Reorder));
-    all.extend(args.mark_ce.iter().copied().map(Fault::MarkCe));
+    all.extend(args.loss.iter().cloned().map(Fault::Loss));
+    all.extend(args.reorder.iter().cloned().map(Fault::Reorder));
+    all.extend(args.mark_ce.iter().cloned().map(Fault::MarkCe));
     all.extend(args.socket_fallback.then_some(Fault::SocketFallback));
     all.extend(args.missing_rank.iter().map(|&rank| Fault::MissingRank { rank }));
     all
@@ -233,12 +233,12 @@ fn check_faults(job: &Job, ranks: u32) -> anyhow::Result<()> {
             Fault::LateReceiver { rank, delay, iterations } => {
                 check_delay("--late-receiver", job, ranks, *rank, *delay, iterations.as_ref())?;
             }
-            Fault::Loss(packets) => check_packets("--loss", "loss 1%", job, ranks, *packets)?,
+            Fault::Loss(packets) => check_packets("--loss", "loss 1%", job, ranks, packets)?,
             Fault::Reorder(packets) => {
-                check_packets("--reorder", "delay 1ms reorder 99%", job, ranks, *packets)?;
+                check_packets("--reorder", "delay 1ms reorder 99%", job, ranks, packets)?;
             }
             Fault::MarkCe(packets) => {
-                check_packets("--mark-ce", "loss 1% ecn", job, ranks, *packets)?;
+                check_packets("--mark-ce", "loss 1% ecn", job, ranks, packets)?;
                 let class = job.ib.traffic_class;
                 ensure!(
                     class & 3 != 0,
@@ -274,6 +274,14 @@ fn check_delay(
         delay < job.patience,
         "{option}: after {delay:?} the others have given up; raise --timeout"
     );
+    check_iterations(option, job, iterations)
+}
+
+fn check_iterations(
+    option: &str,
+    job: &Job,
+    iterations: Option<&Iterations>,
+) -> anyhow::Result<()> {
     let Some(wanted) = iterations else { return Ok(()) };
     match job.workload.shape {
         Shape::Sweep { .. } => {
@@ -295,7 +303,7 @@ fn check_packets(
     netem: &str,
     job: &Job,
     ranks: u32,
-    packets: PacketFault,
+    packets: &PacketFault,
 ) -> anyhow::Result<()> {
     ensure!(
         job.transport == Transport::Soft,
@@ -306,6 +314,7 @@ fn check_packets(
         !job.faults.contains(&Fault::SocketFallback),
         "{option}: after --socket-fallback the kernel makes the packets"
     );
+    check_iterations(option, job, packets.iterations.as_ref())?;
     if let Some((from, to)) = packets.edge {
         check_rank(option, from, ranks)?;
         check_rank(option, to, ranks)?;

@@ -1,6 +1,7 @@
 //! `railscope drive --ranks N`: all ranks on this machine, each a process started here.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::process::Command;
 use std::sync::mpsc::channel;
 
@@ -41,7 +42,8 @@ pub(super) fn run(args: &DriveArgs, environment: &Environment, ranks: u32) -> an
     let facts = Facts { version: env!("CARGO_PKG_VERSION").to_owned(), place: places.describe() };
     let mut show = Show::new(Table::new(&job, ranks, &facts), truth);
     show.show().context("write to standard output")?;
-    let started = Ranks::start(commands(&job, environment, places)?, &events);
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    let started = Ranks::start(commands(&job, environment, places, &words)?, &events);
     let outcome = supervise(started, &heard, &mut show)?;
     for capture in captures {
         end_capture(capture, &mut show)?;
@@ -88,11 +90,12 @@ fn end_capture(capture: Capture, show: &mut Show) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// This program again, once a rank, with torchrun's variables.
-fn commands(
+/// This program again, once a rank, with torchrun's variables; `words` are `drive` and its options.
+pub(in crate::cli) fn commands(
     job: &Job,
     environment: &Environment,
     places: Places,
+    words: &[OsString],
 ) -> anyhow::Result<Vec<(u32, Place, Command)>> {
     let program = std::env::current_exe().context("find this program's file")?;
     let ranks = u32::try_from(places.ranks.len())?;
@@ -104,7 +107,7 @@ fn commands(
             continue;
         }
         let mut command = Command::new(&program);
-        command.args(std::env::args_os().skip(1));
+        command.args(words);
         let local_rank = place.local_rank;
         let launched = Launched { rank, ranks, local_rank, master: master.clone(), port };
         ChildSeat::at(&place, places.mtu).tell(&mut command, &launched)?;

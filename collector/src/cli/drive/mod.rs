@@ -6,13 +6,13 @@
 
 mod args;
 mod child;
-mod environment;
+pub(super) mod environment;
 mod fault;
-mod job;
+pub(super) mod job;
 mod launched;
-mod local;
+pub(super) mod local;
 mod seat;
-mod show;
+pub(super) mod show;
 
 use anyhow::bail;
 

@@ -93,21 +93,21 @@ fn bar() -> ProgressBar {
 }
 
 /// The truth file.
-pub(super) struct TruthFile {
+pub(in crate::cli) struct TruthFile {
     name: String,
     out: BufWriter<File>,
     has_job: bool,
 }
 
 impl TruthFile {
-    pub(super) fn create(path: &Path) -> anyhow::Result<Self> {
+    pub(in crate::cli) fn create(path: &Path) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let file = create(path)?;
         Ok(Self { name, out: BufWriter::new(file), has_job: false })
     }
 
     /// Every rank begins with the job; the file has it once.
-    pub(super) fn write(&mut self, record: &Record) -> drive::Result<()> {
+    pub(in crate::cli) fn write(&mut self, record: &Record) -> drive::Result<()> {
         if matches!(record, Record::Job(_)) && std::mem::replace(&mut self.has_job, true) {
             return Ok(());
         }
@@ -116,7 +116,7 @@ impl TruthFile {
         written.map_err(DriveError::io(format!("write {}", self.name)))
     }
 
-    pub(super) fn flush(&mut self) -> drive::Result<()> {
+    pub(in crate::cli) fn flush(&mut self) -> drive::Result<()> {
         self.out.flush().map_err(DriveError::io(format!("write {}", self.name)))
     }
 }
@@ -146,7 +146,7 @@ fn create(path: &Path) -> anyhow::Result<File> {
 }
 
 /// Makes a folder that may be there already.
-pub(super) fn make_folder(folder: &Path) -> anyhow::Result<()> {
+pub(in crate::cli) fn make_folder(folder: &Path) -> anyhow::Result<()> {
     if folder.as_os_str().is_empty() {
         return Ok(());
     }

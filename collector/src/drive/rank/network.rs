@@ -73,11 +73,18 @@ impl Network {
         }
     }
 
-    /// Begins to meddle with packets, now that it is known where ranks are: `addresses` of all, in
-    /// their order.
-    pub(super) fn trouble(&mut self, job: &Job, rank: u32, addresses: &[IpAddr]) {
+    /// Meddles with packets from now on as it shall be in this training step; `addresses` of all
+    /// ranks, in their order.
+    pub(super) fn trouble(
+        &mut self,
+        job: &Job,
+        rank: u32,
+        addresses: &[IpAddr],
+        iteration: Option<u32>,
+    ) {
         if let Self::Soft(net) = self {
-            net.adapter_mut().set_faults(trouble::packet_faults(&job.faults, rank, addresses));
+            let faults = trouble::packet_faults(&job.faults, rank, addresses, iteration);
+            net.adapter_mut().set_faults(faults);
         }
     }
 

@@ -168,19 +168,23 @@ fn fault_record(fault: &Fault) -> FaultRecord {
         start_ns: None,
         end_ns: None,
     };
+    let first = |range: Option<&Iterations>| range.map(|range| range.start);
+    let last = |range: Option<&Iterations>| range.map(|range| range.end.saturating_sub(1));
     let late = |kind, rank: u32, delay: std::time::Duration, iterations: Option<&Iterations>| {
         FaultRecord {
             rank: Some(rank),
             delay_ns: u64::try_from(delay.as_nanos()).ok(),
-            first_iteration: iterations.map(|range| range.start),
-            last_iteration: iterations.map(|range| range.end.saturating_sub(1)),
+            first_iteration: first(iterations),
+            last_iteration: last(iterations),
             ..plain(kind)
         }
     };
-    let packets = |kind, PacketFault { edge, share }: PacketFault| FaultRecord {
+    let packets = |kind, PacketFault { edge, share, iterations }: &PacketFault| FaultRecord {
         from: edge.map(|(from, _)| from),
         to: edge.map(|(_, to)| to),
-        share: Some(share),
+        share: Some(*share),
+        first_iteration: first(iterations.as_ref()),
+        last_iteration: last(iterations.as_ref()),
         ..plain(kind)
     };
     match fault {
@@ -190,9 +194,9 @@ fn fault_record(fault: &Fault) -> FaultRecord {
         Fault::LateReceiver { rank, delay, iterations } => {
             late("late_receiver", *rank, *delay, iterations.as_ref())
         }
-        Fault::Loss(which) => packets("loss", *which),
-        Fault::Reorder(which) => packets("reorder", *which),
-        Fault::MarkCe(which) => packets("mark_ce", *which),
+        Fault::Loss(which) => packets("loss", which),
+        Fault::Reorder(which) => packets("reorder", which),
+        Fault::MarkCe(which) => packets("mark_ce", which),
         Fault::SocketFallback => plain("socket_fallback"),
         Fault::MissingRank { rank } => FaultRecord { rank: Some(*rank), ..plain("missing_rank") },
     }

@@ -29,24 +29,39 @@ pub(super) fn offer_delay(faults: &[Fault], rank: u32, iteration: Option<u32>) -
     delays.sum()
 }
 
-/// What the port of `rank` does to packets, given where all ranks are.
-pub(super) fn packet_faults(faults: &[Fault], rank: u32, addresses: &[IpAddr]) -> Vec<SoftFault> {
-    faults.iter().filter_map(|fault| packet_fault(fault, rank, addresses)).collect()
+/// What the port of `rank` does to packets in this training step, given where all ranks are.
+pub(super) fn packet_faults(
+    faults: &[Fault],
+    rank: u32,
+    addresses: &[IpAddr],
+    iteration: Option<u32>,
+) -> Vec<SoftFault> {
+    let met = faults.iter().filter_map(packets);
+    let met = met.filter(|(_, which)| is_now(which.iterations.as_ref(), iteration));
+    met.filter_map(|(kind, which)| packet_fault(kind, which, rank, addresses)).collect()
 }
 
-fn packet_fault(fault: &Fault, rank: u32, addresses: &[IpAddr]) -> Option<SoftFault> {
-    let (kind, PacketFault { edge, share }) = match fault {
-        Fault::Loss(which) => (FaultKind::Loss, *which),
-        Fault::Reorder(which) => (FaultKind::Reorder, *which),
-        Fault::MarkCe(which) => (FaultKind::MarkCe, *which),
-        _ => return None,
-    };
-    let destination = match edge {
+fn packets(fault: &Fault) -> Option<(FaultKind, &PacketFault)> {
+    match fault {
+        Fault::Loss(which) => Some((FaultKind::Loss, which)),
+        Fault::Reorder(which) => Some((FaultKind::Reorder, which)),
+        Fault::MarkCe(which) => Some((FaultKind::MarkCe, which)),
+        _ => None,
+    }
+}
+
+fn packet_fault(
+    kind: FaultKind,
+    which: &PacketFault,
+    rank: u32,
+    addresses: &[IpAddr],
+) -> Option<SoftFault> {
+    let destination = match which.edge {
         None => None,
         Some((from, to)) if from == rank => Some(*addresses.get(to as usize)?),
         Some(_) => return None,
     };
-    Some(SoftFault { to: destination, kind, share })
+    Some(SoftFault { to: destination, kind, share: which.share })
 }
 
 /// Whether a fault of these training steps concerns this one; one of all concerns warm-up, too.
@@ -73,10 +88,20 @@ mod tests {
 
     #[test]
     fn an_edge_begins_at_one_rank() {
-        let faults = [Fault::Loss(PacketFault { edge: Some((1, 2)), share: 0.01 })];
+        let edge = Some((1, 2));
+        let faults = [Fault::Loss(PacketFault { edge, share: 0.01, iterations: None })];
         let addresses = ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(|ip| ip.parse().unwrap());
-        assert_eq!(packet_faults(&faults, 0, &addresses), []);
-        let [fault] = &packet_faults(&faults, 1, &addresses)[..] else { panic!("no fault") };
+        assert_eq!(packet_faults(&faults, 0, &addresses, None), []);
+        let [fault] = &packet_faults(&faults, 1, &addresses, None)[..] else { panic!("no fault") };
         assert_eq!(fault.to, Some(addresses[2]));
+    }
+
+    #[test]
+    fn packets_are_met_in_their_iterations_only() {
+        let which = PacketFault { edge: None, share: 0.1, iterations: Some(5..7) };
+        let faults = [Fault::MarkCe(which)];
+        let met = [None, Some(4), Some(5), Some(6), Some(7)]
+            .map(|iteration| packet_faults(&faults, 0, &[], iteration).len());
+        assert_eq!(met, [0, 0, 1, 1, 0]);
     }
 }

@@ -94,8 +94,9 @@ impl<'a> Worker<'a> {
     /// Goes through all rounds.
     pub(super) fn work(&mut self) -> Result<()> {
         let job = self.job;
-        self.network.trouble(job, self.seat.rank, &self.communicator.addresses());
+        let addresses = self.communicator.addresses();
         for round in rounds(&job.workload.shape, job.check) {
+            self.network.trouble(job, self.seat.rank, &addresses, round.iteration);
             match job.workload.shape {
                 Shape::Sweep { .. } => self.sweep(&round)?,
                 Shape::Training { compute, jitter, .. } => self.train(&round, compute, jitter)?,

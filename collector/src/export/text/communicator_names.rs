@@ -10,14 +10,14 @@ const SHORTEST: usize = 8;
 
 /// How many digits tell the communicators of a report apart.
 #[derive(Clone, Copy)]
-pub(super) struct CommunicatorNames {
+pub(in crate::export) struct CommunicatorNames {
     digits: usize,
     several: bool,
 }
 
 impl CommunicatorNames {
     /// Of these communicators.
-    pub(super) fn new(communicators: &[CommunicatorReport]) -> Self {
+    pub(in crate::export) fn new(communicators: &[CommunicatorReport]) -> Self {
         Self::of(&communicators.iter().map(|one| one.id.as_str()).collect::<Vec<_>>())
     }
 
@@ -34,7 +34,7 @@ impl CommunicatorNames {
     }
 
     /// The start of an `id`; ids that were made up here whole.
-    pub(super) fn short(self, id: &str) -> String {
+    pub(in crate::export) fn short(self, id: &str) -> String {
         if id.starts_with("inferred") {
             return label::name(id);
         }
@@ -42,7 +42,7 @@ impl CommunicatorNames {
     }
 
     /// As [`short`](Self::short) where there are several, else nothing.
-    pub(super) fn where_needed(self, id: &str) -> String {
+    pub(in crate::export) fn where_needed(self, id: &str) -> String {
         if self.several { self.short(id) } else { String::new() }
     }
 }

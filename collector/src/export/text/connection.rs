@@ -10,9 +10,9 @@ use crate::report::flows::FlowReport;
 ///
 /// Each number is that of the tap that saw most of it: resends show at the sender's, holes at the
 /// receiver's, and only the sender's round trips are whole.
-pub(super) struct Connection<'a> {
+pub(in crate::export) struct Connection<'a> {
     /// The view that saw most of the payload.
-    pub(super) flow: &'a FlowReport,
+    pub(in crate::export) flow: &'a FlowReport,
     views: Vec<View<'a>>,
 }
 
@@ -59,28 +59,28 @@ fn is_request(flow: &FlowReport) -> bool {
 
 impl<'a> Connection<'a> {
     /// The taps that saw it.
-    pub(super) fn taps(&self) -> impl ExactSizeIterator<Item = u32> {
+    pub(in crate::export) fn taps(&self) -> impl ExactSizeIterator<Item = u32> {
         self.views.iter().map(|view| view.flow.tap)
     }
 
     /// `id`s of the flow in all views, and of what comes back.
-    pub(super) fn ids(&self) -> impl Iterator<Item = u32> {
+    pub(in crate::export) fn ids(&self) -> impl Iterator<Item = u32> {
         let views = self.views.iter();
         views.flat_map(|view| [Some(view.flow.id), view.back.map(|back| back.id)]).flatten()
     }
 
     /// Payload of requests, and of READ responses.
-    pub(super) fn payload_bytes(&self) -> u64 {
+    pub(in crate::export) fn payload_bytes(&self) -> u64 {
         self.most(View::payload_bytes)
     }
 
     /// Sent again.
-    pub(super) fn resent(&self) -> u64 {
+    pub(in crate::export) fn resent(&self) -> u64 {
         self.most(|view| view.flow.psn.retransmitted_packets.unwrap_or(0))
     }
 
     /// Missing at first sight, less what only the capture lost; READ responses, too.
-    pub(super) fn missing(&self) -> u64 {
+    pub(in crate::export) fn missing(&self) -> u64 {
         self.most(|view| {
             let psn = &view.flow.psn;
             let uncaptured = psn.uncaptured_packets.unwrap_or(0);
@@ -90,22 +90,22 @@ impl<'a> Connection<'a> {
     }
 
     /// Came after a later one.
-    pub(super) fn late(&self) -> u64 {
+    pub(in crate::export) fn late(&self) -> u64 {
         self.most(|view| view.flow.psn.out_of_order_packets.unwrap_or(0))
     }
 
     /// NAKs for a missing packet that came back.
-    pub(super) fn sequence_naks(&self) -> u64 {
+    pub(in crate::export) fn sequence_naks(&self) -> u64 {
         self.most_answers(|answers| answers.naks.psn_sequence_error)
     }
 
     /// NAKs that end a connection.
-    pub(super) fn fatal_naks(&self) -> u64 {
+    pub(in crate::export) fn fatal_naks(&self) -> u64 {
         self.fatal_nak_reasons().iter().map(|(naks, _)| naks).sum()
     }
 
     /// NAKs that end a connection, by reason.
-    pub(super) fn fatal_nak_reasons(&self) -> [(u64, &'static str); 5] {
+    pub(in crate::export) fn fatal_nak_reasons(&self) -> [(u64, &'static str); 5] {
         [
             (
                 self.most_answers(|answers| answers.naks.remote_access_error),
@@ -122,27 +122,27 @@ impl<'a> Connection<'a> {
     }
 
     /// Receiver-not-ready NAKs that came back.
-    pub(super) fn rnr_naks(&self) -> u64 {
+    pub(in crate::export) fn rnr_naks(&self) -> u64 {
         self.most_answers(|answers| answers.rnr_naks)
     }
 
     /// CE-marked packets.
-    pub(super) fn ce(&self) -> u64 {
+    pub(in crate::export) fn ce(&self) -> u64 {
         self.most(|view| view.ce().0)
     }
 
     /// CE-marked packets and those they are among, at the tap that saw most marks.
-    pub(super) fn ce_among(&self) -> (u64, u64) {
+    pub(in crate::export) fn ce_among(&self) -> (u64, u64) {
         self.views.iter().map(View::ce).max().unwrap_or_default()
     }
 
     /// Whether it was seen next to its sender only, before any switch could mark.
-    pub(super) fn hides_ce(&self) -> bool {
+    pub(in crate::export) fn hides_ce(&self) -> bool {
         self.carries_data() && self.views.iter().all(|view| view.flow.ecn.ce.is_none())
     }
 
     /// CNPs that came back; where the way back only answers, also those against its responses.
-    pub(super) fn cnps(&self) -> u64 {
+    pub(in crate::export) fn cnps(&self) -> u64 {
         self.most(|view| {
             let forth = view.responses().map_or(0, |_| view.flow.cnps);
             forth + view.answers().map_or(0, |answers| answers.cnps)
@@ -150,12 +150,12 @@ impl<'a> Connection<'a> {
     }
 
     /// Median ACK round trip: the longest view is the fullest one.
-    pub(super) fn round_trip_ns(&self) -> Option<u64> {
+    pub(in crate::export) fn round_trip_ns(&self) -> Option<u64> {
         self.views.iter().filter_map(|view| view.flow.ack_rtt_ns.as_ref()).map(|rtt| rtt.p50).max()
     }
 
     /// Episodes with one of the triggers and their recovery time.
-    pub(super) fn episodes(&self, triggers: &[&str]) -> (u64, u64) {
+    pub(in crate::export) fn episodes(&self, triggers: &[&str]) -> (u64, u64) {
         let of_view = |view: &View<'_>| {
             let entries = view.flow.episodes.iter();
             entries
@@ -166,12 +166,12 @@ impl<'a> Connection<'a> {
     }
 
     /// Resends after silence.
-    pub(super) fn timeouts(&self) -> u64 {
+    pub(in crate::export) fn timeouts(&self) -> u64 {
         self.episodes(&["timeout"]).0
     }
 
     /// Whether it carries more than answers.
-    pub(super) fn carries_data(&self) -> bool {
+    pub(in crate::export) fn carries_data(&self) -> bool {
         is_request(self.flow)
     }
 
@@ -196,7 +196,7 @@ impl<'a> Connection<'a> {
 }
 
 /// Every flow that is not merely the way back of another, the sickest first, then the largest.
-pub(super) fn sickest_first(
+pub(in crate::export) fn sickest_first(
     report: &Report,
     shows: impl Fn(&FlowReport) -> bool,
 ) -> Vec<Connection<'_>> {

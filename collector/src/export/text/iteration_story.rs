@@ -10,7 +10,7 @@ use crate::report::stragglers::StragglerReport;
 const FILE_WIDTH: usize = 48;
 
 /// `Training step 12 (label 4812) took 431 ms, 68.0 ms longer than the median: ...`.
-pub(super) fn tell(job: &Pace<'_>, one: &IterationReport) -> String {
+pub(in crate::export) fn tell(job: &Pace<'_>, one: &IterationReport) -> String {
     let compared = match job.excess_ns(one) {
         Some(excess) => format!(", {} longer than the median", duration(excess)),
         None => String::new(),
@@ -33,7 +33,7 @@ pub(super) fn tell(job: &Pace<'_>, one: &IterationReport) -> String {
 }
 
 /// `Evidence: rank 2 sent its first data 61 ms after the others: node02.pcap frame 1234`.
-pub(super) fn evidence(one: &IterationReport) -> Option<String> {
+pub(in crate::export) fn evidence(one: &IterationReport) -> Option<String> {
     let reason = one.straggler.as_ref()?.evidence.first()?;
     let file = reason.source.as_ref().map(|file| label::file(file, FILE_WIDTH));
     let place = match (file, reason.frame, reason.line) {
@@ -45,7 +45,7 @@ pub(super) fn evidence(one: &IterationReport) -> Option<String> {
 }
 
 /// `the others waited 61.0 ms for rank 2 (compute: its GPU came late, ...), most at 10.0.0.3`.
-pub(super) fn straggler(late: &StragglerReport) -> String {
+pub(in crate::export) fn straggler(late: &StragglerReport) -> String {
     let rail = late.rail.map(|rail| format!(", rail {rail}")).unwrap_or_default();
     let port = late.port.as_ref().map(|port| format!(", seen best at port {port}{rail}"));
     format!(
@@ -76,7 +76,7 @@ fn meaning(cause: &str) -> &'static str {
 }
 
 /// What the fabric did to it.
-fn suffered(one: &IterationReport) -> Vec<String> {
+pub(in crate::export) fn suffered(one: &IterationReport) -> Vec<String> {
     let mut reasons = Vec::new();
     let count = |value: Option<u64>| value.filter(|value| *value > 0);
     if let Some(packets) = count(one.retransmitted_packets) {

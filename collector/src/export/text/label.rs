@@ -4,7 +4,7 @@
 const NAME_WIDTH: usize = 24;
 
 /// The path of a capture, its end kept when it is too long; `-` is standard input.
-pub(super) fn file(path: &str, width: usize) -> String {
+pub(in crate::export) fn file(path: &str, width: usize) -> String {
     if path == "-" {
         return "standard input".to_owned();
     }
@@ -20,7 +20,7 @@ pub(super) fn file(path: &str, width: usize) -> String {
 }
 
 /// The name of an interface or host, its start kept when it is too long.
-pub(super) fn name(name: &str) -> String {
+pub(in crate::export) fn name(name: &str) -> String {
     let name = printable(name);
     if name.chars().count() <= NAME_WIDTH {
         return name;
@@ -30,7 +30,7 @@ pub(super) fn name(name: &str) -> String {
 }
 
 /// A capture may hold any bytes: none may steer the terminal.
-pub(super) fn printable(text: &str) -> String {
+pub(in crate::export) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 

@@ -5,19 +5,20 @@ mod calm;
 mod clock_lines;
 mod collective_table;
 mod communicator;
-mod communicator_names;
-mod connection;
+pub(super) mod communicator_names;
+pub(super) mod connection;
 pub mod explain;
 mod finding_list;
 mod flow_table;
 mod header;
-mod iteration_story;
+pub(super) mod iteration_story;
 mod iteration_table;
-mod label;
+pub(super) mod label;
 mod log_section;
+pub mod news;
 mod notes;
-mod owner;
-mod pace;
+pub(super) mod owner;
+pub(super) mod pace;
 mod pause_table;
 mod phase_table;
 mod port_table;
@@ -107,6 +108,21 @@ pub fn write(
     }
     pause_table::write(report, options, &mut out)?;
     notes::write(report, &connections, &mut out)
+}
+
+/// Writes the least that tells how a training goes: what is wrong, and the training steps.
+///
+/// # Errors
+///
+/// When writing fails.
+pub fn write_training(
+    report: &Report,
+    options: &TextOptions,
+    mut out: impl Write,
+) -> io::Result<()> {
+    let connections = connection::sickest_first(report, |_| true);
+    finding_list::write_bad(report, &connections, options, &mut out)?;
+    iteration_table::write(report, CommunicatorNames::new(&report.communicators), options, &mut out)
 }
 
 /// `text` as an indented paragraph, broken between words.

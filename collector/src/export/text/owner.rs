@@ -4,7 +4,7 @@ use super::communicator_names::CommunicatorNames;
 use crate::report::flows::FlowReport;
 
 /// `0 → 1 ch0 data`, behind its communicator where there are several; nothing where it is nobody's.
-pub(super) fn name(flow: &FlowReport, names: CommunicatorNames) -> String {
+pub(in crate::export) fn name(flow: &FlowReport, names: CommunicatorNames) -> String {
     let Some(owner) = &flow.owner else { return String::new() };
     let Some(communicator) = &owner.communicator else { return String::new() };
     let rank = |rank: Option<u32>| rank.map_or_else(|| "?".to_owned(), |rank| rank.to_string());

@@ -12,11 +12,11 @@ const SHARE: f64 = 0.05;
 const DEVIATIONS: u64 = 5;
 
 /// The training steps of one job.
-pub(super) struct Pace<'a> {
+pub(in crate::export) struct Pace<'a> {
     /// In order of time.
-    pub(super) all: Vec<&'a IterationReport>,
+    pub(in crate::export) all: Vec<&'a IterationReport>,
     /// The usual length, of whole ones; `None` where there are none to compare.
-    pub(super) median_ns: Option<u64>,
+    pub(in crate::export) median_ns: Option<u64>,
     limit_ns: u64,
     /// Connections are set up in the first one.
     is_from_init: bool,
@@ -24,7 +24,7 @@ pub(super) struct Pace<'a> {
 
 impl<'a> Pace<'a> {
     /// One for each job of a report, in order of time.
-    pub(super) fn of_jobs(report: &'a Report) -> Vec<Self> {
+    pub(in crate::export) fn of_jobs(report: &'a Report) -> Vec<Self> {
         let mut jobs: BTreeMap<&str, Vec<&IterationReport>> = BTreeMap::new();
         for one in &report.iterations {
             jobs.entry(one.communicator.as_deref().unwrap_or_default()).or_default().push(one);
@@ -59,18 +59,18 @@ impl<'a> Pace<'a> {
     }
 
     /// Whether connections are set up in it.
-    pub(super) fn sets_up(&self, one: &IterationReport) -> bool {
+    pub(in crate::export) fn sets_up(&self, one: &IterationReport) -> bool {
         self.is_from_init && one.iteration == 0
     }
 
     /// How much longer than the median it took, if that stands out.
-    pub(super) fn excess_ns(&self, one: &IterationReport) -> Option<u64> {
+    pub(in crate::export) fn excess_ns(&self, one: &IterationReport) -> Option<u64> {
         let excess = length_ns(one).saturating_sub(self.median_ns?);
         (excess > self.limit_ns && !self.sets_up(one)).then_some(excess)
     }
 
     /// Those that stand out, by their length or because a rank was waited for, the worst first.
-    pub(super) fn worst(&self) -> Vec<&'a IterationReport> {
+    pub(in crate::export) fn worst(&self) -> Vec<&'a IterationReport> {
         let cost = |one: &IterationReport| {
             let waited = one.straggler.as_ref().filter(|_| !self.sets_up(one));
             self.excess_ns(one).max(waited.map(|late| late.lag_ns))
@@ -82,7 +82,7 @@ impl<'a> Pace<'a> {
     }
 
     /// What begins right where another ends.
-    pub(super) fn pause_before_ns(&self, at: usize) -> Option<u64> {
+    pub(in crate::export) fn pause_before_ns(&self, at: usize) -> Option<u64> {
         let (before, one) = (self.all.get(at.checked_sub(1)?)?, self.all.get(at)?);
         let pause = one.start_ns.saturating_sub(before.end_ns);
         u64::try_from(pause).ok().filter(|pause| *pause > 0)
@@ -90,12 +90,12 @@ impl<'a> Pace<'a> {
 }
 
 /// From its first data packet to the first of the next one.
-pub(super) fn length_ns(one: &IterationReport) -> u64 {
+pub(in crate::export) fn length_ns(one: &IterationReport) -> u64 {
     u64::try_from(one.end_ns.saturating_sub(one.start_ns)).unwrap_or(0)
 }
 
 /// `12`, and what the training calls it: `12 (label 4812)`.
-pub(super) fn name(one: &IterationReport) -> String {
+pub(in crate::export) fn name(one: &IterationReport) -> String {
     match &one.label {
         Some(label) => format!("{} (label {label})", one.iteration),
         None => one.iteration.to_string(),

@@ -23,8 +23,24 @@ pub struct FlowTraffic {
     pub data: Series<DataRecord>,
     /// Clear-to-sends.
     pub cts: Series<CtsRecord>,
+    /// The last data message before those of `data`, where earlier ones were forgotten.
+    pub(super) forgotten: Option<Forgotten>,
     /// The latest WRITE, which a WRITE_WITH_IMM of no bytes may complete (NCCL's adaptive routing).
     pub(super) open_write: Option<DataRecord>,
+}
+
+/// What is left of data messages that were forgotten: how far their flow was behind the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Forgotten {
+    pub(super) last: Timestamp,
+    pub(super) last_psn: i64,
+    pub(super) ce_packets: u32,
+}
+
+impl From<DataRecord> for Forgotten {
+    fn from(data: DataRecord) -> Self {
+        Self { last: data.last, last_psn: data.last_psn, ce_packets: data.ce_packets }
+    }
 }
 
 /// A data message. 64 bytes.

@@ -13,6 +13,7 @@ use crate::link::clock::clocks::Clocks;
 use crate::link::clock::timeline;
 use crate::model::ecn::Ecn;
 use crate::model::frame::Frame;
+use crate::model::time::{Span, Timestamp};
 
 /// Signals kept.
 const SIGNAL_CAPACITY: usize = 65_536;
@@ -26,6 +27,30 @@ const RESEND_NS: u64 = 1_000_000;
 /// Bytes of the longest CTS: eight elements of 64.
 const CTS_BYTES_LIMIT: u32 = 512;
 
+/// CTSs of a flow that are never forgotten, the latest: NCCL has no more on the way for one
+/// connection (`NCCL_STEPS` of `src/include/device.h` buffers, a CTS each, and some requests of a
+/// group), and data may answer them after any time.
+const CTS_KEPT: usize = 64;
+
+/// A flow that has been silent for so long is forgotten as a whole: 1 h. The first message
+/// afterwards cannot be compared with the one before.
+const SILENT_NS: u64 = 3_600_000_000_000;
+
+/// What found no room.
+#[derive(Clone, Copy, Default)]
+struct Dropped {
+    count: u64,
+    /// When the last one of the time that is still remembered passed.
+    last: Option<Timestamp>,
+}
+
+impl Dropped {
+    fn add(&mut self, time: Timestamp) {
+        self.count += 1;
+        self.last = self.last.max(Some(time));
+    }
+}
+
 /// NCCL's messages by flow.
 #[derive(Clone)]
 pub struct TrafficRecorder {
@@ -36,25 +61,117 @@ pub struct TrafficRecorder {
     resends: Vec<ResendRecord>,
     /// Messages that may still be kept.
     room: usize,
-    dropped_messages: u64,
-    dropped_signals: u64,
-    dropped_resends: u64,
+    dropped_messages: Dropped,
+    dropped_signals: Dropped,
+    dropped_resends: Dropped,
+    forgotten: u64,
 }
 
 impl TrafficRecorder {
     /// Keeps at most `capacity` messages.
     #[must_use]
-    pub const fn new(capacity: usize) -> Self {
+    pub fn new(capacity: usize) -> Self {
         Self {
             flows: Vec::new(),
             places: Vec::new(),
             signals: Vec::new(),
             resends: Vec::new(),
             room: capacity,
-            dropped_messages: 0,
-            dropped_signals: 0,
-            dropped_resends: 0,
+            dropped_messages: Dropped::default(),
+            dropped_signals: Dropped::default(),
+            dropped_resends: Dropped::default(),
+            forgotten: 0,
         }
+    }
+
+    /// Forgets what passed before `time`, so that there is room for what comes.
+    pub fn forget_before(&mut self, time: Timestamp) {
+        let mut forgotten = 0;
+        for flow in &mut self.flows {
+            if let Some((last, count)) = flow.data.forget(0, |data| data.last < time) {
+                flow.forgotten = Some(last.into());
+                forgotten += count;
+            }
+            forgotten += flow.cts.forget(CTS_KEPT, |cts| cts.time < time).map_or(0, |(_, n)| n);
+        }
+        self.room += forgotten;
+        self.forgotten += forgotten as u64;
+        self.signals.retain(|signal| signal.time >= time);
+        self.resends.retain(|resend| resend.time >= time);
+        for dropped in
+            [&mut self.dropped_messages, &mut self.dropped_signals, &mut self.dropped_resends]
+        {
+            dropped.last = dropped.last.filter(|last| *last >= time);
+        }
+        self.forget_silent_flows(time);
+    }
+
+    fn forget_silent_flows(&mut self, time: Timestamp) {
+        let is_silent = |flow: &FlowTraffic| {
+            let last_cts = flow.cts.last().map(|cts| cts.time);
+            let last = last_cts.max(flow.forgotten.map(|before| before.last));
+            flow.data.is_empty() && last.is_none_or(|last| time.nanos_since(last) > SILENT_NS)
+        };
+        if !self.flows.iter().any(is_silent) {
+            return;
+        }
+        let mut places = vec![0; self.flows.len()];
+        let (mut old, mut next) = (0, 0);
+        let room = &mut self.room;
+        self.flows.retain(|flow| {
+            let is_kept = !is_silent(flow);
+            if is_kept {
+                next += 1;
+                places[old] = next;
+            } else {
+                *room += flow.cts.iter().count();
+            }
+            old += 1;
+            is_kept
+        });
+        for place in &mut self.places {
+            let old = (*place as usize).checked_sub(1);
+            *place = old.and_then(|old| places.get(old).copied()).unwrap_or(0);
+        }
+    }
+
+    /// When the oldest data message that is kept passed, and the latest.
+    #[must_use]
+    pub fn span(&self) -> Option<Span> {
+        let first =
+            self.flows.iter().filter_map(|flow| flow.data.iter().next()).map(|one| one.last);
+        let last = self.flows.iter().filter_map(|flow| flow.data.last()).map(|one| one.last);
+        Some(Span { first: first.min()?, last: last.max()? })
+    }
+
+    /// Messages that may still be kept.
+    #[must_use]
+    pub const fn room(&self) -> usize {
+        self.room
+    }
+
+    /// Messages that were forgotten because they were old.
+    #[must_use]
+    pub const fn forgotten_messages(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// Whether messages of the time that is remembered found no room.
+    #[must_use]
+    pub const fn misses_messages(&self) -> bool {
+        self.dropped_messages.last.is_some()
+    }
+
+    /// Whether CNPs or NAKs of that time found none.
+    #[must_use]
+    pub const fn misses_signals(&self) -> bool {
+        self.dropped_signals.last.is_some()
+    }
+
+    /// Whether packets sent again in that time found none.
+    #[must_use]
+    pub const fn misses_resends(&self) -> bool {
+        self.dropped_resends.last.is_some()
     }
 
     /// The flows that carried such messages, in the order of their first one.
@@ -81,13 +198,13 @@ impl TrafficRecorder {
     /// Messages that found no room.
     #[must_use]
     pub const fn dropped_messages(&self) -> u64 {
-        self.dropped_messages
+        self.dropped_messages.count
     }
 
     /// CNPs and NAKs that found no room.
     #[must_use]
     pub const fn dropped_signals(&self) -> u64 {
-        self.dropped_signals
+        self.dropped_signals.count
     }
 
     /// Packets sent again, in the order in which they passed.
@@ -99,7 +216,7 @@ impl TrafficRecorder {
     /// Packets sent again that found no room.
     #[must_use]
     pub const fn dropped_resends(&self) -> u64 {
-        self.dropped_resends
+        self.dropped_resends.count
     }
 
     fn traffic(&mut self, at: u32, flow: &Flow) -> &mut FlowTraffic {
@@ -118,6 +235,7 @@ impl TrafficRecorder {
                 epoch: flow.epoch,
                 data: Series::default(),
                 cts: Series::default(),
+                forgotten: None,
                 open_write: None,
             });
             self.places[at] = self.flows.len() as u32;
@@ -133,10 +251,13 @@ impl TrafficRecorder {
         (traffic.key == flow.key && traffic.epoch == flow.epoch).then_some(traffic)
     }
 
-    fn has_room(&mut self) -> bool {
+    /// Takes the room for a message that passed at `time`, if there is any.
+    fn takes_room(&mut self, time: Timestamp) -> bool {
         let has_room = self.room > 0;
         self.room = self.room.saturating_sub(1);
-        self.dropped_messages += u64::from(!has_room);
+        if !has_room {
+            self.dropped_messages.add(time);
+        }
         has_room
     }
 
@@ -147,7 +268,7 @@ impl TrafficRecorder {
             Some(CtsRecord::new(&cts, start.address, (record.last, record.number)))
         };
         match (start.bytes <= CTS_BYTES_LIMIT).then(cts).flatten() {
-            Some(cts) if self.has_room() => self.traffic(at, flow).cts.push(cts),
+            Some(cts) if self.takes_room(cts.time) => self.traffic(at, flow).cts.push(cts),
             Some(_) => {}
             // Only where WRITE_WITH_IMM came before: other programs' WRITEs are not NCCL's.
             None => {
@@ -159,7 +280,7 @@ impl TrafficRecorder {
     }
 
     fn write_with_immediate(&mut self, at: u32, flow: &Flow, mut record: DataRecord) {
-        if !self.has_room() {
+        if !self.takes_room(record.last) {
             return;
         }
         let traffic = self.traffic(at, flow);
@@ -223,7 +344,7 @@ impl FlowObserver for TrafficRecorder {
         } else if self.resends.len() < RESEND_CAPACITY {
             self.resends.push(ResendRecord { key, epoch, time, packets: 1 });
         } else {
-            self.dropped_resends += 1;
+            self.dropped_resends.add(time);
         }
     }
 
@@ -234,7 +355,7 @@ impl FlowObserver for TrafficRecorder {
             let (time, number) = (frame.time, frame.number);
             self.signals.push(SignalRecord { key, epoch, signal, time, number });
         } else {
-            self.dropped_signals += 1;
+            self.dropped_signals.add(frame.time);
         }
     }
 }

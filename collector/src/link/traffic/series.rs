@@ -1,5 +1,5 @@
-//! A list that only grows, in pieces: what was pushed is never moved again, and of the room that is
-//! made only what is used is touched.
+//! A list that grows at its end, in pieces: what was pushed is never moved again, and of the room
+//! that is made only what is used is touched. What is oldest can be forgotten.
 
 /// Items of the largest piece.
 const PIECE: usize = 512;
@@ -31,10 +31,34 @@ impl<T> Series<T> {
         }
     }
 
-    /// Whether nothing was pushed.
+    /// Whether there is none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.pieces.is_empty()
+    }
+
+    /// Forgets the oldest items, as long as `is_old` holds for them and more than `kept` are left;
+    /// the last of them, and how many they were.
+    pub fn forget(&mut self, kept: usize, is_old: impl Fn(&T) -> bool) -> Option<(T, usize)> {
+        let most = self.pieces.iter().map(Vec::len).sum::<usize>().saturating_sub(kept);
+        let count = self.iter().take(most).take_while(|item| is_old(item)).count();
+        let mut left = count;
+        let mut last = None;
+        while let Some(piece) = self.pieces.first_mut().filter(|_| left > 0) {
+            let here = left.min(piece.len());
+            left -= here;
+            last = piece.drain(..here).next_back();
+            if piece.is_empty() {
+                self.pieces.remove(0);
+            }
+        }
+        last.map(|last| (last, count))
+    }
+
+    /// The latest one.
+    #[must_use]
+    pub fn last(&self) -> Option<&T> {
+        self.pieces.last()?.last()
     }
 
     /// The items, oldest first.
@@ -61,5 +85,19 @@ mod tests {
         }
         assert!(!series.is_empty());
         assert!(series.iter().copied().eq(0..10_000));
+    }
+
+    #[test]
+    fn the_oldest_are_forgotten() {
+        let mut series = Series::default();
+        (0..10_000).for_each(|item| series.push(item));
+        assert_eq!(series.forget(0, |item| *item < 0), None);
+        assert_eq!(series.forget(0, |item| *item < 1_300), Some((1_299, 1_300)));
+        assert!(series.iter().copied().eq(1_300..10_000));
+        series.push(10_000);
+        assert_eq!(series.forget(7, |_| true), Some((9_993, 8_694)));
+        assert!(series.iter().copied().eq(9_994..=10_000));
+        assert_eq!(series.forget(0, |_| true), Some((10_000, 7)));
+        assert!(series.is_empty());
     }
 }

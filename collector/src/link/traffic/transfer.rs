@@ -119,9 +119,9 @@ struct Piece<'a> {
 fn add_pieces<'a>(view: &ConnectionView<'a>, pieces: &mut Vec<Piece<'a>>) {
     let start = pieces.len();
     for (queue_pair, flow) in &view.data {
-        let mut ce_before = 0;
         // A connection's first packet has PSN 0.
-        let mut psn_before = -1;
+        let (mut ce_before, mut psn_before) =
+            flow.forgotten.map_or((0, -1), |before| (before.ce_packets, before.last_psn));
         for data in flow.data.iter() {
             pieces.push(Piece {
                 queue_pair: *queue_pair,

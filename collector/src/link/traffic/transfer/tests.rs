@@ -20,7 +20,8 @@ fn flow(tap: u32, from: [u8; 4], to: [u8; 4], qpn: u32) -> FlowTraffic {
         destination: address(to),
         dest_qpn: Qpn::new(qpn),
     };
-    FlowTraffic { key, epoch: 0, data: Series::default(), cts: Series::default(), open_write: None }
+    let (data, cts) = (Series::default(), Series::default());
+    FlowTraffic { key, epoch: 0, data, cts, forgotten: None, open_write: None }
 }
 
 fn data(tap: u32, qpn: u32, messages: &[DataRecord]) -> FlowTraffic {

@@ -1,0 +1,67 @@
+//! Numbers of training steps that go on where earlier ones were forgotten: the analysis counts those
+//! that it sees from 0, and sees fewer and fewer of the first ones.
+
+use std::collections::BTreeMap;
+
+use super::Iteration;
+use crate::link::job::CommunicatorId;
+use crate::model::time::Timestamp;
+
+/// How many parts of its length a training step may begin earlier or later when it is looked at
+/// again: clocks of several taps are known better the longer they are compared.
+const TOLERANCE: u64 = 4;
+
+/// Training steps that have a number already.
+#[derive(Clone, Debug, Default)]
+pub struct Numbering {
+    /// When each began, and its number, by the communicator that leads; in order of time.
+    known: BTreeMap<String, Vec<(Timestamp, u32)>>,
+}
+
+impl Numbering {
+    /// Takes the numbers that training steps have, by when they began, of a communicator.
+    pub fn learn(&mut self, communicator: &str, numbers: Vec<(Timestamp, u32)>) {
+        if !numbers.is_empty() {
+            self.known.insert(communicator.to_owned(), numbers);
+        }
+    }
+
+    /// Gives the training steps their numbers; as they are where none of their job is known.
+    /// `name_of` has the names of communicators.
+    pub fn apply(
+        &self,
+        name_of: impl Fn(CommunicatorId) -> Option<String>,
+        iterations: &mut [Iteration],
+    ) {
+        if self.known.is_empty() {
+            return;
+        }
+        let mut offsets: BTreeMap<CommunicatorId, u32> = BTreeMap::new();
+        for one in &*iterations {
+            if offsets.contains_key(&one.communicator) {
+                continue;
+            }
+            let known = name_of(one.communicator).and_then(|name| self.known.get(&name));
+            if let Some(offset) = known.and_then(|known| offset(known, one)) {
+                offsets.insert(one.communicator, offset);
+            }
+        }
+        for one in iterations {
+            let offset = offsets.get(&one.communicator).copied().unwrap_or(0);
+            one.number = one.number.saturating_add(offset);
+        }
+    }
+}
+
+/// By how much the number of `one` has to be raised; `None` where it cannot be told.
+fn offset(known: &[(Timestamp, u32)], one: &Iteration) -> Option<u32> {
+    let (start, tolerance) = (one.span.first, one.length_ns() / TOLERANCE);
+    let distance = |time: Timestamp| time.relative_to(start).unsigned_abs();
+    let nearest = known.iter().min_by_key(|(time, _)| distance(*time))?;
+    let (last, number) = known.last()?;
+    if distance(nearest.0) <= tolerance {
+        return Some(nearest.1.saturating_sub(one.number));
+    }
+    // All that was known is forgotten: it goes on behind.
+    (start > *last).then(|| number.saturating_add(1).saturating_sub(one.number))
+}

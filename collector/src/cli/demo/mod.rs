@@ -1,0 +1,136 @@
+//! `railscope demo`: a training job of four ranks on this machine, and railscope live on their
+//! ports, which has to find out what goes wrong; in the end what it found is compared with what the
+//! ranks say they did.
+
+mod job;
+mod record;
+mod show;
+mod verdict;
+mod watcher;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use self::record::Recording;
+use self::show::{Screen, Told};
+use self::watcher::Watcher;
+use super::EXIT_UNUSABLE;
+use super::drive::environment::Environment;
+use super::drive::local::commands;
+use super::drive::show::{TruthFile, make_folder};
+use crate::drive::launch::{Event, Outcome, Ranks, supervise};
+use crate::drive::place::{self, Kind, Places};
+use crate::export::text::{self, TextOptions};
+
+/// Exit code of programs that Ctrl-C ended.
+const EXIT_INTERRUPTED: u8 = 130;
+
+/// Options of `railscope demo`, as typed.
+#[derive(Args)]
+#[command(after_help = "\
+It needs no GPU, no RDMA NIC and no root: ranks live in network namespaces and send RoCEv2 by \
+themselves. Root, or user namespaces for everybody, and iproute2's ip must be there.
+
+Exit codes: 0 done; 2 it could not run; 130 interrupted.")]
+pub(super) struct DemoArgs {
+    /// Folder for what it writes; it must not hold a job yet [default: a new one for temporary files]
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+}
+
+/// The exit code.
+pub(super) fn run(args: &DemoArgs) -> anyhow::Result<u8> {
+    let folder = args.folder.clone().unwrap_or_else(|| {
+        std::env::temp_dir().join(format!("railscope-demo.{}", std::process::id()))
+    });
+    let environment = Environment::of_process();
+    let line = job::words(&folder);
+    // What is wrong with the folder is said before anything is made.
+    job::plan(&line, &environment, u32::MAX)?;
+    make_folder(&folder)?;
+
+    // Before the first thread begins: a user namespace takes only whole processes.
+    let places = places()?;
+    let (drive, job) = job::plan(&line, &environment, places.mtu)?;
+    if let Some(logs) = drive.output.log() {
+        make_folder(&logs)?;
+    }
+    let truth = drive.output.truth().as_deref().map(TruthFile::create).transpose()?;
+    let (events, heard) = channel();
+    let interrupts = events.clone();
+    // Where the receiver has gone, the job has ended anyway.
+    ctrlc::set_handler(move || drop(interrupts.send(Event::Interrupted)))
+        .context("wait for Ctrl-C")?;
+
+    let screen = Screen::new();
+    let ports: Vec<_> = places.ranks.iter().map(|place| place.port.clone()).collect();
+    let watcher = Watcher::start(&ports, &folder, screen.clone())?;
+    screen.say(&job::introduction(places.kind));
+    watcher.completeness().iter().for_each(|line| screen.say(&text::paragraph(line)));
+    screen.say("");
+    let mut told = Told::new(truth, screen.clone());
+    let commands = commands(&job, &environment, places, &line)?;
+    let outcome = supervise(Ranks::start(commands, &events), &heard, &mut told)?;
+    let truth = told.end()?;
+    let recording = watcher.finish()?;
+    screen.end();
+    match outcome {
+        Outcome::Done => {}
+        Outcome::Interrupted => return Ok(EXIT_INTERRUPTED),
+        Outcome::Failed(reason) => {
+            anstream::eprintln!("error: {reason}; all ranks were ended");
+            return Ok(EXIT_UNUSABLE);
+        }
+    }
+    conclude(&recording, &truth, &folder).context("write to standard output")?;
+    Ok(0)
+}
+
+/// A network namespace per rank, by root or in a user namespace.
+fn places() -> anyhow::Result<Places> {
+    let places = place::make(None, None, job::RANKS)?;
+    if matches!(places.kind, Kind::Namespaces | Kind::UserNamespaces) {
+        return Ok(places);
+    }
+    bail!(
+        "network namespaces cannot be had here: {}.\n\
+         As root: sudo railscope demo. For everybody, what forbids user namespaces is one of these:\n  \
+         sysctl kernel.unprivileged_userns_clone=1           (Debian)\n  \
+         sysctl kernel.apparmor_restrict_unprivileged_userns=0  (Ubuntu)\n  \
+         sysctl user.max_user_namespaces=10000               (RHEL)\n\
+         In a container: docker run --privileged, or --cap-add SYS_ADMIN --cap-add NET_ADMIN",
+        places.reason.as_deref().unwrap_or("nobody says why")
+    )
+}
+
+fn conclude(recording: &Recording, truth: &verdict::Truth, folder: &Path) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    writeln!(out)?;
+    text::write_training(&recording.report, &TextOptions { top: 10 }, &mut out)?;
+    writeln!(out, "\n{}", text::paragraph(&verdict::compare(&recording.report, truth)))?;
+    let program = std::env::args_os().next().unwrap_or_else(|| "railscope".into());
+    let (program, folder) = (Path::new(&program).display(), folder.display());
+    let capture = record::CAPTURE;
+    writeln!(
+        out,
+        "\n{folder} has
+  {capture}  the packets that railscope saw
+  {report}     all that it found out
+  {trace}      the same as a timeline: open it at ui.perfetto.dev
+  truth.jsonl     what the ranks say they did
+  logs            what NCCL would log
+
+Try
+  {program} analyze {folder}/{capture}
+  {program} explain --rank {late} {folder}/{capture}
+  {program} explain --step {late_first} {folder}/{capture}",
+        report = record::REPORT,
+        trace = record::TRACE,
+        late = job::LATE_RANK,
+        late_first = job::LATE_FIRST,
+    )
+}

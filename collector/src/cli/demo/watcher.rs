@@ -1,0 +1,121 @@
+//! railscope live on the ports of the job, on a thread of its own.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow};
+
+use super::record::{self, CaptureFile, Recording};
+use super::show::Screen;
+use crate::cli::source;
+use crate::export::text::news::News;
+use crate::ingest::af_packet::{AfPacket, AfPacketConfig, ROCE_BYTES};
+use crate::live::analyst::Analyst;
+use crate::live::session::Session;
+use crate::report::{Detail, Report};
+
+/// How often reports are made.
+const REPORT_EVERY: Duration = Duration::from_millis(500);
+
+/// How long packets are waited for before the job is looked after.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// How long what has passed when the job ends may still take to arrive.
+const SETTLING: Duration = Duration::from_millis(250);
+
+/// Room for frames of a port, MiB.
+const RING_MEBIBYTES: usize = 16;
+
+/// A thread that watches.
+pub(super) struct Watcher {
+    is_over: Arc<AtomicBool>,
+    completeness: Vec<String>,
+    thread: JoinHandle<anyhow::Result<Recording>>,
+}
+
+impl Watcher {
+    /// Begins to watch ports of the calling thread's network namespace.
+    pub(super) fn start(ports: &[String], folder: &Path, screen: Screen) -> anyhow::Result<Self> {
+        let source = AfPacket::open(&AfPacketConfig {
+            interfaces: ports.to_vec(),
+            namespace: None,
+            roce_bytes: ROCE_BYTES,
+            ring_mebibytes: RING_MEBIBYTES,
+        })?;
+        let session = Session::new(Box::new(source), source::live_pipeline(None));
+        let completeness = session.completeness();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let watch = Watch {
+            session,
+            capture: CaptureFile::create(folder)?,
+            analyst: Analyst::start(REPORT_EVERY)?,
+            news: News::default(),
+            screen,
+            folder: folder.to_owned(),
+        };
+        let over = is_over.clone();
+        let thread =
+            thread::Builder::new().name("watch".to_owned()).spawn(move || watch.run(&over));
+        Ok(Self { is_over, completeness, thread: thread.context("start a thread")? })
+    }
+
+    /// What it can and cannot see.
+    pub(super) fn completeness(&self) -> &[String] {
+        &self.completeness
+    }
+
+    /// What was seen until now.
+    pub(super) fn finish(self) -> anyhow::Result<Recording> {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.thread.join().map_err(|_| anyhow!("watching ended unexpectedly"))?
+    }
+}
+
+/// What the thread has.
+struct Watch {
+    session: Session,
+    capture: CaptureFile,
+    analyst: Analyst,
+    news: News,
+    screen: Screen,
+    folder: PathBuf,
+}
+
+impl Watch {
+    fn run(mut self, is_over: &AtomicBool) -> anyhow::Result<Recording> {
+        while !is_over.load(Ordering::Relaxed) {
+            self.poll()?;
+            let context = || self.session.context(Detail::Summary);
+            self.analyst.offer(self.session.pipeline(), context);
+            if let Some(report) = self.analyst.take()? {
+                tell(&mut self.news, &report, false, &self.screen);
+            }
+        }
+        let end = now() + SETTLING;
+        while now() < end {
+            self.poll()?;
+        }
+        let recording = record::finish(&self.session, self.capture, &self.folder)?;
+        tell(&mut self.news, &recording.report, true, &self.screen);
+        Ok(recording)
+    }
+
+    fn poll(&mut self) -> anyhow::Result<()> {
+        let Self { session, capture, screen, .. } = self;
+        let polled =
+            session.poll(PATIENCE, &mut |event| capture.take(event), &mut |text| screen.say(&text));
+        polled.context("watch the ports")
+    }
+}
+
+fn tell(news: &mut News, report: &Report, is_end: bool, screen: &Screen) {
+    news.of(report, is_end).iter().for_each(|line| screen.say(&line.text));
+}
+
+#[expect(clippy::disallowed_methods, reason = "what passed last is waited for")]
+fn now() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,111 @@
+//! Options of `railscope watch`, as typed, and the source that they mean.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+
+use crate::cli::line_rate;
+use crate::ingest::follow::Follow;
+use crate::ingest::live::LiveSource;
+use crate::live::packets::{self, Choice};
+
+/// Options of `railscope watch`, as typed.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  railscope watch -i eth0,eth1                       interfaces of this machine
+  railscope watch -i rank0 --netns /proc/4711/ns/net interfaces of another network namespace
+  railscope watch port.pcapng                        a capture that somebody still writes
+  ssh host3 tcpdump -i mirror0 -s 256 -U -w - | railscope watch -
+
+RoCE of an RDMA NIC does not pass the kernel, and no interface shows it: watch a mirror port, or
+soft-RoCE. The control plane's TCP, and NET/Socket, are seen everywhere.
+
+Exit codes: 0 done; 2 wrong usage, or nothing could be opened.")]
+pub(in crate::cli) struct WatchArgs {
+    /// A capture, pcap or pcapng, that grows; - is standard input
+    #[arg(
+        value_name = "FILE",
+        required_unless_present = "interface",
+        conflicts_with = "interface"
+    )]
+    file: Option<PathBuf>,
+    /// Interfaces to watch, separated by commas; needs root or CAP_NET_RAW
+    #[arg(short, long, value_name = "NAMES", value_delimiter = ',')]
+    interface: Vec<String>,
+    /// The network namespace that has them: /run/netns/NAME, /proc/PID/ns/net
+    #[arg(long, value_name = "PATH", requires = "interface")]
+    netns: Option<PathBuf>,
+    /// How their packets are seen
+    #[arg(long, value_name = "SOURCE", default_value = "auto", requires = "interface")]
+    source: SourceChoice,
+    /// Lines instead of a view, as where standard output is no terminal
+    #[arg(long)]
+    #[cfg(feature = "tui")]
+    pub(super) plain: bool,
+    /// How far it looks back: older messages are forgotten
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration)]
+    pub(super) window: Duration,
+    /// A report at most so often
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
+    pub(super) every: Duration,
+    /// Line rate of every port (400G, 25Gb/s): bursts need it
+    #[arg(long, value_name = "RATE", value_parser = line_rate::parse)]
+    pub(super) line_rate: Option<u64>,
+}
+
+/// How packets of interfaces are seen, as typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum SourceChoice {
+    /// Kernel programs where they may run, else packet sockets
+    Auto,
+    /// Kernel programs: middles of messages are only counted (CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON)
+    Ebpf,
+    /// Packet sockets: every frame is copied (CAP_NET_RAW)
+    AfPacket,
+}
+
+impl WatchArgs {
+    /// Begins to watch.
+    pub(super) fn open(&self) -> anyhow::Result<Box<dyn LiveSource>> {
+        if let Some(file) = &self.file {
+            let name = file.display();
+            let follow = Follow::open(file).with_context(|| format!("open capture {name}"))?;
+            return Ok(Box::new(follow));
+        }
+        for (at, name) in self.interface.iter().enumerate() {
+            if self.interface.iter().take(at).any(|other| other == name) {
+                bail!("--interface {name} is named twice");
+            }
+        }
+        let choice = match self.source {
+            SourceChoice::Auto => Choice::Auto,
+            SourceChoice::Ebpf => Choice::Ebpf,
+            SourceChoice::AfPacket => Choice::AfPacket,
+        };
+        Ok(packets::open(choice, self.interface.clone(), self.netns.clone())?.source)
+    }
+}
+
+/// `10m`, `1s`, `1h 30m`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is no time; write 10m, 1h or 500ms");
+    let parsed: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
+    Duration::try_from(parsed).ok().filter(|time| !time.is_zero()).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_as_people_write_them() {
+        assert_eq!(duration("10m"), Ok(Duration::from_secs(600)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        for wrong in ["", "10", "-1s", "0s", "soon"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

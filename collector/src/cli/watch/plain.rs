@@ -1,0 +1,37 @@
+//! Lines on standard output: one a training step, one a finding.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::Context;
+
+use super::watched::Watched;
+use crate::export::text::news::{News, NewsLine};
+
+/// How long frames are waited for before it is looked whether this is the end.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+pub(super) fn run(mut watched: Watched, is_over: &AtomicBool) -> anyhow::Result<()> {
+    let mut news = News::default();
+    while !is_over.load(Ordering::Relaxed) && !watched.is_over() {
+        let report = watched.poll(PATIENCE)?;
+        for saying in watched.take_sayings() {
+            // Nothing is left to tell a failing standard error to.
+            let _ = writeln!(anstream::stderr(), "{saying}");
+        }
+        if let Some(report) = report {
+            tell(&news.of(&report, false))?;
+        }
+    }
+    tell(&news.of(&watched.last_report(), true))
+}
+
+fn tell(lines: &[NewsLine]) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    let mut write = || {
+        lines.iter().try_for_each(|line| writeln!(out, "{}", line.text))?;
+        out.flush()
+    };
+    write().context("write to standard output")
+}

@@ -1,0 +1,98 @@
+//! Bursts of ports, the busiest first; peaks where the line rate is not known.
+
+use std::cmp::Reverse;
+
+use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
+use crate::model::quantity::{bit_rate, count, duration};
+use crate::report::Report;
+use crate::report::bursts::{BurstDirection, BurstPort};
+use crate::report::places::{Plane, PortReport};
+
+pub(super) fn grid(report: &Report) -> Grid {
+    match report.bursts.as_deref() {
+        Some([narrow, ..]) => {
+            let mut ports: Vec<&BurstPort> = narrow.ports.iter().collect();
+            ports.sort_by_key(|port| Reverse((port.time_above_ns, port.bursts, port.peak_bps)));
+            Grid {
+                headings: vec![
+                    words("PORT"),
+                    words("WAY"),
+                    numbers("TAP"),
+                    numbers("PEAK 100 us"),
+                    numbers("BURSTS"),
+                    numbers("LONGEST"),
+                    numbers("IN BURSTS"),
+                    numbers("INCAST"),
+                    numbers("CE IN BURSTS"),
+                    numbers("CE"),
+                ],
+                rows: ports.into_iter().map(burst).collect(),
+                empty: "no RoCE yet".to_owned(),
+            }
+        }
+        _ => peaks(report),
+    }
+}
+
+fn burst(port: &BurstPort) -> Row {
+    let way = match port.direction {
+        BurstDirection::Tx => "TX",
+        BurstDirection::Rx => "RX",
+    };
+    Row {
+        cells: vec![
+            Cell::word(port.address.as_str()),
+            Cell::word(way),
+            Cell::number(port.tap.to_string(), u64::from(port.tap)),
+            Cell::some(Some(port.peak_bps), |bps| bit_rate(bps as f64)),
+            Cell::some(Some(port.bursts), count),
+            Cell::some(Some(port.longest_ns), duration),
+            Cell::some(Some(port.time_above_ns), duration),
+            Cell::some(Some(u64::from(port.max_incast_flows)), count),
+            Cell::some(Some(port.ce_in_bursts), count),
+            Cell::some(Some(port.ce_total), count),
+        ],
+        tone: if port.bursts > 0 { Tone::Odd } else { Tone::Plain },
+        detail: format!(
+            "{} {way}: {} above the threshold of bursts in 100 us",
+            port.address,
+            duration(port.time_above_ns)
+        ),
+    }
+}
+
+fn peaks(report: &Report) -> Grid {
+    let mut ports: Vec<&PortReport> =
+        report.ports.iter().filter(|port| port.plane == Plane::Backend).collect();
+    let most = |port: &PortReport| port.peaks.tx_100us_bps.max(port.peaks.rx_100us_bps);
+    ports.sort_by_key(|port| Reverse(most(port)));
+    Grid {
+        headings: vec![
+            words("PORT"),
+            words("HOST"),
+            numbers("TX 1 ms"),
+            numbers("TX 100 us"),
+            numbers("RX 1 ms"),
+            numbers("RX 100 us"),
+        ],
+        rows: ports.into_iter().map(peak).collect(),
+        empty: "no RoCE yet".to_owned(),
+    }
+}
+
+fn peak(port: &PortReport) -> Row {
+    let rate = |bps: u64| Cell::some(Some(bps), |bps| bit_rate(bps as f64));
+    let peaks = &port.peaks;
+    Row {
+        cells: vec![
+            Cell::word(port.address.as_str()),
+            Cell::word(port.host.clone().unwrap_or_default()),
+            rate(peaks.tx_1ms_bps),
+            rate(peaks.tx_100us_bps),
+            rate(peaks.rx_1ms_bps),
+            rate(peaks.rx_100us_bps),
+        ],
+        tone: Tone::Plain,
+        detail: "peaks only: bursts need the line rate (--line-rate 400G)".to_owned(),
+    }
+}

@@ -1,0 +1,65 @@
+//! Training steps, the newest first.
+
+use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
+use crate::export::text::iteration_story;
+use crate::export::text::pace::{Pace, length_ns, name};
+use crate::model::quantity::{bit_rate, bytes, count, duration, percent};
+use crate::report::Report;
+use crate::report::iterations::IterationReport;
+
+pub(super) fn grid(report: &Report) -> Grid {
+    let jobs = Pace::of_jobs(report);
+    let all = jobs.iter().flat_map(|job| job.all.iter().map(move |one| (job, *one)));
+    let mut all: Vec<_> = all.collect();
+    all.sort_by_key(|(_, one)| std::cmp::Reverse((one.start_ns, one.iteration)));
+    Grid {
+        headings: vec![
+            numbers("STEP"),
+            numbers("LASTS"),
+            numbers("LONGER"),
+            numbers("COMM"),
+            numbers("SENT"),
+            numbers("PEAK"),
+            numbers("CE"),
+            numbers("CNP"),
+            numbers("RESENT"),
+            numbers("PAUSE"),
+            words("STRAGGLER"),
+            words("CAUSE"),
+        ],
+        rows: all.into_iter().map(|(job, one)| row(job, one)).collect(),
+        empty: "no training steps yet: they are found when calls have repeated".to_owned(),
+    }
+}
+
+fn row(job: &Pace<'_>, one: &IterationReport) -> Row {
+    let length = length_ns(one);
+    let excess = job.excess_ns(one);
+    let late = one.straggler.as_ref();
+    let marked = one.ce_packets.filter(|packets| *packets > 0);
+    let share = one.ce_share.filter(|_| marked.is_some()).map(percent).unwrap_or_default();
+    Row {
+        cells: vec![
+            Cell::number(name(one), u64::from(one.iteration)),
+            Cell::number(duration(length), length),
+            Cell::some(excess, |excess| format!("+{}", duration(excess))),
+            Cell::number(duration(one.communication_ns), one.communication_ns),
+            Cell::some(one.bytes, bytes),
+            Cell::some(one.peak_bps, |bps| bit_rate(bps as f64)),
+            marked.map_or_else(Cell::default, |marked| Cell::number(share, marked)),
+            Cell::some(one.cnps, count),
+            Cell::some(one.retransmitted_packets, count),
+            Cell::some(one.paused_ns, duration),
+            Cell::word(late.map_or_else(String::new, |late| {
+                format!("rank {} {}", late.rank, duration(late.lag_ns))
+            })),
+            Cell::word(late.map_or("", |late| late.cause)),
+        ],
+        tone: match (late, excess) {
+            (Some(_), _) => Tone::Bad,
+            (None, Some(_)) => Tone::Odd,
+            (None, None) => Tone::Plain,
+        },
+        detail: iteration_story::tell(job, one),
+    }
+}

@@ -1,0 +1,130 @@
+//! Where the programs stand.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::thread;
+
+use aya::programs::tc::{NlOptions, TcAttachOptions, qdisc_add_clsact, qdisc_detach_program};
+use aya::programs::{LinkOrder, TcAttachType};
+use aya::util::KernelVersion;
+use nix::ifaddrs::getifaddrs;
+use nix::net::if_::{if_nameindex, if_nametoindex};
+use nix::sched::{CloneFlags, setns};
+
+use super::error::EbpfError;
+use super::object::{DIRECTIONS, Object, program};
+use crate::model::tap::{LinkType, Tap, TapFormat};
+
+/// Since then a program has a link of its own, which dies with the process (`tcx`).
+const TCX_SINCE: KernelVersion = KernelVersion::new(6, 6, 0);
+
+/// What to observe.
+#[derive(Clone, Debug)]
+pub struct EbpfConfig {
+    /// Names of interfaces.
+    pub interfaces: Vec<String>,
+    /// The network namespace that has them (`/proc/PID/ns/net`); `None`: the caller's.
+    pub namespace: Option<PathBuf>,
+    /// Room for events of all interfaces, MiB.
+    pub ring_mebibytes: u32,
+    /// Bytes of payload of each direction of a TCP connection that are looked at.
+    pub stream_limit: u32,
+}
+
+impl EbpfConfig {
+    /// The size of the ring: the kernel wants a power of two.
+    pub(super) fn ring_bytes(&self) -> u32 {
+        (self.ring_mebibytes.clamp(1, 1024) << 20).next_power_of_two()
+    }
+}
+
+/// An interface that is observed.
+#[derive(Debug)]
+pub(super) struct Port {
+    pub(super) name: String,
+    pub(super) index: u32,
+    /// `None` where it has none.
+    pub(super) hardware_address: Option<[u8; 6]>,
+}
+
+impl Port {
+    pub(super) fn tap(&self) -> Tap {
+        Tap {
+            file: self.name.clone(),
+            format: TapFormat::Ebpf,
+            interface: Some(self.name.clone()),
+            link_type: LinkType::Ethernet,
+            // Only RoCE is cut.
+            snap_len: None,
+            line_rate_bps: None,
+        }
+    }
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(super) struct Attached {
+    pub(super) ports: Vec<Port>,
+}
+
+impl Attached {
+    pub(super) fn new(object: &mut Object, config: &EbpfConfig) -> Result<Self, EbpfError> {
+        let mut attach = || config.interfaces.iter().map(|name| port(object, name)).collect();
+        let ports: Result<Vec<_>, EbpfError> = match &config.namespace {
+            None => attach(),
+            Some(path) => {
+                let refused =
+                    |source| EbpfError::Namespace { path: path.display().to_string(), source };
+                let namespace = File::open(path).map_err(refused)?;
+                // Namespaces belong to threads, and programs stay where they were attached.
+                let enter = || {
+                    setns(&namespace, CloneFlags::CLONE_NEWNET)
+                        .map_err(|error| refused(error.into()))?;
+                    attach()
+                };
+                let failed = || refused(io::Error::other("the thread that enters it failed"));
+                thread::scope(|scope| scope.spawn(enter).join()).map_err(|_| failed())?
+            }
+        };
+        Ok(Self { ports: ports? })
+    }
+}
+
+/// Attaches both programs to an interface.
+fn port(object: &mut Object, name: &str) -> Result<Port, EbpfError> {
+    let Ok(index) = if_nametoindex(name) else {
+        return Err(EbpfError::NoInterface { name: name.to_owned(), have: interfaces() });
+    };
+    let has_links = KernelVersion::current().is_ok_and(|kernel| kernel >= TCX_SINCE);
+    if !has_links {
+        // It may be there already.
+        _ = qdisc_add_clsact(name);
+    }
+    for (program_name, side) in DIRECTIONS.iter().zip([TcAttachType::Ingress, TcAttachType::Egress])
+    {
+        let options = if has_links {
+            TcAttachOptions::TcxOrder(LinkOrder::default())
+        } else {
+            // What a run that was killed has left behind.
+            _ = qdisc_detach_program(name, side, program_name);
+            TcAttachOptions::Netlink(NlOptions::default())
+        };
+        let attached =
+            program(&mut object.ebpf, program_name)?.attach_with_options(name, side, options);
+        attached.map_err(|error| EbpfError::attach(name, error))?;
+    }
+    Ok(Port { name: name.to_owned(), index, hardware_address: hardware_address(name) })
+}
+
+fn hardware_address(name: &str) -> Option<[u8; 6]> {
+    let mut addresses = getifaddrs().ok()?.filter(|interface| interface.interface_name == name);
+    let address = addresses.find_map(|interface| interface.address?.as_link_addr()?.addr())?;
+    (address != [0; 6]).then_some(address)
+}
+
+fn interfaces() -> String {
+    let Ok(interfaces) = if_nameindex() else { return "none".to_owned() };
+    let names = interfaces.iter().map(|interface| interface.name().to_string_lossy().into_owned());
+    names.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,51 @@
+//! The clock of kernel programs, put onto that of everybody else.
+
+use std::time::Duration;
+
+use nix::time::{ClockId, clock_gettime};
+
+use crate::model::time::Timestamp;
+
+/// Two readings of one clock that are no further apart are the same: what lies between is how long
+/// the reading takes.
+const JITTER_NS: i64 = 10_000;
+
+/// `CLOCK_REALTIME` less `CLOCK_MONOTONIC`, which changes when the clock is set.
+#[derive(Debug)]
+pub(super) struct Clock {
+    offset_ns: i64,
+    monotonic_ns: u64,
+}
+
+impl Clock {
+    pub(super) fn new() -> Self {
+        let mut clock = Self { offset_ns: i64::MIN, monotonic_ns: 0 };
+        clock.look();
+        clock
+    }
+
+    /// Reads both clocks.
+    pub(super) fn look(&mut self) {
+        let monotonic = read(ClockId::CLOCK_MONOTONIC);
+        let offset_ns = read(ClockId::CLOCK_REALTIME) as i64 - monotonic as i64;
+        if offset_ns.abs_diff(self.offset_ns) > JITTER_NS.unsigned_abs() {
+            self.offset_ns = offset_ns;
+        }
+        self.monotonic_ns = monotonic;
+    }
+
+    /// When it was read last, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub(super) const fn monotonic(&self) -> u64 {
+        self.monotonic_ns
+    }
+
+    /// A time of a kernel program.
+    pub(super) const fn timestamp(&self, monotonic_ns: u64) -> Timestamp {
+        Timestamp::from_nanos(monotonic_ns.saturating_add_signed(self.offset_ns))
+    }
+}
+
+/// Nanoseconds of a clock that every Linux has.
+fn read(clock: ClockId) -> u64 {
+    clock_gettime(clock).map_or(0, |time| Duration::from(time).as_nanos() as u64)
+}

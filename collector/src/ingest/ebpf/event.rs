@@ -1,0 +1,163 @@
+//! Records of the ring, made into frames.
+
+use railscope_ebpf::event::{EventHeader, PacketEvent, Run as RunRecord, SegmentEvent};
+
+use super::clock::Clock;
+use crate::ingest::live::LiveEvent;
+use crate::model::direction::Direction;
+use crate::model::frame::Frame;
+use crate::model::opcode::Opcode;
+use crate::model::psn::Psn;
+use crate::model::run::Run;
+use crate::model::tap::{LinkType, TapId};
+
+/// Where the tag of a VLAN stands: behind both addresses.
+const TAG_PLACE: usize = 12;
+
+const ETHERNET_LEN: usize = 14;
+const IPV4: [u8; 2] = [0x08, 0x00];
+const IPV6: [u8; 2] = [0x86, 0xdd];
+const TAG_TYPES: [[u8; 2]; 2] = [[0x81, 0x00], [0x88, 0xa8]];
+
+/// One record of the ring.
+pub(super) enum Record<'a> {
+    Packet(&'a PacketEvent),
+    Segment(&'a SegmentEvent),
+}
+
+impl<'a> Record<'a> {
+    /// A record by its length; `None` for one that no program writes.
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
+        let packet = || bytemuck::try_from_bytes(bytes).ok().map(Self::Packet);
+        packet().or_else(|| bytemuck::try_from_bytes(bytes).ok().map(Self::Segment))
+    }
+
+    pub(super) const fn header(&self) -> &EventHeader {
+        match self {
+            Self::Packet(event) => &event.header,
+            Self::Segment(event) => &event.header,
+        }
+    }
+
+    /// Packets that were counted before it.
+    pub(super) fn counted(&self) -> u64 {
+        match self {
+            Self::Packet(event) => u64::from(event.run.frames),
+            Self::Segment(_) => 0,
+        }
+    }
+}
+
+/// Where frames are put together.
+#[derive(Default)]
+pub(super) struct Buffer(Vec<u8>);
+
+impl Buffer {
+    /// The frame of a record, the `number`th of its tap.
+    pub(super) fn frame<'a>(
+        &'a mut self,
+        record: &Record<'_>,
+        tap: TapId,
+        number: u64,
+        own: Option<[u8; 6]>,
+        clock: &Clock,
+    ) -> LiveEvent<'a> {
+        let header = *record.header();
+        self.0.clear();
+        let mut wire_len = header.wire_len;
+        match record {
+            Record::Packet(event) => self.0.extend_from_slice(first(&event.head, header.head_len)),
+            Record::Segment(event) => {
+                let head = first(&event.head, header.head_len);
+                let payload = first(&event.payload, header.payload_len);
+                self.0.extend_from_slice(head);
+                // What the kernel joined is cut again, into what may have been on the wire.
+                if header.payload_offset > 0 || header.payload_len + header.head_len < wire_len {
+                    cut(&mut self.0, payload.len(), header.payload_offset);
+                    wire_len = (head.len() + payload.len()) as u32;
+                }
+                self.0.extend_from_slice(payload);
+            }
+        }
+        if header.vlan != 0 && self.0.len() >= TAG_PLACE {
+            let tag = header.vlan.to_be_bytes();
+            self.0.splice(TAG_PLACE..TAG_PLACE, tag);
+            wire_len += tag.len() as u32;
+        }
+        let frame = Frame {
+            tap,
+            number,
+            time: clock.timestamp(header.time),
+            wire_len,
+            bytes: &self.0,
+            link_type: LinkType::Ethernet,
+            direction: direction(&header, &self.0, own),
+        };
+        match record {
+            Record::Packet(event) if event.run.frames > 0 || event.run.lost > 0 => {
+                LiveEvent::Run(run(&event.run, clock), frame)
+            }
+            _ => LiveEvent::Frame(frame),
+        }
+    }
+}
+
+/// Which way a frame went, where the interface itself sent or received it: at a port of a bridge, or
+/// of a mirror, it did neither.
+fn direction(header: &EventHeader, frame: &[u8], own: Option<[u8; 6]>) -> Option<Direction> {
+    let own = own?;
+    let is_own = |range| frame.get::<std::ops::Range<usize>>(range) == Some(&own[..]);
+    match header.is_outbound {
+        0 if is_own(0..6) => Some(Direction::Received),
+        1 if is_own(6..TAG_PLACE) => Some(Direction::Sent),
+        _ => None,
+    }
+}
+
+fn first(bytes: &[u8], len: u32) -> &[u8] {
+    bytes.get(..len as usize).unwrap_or(bytes)
+}
+
+fn run(record: &RunRecord, clock: &Clock) -> Run {
+    let first_ce_time = (record.first_ce_time > 0).then(|| clock.timestamp(record.first_ce_time));
+    Run {
+        opcode: Opcode(record.opcode as u8),
+        first_psn: Psn::new(record.first_psn),
+        frames: record.frames,
+        wire_len: record.wire_len,
+        first_time: clock.timestamp(record.first_time),
+        last_time: clock.timestamp(record.last_time),
+        ecn: record.ecn,
+        first_ce_time,
+        lost: record.lost,
+    }
+}
+
+/// Makes the headers in `head` those of the piece of a TCP segment that begins `offset` bytes behind
+/// its sequence number and has `payload_len` bytes.
+fn cut(head: &mut [u8], payload_len: usize, offset: u32) {
+    let mut ip = ETHERNET_LEN;
+    let ether_type = |head: &[u8], ip: usize| head.get(ip - 2..ip).map(<[u8]>::to_vec);
+    while ether_type(head, ip).is_some_and(|kind| TAG_TYPES.iter().any(|tag| kind == tag)) {
+        ip += 4;
+    }
+    let (length_at, length, tcp) = match ether_type(head, ip).as_deref() {
+        Some(kind) if kind == IPV4 => {
+            let header_len = usize::from(head.get(ip).copied().unwrap_or_default() & 0x0f) * 4;
+            (ip + 2, head.len() - ip + payload_len, ip + header_len)
+        }
+        Some(kind) if kind == IPV6 => {
+            (ip + 4, (head.len() - ip + payload_len).saturating_sub(40), ip + 40)
+        }
+        _ => return,
+    };
+    if let (Some(field), Ok(length)) =
+        (head.get_mut(length_at..length_at + 2), u16::try_from(length))
+    {
+        field.copy_from_slice(&length.to_be_bytes());
+    }
+    if let Some(field) = head.get_mut(tcp + 4..tcp + 8) {
+        let sequence = field.iter().fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte));
+        field.copy_from_slice(&sequence.wrapping_add(offset).to_be_bytes());
+    }
+}

@@ -1,0 +1,177 @@
+//! Interfaces of this machine, live, by kernel programs: each interface a tap, both directions.
+//!
+//! ```text
+//! packet -> program at traffic control -+- nothing new: counted in a map
+//!                                       +- else: ring shared with the kernel -> LiveEvent
+//! ```
+//!
+//! A packet socket copies every frame; these programs hand out what tells something (message starts
+//! and ends, ACKs, CNPs, what is out of order, the control plane's TCP) and count the rest where it
+//! passes. What the kernel does not see, they do not see either: RoCE that an RDMA NIC moves itself.
+
+mod attach;
+mod clock;
+mod error;
+mod event;
+mod object;
+mod sys;
+
+use std::collections::HashMap;
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use railscope_ebpf::loss::Loss;
+
+pub use self::attach::EbpfConfig;
+pub use self::error::EbpfError;
+pub use self::object::ProgramCost;
+
+use self::attach::{Attached, Port};
+use self::clock::Clock;
+use self::event::Record;
+use self::object::Object;
+use super::live::{LiveEvent, LiveSource};
+use crate::model::tap::TapId;
+
+/// How long events may lie in the ring: nobody is woken for them.
+const NAP: Duration = Duration::from_millis(10);
+
+/// Most events that one call hands out.
+const MOST_EVENTS: u32 = 1 << 16;
+
+/// How often silent flows are looked for.
+const TIDY_EVERY: Duration = Duration::from_secs(10);
+
+/// A flow that was silent for so long makes room for others.
+const SILENT_NS: u64 = 120_000_000_000;
+
+/// Programs that run, and what they hand out. When it is dropped, or its process dies, they are gone.
+pub struct Ebpf {
+    object: Object,
+    attached: Attached,
+    ports: HashMap<u32, PortState>,
+    clock: Clock,
+    event: event::Buffer,
+    losses: [u64; Loss::ALL.len()],
+    tidied: Instant,
+    is_told: bool,
+}
+
+/// What is known of a tap besides its name.
+struct PortState {
+    id: TapId,
+    hardware_address: Option<[u8; 6]>,
+    /// Frames so far, those that were counted included.
+    frames: u64,
+}
+
+impl Ebpf {
+    /// Loads the programs and begins to observe.
+    ///
+    /// # Errors
+    ///
+    /// An interface is not there, or the kernel refuses: too old, or this process may not; the
+    /// error says what is missing.
+    pub fn open(config: &EbpfConfig) -> Result<Self, EbpfError> {
+        let mut object = Object::load(config)?;
+        let attached = Attached::new(&mut object, config)?;
+        let state = |(port, id): (&Port, u32)| {
+            let hardware_address = port.hardware_address;
+            (port.index, PortState { id: TapId(id), hardware_address, frames: 0 })
+        };
+        let ports = attached.ports.iter().zip(0..).map(state).collect();
+        Ok(Self {
+            object,
+            attached,
+            ports,
+            clock: Clock::new(),
+            event: event::Buffer::default(),
+            losses: [0; Loss::ALL.len()],
+            tidied: now(),
+            is_told: false,
+        })
+    }
+
+    /// What the programs cost so far.
+    #[must_use]
+    pub fn costs(&self) -> Vec<ProgramCost> {
+        self.object.costs()
+    }
+
+    /// Hands out what lies in the ring; whether there was any.
+    fn hand_out(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) -> bool {
+        self.clock.look();
+        for handed in 0..MOST_EVENTS {
+            let Some(item) = self.object.events.next() else { return handed > 0 };
+            let Some(record) = Record::read(&item) else {
+                sink(LiveEvent::Missed { counter: "ebpf.unknown_events", count: 1 });
+                continue;
+            };
+            let Some(port) = self.ports.get_mut(&record.header().interface_index) else {
+                continue;
+            };
+            port.frames += 1 + record.counted();
+            let (id, number) = (port.id, port.frames);
+            sink(self.event.frame(&record, id, number, port.hardware_address, &self.clock));
+        }
+        true
+    }
+
+    fn tell_losses(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
+        let now = self.object.losses()?;
+        for (loss, (before, now)) in Loss::ALL.iter().zip(self.losses.iter_mut().zip(now)) {
+            let count = now.saturating_sub(*before);
+            *before = now;
+            if count > 0 {
+                sink(LiveEvent::Missed { counter: loss.name(), count });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl LiveSource for Ebpf {
+    fn poll(&mut self, patience: Duration, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
+        if !std::mem::replace(&mut self.is_told, true) {
+            self.attached.ports.iter().for_each(|port| sink(LiveEvent::Tap(port.tap())));
+        }
+        if !self.hand_out(sink) {
+            thread::sleep(NAP.min(patience));
+            self.hand_out(sink);
+        }
+        self.tell_losses(sink)?;
+        if self.tidied.elapsed() >= TIDY_EVERY {
+            self.tidied = now();
+            self.object.remove_silent_flows(self.clock.monotonic().saturating_sub(SILENT_NS));
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    fn kernel_times(&self) -> Vec<(String, Duration)> {
+        self.costs().into_iter().map(|cost| (cost.name, cost.time)).collect()
+    }
+
+    fn completeness(&self) -> Vec<String> {
+        let names: Vec<_> = self.attached.ports.iter().map(|port| port.name.as_str()).collect();
+        vec![
+            format!(
+                "kernel programs at {}: all RoCEv2 that passes the kernel there, both directions, \
+                 middles of messages counted; of TCP the first bytes of each connection",
+                names.join(", ")
+            ),
+            "not visible there: RoCE that an RDMA NIC sends and receives itself, which never \
+             passes the kernel; a mirror port, soft-RoCE and the control plane's TCP do"
+                .to_owned(),
+        ]
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "silent flows are looked for now and then")]
+fn now() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,119 @@
+//! The object with all programs and maps, once it is in the kernel.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use aya::maps::{MapData, PerCpuArray, RingBuf};
+use aya::programs::SchedClassifier;
+use aya::sys::{Stats, enable_stats};
+use aya::{EbpfLoader, include_bytes_aligned};
+use railscope_ebpf::loss::Loss;
+use railscope_ebpf::settings::Settings;
+
+use super::attach::EbpfConfig;
+use super::error::EbpfError;
+use super::sys::{Global, Key, State};
+
+/// Built by `cargo xtask ebpf`.
+#[cfg(target_arch = "x86_64")]
+const OBJECT: &[u8] = include_bytes_aligned!("../../../ebpf/railscope.x86_64.bpf.o");
+/// Built by `cargo xtask ebpf`.
+#[cfg(target_arch = "aarch64")]
+const OBJECT: &[u8] = include_bytes_aligned!("../../../ebpf/railscope.aarch64.bpf.o");
+
+/// The programs at traffic control, in and out.
+pub(super) const DIRECTIONS: [&str; 2] = ["packets_in", "packets_out"];
+
+/// What a program cost so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramCost {
+    /// Its name.
+    pub name: String,
+    /// How often it ran.
+    pub runs: u64,
+    /// How long, all CPUs together; zero where the kernel keeps no statistics.
+    pub time: Duration,
+}
+
+/// Programs and maps.
+pub(super) struct Object {
+    pub(super) ebpf: aya::Ebpf,
+    pub(super) events: RingBuf<MapData>,
+    losses: PerCpuArray<MapData, u64>,
+    flows: aya::maps::HashMap<MapData, Key, State>,
+    /// The kernel measures programs while this is open.
+    _statistics: Option<OwnedFd>,
+}
+
+impl Object {
+    pub(super) fn load(config: &EbpfConfig) -> Result<Self, EbpfError> {
+        let settings = Global(Settings { stream_limit: config.stream_limit, ..Settings::DEFAULT });
+        let mut ebpf = EbpfLoader::new()
+            .override_global("SETTINGS", &settings, true)
+            .map_max_entries("EVENTS", config.ring_bytes())
+            .load(OBJECT)
+            .map_err(EbpfError::load)?;
+        for name in DIRECTIONS {
+            program(&mut ebpf, name)?.load().map_err(EbpfError::program)?;
+        }
+        let missing = |name: &str| EbpfError::Object { part: name.to_owned() };
+        let mut map = |name: &str| ebpf.take_map(name).ok_or_else(|| missing(name));
+        Ok(Self {
+            events: map("EVENTS")?.try_into().map_err(|_| missing("EVENTS"))?,
+            losses: map("LOSSES")?.try_into().map_err(|_| missing("LOSSES"))?,
+            flows: map("FLOWS")?.try_into().map_err(|_| missing("FLOWS"))?,
+            ebpf,
+            _statistics: enable_stats(Stats::RunTime).ok(),
+        })
+    }
+
+    /// The sums of [`Loss::ALL`].
+    pub(super) fn losses(&self) -> io::Result<[u64; Loss::ALL.len()]> {
+        let mut sums = [0; Loss::ALL.len()];
+        for (loss, sum) in Loss::ALL.iter().zip(&mut sums) {
+            let counts = self.losses.get(&(*loss as u32), 0).map_err(io::Error::other)?;
+            *sum = counts.iter().sum();
+        }
+        Ok(sums)
+    }
+
+    /// Makes room: removes flows without a packet since `time`.
+    pub(super) fn remove_silent_flows(&mut self, time: u64) {
+        let is_silent = |state: &State| state.0.last_time < time;
+        let silent: Vec<_> = self
+            .flows
+            .iter()
+            .flatten()
+            .filter(|(_, state)| is_silent(state))
+            .map(|(key, _)| key)
+            .collect();
+        for key in silent {
+            // One that is gone needs no removal.
+            _ = self.flows.remove(&key);
+        }
+    }
+
+    pub(super) fn costs(&self) -> Vec<ProgramCost> {
+        let cost = |(name, program): (&str, &aya::programs::Program)| {
+            let info = program.info().ok()?;
+            Some(ProgramCost {
+                name: name.to_owned(),
+                runs: info.run_count(),
+                time: info.run_time(),
+            })
+        };
+        let mut costs: Vec<_> = self.ebpf.programs().filter_map(cost).collect();
+        costs.sort_by(|one, other| one.name.cmp(&other.name));
+        costs
+    }
+}
+
+/// A program of the object.
+pub(super) fn program<'a>(
+    ebpf: &'a mut aya::Ebpf,
+    name: &str,
+) -> Result<&'a mut SchedClassifier, EbpfError> {
+    let missing = || EbpfError::Object { part: name.to_owned() };
+    ebpf.program_mut(name).ok_or_else(missing)?.try_into().map_err(|_| missing())
+}

@@ -1,0 +1,65 @@
+//! A window on traffic that has no end: messages older than that are forgotten, so that memory and
+//! the time that a report takes stay what they are.
+//!
+//! What the control plane said once is kept, and so are the counters of flows and ports, which count
+//! from the beginning. Training steps that lie in the window have the values that they would have in
+//! a report of everything.
+
+use std::collections::BTreeMap;
+
+use super::Pipeline;
+use crate::model::time::{Span, Timestamp};
+use crate::report::Report;
+
+/// The window gets shorter when so few parts in so many of the room for messages are left ...
+const LEAST_ROOM: usize = 8;
+/// ... by one part in so many.
+const CROWDED_PART: u64 = 4;
+
+impl Pipeline {
+    /// Forgets messages that passed more than `window_ns` before the latest one, or more where they
+    /// have no room. `report` is the latest that was made of this pipeline: its training steps keep
+    /// their numbers, and none that the window still has is cut.
+    pub fn slide(&mut self, window_ns: u64, report: &Report) {
+        let Some(linking) = &mut self.linking else { return };
+        let Some(Span { first, last }) = linking.traffic.span() else { return };
+        let mut bound = first.max(before(last, window_ns));
+        let is_crowded = linking.traffic.room() < self.message_capacity / LEAST_ROOM;
+        if is_crowded {
+            bound = bound.max(first.plus_nanos(last.nanos_since(first) / CROWDED_PART));
+        }
+        if bound <= first {
+            return;
+        }
+        let starts = starts(report);
+        let cut = starts.values().map(|starts| begin(starts, bound).unwrap_or(first)).min();
+        let cut = cut.filter(|_| !is_crowded).unwrap_or(bound);
+        if cut <= first {
+            return;
+        }
+        linking.traffic.forget_before(cut);
+        starts.into_iter().for_each(|(of, starts)| self.numbering.learn(&of, starts));
+    }
+}
+
+/// When the training step before the one that `bound` is in began: one more is kept, because it may
+/// begin before the last messages of the one before have passed.
+fn begin(starts: &[(Timestamp, u32)], bound: Timestamp) -> Option<Timestamp> {
+    let begun = starts.partition_point(|(start, _)| *start <= bound);
+    starts.get(begun.checked_sub(2)?).map(|(start, _)| *start)
+}
+
+/// When the training steps of each job began, and their numbers, in order of time.
+fn starts(report: &Report) -> BTreeMap<String, Vec<(Timestamp, u32)>> {
+    let origin = Timestamp::from_nanos(report.capture.origin_ns.parse().unwrap_or(0));
+    let mut starts: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    for one in &report.iterations {
+        let of = one.communicator.clone().unwrap_or_default();
+        starts.entry(of).or_default().push((origin.plus(one.start_ns), one.iteration));
+    }
+    starts
+}
+
+fn before(time: Timestamp, nanos: u64) -> Timestamp {
+    Timestamp::from_nanos(time.as_nanos().saturating_sub(nanos))
+}

@@ -1,0 +1,203 @@
+//! The kernel programs see of a recorded job what the recording has.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use railscope::flow::tracker::FlowConfig;
+use railscope::ingest::ebpf::{Ebpf, EbpfConfig};
+use railscope::ingest::file::CaptureSet;
+use railscope::ingest::file::event::SourceEvent;
+use railscope::ingest::live::{LiveEvent, LiveSource};
+use railscope::model::frame::Frame;
+use railscope::model::tap::TapId;
+use railscope::pipeline::{Pipeline, PipelineConfig};
+use railscope::report::communicators::CommunicatorReport;
+use railscope::report::{Detail, Report, ReportContext};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::support::recording::Recording;
+use crate::support::require;
+
+/// A network namespace with a veth pair, which goes with the test.
+struct Wire(String);
+
+impl Wire {
+    fn new(name: &str) -> Self {
+        let wire = Self(format!("railscope-test-{name}-{}", std::process::id()));
+        let namespace = wire.0.as_str();
+        run(&["ip", "netns", "add", namespace]);
+        run(&[
+            "ip", "-n", namespace, "link", "add", "near", "mtu", "65535", "type", "veth", "peer",
+            "name", "far", "mtu", "65535",
+        ]);
+        for end in ["near", "far"] {
+            let key = format!("net.ipv6.conf.{end}.disable_ipv6=1");
+            run(&["ip", "netns", "exec", namespace, "sysctl", "-qw", &key]);
+            run(&["ip", "-n", namespace, "link", "set", end, "up"]);
+        }
+        wire
+    }
+
+    /// The programs at its far end.
+    fn observe(&self) -> Ebpf {
+        Ebpf::open(&EbpfConfig {
+            interfaces: vec!["far".to_owned()],
+            namespace: Some(format!("/var/run/netns/{}", self.0).into()),
+            ring_mebibytes: 64,
+            stream_limit: 1 << 20,
+        })
+        .unwrap()
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        _ = Command::new("ip").args(["netns", "del", &self.0]).status();
+    }
+}
+
+fn run(words: &[&str]) {
+    let status = Command::new(words[0]).args(&words[1..]).status().unwrap();
+    assert!(status.success(), "{words:?}");
+}
+
+fn pipeline() -> Pipeline {
+    let flow = FlowConfig { flow_capacity: 10_000, line_rate_bps: None, keeps_details: false };
+    Pipeline::new(PipelineConfig { flow, message_capacity: Some(1 << 20) })
+}
+
+fn finish(pipeline: Pipeline) -> Report {
+    pipeline.finish(ReportContext { detail: Detail::Full, ..Default::default() })
+}
+
+/// The report on captures, taken as one tap.
+fn offline(captures: &[PathBuf]) -> Report {
+    let mut captures = CaptureSet::open(captures).unwrap();
+    let mut pipeline = pipeline();
+    let mut taps = 0;
+    while let Some(event) = captures.next_event() {
+        match event {
+            SourceEvent::Tap(_, tap) => {
+                if taps == 0 {
+                    pipeline.add_tap(tap);
+                }
+                taps += 1;
+            }
+            SourceEvent::Frame(frame) => {
+                pipeline.handle_frame(&Frame { tap: TapId(0), ..frame });
+            }
+            _ => {}
+        }
+    }
+    finish(pipeline)
+}
+
+/// The report on the same frames, seen while they pass; and the events that this took.
+fn live(wire: &Wire, captures: &[PathBuf]) -> (Report, u64) {
+    let mut source = wire.observe();
+    let mut pipeline = pipeline();
+    let mut events = 0;
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/live/replay.py");
+    let mut replay = Command::new("ip")
+        .args(["netns", "exec", &wire.0, "python3", script, "near"])
+        .args(captures)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    let mut ended = None;
+    // What was sent last lies in the ring for a nap at most.
+    while ended.is_none_or(|ended: Instant| ended.elapsed() < Duration::from_millis(300)) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the replay hangs");
+        source
+            .poll(Duration::from_millis(20), &mut |event| match event {
+                LiveEvent::Tap(tap) => pipeline.add_tap(tap),
+                LiveEvent::Frame(frame) => {
+                    events += 1;
+                    pipeline.handle_frame(&frame);
+                }
+                LiveEvent::Run(run, frame) => {
+                    events += 1;
+                    pipeline.handle_run(&run, &frame);
+                }
+                LiveEvent::Missed { counter, count } => panic!("{counter}: {count}"),
+                other => panic!("{other:?}"),
+            })
+            .unwrap();
+        if ended.is_none() && replay.try_wait().unwrap().is_some() {
+            ended = Some(Instant::now());
+        }
+    }
+    assert!(replay.wait().unwrap().success());
+    let costs = source.costs();
+    assert_eq!(costs.len(), 2);
+    assert!(costs.iter().any(|cost| cost.runs > 0), "{costs:?}");
+    (finish(pipeline), events)
+}
+
+fn value(part: &impl Serialize) -> Value {
+    serde_json::to_value(part).unwrap()
+}
+
+#[test]
+fn a_replayed_job() {
+    if !require::root("a_replayed_job") || !require::has("a_replayed_job", "ip") {
+        return;
+    }
+    let recording = Recording::unpack("fullsnap-2.27.5");
+    let names = recording.captures();
+    let of_one_host = names.iter().filter(|name| name.starts_with("node01"));
+    let captures: Vec<_> = of_one_host.map(|name| recording.folder().join(name)).collect();
+    let wire = Wire::new("replay");
+    let (live, events) = live(&wire, &captures);
+    let offline = offline(&captures);
+    let frames = offline.taps[0].frames;
+    assert!(events < frames, "{events} events of {frames} frames");
+    assert_eq!(live.flows.len(), offline.flows.len());
+    for (live, offline) in live.flows.iter().zip(&offline.flows) {
+        assert_eq!((live.dest_qpn, live.frames), (offline.dest_qpn, offline.frames));
+        assert_eq!(live.payload_bytes, offline.payload_bytes);
+        assert_eq!(value(&live.ecn), value(&offline.ecn));
+        assert_eq!(value(&live.opcodes), value(&offline.opcodes));
+        assert_eq!(value(&live.messages), value(&offline.messages));
+    }
+    let communicators = |report: &Report| -> Vec<_> {
+        let communicators = report.communicators.iter();
+        let ranks = |one: &CommunicatorReport| one.ranks.iter().map(|rank| rank.rank).collect();
+        let facts = |one: &CommunicatorReport| -> (String, Option<u32>, Vec<u32>, usize) {
+            (one.id.clone(), one.nranks, ranks(one), one.connections.len())
+        };
+        communicators.map(facts).collect()
+    };
+    assert_eq!(communicators(&live), communicators(&offline));
+    let calls = |report: &Report| -> Vec<_> {
+        let collectives = report.collectives.iter();
+        collectives.map(|one| (one.kind, one.bytes, one.sequence)).collect()
+    };
+    assert!(!calls(&live).is_empty());
+    assert_eq!(calls(&live), calls(&offline));
+}
+
+#[test]
+fn nothing_stays_behind() {
+    if !require::root("nothing_stays_behind") || !require::has("nothing_stays_behind", "ip") {
+        return;
+    }
+    let wire = Wire::new("behind");
+    let source = wire.observe();
+    let attached = || {
+        let listed = Command::new("ip").args(["-n", &wire.0, "-d", "link", "show", "far"]).output();
+        let qdiscs =
+            Command::new("tc").args(["-n", &wire.0, "qdisc", "show", "dev", "far"]).output();
+        let text = |output: std::io::Result<std::process::Output>| {
+            String::from_utf8(output.unwrap().stdout).unwrap()
+        };
+        text(listed) + &text(qdiscs)
+    };
+    let during = attached();
+    drop(source);
+    assert!(!attached().contains("clsact"), "{}", attached());
+    assert!(!during.contains("clsact"), "{during}");
+}
