@@ -344,6 +344,42 @@ fn members_of_a_bond_count_for_it() {
     assert_eq!(pauses, expected);
 }
 
+/// With a window, memory is bounded, and what a counter rose by since the beginning stays.
+#[test]
+fn a_window_forgets_old_samples_and_no_sums() {
+    let text = fixture("sysfs", "rxe.tree");
+    let tree = Tree::new([text.as_str()]);
+    let mut source = source(&tree, &[], 1000);
+    let (mut all, mut windowed) = (pipeline(), pipeline());
+    let files = [all.add_counters("sysfs"), windowed.add_counters("sysfs")];
+    let context =
+        || ReportContext { detail: railscope::report::Detail::Full, ..ReportContext::default() };
+    for at in 0..100_u64 {
+        let mut clock = || FIRST.plus_nanos(at * 1_000_000_000);
+        let mut deliver = |sample: &CounterSample<'_>| {
+            let mut later = sample.clone();
+            later.values.iter_mut().for_each(|(_, value)| *value += at * 7);
+            all.handle_counter_sample(files[0], at + 1, &later);
+            windowed.handle_counter_sample(files[1], at + 1, &later);
+        };
+        source.read(&mut clock, &mut deliver).unwrap();
+        let report = windowed.report(context());
+        windowed.slide(10_000_000_000, &report);
+    }
+    let told = |pipeline: &Pipeline| {
+        let report = serde_json::to_value(pipeline.report(context())).unwrap();
+        let nic = report["counters"][0].clone();
+        let counter = &nic["counters"]["sent_pkts"];
+        (
+            nic["samples"].clone(),
+            counter["delta"].clone(),
+            counter["rises"].as_array().unwrap().len(),
+        )
+    };
+    assert_eq!(told(&all), (json!(100), json!(99 * 7), 99));
+    assert_eq!(told(&windowed), (json!(100), json!(99 * 7), 10));
+}
+
 #[test]
 fn devices_come_and_go() {
     let texts = ["mlx5.tree", "bnxt.tree", "efa.tree"].map(|name| fixture("sysfs", name));

@@ -16,11 +16,27 @@ const LEAST_ROOM: usize = 8;
 /// ... by one part in so many.
 const CROWDED_PART: u64 = 4;
 
+/// Counters are kept for the messages in the window, but no longer than so many windows.
+const COUNTER_WINDOWS: u64 = 4;
+
 impl Pipeline {
     /// Forgets messages that passed more than `window_ns` before the latest one, or more where they
     /// have no room. `report` is the latest that was made of this pipeline: its training steps keep
     /// their numbers, and none that the window still has is cut.
+    ///
+    /// Of NIC counters, what is needed for as long is kept.
     pub fn slide(&mut self, window_ns: u64, report: &Report) {
+        self.slide_messages(window_ns, report);
+        let Some(latest) = self.counters.latest() else { return };
+        let messages = self.linking.as_ref().and_then(|linking| linking.traffic.span());
+        let bound = before(latest, window_ns);
+        let bound = messages.map_or(bound, |span| bound.min(span.first));
+        // The messages of a job that has ended stay; what NICs count goes on.
+        let least = before(latest, window_ns.saturating_mul(COUNTER_WINDOWS));
+        self.counters.forget_before(bound.max(least));
+    }
+
+    fn slide_messages(&mut self, window_ns: u64, report: &Report) {
         let Some(linking) = &mut self.linking else { return };
         let Some(Span { first, last }) = linking.traffic.span() else { return };
         let mut bound = first.max(before(last, window_ns));

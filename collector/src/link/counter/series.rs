@@ -71,6 +71,16 @@ impl Series {
         true
     }
 
+    /// Forgets points that are not needed for spans that begin at `time` or later; how many they were.
+    /// What it rose by since the first sample stays.
+    pub fn forget_before(&mut self, time: Timestamp) -> usize {
+        let before = self.points.partition_point(|(known, _)| *known <= time);
+        // The last of them is where the first span begins.
+        let forgotten = before.saturating_sub(1);
+        self.points.drain(..forgotten);
+        forgotten
+    }
+
     /// How much it rose from the first sample to the last.
     #[must_use]
     pub fn rise(&self) -> u64 {
@@ -175,6 +185,22 @@ mod tests {
         assert_eq!(delta(&series, 250, 450), Some(10));
         assert_eq!(delta(&series, 99, 200), None);
         assert_eq!(delta(&series, 100, 501), None);
+    }
+
+    #[test]
+    fn spans_after_what_is_forgotten_stay_what_they_were() {
+        let all = [(100, 5), (200, 15), (300, 45), (400, 45), (500, 65)];
+        for time in [0, 100, 150, 200, 399, 500, 900] {
+            let (mut some, all) = (series(&all), series(&all));
+            some.forget_before(Timestamp::from_nanos(time));
+            assert_eq!((some.rise(), some.samples()), (60, 5));
+            for first in (time.max(100)..500).step_by(50) {
+                assert_eq!(delta(&some, first, 500), delta(&all, first, 500), "{time} {first}");
+            }
+        }
+        let mut some = series(&all);
+        assert_eq!(some.forget_before(Timestamp::from_nanos(399)), 2);
+        assert_eq!(delta(&some, 299, 400), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::decode::counter::line::{self, Header};
 use crate::decode::counter::reading::Reading;
 use crate::model::counter::{CounterSample, NicPlace, PortLink};
 use crate::model::health::Health;
-use crate::model::time::Span;
+use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
 /// NICs that are told apart.
@@ -125,6 +125,19 @@ impl CounterTracker {
         self.health.add("counter.backward_samples", u64::from(is_backward));
     }
 
+    /// The time of the latest sample.
+    #[must_use]
+    pub fn latest(&self) -> Option<Timestamp> {
+        self.nics.values().map(|nic| nic.span.last).max()
+    }
+
+    /// Forgets what is not needed for spans that begin at `time` or later.
+    pub fn forget_before(&mut self, time: Timestamp) {
+        let series = self.nics.values_mut().flat_map(|nic| nic.series.values_mut());
+        let forgotten: usize = series.map(|one| one.forget_before(time)).sum();
+        self.points = self.points.saturating_sub(forgotten);
+    }
+
     /// What the lines amount to, and what was dropped.
     #[must_use]
     pub fn finish(self) -> (Counters, Health) {
@@ -186,7 +199,6 @@ fn key(place: &NicPlace<'_>) -> Key {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::time::Timestamp;
 
     fn finish(files: &[&str]) -> (Counters, Health) {
         let mut tracker = CounterTracker::default();
