@@ -8,6 +8,9 @@
 )]
 #![expect(unreachable_pub, reason = "`pub` is what the modules of the suite share")]
 
+// The agent: its settings and its pages.
+#[cfg(target_os = "linux")]
+mod agent;
 // The program as a user runs it.
 mod cli;
 // Clocks of several taps.

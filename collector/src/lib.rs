@@ -3,7 +3,7 @@
 //!
 //! Layers, in the order data flows; a layer names only layers before it:
 //! [`model`] -> [`decode`] -> [`flow`] -> [`link`] -> [`analysis`] -> [`report`], composed by [`pipeline`]. The
-//! edges are [`ingest`] (bytes in), [`live`] (from live sources to reports), [`export`] (reports out), `drive` (makes traffic) and [`cli`]. The core reads no clock,
+//! edges are [`ingest`] (bytes in), [`live`] (from live sources to reports), [`export`] (reports out), `drive` (makes traffic), `agent` (stays on a training node) and [`cli`]. The core reads no clock,
 //! file, socket or environment: the same input gives the same report, byte for byte.
 
 pub mod model;
@@ -15,8 +15,10 @@ pub mod report;
 pub mod pipeline;
 
 pub mod ingest;
+pub mod live;
 pub mod export;
 #[cfg(target_os = "linux")]
 pub mod drive;
-pub mod live;
+#[cfg(target_os = "linux")]
+pub mod agent;
 pub mod cli;

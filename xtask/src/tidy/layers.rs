@@ -19,11 +19,19 @@ const EDGES: &[(&str, &[&str])] = &[
     ("export", &["model", "report", "metrics"]),
     // The oracle that results are compared with: it shares no code with what it judges.
     ("drive", &[]),
+    // It composes everything but the command line, which starts it.
+    (
+        "agent",
+        &[
+            "model", "decode", "flow", "link", "analysis", "report", "metrics", "pipeline",
+            "ingest", "live", "export",
+        ],
+    ),
     (
         "cli",
         &[
             "model", "decode", "flow", "link", "analysis", "report", "metrics", "pipeline",
-            "ingest", "live", "export", "drive",
+            "ingest", "live", "export", "drive", "agent",
         ],
     ),
 ];
