@@ -11,6 +11,7 @@ pub mod mad;
 pub mod pcap;
 pub mod railscope;
 pub mod random;
+pub mod receivers;
 pub mod recording;
 pub mod require;
 pub mod roce;

@@ -6,7 +6,7 @@ use clap::Command;
 
 /// Headings, and the commands under them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Look at a capture", &["analyze", "explain", "findings", "packets"]),
+    ("Look at a capture", &["analyze", "explain", "findings", "metrics", "packets"]),
     ("Make traffic", &["drive", "simulate"]),
     ("For programs and shells", &["schema", "completions", "help"]),
 ];

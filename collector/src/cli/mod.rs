@@ -17,6 +17,9 @@ mod input;
 mod label_input;
 mod line_rate;
 mod log_input;
+mod metrics;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod packets;
 mod progress;
 mod schema;
@@ -65,6 +68,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Explain what railscope can find: meaning, threshold, remedy
     Findings(findings::FindingsArgs),
+    /// Explain what is measured: names, units, bounds, and queries for Prometheus
+    Metrics(metrics::MetricsArgs),
     /// Print one line a packet: a tcpdump that knows RoCE
     Packets(packets::PacketsArgs),
     /// Show what railscope does: a small training job on this machine, watched live
@@ -102,6 +107,7 @@ pub fn main() -> ExitCode {
         Command::Analyze(args) => analyze::run(&args),
         Command::Explain(args) => explain::run(&args).map(|()| 0),
         Command::Findings(args) => findings::run(&args).map(|()| 0),
+        Command::Metrics(args) => metrics::run(&args).map(|()| 0),
         Command::Packets(args) => packets::run(&args).map(|()| 0),
         #[cfg(target_os = "linux")]
         Command::Demo(args) => demo::run(&args),
