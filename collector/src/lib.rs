@@ -20,6 +20,6 @@ pub mod live;
 pub mod export;
 #[cfg(target_os = "linux")]
 pub mod drive;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "otlp"))]
 pub mod agent;
 pub mod cli;

@@ -7,7 +7,8 @@ use clap::Command;
 /// Headings, and the commands under them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Look at a capture", &["analyze", "explain", "findings", "metrics", "packets"]),
-    ("Make traffic", &["drive", "simulate"]),
+    ("Watch a host", &["agent", "watch"]),
+    ("Make traffic", &["drive", "simulate", "demo"]),
     ("For programs and shells", &["schema", "completions", "help"]),
 ];
 

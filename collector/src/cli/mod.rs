@@ -1,5 +1,7 @@
 //! The command line: what was typed, made into calls of the library.
 
+#[cfg(all(target_os = "linux", feature = "otlp"))]
+mod agent;
 mod analysis;
 mod analyze;
 mod completions;
@@ -81,6 +83,9 @@ enum Command {
     /// Make captures of a job on a fabric in virtual time, with the trouble that a scenario asks for
     #[cfg(target_os = "linux")]
     Simulate(simulate::SimulateArgs),
+    /// Stay on a training node: metrics, traces and findings for Prometheus and OpenTelemetry
+    #[cfg(all(target_os = "linux", feature = "otlp"))]
+    Agent(agent::AgentArgs),
     /// Watch a training while it runs: interfaces of this machine, or a capture that grows
     #[cfg(target_os = "linux")]
     Watch(watch::WatchArgs),
@@ -115,6 +120,8 @@ pub fn main() -> ExitCode {
         Command::Drive(args) => drive::run(&args),
         #[cfg(target_os = "linux")]
         Command::Simulate(args) => simulate::run(&args).map(|()| 0),
+        #[cfg(all(target_os = "linux", feature = "otlp"))]
+        Command::Agent(args) => agent::run(&args),
         #[cfg(target_os = "linux")]
         Command::Watch(args) => watch::run(&args),
         Command::Schema(args) => schema::run(&args).map(|()| 0),
