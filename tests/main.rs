@@ -9,7 +9,7 @@
 #![expect(unreachable_pub, reason = "`pub` is what the modules of the suite share")]
 
 // The agent: its settings and its pages.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "live"))]
 mod agent;
 // The program as a user runs it.
 mod cli;

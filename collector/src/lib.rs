@@ -20,6 +20,6 @@ pub mod live;
 pub mod export;
 #[cfg(target_os = "linux")]
 pub mod drive;
-#[cfg(all(target_os = "linux", feature = "otlp"))]
+#[cfg(all(target_os = "linux", feature = "live", feature = "otlp"))]
 pub mod agent;
 pub mod cli;

@@ -115,7 +115,7 @@ fn silent_clients_hold_nobody_up() {
             }
             Ok(_) => {}
             Err(error) => {
-                assert!(matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionReset))
+                assert!(matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionReset));
             }
         }
     }

@@ -5,4 +5,5 @@ mod capabilities;
 mod counters;
 mod netdevs;
 mod processes;
+#[cfg(feature = "live")]
 mod queue_pairs;

@@ -15,7 +15,7 @@ pub mod live;
 pub mod log;
 #[cfg(target_os = "linux")]
 pub mod process;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "live"))]
 pub mod rdma_netlink;
 
 #[cfg(target_os = "linux")]

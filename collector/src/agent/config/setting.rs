@@ -104,8 +104,11 @@ impl Setting for ByteSize {
 
 impl Quantity for ByteSize {
     fn written(&self) -> String {
-        let largest =
-            UNITS.iter().take(3).rev().find(|(_, unit)| self.0 >= *unit && self.0 % unit == 0);
+        let largest = UNITS
+            .iter()
+            .take(3)
+            .rev()
+            .find(|(_, unit)| self.0 >= *unit && self.0.is_multiple_of(*unit));
         let (name, unit) = largest.copied().unwrap_or(("B", 1));
         format!("\"{} {name}\"", self.0 / unit)
     }

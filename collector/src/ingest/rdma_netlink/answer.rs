@@ -62,7 +62,7 @@ fn queue_pair(device: &str, entry: &[u8]) -> Option<HostQueuePair> {
             attribute::PORT_INDEX => port = number_u32(value),
             attribute::RES_LQPN => local = number_u32(value).map(Qpn::new),
             attribute::RES_RQPN => {
-                remote = number_u32(value).filter(|number| *number != 0).map(Qpn::new)
+                remote = number_u32(value).filter(|number| *number != 0).map(Qpn::new);
             }
             attribute::RES_TYPE => kind = number_u8(value).map(QueuePairKind::of),
             attribute::RES_STATE => state = number_u8(value).and_then(QueuePairState::of),
