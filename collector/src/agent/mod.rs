@@ -122,7 +122,7 @@ impl Agent {
     /// Where `/metrics` is, if it is.
     #[must_use]
     pub fn address(&self) -> Option<std::net::SocketAddr> {
-        self.server.as_ref().map(|server| server.address())
+        self.server.as_ref().map(Server::address)
     }
 
     /// Runs until `is_over`; then tells what is left, and ends.
