@@ -1,6 +1,8 @@
 //! Reports of a run come every now and then and overlap: whenever they come, and however much of what
 //! is past they still have, every training step, collective, packet and pause counts once.
 
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 use railscope::flow::tracker::FlowConfig;
 use railscope::ingest::file::CaptureSet;
@@ -133,7 +135,7 @@ impl MadeUpFlow {
 }
 
 /// A report with nothing in it, and a flow.
-fn templates() -> (Report, FlowReport) {
+static TEMPLATES: LazyLock<(Report, FlowReport)> = LazyLock::new(|| {
     let mut whole = None;
     report_every(&[fixture::path("write_bw_rc_s128.pcap.gz")], u64::MAX, |report, _| {
         whole = Some(report.clone());
@@ -144,7 +146,7 @@ fn templates() -> (Report, FlowReport) {
     empty.health.clear();
     empty.findings.clear();
     (empty, flow)
-}
+});
 
 impl Run {
     /// Starts of the training steps, and the end of the last.
@@ -162,7 +164,8 @@ impl Run {
     }
 
     /// What is known at `time` of what began at `since` or later.
-    fn report(&self, since: i64, time: i64, (empty, flow): &(Report, FlowReport)) -> Report {
+    fn report(&self, since: i64, time: i64) -> Report {
+        let (empty, flow) = &*TEMPLATES;
         let mut report = empty.clone();
         report.capture.duration_ns = time as u64;
         let starts = self.starts();
@@ -269,10 +272,9 @@ proptest! {
         flows in flows(),
         mut cuts in prop::collection::vec((0.0..1.0_f64, 0.0..=1.0_f64), 0..10),
     ) {
-        let templates = templates();
         let run = Run { iterations, flows };
         let end = run.end();
-        let look = |since, time| keep_last_uses(run.report(since, time, &templates));
+        let look = |since, time| keep_last_uses(run.report(since, time));
         let mut whole = Accumulator::new(settings(), Timestamp::EPOCH);
         // Earlier uses of a QPN are in no later report: each is looked at before the next begins.
         let mut looks: Vec<(i64, f64)> =
@@ -326,12 +328,11 @@ fn keep_last_uses(mut report: Report) -> Report {
 
 #[test]
 fn a_pipeline_after_another_counts_on_top() {
-    let templates = templates();
     let run = Run {
         iterations: vec![100, 100],
         flows: vec![MadeUpFlow { qpn: 1, start: 0, end: 200, frames: 99 }],
     };
-    let report = run.report(0, 200, &templates);
+    let report = run.report(0, 200);
     let mut later = report.clone();
     let origin: u64 = later.capture.origin_ns.parse().unwrap();
     later.capture.origin_ns = (origin + 1000).to_string();

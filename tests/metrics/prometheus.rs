@@ -1,15 +1,18 @@
 //! The text as the official Python parser reads it.
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use railscope::export::prometheus;
-use railscope::metrics::catalog;
 use railscope::metrics::point::{Attributes, Distribution, Point, Value};
+use railscope::metrics::{catalog, queries};
 use railscope::model::time::Timestamp;
 use serde_json::Value as Json;
 
 use crate::cli::railscope_on;
+use crate::support::data_base::{DataBase, free_port, hold_the_same, samples};
 use crate::support::receivers;
 use crate::support::recording::Recording;
 
@@ -94,4 +97,59 @@ fn a_recorded_job_is_scraped() {
     assert!(!text.contains("nccl_training_step_paused_time"), "{text}");
     let unknown = total("railscope_training_step_unknown_total");
     assert!(unknown >= iterations.len() as f64);
+}
+
+/// Serves `text` to whoever asks; the port.
+fn serve(text: String) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let kind = prometheus::CONTENT_TYPE;
+            let length = text.len();
+            let _ = write!(
+                stream,
+                "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
+                 Connection: close\r\n\r\n{text}"
+            );
+        }
+    });
+    port
+}
+
+#[test]
+fn a_real_prometheus_scrapes_it_and_answers_the_documented_queries() {
+    let test = "a_real_prometheus_scrapes_it_and_answers_the_documented_queries";
+    let Some(mut program) = receivers::prometheus(test) else { return };
+    let job = Recording::unpack("async-straggler-2.27.5");
+    let text = railscope_on(&job, &["analyze", "--format", "prometheus"]).succeeds();
+    let (target, port) = (serve(text.clone()), free_port());
+    let data = tempfile::tempdir().unwrap();
+    let config = data.path().join("prometheus.yml");
+    let scrapes = format!(
+        "scrape_configs:\n- job_name: tests\n  scrape_interval: 500ms\n  scrape_timeout: 500ms\n  \
+         static_configs:\n  - targets: ['127.0.0.1:{target}']\n"
+    );
+    std::fs::write(&config, scrapes).unwrap();
+    program
+        .arg(format!("--config.file={}", config.display()))
+        .arg(format!("--storage.tsdb.path={}", data.path().join("data").display()))
+        .arg(format!("--web.listen-address=127.0.0.1:{port}"));
+    let data_base = DataBase::start(&mut program, port, "/-/ready");
+    let start = Instant::now();
+    // Rates need several.
+    while data_base
+        .ask("count_over_time(nccl_training_step_incomplete_total[1m]) > 3", None)
+        .is_empty()
+    {
+        assert!(start.elapsed() < Duration::from_secs(60), "nothing was scraped");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let held = data_base.ask("{__name__=~\"(nccl|rdma|railscope)_.+\"}", None);
+    hold_the_same(&held, &samples(&text));
+    for query in queries::ALL {
+        data_base.ask(query.promql, None);
+    }
 }

@@ -2,12 +2,12 @@
 
 // What a capture has, sent to a receiver made of the official protobufs.
 mod captures;
-// A real Prometheus, with its OTLP receiver.
-mod prometheus;
+// A real data base for metrics.
+mod victoria_metrics;
 // Receivers that are slow, dead or refuse.
 mod trouble;
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -69,11 +69,6 @@ fn items(requests: &[Value], signal: &str) -> Vec<Value> {
     of_signal.flat_map(|request| request["items"].as_array().unwrap().clone()).collect()
 }
 
-/// A port that nobody listens at.
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 /// The program, with the variables of OpenTelemetry that are given and no others.
 fn railscope(arguments: &[&str], variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_railscope"));
@@ -84,17 +79,4 @@ fn railscope(arguments: &[&str], variables: &[(&str, &str)]) -> Command {
     }
     command.args(arguments).envs(variables.iter().copied()).stdin(Stdio::null());
     command
-}
-
-/// Body of the answer to a GET.
-fn get(port: u16, path: &str) -> Option<String> {
-    use std::io::Write as _;
-    let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).ok()?;
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    let (head, body) = answer.split_once("\r\n\r\n")?;
-    head.split(' ').nth(1).filter(|status| *status == "200")?;
-    Some(body.to_owned())
 }

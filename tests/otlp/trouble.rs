@@ -11,7 +11,8 @@ use railscope::metrics::own::ExportFigures;
 use railscope::metrics::point::{Attributes, Point, Value};
 use railscope::model::time::Timestamp;
 
-use super::{PATIENCE, Receiver, free_port, items};
+use super::{PATIENCE, Receiver, items};
+use crate::support::data_base::free_port;
 
 /// One point; its value tells it from others.
 fn point(number: u64) -> Vec<Point> {

@@ -4,6 +4,7 @@ pub mod capture_file;
 pub mod control;
 pub mod conversation;
 pub mod crc;
+pub mod data_base;
 pub mod fixture;
 pub mod frame;
 pub mod ip;

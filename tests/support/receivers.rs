@@ -1,5 +1,5 @@
-//! Programs of others that take what railscope exports: Python's official libraries and a Prometheus
-//! that takes OTLP. `.ci/run` puts them into `target/receivers`; installed ones do as well.
+//! Programs of others that take what railscope exports. `.ci/run` puts Python's official libraries and
+//! VictoriaMetrics into `target/receivers`; installed ones do as well.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -22,11 +22,17 @@ pub fn python(test: &str, module: &str) -> Option<Command> {
     require::works(test, &mut import, &format!("Python's {module}")).then(python)
 }
 
-/// Prometheus, 2.47 or later; `None` where it cannot be had.
+/// Prometheus; `None` where it cannot be had.
 pub fn prometheus(test: &str) -> Option<Command> {
-    let fetched = folder().join("prometheus/usr/bin/prometheus");
-    let program = if fetched.exists() { fetched } else { PathBuf::from("prometheus") };
+    require::works(test, Command::new("prometheus").arg("--version"), "Prometheus")
+        .then(|| Command::new("prometheus"))
+}
+
+/// VictoriaMetrics, 1.92 or later, which takes OTLP; `None` where it cannot be had.
+pub fn victoria_metrics(test: &str) -> Option<Command> {
+    let fetched = folder().join("victoria-metrics/usr/bin/victoria-metrics");
+    let program = if fetched.exists() { fetched } else { PathBuf::from("victoria-metrics") };
     let mut version = Command::new(&program);
     version.arg("--version").stdin(Stdio::null());
-    require::works(test, &mut version, "Prometheus").then(|| Command::new(program))
+    require::works(test, &mut version, "VictoriaMetrics").then(|| Command::new(program))
 }
