@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use railscope::export::prometheus;
 use railscope::metrics::point::{Attributes, Distribution, Point, Value};
@@ -12,6 +12,7 @@ use railscope::model::time::Timestamp;
 use serde_json::Value as Json;
 
 use crate::cli::railscope_on;
+use crate::support::clock::now;
 use crate::support::data_base::{DataBase, free_port, hold_the_same, samples};
 use crate::support::receivers;
 use crate::support::recording::Recording;
@@ -138,7 +139,7 @@ fn a_real_prometheus_scrapes_it_and_answers_the_documented_queries() {
         .arg(format!("--storage.tsdb.path={}", data.path().join("data").display()))
         .arg(format!("--web.listen-address=127.0.0.1:{port}"));
     let data_base = DataBase::start(&mut program, port, "/-/ready");
-    let start = Instant::now();
+    let start = now();
     // Rates need several.
     while data_base
         .ask("count_over_time(nccl_training_step_incomplete_total[1m]) > 3", None)

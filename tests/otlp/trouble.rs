@@ -1,7 +1,7 @@
 //! Receivers that are dead, slow or ask to come again cost neither memory nor time, and nothing is lost
 //! but what the queue's bound says.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use railscope::export::otlp::config::OtlpConfig;
 use railscope::export::otlp::exporter::Exporter;
@@ -12,6 +12,7 @@ use railscope::metrics::point::{Attributes, Point, Value};
 use railscope::model::time::Timestamp;
 
 use super::{PATIENCE, Receiver, items};
+use crate::support::clock::now;
 use crate::support::data_base::free_port;
 
 /// One point; its value tells it from others.
@@ -46,7 +47,7 @@ fn while_the_receiver_is_dead_the_newest_wait_and_the_oldest_are_counted() {
     for protocol in ["grpc", "http/protobuf"] {
         let port = free_port();
         let exporter = exporter(protocol, port, BOUND);
-        let start = Instant::now();
+        let start = now();
         for number in 0..ALL {
             send(&exporter, number);
         }
@@ -95,7 +96,7 @@ fn a_receiver_that_asks_to_come_again_gets_everything() {
 fn an_exporter_ends_in_time_and_counts_what_it_leaves() {
     let exporter = exporter("grpc", free_port(), 1 << 20);
     (0..5).for_each(|number| send(&exporter, number));
-    let start = Instant::now();
+    let start = now();
     let (figures, trouble) = exporter.finish(Duration::from_millis(300));
     assert!(start.elapsed() < Duration::from_secs(10));
     assert_eq!(of_metrics(&figures), ExportFigures { dropped: 5, ..ExportFigures::default() });

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use crate::support::clock::now;
 
 use serde_json::Value;
 
@@ -32,7 +34,7 @@ impl DataBase {
     pub fn start(program: &mut Command, port: u16, ready: &str) -> Self {
         let child = program.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let one = Self { child, port };
-        let start = Instant::now();
+        let start = now();
         while one.get(ready).is_none() {
             assert!(start.elapsed() < PATIENCE, "{program:?} does not start");
             std::thread::sleep(Duration::from_millis(50));
