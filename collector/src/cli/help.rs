@@ -6,6 +6,7 @@ use clap::Command;
 
 /// Headings, and the commands under them.
 const GROUPS: &[(&str, &[&str])] = &[
+    ("Watch a training", &["demo", "watch"]),
     ("Look at a capture", &["analyze", "explain", "findings", "packets"]),
     ("Make traffic", &["drive", "simulate"]),
     ("For programs and shells", &["schema", "completions", "help"]),

@@ -51,11 +51,8 @@ pub(super) struct SourceArgs {
 
 /// A pipeline for live traffic, with the usual limits.
 pub(super) fn live_pipeline(line_rate_bps: Option<u64>) -> Pipeline {
-    let flow = FlowConfig {
-        flow_capacity: FLOW_CAPACITY as usize,
-        line_rate_bps,
-        keeps_details: false,
-    };
+    let flow =
+        FlowConfig { flow_capacity: FLOW_CAPACITY as usize, line_rate_bps, keeps_details: false };
     Pipeline::new(PipelineConfig { flow, message_capacity: Some(MESSAGE_CAPACITY as usize) })
 }
 

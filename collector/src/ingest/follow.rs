@@ -96,11 +96,7 @@ impl Follow {
 }
 
 impl LiveSource for Follow {
-    fn poll(
-        &mut self,
-        patience: Duration,
-        sink: &mut dyn FnMut(LiveEvent<'_>),
-    ) -> io::Result<()> {
+    fn poll(&mut self, patience: Duration, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
         let is_waiting = |batch: &mut Batch| batch.items.is_empty() && !batch.is_end;
         let batch = self.shared.lock();
         let waited = self.shared.changed.wait_timeout_while(batch, patience, is_waiting);

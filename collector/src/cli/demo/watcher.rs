@@ -57,7 +57,8 @@ impl Watcher {
             folder: folder.to_owned(),
         };
         let over = is_over.clone();
-        let thread = thread::Builder::new().name("watch".to_owned()).spawn(move || watch.run(&over));
+        let thread =
+            thread::Builder::new().name("watch".to_owned()).spawn(move || watch.run(&over));
         Ok(Self { is_over, completeness, thread: thread.context("start a thread")? })
     }
 

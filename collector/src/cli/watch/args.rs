@@ -29,8 +29,11 @@ soft-RoCE. The control plane's TCP, and NET/Socket, are seen everywhere.
 Exit codes: 0 done; 2 wrong usage, or nothing could be opened.")]
 pub(in crate::cli) struct WatchArgs {
     /// A capture, pcap or pcapng, that grows; - is standard input
-    #[arg(value_name = "FILE", required_unless_present = "interface",
-          conflicts_with = "interface")]
+    #[arg(
+        value_name = "FILE",
+        required_unless_present = "interface",
+        conflicts_with = "interface"
+    )]
     file: Option<PathBuf>,
     /// Interfaces to watch, separated by commas; needs root or CAP_NET_RAW
     #[arg(short, long, value_name = "NAMES", value_delimiter = ',')]

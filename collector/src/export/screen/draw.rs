@@ -15,8 +15,7 @@ use crate::report::Report;
 /// Lines for what is told of the chosen row.
 const DETAIL_LINES: u16 = 5;
 
-const KEYS: &str =
-    "1-6 tab: table   < > r: sort   /: filter   space: freeze   ?: help   q: quit";
+const KEYS: &str = "1-6 tab: table   < > r: sort   /: filter   space: freeze   ?: help   q: quit";
 
 const HELP: &str = "\
 1 to 6, tab     which table
@@ -112,7 +111,11 @@ fn table_widget(grid: &Grid, sort: Option<Sort>) -> Table<'static> {
     let headings = grid.headings.iter().enumerate().map(|(at, heading)| {
         let arrow = match sort {
             Some(Sort { column, is_descending }) if column == at => {
-                if is_descending { "↓" } else { "↑" }
+                if is_descending {
+                    "↓"
+                } else {
+                    "↑"
+                }
             }
             _ => "",
         };

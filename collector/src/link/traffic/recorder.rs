@@ -138,7 +138,8 @@ impl TrafficRecorder {
     /// When the oldest data message that is kept passed, and the latest.
     #[must_use]
     pub fn span(&self) -> Option<Span> {
-        let first = self.flows.iter().filter_map(|flow| flow.data.iter().next()).map(|one| one.last);
+        let first =
+            self.flows.iter().filter_map(|flow| flow.data.iter().next()).map(|one| one.last);
         let last = self.flows.iter().filter_map(|flow| flow.data.last()).map(|one| one.last);
         Some(Span { first: first.min()?, last: last.max()? })
     }
