@@ -17,6 +17,7 @@ use railscope::report::{Detail, Report, ReportContext};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::support::clock::now;
 use crate::support::recording::Recording;
 use crate::support::require;
 
@@ -106,7 +107,7 @@ fn live(wire: &Wire, captures: &[PathBuf]) -> (Report, u64) {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let begun = Instant::now();
+    let begun = now();
     let mut ended = None;
     // What was sent last lies in the ring for a nap at most.
     while ended.is_none_or(|ended: Instant| ended.elapsed() < Duration::from_millis(300)) {
@@ -127,7 +128,7 @@ fn live(wire: &Wire, captures: &[PathBuf]) -> (Report, u64) {
             })
             .unwrap();
         if ended.is_none() && replay.try_wait().unwrap().is_some() {
-            ended = Some(Instant::now());
+            ended = Some(now());
         }
     }
     assert!(replay.wait().unwrap().success());
@@ -178,6 +179,48 @@ fn a_replayed_job() {
     };
     assert!(!calls(&live).is_empty());
     assert_eq!(calls(&live), calls(&offline));
+}
+
+/// The program as user 65534 with these capabilities, watching the wire for a moment; what it says.
+fn watch_with(wire: &Wire, capabilities: &[&str], source: &str) -> String {
+    let only: Vec<_> = capabilities.iter().map(|name| format!("+{name}")).collect();
+    let only = format!("-all,{}", only.join(","));
+    // The target folder may lie where another user may not go.
+    let program = std::path::Path::new("/run").join(&wire.0);
+    std::fs::copy(env!("CARGO_BIN_EXE_railscope"), &program).unwrap();
+    let output = Command::new("ip")
+        .args(["netns", "exec", &wire.0, "setpriv", "--reuid=65534", "--clear-groups"])
+        .args([format!("--inh-caps={only}"), format!("--ambient-caps={only}")])
+        .arg(format!("--bounding-set={only}"))
+        .args(["timeout", "--signal=INT", "1"])
+        .arg(&program)
+        .args(["watch", "--source", source, "--interface", "far"])
+        .output()
+        .unwrap();
+    std::fs::remove_file(&program).unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn the_least_capabilities() {
+    let test = "the_least_capabilities";
+    if !require::root(test) || !require::has(test, "ip") || !require::has(test, "setpriv") {
+        return;
+    }
+    let wire = Wire::new("capable");
+    let needed = ["bpf", "net_admin", "perfmon"];
+    let said = watch_with(&wire, &needed, "ebpf");
+    assert!(said.contains("kernel programs at far"), "{said}");
+    for left_out in needed {
+        let others: Vec<_> = needed.into_iter().filter(|name| *name != left_out).collect();
+        let said = watch_with(&wire, &others, "ebpf");
+        let name = format!("CAP_{} is missing", left_out.to_uppercase());
+        assert!(said.contains(&name), "without {left_out}: {said}");
+    }
+    let said = watch_with(&wire, &["net_raw"], "auto");
+    assert!(said.contains("packet sockets at far"), "{said}");
+    let said = watch_with(&wire, &["net_admin"], "af-packet");
+    assert!(said.contains("cap_net_raw"), "{said}");
 }
 
 #[test]

@@ -6,7 +6,8 @@ use clap::Command;
 
 /// Headings, and the commands under them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Look at a capture", &["analyze", "explain", "findings", "packets"]),
+    ("Look at a capture", &["analyze", "explain", "findings", "metrics", "packets"]),
+    ("Watch a host", &["agent", "demo", "watch"]),
     ("Make traffic", &["drive", "simulate"]),
     ("For programs and shells", &["schema", "completions", "help"]),
 ];

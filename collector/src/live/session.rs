@@ -90,6 +90,11 @@ impl Session {
         &self.pipeline
     }
 
+    /// The state, to add to it what comes from elsewhere.
+    pub fn pipeline_mut(&mut self) -> &mut Pipeline {
+        &mut self.pipeline
+    }
+
     /// Forgets what is older than the window; `report` is the latest one of this state.
     pub fn slide(&mut self, window_ns: u64, report: &Report) {
         self.pipeline.slide(window_ns, report);

@@ -77,6 +77,9 @@ impl Source {
             Self::TrafficControl => {
                 verdict.needs_bpf(host);
                 verdict.needs(host, Capability::NetAdmin, "to attach to interfaces");
+                if !host.has(Capability::SysAdmin) {
+                    verdict.needs(host, Capability::Perfmon, "to read packets where they lie");
+                }
                 if host.kernel.is_some_and(|kernel| kernel < TCX) {
                     verdict.lesser.push(format!(
                         "before Linux {TCX} there is no TCX: programs are attached as clsact \
