@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use railscope::metrics::metric::Instrument;
+use railscope::metrics::metric::{Instrument, Metric};
 use railscope::metrics::{attribute, catalog, queries};
 
 use crate::cli::railscope;
@@ -61,7 +61,7 @@ fn series_are_bounded_and_ids_without_bound_are_no_attributes() {
 
 #[test]
 fn queries_name_what_there_is() {
-    let metrics: BTreeSet<String> = catalog::all().map(|one| one.prometheus_name()).collect();
+    let metrics: BTreeSet<String> = catalog::all().map(Metric::prometheus_name).collect();
     let labels: BTreeSet<String> =
         attribute::ALL.iter().map(|one| one.name.replace('.', "_")).collect();
     for query in queries::ALL {

@@ -1,6 +1,7 @@
 //! What the tests share: captures, oracles, and encoders that are not the product's.
 
 pub mod capture_file;
+pub mod clock;
 pub mod control;
 pub mod conversation;
 pub mod crc;
