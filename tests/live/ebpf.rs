@@ -17,6 +17,7 @@ use railscope::report::{Detail, Report, ReportContext};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::support::clock::now;
 use crate::support::recording::Recording;
 use crate::support::require;
 
@@ -106,7 +107,7 @@ fn live(wire: &Wire, captures: &[PathBuf]) -> (Report, u64) {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let begun = Instant::now();
+    let begun = now();
     let mut ended = None;
     // What was sent last lies in the ring for a nap at most.
     while ended.is_none_or(|ended: Instant| ended.elapsed() < Duration::from_millis(300)) {
@@ -127,7 +128,7 @@ fn live(wire: &Wire, captures: &[PathBuf]) -> (Report, u64) {
             })
             .unwrap();
         if ended.is_none() && replay.try_wait().unwrap().is_some() {
-            ended = Some(Instant::now());
+            ended = Some(now());
         }
     }
     assert!(replay.wait().unwrap().success());

@@ -1,0 +1,93 @@
+//! `railscope demo`: it finds what the ranks did, live, as root and as anybody; and what it found
+//! live is what its capture says afterwards.
+
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{railscope, require};
+
+/// The user that has nothing (Debian's `nobody`).
+const NOBODY: u32 = 65_534;
+
+fn demo(folder: &Path, user: Option<u32>) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_railscope"));
+    command.arg("demo").arg(folder).current_dir("/");
+    if let Some(user) = user {
+        command.uid(user).gid(user);
+    }
+    let output = command.output().unwrap();
+    let (out, error) = (output.stdout, String::from_utf8_lossy(&output.stderr).into_owned());
+    assert!(output.status.success(), "{error}");
+    String::from_utf8(out).unwrap()
+}
+
+/// A busy machine makes ranks late that should not be; what cannot be missed is.
+fn check(said: &str) {
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "4 of 4 ranks and 8 of 8 queue pairs are linked; 24 of 24 training steps are found;",
+        "rank 2 is named in 3 of the 3 that it made late",
+        "CE marks are seen in 3 of the 3 that had some, and in 0 of the others",
+        "training step 12:",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+/// Without what differs between a file and an interface: names.
+fn nameless(report: &mut Value) {
+    match report {
+        Value::Object(fields) => {
+            for name in ["tool", "file", "format", "source"] {
+                fields.remove(name);
+            }
+            fields.values_mut().for_each(nameless);
+        }
+        Value::Array(items) => items.iter_mut().for_each(nameless),
+        _ => {}
+    }
+}
+
+#[test]
+fn it_finds_what_the_ranks_did_and_its_capture_says_the_same() {
+    let test = "it_finds_what_the_ranks_did_and_its_capture_says_the_same";
+    if !require::root(test) || !require::has(test, "ip") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    check(&demo(folder.path(), None));
+    let live = std::fs::read(folder.path().join("report.json")).unwrap();
+    let mut live: Value = serde_json::from_slice(&live).unwrap();
+    let mut read = railscope::analyze(&[folder.path().join("capture.pcapng")]);
+    nameless(&mut live);
+    nameless(&mut read);
+    for (section, value) in live.as_object().unwrap() {
+        assert_eq!(Some(value), read.get(section), "{section}");
+    }
+    for file in ["trace.json", "truth.jsonl", "logs"] {
+        assert!(folder.path().join(file).exists(), "{file}");
+    }
+}
+
+#[test]
+fn anybody_may_run_it() {
+    let test = "anybody_may_run_it";
+    if !require::root(test) || !require::has(test, "ip") {
+        return;
+    }
+    let mut unshare = Command::new("unshare");
+    unshare.args(["-rn", "true"]).uid(NOBODY).gid(NOBODY);
+    let mut own = Command::new(env!("CARGO_BIN_EXE_railscope"));
+    own.arg("--version").uid(NOBODY).gid(NOBODY);
+    if !require::works(test, &mut unshare, "a user namespace for everybody")
+        || !require::works(test, &mut own, "a program that everybody may run")
+    {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    check(&demo(folder.path(), Some(NOBODY)));
+}

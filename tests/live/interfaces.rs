@@ -1,0 +1,186 @@
+//! Packet sockets on real interfaces, in a network namespace of the test's own.
+
+use std::net::UdpSocket;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use nix::sched::{CloneFlags, unshare};
+use railscope::ingest::af_packet::{AfPacket, AfPacketConfig, AfPacketError};
+use railscope::ingest::live::{LiveEvent, LiveSource, Silence};
+use railscope::model::direction::Direction;
+
+use crate::support::require;
+
+/// Runs `test` on a thread in a network namespace of its own.
+fn in_namespace(name: &str, test: impl FnOnce() + Send + 'static) {
+    if !require::root(name) || !require::has(name, "ip") {
+        return;
+    }
+    let enter = move || {
+        unshare(CloneFlags::CLONE_NEWNET).unwrap();
+        test();
+    };
+    std::thread::spawn(enter).join().unwrap();
+}
+
+fn ip(line: &str) {
+    let status = Command::new("ip").args(line.split(' ')).status().unwrap();
+    assert!(status.success(), "ip {line}");
+}
+
+fn config(interfaces: &[&str]) -> AfPacketConfig {
+    AfPacketConfig {
+        interfaces: interfaces.iter().map(|name| (*name).to_owned()).collect(),
+        namespace: None,
+        roce_bytes: 96,
+        ring_mebibytes: 2,
+    }
+}
+
+/// What a source tells within a time.
+fn told(source: &mut AfPacket, time: Duration) -> Vec<String> {
+    let begun = Instant::now();
+    let mut told = Vec::new();
+    while begun.elapsed() < time {
+        let patience = Duration::from_millis(50);
+        source
+            .poll(patience, &mut |event| {
+                told.push(match event {
+                    LiveEvent::Frame(frame) => format!(
+                        "{} {:?} {} of {} {:02x?}",
+                        frame.tap.0,
+                        frame.direction,
+                        frame.bytes.len(),
+                        frame.wire_len,
+                        frame.bytes
+                    ),
+                    other => format!("{other:?}"),
+                });
+            })
+            .unwrap();
+    }
+    told
+}
+
+/// Two ends of a cable with addresses; `a` sends to a neighbour that it is told of.
+fn cable() {
+    ip("link add a address 02:00:00:00:00:0a type veth peer name b address 02:00:00:00:00:0b");
+    ip("addr add 10.9.0.1/24 dev a");
+    for end in ["a", "b"] {
+        ip(&format!("link set {end} addrgenmode none up"));
+    }
+    ip("neigh add 10.9.0.2 lladdr 02:00:00:00:00:0b dev a");
+}
+
+fn send(port: u16, bytes: usize) {
+    let socket = UdpSocket::bind("10.9.0.1:0").unwrap();
+    socket.send_to(&vec![7; bytes], ("10.9.0.2", port)).unwrap();
+}
+
+#[test]
+fn both_ends_see_a_packet_once_cut_where_it_is_roce() {
+    in_namespace("both_ends_see_a_packet_once_cut_where_it_is_roce", || {
+        cable();
+        let mut source = AfPacket::open(&config(&["a", "b"])).unwrap();
+        send(4791, 500);
+        send(4792, 500);
+        let told = told(&mut source, Duration::from_millis(400));
+        let heads: Vec<_> = told.iter().filter_map(|line| line.split_once(" [")).collect();
+        let heads: Vec<&str> = heads.iter().map(|(head, _)| *head).collect();
+        let (sent, received) = (Some(Direction::Sent), Some(Direction::Received));
+        let expected = [(0, sent, 96), (1, received, 96), (0, sent, 542), (1, received, 542)];
+        let expected: Vec<String> = expected
+            .iter()
+            .map(|(tap, way, kept)| format!("{tap} {way:?} {kept} of 542"))
+            .collect();
+        assert_eq!(heads, expected, "{told:#?}");
+        assert!(told[0].starts_with("Tap(") && told[1].starts_with("Tap("), "{told:#?}");
+    });
+}
+
+#[test]
+fn a_vlan_tag_that_the_kernel_took_out_is_put_back() {
+    in_namespace("a_vlan_tag_that_the_kernel_took_out_is_put_back", || {
+        ip("link add a type veth peer name b");
+        ip("link add link a name a.5 type vlan id 5");
+        ip("addr add 10.9.0.1/24 dev a.5");
+        for end in ["a", "b", "a.5"] {
+            ip(&format!("link set {end} up"));
+        }
+        ip("neigh add 10.9.0.2 lladdr 02:00:00:00:00:0b dev a.5");
+        let mut source = AfPacket::open(&config(&["b"])).unwrap();
+        send(4792, 100);
+        let told = told(&mut source, Duration::from_millis(400));
+        // TPID, VLAN 5, IPv4.
+        let tagged = |line: &&String| line.contains("81, 00, 00, 05, 08, 00, 45");
+        let frame = told.iter().find(tagged).unwrap_or_else(|| panic!("{told:#?}"));
+        assert!(frame.contains(" 146 of 146 "), "{frame}");
+    });
+}
+
+#[test]
+fn an_interface_that_goes_is_told_once() {
+    in_namespace("an_interface_that_goes_is_told_once", || {
+        cable();
+        let mut source = AfPacket::open(&config(&["a"])).unwrap();
+        ip("link set a down");
+        let down = told(&mut source, Duration::from_millis(200));
+        assert_eq!(down.iter().filter(|line| line.contains("Down")).count(), 1, "{down:?}");
+        assert!(!source.is_over());
+        ip("link set a up");
+        ip("neigh replace 10.9.0.2 lladdr 02:00:00:00:00:0b dev a");
+        send(4792, 10);
+        let up = told(&mut source, Duration::from_millis(200));
+        assert!(up.iter().any(|line| line.contains("Some(Sent)")), "{up:?}");
+        ip("link del a");
+        let gone = told(&mut source, Duration::from_millis(200));
+        let removed = format!("{:?}", Silence::Removed);
+        assert_eq!(gone.iter().filter(|line| line.contains(&removed)).count(), 1, "{gone:?}");
+        assert!(source.is_over());
+    });
+}
+
+#[test]
+fn what_finds_no_room_is_counted() {
+    in_namespace("what_finds_no_room_is_counted", || {
+        cable();
+        let mut source = AfPacket::open(&config(&["a"])).unwrap();
+        const SENT: u64 = 20_000;
+        let socket = UdpSocket::bind("10.9.0.1:0").unwrap();
+        for _ in 0..SENT {
+            socket.send_to(&[7; 1000], "10.9.0.2:4792").unwrap();
+        }
+        let (mut frames, mut lost) = (0, 0);
+        for _ in 0..20 {
+            source
+                .poll(Duration::from_millis(20), &mut |event| match event {
+                    LiveEvent::Frame(_) => frames += 1,
+                    LiveEvent::Lost { frames, .. } => lost += frames,
+                    _ => {}
+                })
+                .unwrap();
+        }
+        assert!(frames > 1000 && lost > 1000, "{frames} {lost}");
+        assert_eq!(frames + lost, SENT);
+    });
+}
+
+#[test]
+fn another_namespace_is_entered_by_its_file() {
+    in_namespace("another_namespace_is_entered_by_its_file", || {
+        cable();
+        let own = std::fs::read_link("/proc/thread-self").unwrap();
+        let path = std::path::Path::new("/proc").join(own).join("ns/net");
+        let open = move || {
+            unshare(CloneFlags::CLONE_NEWNET).unwrap();
+            let config = AfPacketConfig { namespace: Some(path), ..config(&["a"]) };
+            let error = AfPacket::open(&AfPacketConfig { namespace: None, ..config.clone() });
+            assert!(matches!(error, Err(AfPacketError::NoInterface { .. })));
+            AfPacket::open(&config).unwrap()
+        };
+        let mut source = std::thread::spawn(open).join().unwrap();
+        send(4792, 10);
+        let told = told(&mut source, Duration::from_millis(200));
+        assert!(told.iter().any(|line| line.contains("Some(Sent)")), "{told:?}");
+    });
+}

@@ -1,0 +1,102 @@
+//! `railscope watch`: lines where no terminal is, a view where one is.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::recording::Recording;
+use crate::support::require;
+
+/// One port of a recorded job.
+fn capture(job: &Recording) -> std::path::PathBuf {
+    let name = job.captures().into_iter().find(|name| name.contains("roce0")).unwrap();
+    job.folder().join(name)
+}
+
+/// A capture that grows is told as it grows, and an interrupt ends it well.
+#[test]
+fn lines_come_while_a_file_grows() {
+    let job = Recording::unpack("long-straggler-2.28.9");
+    let bytes = std::fs::read(capture(&job)).unwrap();
+    let path = job.folder().join("growing.pcap");
+    File::create(&path).unwrap().write_all(&bytes[..bytes.len() / 2]).unwrap();
+    let mut watch = Command::new(env!("CARGO_BIN_EXE_railscope"));
+    watch.arg("watch").arg(&path).args(["--every", "100ms"]);
+    watch.stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut watch = watch.spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    let mut growing = OpenOptions::new().append(true).open(&path).unwrap();
+    growing.write_all(&bytes[bytes.len() / 2..]).unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    interrupt(&watch);
+    let mut said = String::new();
+    watch.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(watch.wait().unwrap().success());
+    let told: Vec<&str> = said.lines().filter(|line| line.contains("training step ")).collect();
+    let whole = Command::new(env!("CARGO_BIN_EXE_railscope"))
+        .args(["watch", "-"])
+        .stdin(File::open(capture(&job)).unwrap())
+        .output()
+        .unwrap();
+    let whole = String::from_utf8(whole.stdout).unwrap();
+    let whole: Vec<&str> = whole.lines().filter(|line| line.contains("training step ")).collect();
+    assert!(told.len() > 5, "{said}");
+    // What is told early may know less; who and when is the same.
+    let head = |line: &&str| line.split(": ").next().unwrap().to_owned();
+    let (told, whole): (Vec<_>, Vec<_>) =
+        (told.iter().map(head).collect(), whole.iter().map(head).collect());
+    assert_eq!(told, whole);
+}
+
+fn interrupt(child: &std::process::Child) {
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+}
+
+#[test]
+fn what_cannot_be_watched_is_an_error() {
+    let watch = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_railscope"))
+            .arg("watch")
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(watch(&["-i", "nosuch0"]).contains("no interface nosuch0 here; there are:"));
+    assert!(watch(&["/nonexistent.pcap"]).contains("open capture /nonexistent.pcap"));
+    assert!(watch(&["-"]).contains("empty"));
+    assert!(watch(&[]).contains("required"));
+    assert!(watch(&["x", "--window", "soon"]).contains("write 10m"));
+    assert!(watch(&["-i", "lo", "--netns", "/nonexistent"]).contains("network namespace"));
+}
+
+/// The view comes up, a key changes it, and the terminal is as it was, by `q` and by a signal.
+#[test]
+fn a_view_leaves_the_terminal_as_it_was() {
+    let test = "a_view_leaves_the_terminal_as_it_was";
+    if !require::has(test, "script") {
+        return;
+    }
+    let job = Recording::unpack("straggler-2.27.5");
+    let (railscope, file) = (env!("CARGO_BIN_EXE_railscope"), capture(&job));
+    for (end, keys) in [("", "sleep 2; printf 6; sleep 1; printf q"), ("timeout -s TERM 3", "")] {
+        let keys = if keys.is_empty() { "sleep 4" } else { keys };
+        let line = format!("stty -g; {end} {railscope} watch {}; echo; stty -g", file.display());
+        let script = format!("({keys}) | script --quiet --command '{line}' /dev/null");
+        let begun = Instant::now();
+        let output =
+            Command::new("sh").args(["-c", &script]).env("TERM", "xterm").output().unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(20));
+        let shown = String::from_utf8_lossy(&output.stdout);
+        let modes: Vec<&str> = shown.lines().filter(|line| line.matches(':').count() > 8).collect();
+        assert_eq!(modes.len(), 2, "{shown}");
+        assert_eq!(modes[0].trim(), modes[1].trim());
+        assert!(shown.contains("\x1b[?1049h") && shown.contains("\x1b[?1049l"), "{shown:?}");
+        assert!(shown.contains("STRAGGLER"), "{shown:?}");
+        assert_eq!(shown.contains("SEVERITY"), end.is_empty(), "{shown:?}");
+    }
+}

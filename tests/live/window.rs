@@ -1,0 +1,87 @@
+//! A window on a job: training steps that lie in it have the values that they have in a report of
+//! everything, whenever reports are made and however much is forgotten.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use railscope::report::iterations::IterationReport;
+use railscope::report::{Report, ReportContext};
+
+use super::recorded::{captures, pipeline, read, report};
+use crate::support::recording::Recording;
+
+/// What a training step is, apart from the numbers of collectives and flows, which count what is
+/// kept.
+fn values(one: &IterationReport) -> String {
+    let late = one.straggler.as_ref().map(|late| (late.rank, late.lag_ns, late.cause));
+    format!(
+        "{} {:?} {}..{} comm {} idle {} of {} bytes {:?} peak {:?} ce {:?} {:?} cnp {:?} resent {:?} \
+         late {late:?}",
+        one.iteration,
+        one.complete,
+        one.start_ns,
+        one.end_ns,
+        one.communication_ns,
+        one.idle_ns,
+        one.collectives,
+        one.bytes,
+        one.peak_bps,
+        one.ce_packets,
+        one.ce_share,
+        one.cnps,
+        one.retransmitted_packets,
+    )
+}
+
+/// The training steps of a report that lie in its window, without its first and its last, which may
+/// be cut.
+fn inner(report: &Report) -> impl Iterator<Item = &IterationReport> {
+    let all = &report.iterations;
+    all.get(2..all.len().saturating_sub(1)).unwrap_or_default().iter()
+}
+
+/// Reads `job` with reports every `every_ns` and a window of `window_ns`; every training step in it
+/// must be as in the report of everything. How many were compared, and the most messages kept.
+fn check(job: &str, window_ns: u64, every_ns: u64, messages: usize) -> (usize, u64) {
+    let recording = Recording::unpack(job);
+    let files = captures(&recording);
+    let whole = report(&files);
+    let whole: BTreeMap<i64, String> =
+        whole.iterations.iter().map(|one| (one.start_ns, values(one))).collect();
+    let mut watched = pipeline(messages);
+    let (mut next, mut seen, mut forgotten) = (0, 0, 0);
+    read(&files, &mut watched, |pipeline, origin, time| {
+        let passed = time.nanos_since(origin);
+        if passed < next {
+            return;
+        }
+        next = passed + every_ns;
+        let context = ReportContext { origin: Some(origin), ..ReportContext::default() };
+        let report = pipeline.report(context);
+        for one in inner(&report) {
+            let expected = whole.get(&one.start_ns);
+            assert_eq!(expected, Some(&values(one)), "{job}, {passed} ns: {one:#?}");
+            seen += 1;
+        }
+        forgotten = report.health.get("link.messages_forgotten").copied().unwrap_or(0);
+        assert_eq!(report.health.get("link.messages_dropped"), None);
+        pipeline.slide(window_ns, &report);
+    });
+    (seen, forgotten)
+}
+
+#[test]
+fn a_window_has_what_a_report_of_everything_has() {
+    let second = 1_000_000_000;
+    let (seen, forgotten) = check("long-straggler-2.28.9", 3 * second, second / 2, 1 << 20);
+    assert!(seen > 20 && forgotten > 1000, "{seen} {forgotten}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_the_window(window_ms in 1_000_u64..6_000, every_ms in 300_u64..2_000) {
+        check("straggler-2.27.5", window_ms * 1_000_000, every_ms * 1_000_000, 1 << 20);
+    }
+}
