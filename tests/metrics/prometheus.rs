@@ -3,7 +3,6 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::Stdio;
-use std::time::Duration;
 
 use railscope::export::prometheus;
 use railscope::metrics::point::{Attributes, Distribution, Point, Value};
@@ -12,7 +11,7 @@ use railscope::model::time::Timestamp;
 use serde_json::Value as Json;
 
 use crate::cli::railscope_on;
-use crate::support::clock::now;
+use crate::support::clock::eventually;
 use crate::support::data_base::{DataBase, free_port, hold_the_same, samples};
 use crate::support::receivers;
 use crate::support::recording::Recording;
@@ -139,15 +138,11 @@ fn a_real_prometheus_scrapes_it_and_answers_the_documented_queries() {
         .arg(format!("--storage.tsdb.path={}", data.path().join("data").display()))
         .arg(format!("--web.listen-address=127.0.0.1:{port}"));
     let data_base = DataBase::start(&mut program, port, "/-/ready");
-    let start = now();
     // Rates need several.
-    while data_base
-        .ask("count_over_time(nccl_training_step_incomplete_total[1m]) > 3", None)
-        .is_empty()
-    {
-        assert!(start.elapsed() < Duration::from_secs(60), "nothing was scraped");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    eventually("it was scraped four times", || {
+        let scrapes = "count_over_time(nccl_training_step_incomplete_total[1m]) > 3";
+        !data_base.ask(scrapes, None).is_empty()
+    });
     let held = data_base.ask("{__name__=~\"(nccl|rdma|railscope)_.+\"}", None);
     hold_the_same(&held, &samples(&text));
     for query in queries::ALL {

@@ -10,14 +10,11 @@ mod trouble;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::support::clock::PATIENCE;
 use crate::support::receivers;
-
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The receiver in Python.
 struct Receiver {

@@ -11,8 +11,8 @@ use railscope::metrics::own::ExportFigures;
 use railscope::metrics::point::{Attributes, Point, Value};
 use railscope::model::time::Timestamp;
 
-use super::{PATIENCE, Receiver, items};
-use crate::support::clock::now;
+use super::{Receiver, items};
+use crate::support::clock::{PATIENCE, duration_of, eventually};
 use crate::support::data_base::free_port;
 
 /// One point; its value tells it from others.
@@ -47,18 +47,12 @@ fn while_the_receiver_is_dead_the_newest_wait_and_the_oldest_are_counted() {
     for protocol in ["grpc", "http/protobuf"] {
         let port = free_port();
         let exporter = exporter(protocol, port, BOUND);
-        let start = now();
-        for number in 0..ALL {
-            send(&exporter, number);
-        }
-        assert!(start.elapsed() < PATIENCE / 4, "nobody waits");
+        let took = duration_of(|| (0..ALL).for_each(|number| send(&exporter, number)));
+        assert!(took < PATIENCE / 4, "nobody waits");
         let dropped = of_metrics(&exporter.figures()).dropped;
         assert!(dropped > 0 && dropped < ALL);
         assert!(exporter.waiting_bytes() <= BOUND);
-        while exporter.trouble().is_none() {
-            assert!(start.elapsed() < PATIENCE, "it tried");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        eventually("it tried", || exporter.trouble().is_some());
         let (grpc, http) = if protocol == "grpc" { (port, 0) } else { (0, port) };
         let options = ["--grpc-port", &grpc.to_string(), "--http-port", &http.to_string()];
         let Some(receiver) = Receiver::start(test, &options) else { return };
@@ -96,9 +90,10 @@ fn a_receiver_that_asks_to_come_again_gets_everything() {
 fn an_exporter_ends_in_time_and_counts_what_it_leaves() {
     let exporter = exporter("grpc", free_port(), 1 << 20);
     (0..5).for_each(|number| send(&exporter, number));
-    let start = now();
-    let (figures, trouble) = exporter.finish(Duration::from_millis(300));
-    assert!(start.elapsed() < Duration::from_secs(10));
+    let mut outcome = None;
+    let took = duration_of(|| outcome = Some(exporter.finish(Duration::from_millis(300))));
+    assert!(took < PATIENCE / 4);
+    let (figures, trouble) = outcome.unwrap();
     assert_eq!(of_metrics(&figures), ExportFigures { dropped: 5, ..ExportFigures::default() });
     assert!(trouble.unwrap().contains("onnect"), "it says why");
 }

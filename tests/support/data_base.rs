@@ -4,14 +4,10 @@ use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
-
-use crate::support::clock::now;
 
 use serde_json::Value;
 
-/// How long it may take to start, or to answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+use super::clock::{PATIENCE, eventually};
 
 /// Names of a series and its labels.
 pub type Series = BTreeMap<String, String>;
@@ -34,11 +30,7 @@ impl DataBase {
     pub fn start(program: &mut Command, port: u16, ready: &str) -> Self {
         let child = program.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let one = Self { child, port };
-        let start = now();
-        while one.get(ready).is_none() {
-            assert!(start.elapsed() < PATIENCE, "{program:?} does not start");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        eventually("the data base starts", || one.get(ready).is_some());
         one
     }
 

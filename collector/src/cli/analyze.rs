@@ -72,10 +72,10 @@ enum Format {
     Text,
     /// One document, railscope.report/1: see `railscope schema`
     Json,
-    /// Metrics for Prometheus, text format 0.0.4: see dashboards/METRICS.md
-    Prometheus,
     /// A timeline for ui.perfetto.dev, beside PyTorch's: collectives, messages, ports, NAKs, CNPs
     Perfetto,
+    /// Metrics for Prometheus, text format 0.0.4: see dashboards/METRICS.md
+    Prometheus,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -116,3 +116,36 @@ impl Decoder for Encoded {
         Ok(Some(from.copy_to_bytes(from.remaining())))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tonic_types::ErrorDetails;
+
+    use super::*;
+
+    #[test]
+    fn what_may_come_again_is_what_the_specification_lists() {
+        let of = |status: &Status| match refusal(Signal::Logs, status) {
+            SendError::Retryable { after, .. } => Some(after),
+            SendError::Permanent(_) => None,
+        };
+        let codes = (0..17).map(Code::from);
+        let retryable: Vec<Code> =
+            codes.filter(|code| of(&Status::new(*code, "")).is_some()).collect();
+        let listed = [
+            Code::Cancelled,
+            Code::DeadlineExceeded,
+            Code::Aborted,
+            Code::OutOfRange,
+            Code::Unavailable,
+            Code::DataLoss,
+        ];
+        assert_eq!(retryable.len(), listed.len());
+        assert!(listed.iter().all(|code| retryable.contains(code)), "{retryable:?}");
+        // One that is full recovers only where it says when.
+        let delay = Some(Duration::from_secs(3));
+        let details = ErrorDetails::with_retry_info(delay);
+        let full = Status::with_error_details(Code::ResourceExhausted, "full", details);
+        assert_eq!(of(&full), Some(delay));
+    }
+}

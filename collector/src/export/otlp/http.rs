@@ -106,3 +106,34 @@ fn said(status: StatusCode, signal: Signal, body: &Bytes) -> String {
     let colon = if text.is_empty() { "" } else { ": " };
     format!("{} were answered with {status}{colon}{text}", signal.name())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_come_again_is_what_the_specification_lists() {
+        let codes = (200..600).filter_map(|code| StatusCode::from_u16(code).ok());
+        let retryable: Vec<u16> =
+            codes.filter(|code| is_retryable(*code)).map(|code| code.as_u16()).collect();
+        assert_eq!(retryable, [429, 502, 503, 504]);
+    }
+
+    #[test]
+    fn receivers_ask_in_seconds_or_for_a_date() {
+        let after = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(RETRY_AFTER, value.parse().unwrap());
+            retry_after(&headers)
+        };
+        assert_eq!(after("7"), Some(Duration::from_secs(7)));
+        let soon = Timestamp::now() + Duration::from_secs(100);
+        let printer = rfc2822::DateTimePrinter::new();
+        let date = printer.timestamp_to_rfc9110_string(&soon).unwrap();
+        let asked = after(&date).unwrap();
+        assert!((90..=100).contains(&asked.as_secs()), "{date}: {asked:?}");
+        assert_eq!(after("Thu, 01 Jan 1970 00:00:00 GMT"), None, "it is past");
+        assert_eq!(after("soon"), None);
+        assert_eq!(retry_after(&HeaderMap::new()), None);
+    }
+}

@@ -115,6 +115,6 @@ mod tests {
         assert_eq!(trace_state(1.0), "ot=th:0");
         assert_eq!(trace_state(0.5), "ot=th:8");
         assert_eq!(trace_state(0.25), "ot=th:c");
-        assert_eq!(trace_state(0.9), "ot=th:1999999999999");
+        assert_eq!(trace_state(0.125), "ot=th:e");
     }
 }
