@@ -8,6 +8,9 @@
 )]
 #![expect(unreachable_pub, reason = "`pub` is what the modules of the suite share")]
 
+// The agent: its settings and its pages.
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod agent;
 // The program as a user runs it.
 mod cli;
 // Clocks of several taps.
@@ -44,11 +47,16 @@ mod link;
 mod live;
 // NCCL's logs: lines, facts, text.
 mod logs;
+// Metrics: their catalogue, their sums, their text.
+mod metrics;
 // The captures under tests/fixtures are the ones that were described.
 mod manifest;
 // What a training node knows of itself besides packets, in trees of kernel files.
 #[cfg(target_os = "linux")]
 mod node;
+// OTLP, as real receivers take it.
+#[cfg(feature = "otlp")]
+mod otlp;
 // Timelines, checked by an independent script.
 mod perfetto;
 // What the README shows is what the program prints.

@@ -3,9 +3,10 @@
 use super::railscope;
 
 #[cfg(target_os = "linux")]
-const COMMANDS: [&str; 6] = ["analyze", "explain", "packets", "drive", "schema", "completions"];
+const COMMANDS: [&str; 7] =
+    ["analyze", "explain", "metrics", "packets", "drive", "schema", "completions"];
 #[cfg(not(target_os = "linux"))]
-const COMMANDS: [&str; 5] = ["analyze", "explain", "packets", "schema", "completions"];
+const COMMANDS: [&str; 6] = ["analyze", "explain", "metrics", "packets", "schema", "completions"];
 
 #[test]
 fn every_command_teaches_by_examples_within_100_columns() {

@@ -323,6 +323,27 @@ fn a_device_is_never_read_faster_than_its_values_change() {
     assert_eq!(samples, 1);
 }
 
+/// A bond counts nothing itself: each of its members is told of, with the bond's addresses.
+#[test]
+fn members_of_a_bond_count_for_it() {
+    let text = fixture("sysfs", "mlx5.tree").replace("ens1np0", "bond0");
+    let bond = "class/net/bond0/bonding/slaves = ens1f0np0 ens1f1np1\n\
+                ethtool ens1f0np0: rx_prio3_pause = 5\nethtool ens1f1np1: rx_prio3_pause = 70\n";
+    let tree = Tree::new([text.as_str(), bond]);
+    let mut source = source(&tree, &[], 1000);
+    let mut pauses = Vec::new();
+    let mut keep = |sample: &CounterSample<'_>| {
+        let pause = sample.values.iter().find(|(name, _)| name == "rx_prio3_pause");
+        let netdev = sample.place.netdev.as_deref().unwrap().to_owned();
+        pauses.push((netdev, pause.map(|(_, value)| *value)));
+        assert_eq!(sample.addresses.len(), 2);
+    };
+    source.read(&mut || FIRST, &mut keep).unwrap();
+    let told = |netdev: &str, pause| (netdev.to_owned(), pause);
+    let expected = [told("bond0", None), told("ens1f0np0", Some(5)), told("ens1f1np1", Some(70))];
+    assert_eq!(pauses, expected);
+}
+
 #[test]
 fn devices_come_and_go() {
     let texts = ["mlx5.tree", "bnxt.tree", "efa.tree"].map(|name| fixture("sysfs", name));

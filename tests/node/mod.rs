@@ -1,5 +1,9 @@
 //! What a training node knows of itself: counters of its NICs, against trees with the real names of
-//! each vendor, and against the kernel of this machine.
+//! each vendor, its processes, what may run on it; and the same of this machine.
 
+mod capabilities;
 mod counters;
 mod netdevs;
+mod processes;
+#[cfg(feature = "live")]
+mod queue_pairs;

@@ -6,6 +6,7 @@
 
 mod headers;
 mod maps;
+mod repeated;
 mod roce;
 mod tc;
 mod tcp;

@@ -21,7 +21,7 @@ pub(crate) fn packets_out(context: TcContext) -> i32 {
 }
 
 #[inline(always)]
-fn observe(context: &TcContext, is_outbound: bool) -> i32 {
+pub(super) fn observe(context: &TcContext, is_outbound: bool) -> i32 {
     if let Some(network) = headers::network(context) {
         match network.protocol {
             UDP => _ = roce::observe(context, &network, is_outbound),

@@ -117,7 +117,11 @@ fn hand_out_piece(
         let payload = (&raw mut (*event).payload).cast();
         let has_head = head_len > 0 && bpf_skb_load_bytes(skb, 0, head, head_len) == 0;
         let at = payload_at + header.payload_offset;
-        has_head && (len == 0 || bpf_skb_load_bytes(skb, at, payload, len) == 0)
+        // The compiler knows more of the length than it tells the verifier: read again, it has to
+        // prove that it is not 0.
+        let len = core::ptr::read_volatile(&raw const len);
+        let is_sound = 0 < len && len <= PAYLOAD_LEN as u32;
+        has_head && (!is_sound || bpf_skb_load_bytes(skb, at, payload, len) == 0)
     };
     if !is_read {
         entry.discard(u64::from(BPF_RB_NO_WAKEUP));

@@ -12,7 +12,10 @@ use super::config::FailOn;
 use super::filter::FilterArgs;
 use super::source::{Depth, SourceArgs};
 use crate::export::text::TextOptions;
-use crate::export::{json, perfetto, text};
+use crate::export::{json, perfetto, prometheus, text};
+use crate::metrics;
+use crate::metrics::accumulator::Accumulator;
+use crate::metrics::ledger::Ending;
 use crate::report::{Detail, Report, ReportContext};
 
 /// Where messages go unless told.
@@ -29,6 +32,7 @@ Examples:
   railscope analyze --counters nics.jsonl *.pcap     NIC counters beside them: pause, CNPs
   railscope analyze --fail-on warning *.pcap         exit code 1 where something is wrong
   railscope analyze --format perfetto *.pcap > job.perfetto.json
+  railscope analyze --otlp http://localhost:4318 *.pcap     to an OpenTelemetry collector, too
   railscope analyze --format json a.pcap | jq '.flows[].psn'
   tcpdump -i mlx5_0 -s 128 -w - | railscope analyze -")]
 pub(super) struct AnalyzeArgs {
@@ -57,6 +61,9 @@ pub(super) struct AnalyzeArgs {
     sources: SourceArgs,
     #[command(flatten)]
     filter: FilterArgs,
+    #[cfg(feature = "otlp")]
+    #[command(flatten)]
+    otlp: super::otlp::OtlpArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -65,6 +72,8 @@ enum Format {
     Text,
     /// One document, railscope.report/1: see `railscope schema`
     Json,
+    /// Metrics for Prometheus, text format 0.0.4: see dashboards/METRICS.md
+    Prometheus,
     /// A timeline for ui.perfetto.dev, beside PyTorch's: collectives, messages, ports, NAKs, CNPs
     Perfetto,
 }
@@ -81,11 +90,18 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
         DetailArg::Summary => Detail::Summary,
         DetailArg::Full => Detail::Full,
     };
-    if args.format == Format::Perfetto && args.filter.options().next().is_some() {
-        bail!("--format perfetto has the whole job: leave out --host, --qpn and --opcode");
+    let has_all = match args.format {
+        Format::Perfetto => Some("perfetto"),
+        Format::Prometheus => Some("prometheus"),
+        Format::Text | Format::Json => None,
+    };
+    if let Some(format) = has_all.filter(|_| args.filter.options().next().is_some()) {
+        bail!("--format {format} has the whole job: leave out --host, --qpn and --opcode");
     }
     // Captures first: nothing is overwritten for want of one.
     let sources = args.sources.open()?;
+    #[cfg(feature = "otlp")]
+    let exporter = args.otlp.exporter()?;
     let messages = match (detail, &args.detail_file) {
         (Detail::Summary, Some(_)) => bail!("--detail-file needs --detail full"),
         (Detail::Summary, None) => None,
@@ -95,12 +111,17 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     let detail = match args.format {
         // A timeline is made of single messages and signals.
         Format::Perfetto => Detail::Full,
-        Format::Text | Format::Json => detail,
+        Format::Text | Format::Json | Format::Prometheus => detail,
     };
     let context = ReportContext { options: args.options(), detail, ..Default::default() };
     let mut report = sources.report(depth, messages, context)?;
     let code = FailOn::exit_code(args.fail_on, &report);
+    #[cfg(feature = "otlp")]
+    let sent = exporter.map_or(Ok(()), |exporter| args.otlp.send(&report, exporter));
     args.show(&mut report).context("write to standard output")?;
+    // A receiver that is not there costs nobody the report.
+    #[cfg(feature = "otlp")]
+    sent?;
     Ok(code)
 }
 
@@ -111,6 +132,14 @@ impl AnalyzeArgs {
                 report.flows.retain(|flow| self.filter.shows_flow(flow));
                 let mut out = BufWriter::new(io::stdout().lock());
                 json::write(report, &mut out)?;
+                out.flush()
+            }
+            Format::Prometheus => {
+                let mut metrics =
+                    Accumulator::new(metrics::Settings::default(), report.capture.time(0));
+                metrics.observe(report, Ending::Closed);
+                let mut out = BufWriter::new(io::stdout().lock());
+                prometheus::write(&metrics.points(report.capture.end()), &mut out)?;
                 out.flush()
             }
             Format::Perfetto => {

@@ -6,9 +6,9 @@ use clap::Command;
 
 /// Headings, and the commands under them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Watch a training", &["demo", "watch"]),
-    ("Look at a capture", &["analyze", "explain", "findings", "packets"]),
-    ("Make traffic", &["drive", "simulate"]),
+    ("Look at a capture", &["analyze", "explain", "findings", "metrics", "packets"]),
+    ("Watch a host", &["agent", "watch"]),
+    ("Make traffic", &["drive", "simulate", "demo"]),
     ("For programs and shells", &["schema", "completions", "help"]),
 ];
 

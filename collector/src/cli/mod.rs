@@ -1,5 +1,7 @@
 //! The command line: what was typed, made into calls of the library.
 
+#[cfg(all(target_os = "linux", feature = "live", feature = "otlp"))]
+mod agent;
 mod analysis;
 mod analyze;
 mod completions;
@@ -16,8 +18,10 @@ mod help;
 mod input;
 mod label_input;
 mod line_rate;
-mod live;
 mod log_input;
+mod metrics;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod packets;
 mod progress;
 mod schema;
@@ -66,6 +70,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Explain what railscope can find: meaning, threshold, remedy
     Findings(findings::FindingsArgs),
+    /// Explain what is measured: names, units, bounds, and queries for Prometheus
+    Metrics(metrics::MetricsArgs),
     /// Print one line a packet: a tcpdump that knows RoCE
     Packets(packets::PacketsArgs),
     /// Show what railscope does: a small training job on this machine, watched live
@@ -77,6 +83,9 @@ enum Command {
     /// Make captures of a job on a fabric in virtual time, with the trouble that a scenario asks for
     #[cfg(target_os = "linux")]
     Simulate(simulate::SimulateArgs),
+    /// Stay on a training node: metrics, traces and findings for Prometheus and OpenTelemetry
+    #[cfg(all(target_os = "linux", feature = "live", feature = "otlp"))]
+    Agent(agent::AgentArgs),
     /// Watch a training while it runs: interfaces of this machine, or a capture that grows
     #[cfg(target_os = "linux")]
     Watch(watch::WatchArgs),
@@ -103,6 +112,7 @@ pub fn main() -> ExitCode {
         Command::Analyze(args) => analyze::run(&args),
         Command::Explain(args) => explain::run(&args).map(|()| 0),
         Command::Findings(args) => findings::run(&args).map(|()| 0),
+        Command::Metrics(args) => metrics::run(&args).map(|()| 0),
         Command::Packets(args) => packets::run(&args).map(|()| 0),
         #[cfg(target_os = "linux")]
         Command::Demo(args) => demo::run(&args),
@@ -110,6 +120,8 @@ pub fn main() -> ExitCode {
         Command::Drive(args) => drive::run(&args),
         #[cfg(target_os = "linux")]
         Command::Simulate(args) => simulate::run(&args).map(|()| 0),
+        #[cfg(all(target_os = "linux", feature = "live", feature = "otlp"))]
+        Command::Agent(args) => agent::run(&args),
         #[cfg(target_os = "linux")]
         Command::Watch(args) => watch::run(&args),
         Command::Schema(args) => schema::run(&args).map(|()| 0),

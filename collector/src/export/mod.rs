@@ -2,9 +2,12 @@
 //! Frames out, too: as a capture or as lines.
 
 pub mod json;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 pub mod packet_line;
 pub mod pcapng;
 pub mod perfetto;
+pub mod prometheus;
 #[cfg(feature = "tui")]
 pub mod screen;
 pub mod text;

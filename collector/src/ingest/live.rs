@@ -21,6 +21,11 @@ pub trait LiveSource: Send {
     /// Whether nothing will ever come again.
     fn is_over(&self) -> bool;
 
+    /// CPU time that it costs in the kernel, by program; nothing where it has no programs there.
+    fn kernel_times(&self) -> Vec<(String, Duration)> {
+        Vec::new()
+    }
+
     /// How complete it is, and what it cannot see, in sentences for people.
     fn completeness(&self) -> Vec<String>;
 }

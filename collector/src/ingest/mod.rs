@@ -4,6 +4,8 @@
 #[cfg(target_os = "linux")]
 pub mod af_packet;
 #[cfg(target_os = "linux")]
+pub mod capability;
+#[cfg(target_os = "linux")]
 pub mod counter;
 #[cfg(all(target_os = "linux", feature = "live"))]
 pub mod ebpf;
@@ -11,6 +13,10 @@ pub mod file;
 pub mod follow;
 pub mod live;
 pub mod log;
+#[cfg(target_os = "linux")]
+pub mod process;
+#[cfg(all(target_os = "linux", feature = "live"))]
+pub mod rdma_netlink;
 
 #[cfg(target_os = "linux")]
 mod kernel_file;

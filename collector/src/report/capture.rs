@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Sources;
 use crate::flow::tap::TapState;
 use crate::model::tap::TapId;
-use crate::model::time::Span;
+use crate::model::time::{Span, Timestamp};
 
 /// Sums over all taps.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -37,6 +37,21 @@ pub struct Capture {
     pub truncated_frames: u64,
     /// Layers that were not read, by `<layer>.<reason>`.
     pub refused: BTreeMap<String, u64>,
+}
+
+impl Capture {
+    /// The date of a time of the report: `relative_ns` after the origin.
+    #[must_use]
+    pub fn time(&self, relative_ns: i64) -> Timestamp {
+        let origin = self.origin_ns.parse().map_or(Timestamp::EPOCH, Timestamp::from_nanos);
+        origin.plus(relative_ns)
+    }
+
+    /// When the last frame was handled.
+    #[must_use]
+    pub fn end(&self) -> Timestamp {
+        self.time(i64::try_from(self.duration_ns).unwrap_or(i64::MAX))
+    }
 }
 
 pub(super) fn section(sources: &Sources<'_>) -> Capture {

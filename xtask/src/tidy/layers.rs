@@ -13,15 +13,25 @@ const CORE: &[&str] =
 const EDGES: &[(&str, &[&str])] = &[
     // They deliver bytes and events; decode understands them.
     ("ingest", &["model"]),
+    // They read live sources into the pipeline, and ask it for reports.
+    ("live", &["model", "report", "pipeline", "ingest"]),
     // They write down what the core found out.
     ("export", &["model", "report", "metrics"]),
     // The oracle that results are compared with: it shares no code with what it judges.
     ("drive", &[]),
+    // It composes everything but the command line, which starts it.
+    (
+        "agent",
+        &[
+            "model", "decode", "flow", "link", "analysis", "report", "metrics", "pipeline",
+            "ingest", "live", "export",
+        ],
+    ),
     (
         "cli",
         &[
             "model", "decode", "flow", "link", "analysis", "report", "metrics", "pipeline",
-            "ingest", "export", "drive",
+            "ingest", "live", "export", "drive", "agent",
         ],
     ),
 ];

@@ -1,11 +1,11 @@
-//! The one word that has three meanings here (of a ring, of NCCL's proxy, of training) never stands
+//! The one word that has four meanings here (of a ring, of NCCL's proxy, of training, of a Slurm job) never stands
 //! alone in an identifier: mixing them is the likeliest wrong number railscope could publish.
 
 use super::source::{code, identifiers, line_of};
 use super::{File, Problem, Tree};
 
 /// What may stand before the word to say which one is meant.
-const MEANINGS: &[&str] = &["ring", "proxy", "training"];
+const MEANINGS: &[&str] = &["ring", "proxy", "training", "slurm"];
 
 /// The standard library's own names.
 const STANDARD: &[&str] = &["step_by", "StepBy"];

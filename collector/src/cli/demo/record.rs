@@ -6,10 +6,10 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use crate::cli::live::session::Session;
 use crate::export::pcapng::PcapNgWriter;
 use crate::export::{json, perfetto};
 use crate::ingest::live::LiveEvent;
+use crate::live::session::Session;
 use crate::report::{Detail, Report};
 
 pub(super) const CAPTURE: &str = "capture.pcapng";

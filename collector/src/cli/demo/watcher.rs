@@ -10,11 +10,11 @@ use anyhow::{Context, anyhow};
 
 use super::record::{self, CaptureFile, Recording};
 use super::show::Screen;
-use crate::cli::live::analyst::Analyst;
-use crate::cli::live::session::Session;
 use crate::cli::source;
 use crate::export::text::news::News;
 use crate::ingest::af_packet::{AfPacket, AfPacketConfig, ROCE_BYTES};
+use crate::live::analyst::Analyst;
+use crate::live::session::Session;
 use crate::report::{Detail, Report};
 
 /// How often reports are made.

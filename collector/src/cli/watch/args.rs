@@ -4,15 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::cli::line_rate;
-use crate::ingest::af_packet::{AfPacket, AfPacketConfig, ROCE_BYTES};
 use crate::ingest::follow::Follow;
 use crate::ingest::live::LiveSource;
-
-/// Room for frames of an interface, MiB.
-const RING_MEBIBYTES: usize = 32;
+use crate::live::packets::{self, Choice};
 
 /// Options of `railscope watch`, as typed.
 #[derive(Args)]
@@ -41,6 +38,9 @@ pub(in crate::cli) struct WatchArgs {
     /// The network namespace that has them: /run/netns/NAME, /proc/PID/ns/net
     #[arg(long, value_name = "PATH", requires = "interface")]
     netns: Option<PathBuf>,
+    /// How their packets are seen
+    #[arg(long, value_name = "SOURCE", default_value = "auto", requires = "interface")]
+    source: SourceChoice,
     /// Lines instead of a view, as where standard output is no terminal
     #[arg(long)]
     #[cfg(feature = "tui")]
@@ -56,6 +56,17 @@ pub(in crate::cli) struct WatchArgs {
     pub(super) line_rate: Option<u64>,
 }
 
+/// How packets of interfaces are seen, as typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum SourceChoice {
+    /// Kernel programs where they may run, else packet sockets
+    Auto,
+    /// Kernel programs: middles of messages are only counted (CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON)
+    Ebpf,
+    /// Packet sockets: every frame is copied (CAP_NET_RAW)
+    AfPacket,
+}
+
 impl WatchArgs {
     /// Begins to watch.
     pub(super) fn open(&self) -> anyhow::Result<Box<dyn LiveSource>> {
@@ -69,13 +80,12 @@ impl WatchArgs {
                 bail!("--interface {name} is named twice");
             }
         }
-        let source = AfPacket::open(&AfPacketConfig {
-            interfaces: self.interface.clone(),
-            namespace: self.netns.clone(),
-            roce_bytes: ROCE_BYTES,
-            ring_mebibytes: RING_MEBIBYTES,
-        })?;
-        Ok(Box::new(source))
+        let choice = match self.source {
+            SourceChoice::Auto => Choice::Auto,
+            SourceChoice::Ebpf => Choice::Ebpf,
+            SourceChoice::AfPacket => Choice::AfPacket,
+        };
+        Ok(packets::open(choice, self.interface.clone(), self.netns.clone())?.source)
     }
 }
 

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 
 use super::WatchArgs;
-use crate::cli::live::analyst::Analyst;
-use crate::cli::live::session::Session;
 use crate::cli::source;
 use crate::ingest::live::LiveSource;
+use crate::live::analyst::Analyst;
+use crate::live::session::Session;
 use crate::report::{Detail, Report};
 
 /// How long nothing may come before it is said why that may be.

@@ -8,7 +8,7 @@ pub mod ethtool;
 pub mod port;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use glob::Pattern;
 use self::ethtool::NetdevStatistics;
 use self::port::Port;
 use super::kernel_file;
-use crate::model::counter::{CounterSample, NicPlace};
+use crate::model::counter::{CounterSample, NicPlace, PortLink};
 use crate::model::health::Health;
 use crate::model::time::Timestamp;
 
@@ -122,9 +122,10 @@ impl<N: NetdevStatistics> CounterSource<N> {
             Ok(devices) => devices,
         };
         let is_excluded = |device: &str| self.config.excluded.iter().any(|one| one.matches(device));
+        let net = self.config.sysfs.join("class/net");
         let mut ports = Vec::new();
         for device in devices.iter().filter(|device| !is_excluded(device)) {
-            match Port::of_device(device, &folder.join(device)) {
+            match Port::of_device(device, &folder.join(device), &net) {
                 Ok(found) => ports.extend(found),
                 Err(_) => self.health.add("counter.unreadable_devices", 1),
             }
@@ -147,7 +148,7 @@ impl<N: NetdevStatistics> CounterSource<N> {
         deliver: &mut dyn FnMut(&CounterSample<'_>),
     ) -> Result<(), NoCounters> {
         let now = clock();
-        let is_stale = |at: Timestamp| now.nanos_since(at) >= nanos(DISCOVERY);
+        let is_stale = |at: Timestamp| now < at || now.nanos_since(at) >= nanos(DISCOVERY);
         let result = match self.discovered {
             Some(at) if !is_stale(at) => Ok(()),
             _ => self.discover(now),
@@ -172,54 +173,51 @@ impl<N: NetdevStatistics> CounterSource<N> {
             return;
         }
         reader.last = Some(time);
-        let Reader { port, .. } = reader;
+        let port = reader.port.clone();
         let mut values = Vec::new();
         let mut unreadable = port.read("hw_counters", &mut values);
         unreadable += port.read("counters", &mut values);
         self.health.add("counter.unreadable_files", unreadable);
-        let driver = port.driver.as_deref();
-        if let Some(netdev) = &port.netdev {
-            match self.netdevs.read(netdev) {
-                Ok(statistics) => {
-                    self.silent_netdevs.remove(netdev);
-                    let mut known: BTreeSet<String> =
-                        values.iter().map(|(name, _)| name.clone()).collect();
-                    let wanted = statistics.into_iter().filter(|(name, _)| {
-                        (self.config.wants)(driver, name) && known.insert(name.clone())
-                    });
-                    values.extend(wanted);
-                }
-                Err(error) => {
-                    self.silent_netdevs.insert(netdev.clone(), error.to_string());
-                    self.health.add("counter.unreadable_netdevs", 1);
+        if port.members.is_empty() {
+            for (name, value) in self.statistics(&port, port.netdev.as_deref()) {
+                // What an RDMA device calls as its interface does is its own.
+                if values.iter().all(|(known, _)| *known != name) {
+                    values.push((name, value));
                 }
             }
         }
-        if values.is_empty() {
-            self.health.add("counter.empty_samples", 1);
+        let host = Cow::Borrowed(self.config.host.as_str());
+        deliver(&sample(time, host, &port, port.netdev.as_deref(), port.link(), values));
+        for member in &port.members {
+            let values = self.statistics(&port, Some(member));
+            let host = Cow::Borrowed(self.config.host.as_str());
+            deliver(&sample(time, host, &port, Some(member), None, values));
         }
-        let place = NicPlace {
-            host: Some(Cow::Borrowed(&self.config.host)),
-            device: Some(Cow::Borrowed(&port.device)),
-            netdev: port.netdev.as_deref().map(Cow::Borrowed),
-            address: None,
-            port: Some(port.number),
-        };
-        deliver(&CounterSample {
-            time,
-            place,
-            driver: driver.map(Cow::Borrowed),
-            addresses: port.addresses.clone(),
-            link: port.link(),
-            values: values.into_iter().map(|(name, value)| (Cow::Owned(name), value)).collect(),
-        });
+    }
+
+    /// The statistics of an interface that are wanted.
+    fn statistics(&mut self, port: &Port, netdev: Option<&str>) -> Vec<(String, u64)> {
+        let Some(netdev) = netdev else { return Vec::new() };
+        match self.netdevs.read(netdev) {
+            Ok(mut statistics) => {
+                self.silent_netdevs.remove(netdev);
+                statistics.retain(|(name, _)| (self.config.wants)(port.driver.as_deref(), name));
+                statistics
+            }
+            Err(error) => {
+                self.silent_netdevs.insert(netdev.to_owned(), error.to_string());
+                self.health.add("counter.unreadable_netdevs", 1);
+                Vec::new()
+            }
+        }
     }
 
     /// When the next port is to be read.
     pub fn next_due(&self, now: Timestamp) -> Timestamp {
         let due = self.ports.iter().map(|reader| {
             let interval = nanos(reader.interval(&self.config));
-            reader.last.map_or(now, |last| last.plus_nanos(interval))
+            let last = reader.last.filter(|last| *last <= now);
+            last.map_or(now, |last| last.plus_nanos(interval))
         });
         due.min().unwrap_or(now.plus_nanos(nanos(DISCOVERY)))
     }
@@ -265,6 +263,31 @@ impl<N: NetdevStatistics> CounterSource<N> {
 impl Reader {
     fn interval(&self, config: &CounterConfig) -> Duration {
         config.interval.max(self.port.lifespan)
+    }
+}
+
+fn sample<'a>(
+    time: Timestamp,
+    host: Cow<'a, str>,
+    port: &'a Port,
+    netdev: Option<&'a str>,
+    link: Option<PortLink>,
+    values: Vec<(String, u64)>,
+) -> CounterSample<'a> {
+    let place = NicPlace {
+        host: Some(host),
+        device: Some(Cow::Borrowed(&port.device)),
+        netdev: netdev.map(Cow::Borrowed),
+        address: None,
+        port: Some(port.number),
+    };
+    CounterSample {
+        time,
+        place,
+        driver: port.driver.as_deref().map(Cow::Borrowed),
+        addresses: port.addresses.clone(),
+        link,
+        values: values.into_iter().map(|(name, value)| (Cow::Owned(name), value)).collect(),
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Port {
     pub driver: Option<String>,
     /// Its network interface.
     pub netdev: Option<String>,
+    /// The interfaces that its interface is made of, if that is a bond, which counts nothing itself.
+    pub members: Vec<String>,
     /// Addresses in its GID table; none of InfiniBand, whose GIDs are no IP addresses.
     pub addresses: Vec<IpAddr>,
     /// The device tells the same values again within this time (`hw_counters/lifespan`); zero where
@@ -35,23 +37,25 @@ pub struct Port {
 }
 
 impl Port {
-    /// The ports of the device in `folder`, in order.
+    /// The ports of the device in `folder`, in order; `net` is where sysfs has network interfaces.
     ///
     /// # Errors
     ///
     /// When they cannot be listed.
-    pub(super) fn of_device(device: &str, folder: &Path) -> io::Result<Vec<Self>> {
+    pub(super) fn of_device(device: &str, folder: &Path, net: &Path) -> io::Result<Vec<Self>> {
         let driver = std::fs::read_link(folder.join("device/driver")).ok();
         let driver = driver.and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
         let mut ports = Vec::new();
         for name in kernel_file::names(&folder.join("ports"))? {
             let Ok(number) = name.parse() else { continue };
             let port = folder.join("ports").join(&name);
+            let netdev = netdev(folder, &port);
             ports.push(Self {
                 device: device.to_owned(),
                 number,
                 driver: driver.clone(),
-                netdev: netdev(folder, &port),
+                members: netdev.as_ref().map_or_else(Vec::new, |netdev| members(net, netdev)),
+                netdev,
                 addresses: addresses(&port),
                 lifespan: lifespan(&port),
                 folder: port,
@@ -126,6 +130,12 @@ fn netdev(device: &Path, port: &Path) -> Option<String> {
         [only] => Some(only.clone()),
         _ => None,
     })
+}
+
+/// The interfaces that a bond is made of; none of what is no bond.
+fn members(net: &Path, netdev: &str) -> Vec<String> {
+    let members = kernel_file::text(&net.join(netdev).join("bonding/slaves")).unwrap_or_default();
+    members.split_whitespace().map(str::to_owned).collect()
 }
 
 /// The IP addresses of a RoCE port: GIDs are IPv6 addresses, or IPv4 addresses as such (RFC 4291,

@@ -15,12 +15,12 @@ pub enum EbpfError {
         /// Those that are there.
         have: String,
     },
-    /// The kernel does not let this process.
-    #[error(
-        "load kernel programs: it needs root, or the capabilities CAP_BPF, CAP_NET_ADMIN and \
-         CAP_PERFMON; a packet socket needs CAP_NET_RAW only"
-    )]
-    NotAllowed,
+    /// This process may not, or the kernel is too old.
+    #[error("load kernel programs: {missing}")]
+    Missing {
+        /// What is missing, in words.
+        missing: String,
+    },
     /// The kernel refuses the programs.
     #[error("load kernel programs")]
     Load(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -52,33 +52,14 @@ pub enum EbpfError {
 
 impl EbpfError {
     pub(super) fn load(error: aya::EbpfError) -> Self {
-        if is_refusal(&error) { Self::NotAllowed } else { Self::Load(error.into()) }
+        Self::Load(error.into())
     }
 
     pub(super) fn program(error: ProgramError) -> Self {
-        if is_refusal(&error) { Self::NotAllowed } else { Self::Load(error.into()) }
+        Self::Load(error.into())
     }
 
     pub(super) fn attach(name: &str, error: ProgramError) -> Self {
-        if is_refusal(&error) {
-            Self::NotAllowed
-        } else {
-            Self::Attach { name: name.to_owned(), source: error.into() }
-        }
+        Self::Attach { name: name.to_owned(), source: error.into() }
     }
-}
-
-/// Whether somewhere below an error the kernel said that this process may not.
-fn is_refusal(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut below = Some(error);
-    while let Some(error) = below {
-        if error
-            .downcast_ref::<io::Error>()
-            .is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
-        {
-            return true;
-        }
-        below = error.source();
-    }
-    false
 }

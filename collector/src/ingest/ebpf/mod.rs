@@ -31,6 +31,7 @@ use self::attach::{Attached, Port};
 use self::clock::Clock;
 use self::event::Record;
 use self::object::Object;
+use super::capability::{Host, Source};
 use super::live::{LiveEvent, LiveSource};
 use crate::model::tap::TapId;
 
@@ -74,6 +75,11 @@ impl Ebpf {
     /// An interface is not there, or the kernel refuses: too old, or this process may not; the
     /// error says what is missing.
     pub fn open(config: &EbpfConfig) -> Result<Self, EbpfError> {
+        let verdict =
+            Source::TrafficControl.can_run(&Host::read("/proc".as_ref(), "/sys".as_ref()));
+        if !verdict.runs() {
+            return Err(EbpfError::Missing { missing: verdict.missing.join("; ") });
+        }
         let mut object = Object::load(config)?;
         let attached = Attached::new(&mut object, config)?;
         let state = |(port, id): (&Port, u32)| {
@@ -150,6 +156,10 @@ impl LiveSource for Ebpf {
 
     fn is_over(&self) -> bool {
         false
+    }
+
+    fn kernel_times(&self) -> Vec<(String, Duration)> {
+        self.costs().into_iter().map(|cost| (cost.name, cost.time)).collect()
     }
 
     fn completeness(&self) -> Vec<String> {

@@ -68,6 +68,6 @@ pub const ALL: &[&Kind] = &[
 ];
 
 /// Names of all findings.
-pub fn names() -> impl Iterator<Item = &'static str> {
+pub fn names() -> impl Iterator<Item = &'static str> + Clone {
     ALL.iter().map(|kind| kind.id)
 }

@@ -14,7 +14,7 @@ use crate::report::{Report, ReportContext};
 const SHARE: u32 = 4;
 
 /// A thread that makes reports, one at a time.
-pub(in crate::cli) struct Analyst {
+pub struct Analyst {
     orders: Sender<(Pipeline, ReportContext)>,
     reports: Receiver<Box<Report>>,
     /// When the report that is being made was ordered.
@@ -26,7 +26,7 @@ pub(in crate::cli) struct Analyst {
 
 impl Analyst {
     /// Begins to wait for orders; makes a report at most once in `every`.
-    pub(in crate::cli) fn start(every: Duration) -> anyhow::Result<Self> {
+    pub fn start(every: Duration) -> anyhow::Result<Self> {
         let (orders, ordered) = channel::<(Pipeline, ReportContext)>();
         let (made, reports) = channel();
         let work = move || {
@@ -42,11 +42,7 @@ impl Analyst {
     }
 
     /// Orders a report of `pipeline`, if it is time for one; whether it was.
-    pub(in crate::cli) fn offer(
-        &mut self,
-        pipeline: &Pipeline,
-        context: impl FnOnce() -> ReportContext,
-    ) -> bool {
+    pub fn offer(&mut self, pipeline: &Pipeline, context: impl FnOnce() -> ReportContext) -> bool {
         let now = now();
         if self.ordered.is_some() || self.next.is_some_and(|next| now < next) {
             return false;
@@ -61,7 +57,7 @@ impl Analyst {
     /// # Errors
     ///
     /// The analysis failed.
-    pub(in crate::cli) fn take(&mut self) -> anyhow::Result<Option<Box<Report>>> {
+    pub fn take(&mut self) -> anyhow::Result<Option<Box<Report>>> {
         match self.reports.try_recv() {
             Ok(report) => {
                 let took = self.ordered.take().map(|ordered| ordered.elapsed()).unwrap_or_default();

@@ -9,7 +9,7 @@ use crate::pipeline::Pipeline;
 use crate::report::{Detail, Report, ReportContext};
 
 /// A pipeline that is fed live.
-pub(in crate::cli) struct Session {
+pub struct Session {
     source: Box<dyn LiveSource>,
     pipeline: Pipeline,
     origin: Option<Timestamp>,
@@ -18,7 +18,8 @@ pub(in crate::cli) struct Session {
 }
 
 impl Session {
-    pub(in crate::cli) fn new(source: Box<dyn LiveSource>, pipeline: Pipeline) -> Self {
+    /// Nothing has come yet.
+    pub fn new(source: Box<dyn LiveSource>, pipeline: Pipeline) -> Self {
         Self { source, pipeline, origin: None, taps: Vec::new(), frames: 0 }
     }
 
@@ -28,7 +29,7 @@ impl Session {
     /// # Errors
     ///
     /// The source cannot go on.
-    pub(in crate::cli) fn poll(
+    pub fn poll(
         &mut self,
         patience: Duration,
         beside: &mut dyn FnMut(&LiveEvent<'_>),
@@ -65,32 +66,42 @@ impl Session {
     }
 
     /// Whether nothing will ever come again.
-    pub(in crate::cli) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.source.is_over()
     }
 
     /// Frames taken in so far.
-    pub(in crate::cli) fn frames(&self) -> u64 {
+    pub fn frames(&self) -> u64 {
         self.frames
     }
 
+    /// CPU time that its source costs in the kernel, by program.
+    pub fn kernel_times(&self) -> Vec<(String, Duration)> {
+        self.source.kernel_times()
+    }
+
     /// What its source can and cannot see.
-    pub(in crate::cli) fn completeness(&self) -> Vec<String> {
+    pub fn completeness(&self) -> Vec<String> {
         self.source.completeness()
     }
 
     /// The state, to make reports of.
-    pub(in crate::cli) fn pipeline(&self) -> &Pipeline {
+    pub fn pipeline(&self) -> &Pipeline {
         &self.pipeline
     }
 
+    /// The state, to add to it what comes from elsewhere.
+    pub fn pipeline_mut(&mut self) -> &mut Pipeline {
+        &mut self.pipeline
+    }
+
     /// Forgets what is older than the window; `report` is the latest one of this state.
-    pub(in crate::cli) fn slide(&mut self, window_ns: u64, report: &Report) {
+    pub fn slide(&mut self, window_ns: u64, report: &Report) {
         self.pipeline.slide(window_ns, report);
     }
 
     /// For a report of the state.
-    pub(in crate::cli) fn context(&self, detail: Detail) -> ReportContext {
+    pub fn context(&self, detail: Detail) -> ReportContext {
         ReportContext { origin: self.origin, detail, ..ReportContext::default() }
     }
 }

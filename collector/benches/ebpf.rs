@@ -1,0 +1,141 @@
+//! What a packet costs at traffic control, by kind of packet: the kernel runs the program on it many
+//! times and takes the time, in turns with a program that does nothing, whose time is subtracted.
+//! Needs root.
+//!
+//! Each figure is the median of five rounds.
+
+use std::process::ExitCode;
+
+use aya::maps::RingBuf;
+use aya::programs::{SchedClassifier, TestRun, TestRunOptions};
+use aya::{Ebpf, include_bytes_aligned};
+
+#[cfg(target_arch = "x86_64")]
+const OBJECT: &[u8] = include_bytes_aligned!("../ebpf/railscope.x86_64.bpf.o");
+#[cfg(target_arch = "aarch64")]
+const OBJECT: &[u8] = include_bytes_aligned!("../ebpf/railscope.aarch64.bpf.o");
+
+const ROUNDS: usize = 5;
+const RUNS: u32 = 1_000_000;
+
+/// Runs in a row of what fills the ring, which then is emptied, as the agent does.
+const RUNS_WITH_EVENTS: u32 = 20_000;
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// A kind of packet.
+struct Kind {
+    name: &'static str,
+    packet: Vec<u8>,
+    /// The program, and what its time is compared with.
+    programs: [&'static str; 2],
+    runs: u32,
+}
+
+fn kinds() -> Vec<Kind> {
+    let plain =
+        |name, packet| Kind { name, packet, programs: ["packets_in", "repeated_pass"], runs: RUNS };
+    let roce = |name, opcode, payload_len, runs| Kind {
+        name,
+        packet: roce(opcode, 0, payload_len),
+        programs: ["repeated_advance_in", "repeated_advance"],
+        runs,
+    };
+    vec![
+        plain("ARP", ethernet(0x0806, &[0; 46])),
+        plain("UDP, not RoCEv2", udp(53, &[0; 64])),
+        plain("TCP, acknowledgement", tcp(0, 0)),
+        plain("TCP, payload that is counted", tcp(1, 1024)),
+        roce("RoCEv2, middle of a message: counted", 0x07, 1024, RUNS),
+        roce("RoCEv2, message: handed out", 0x0a, 1024, RUNS_WITH_EVENTS),
+        roce("RoCEv2, acknowledgement: handed out", 0x11, 4, RUNS_WITH_EVENTS),
+    ]
+}
+
+fn main() -> ExitCode {
+    // `cargo test --benches` only asks whether it starts.
+    if std::env::args().any(|argument| argument == "--test") {
+        return ExitCode::SUCCESS;
+    }
+    match measure() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure() -> Outcome<()> {
+    let mut ebpf = Ebpf::load(OBJECT)?;
+    let mut ring = RingBuf::try_from(ebpf.take_map("EVENTS").ok_or("no ring")?)?;
+    println!("| packet | ns more than a program that does nothing |\n|---|--:|");
+    for kind in kinds() {
+        for name in kind.programs {
+            let program = program(&mut ebpf, name)?;
+            if program.fd().is_err() {
+                program.load()?;
+            }
+        }
+        let mut rounds = Vec::new();
+        for _ in 0..ROUNDS {
+            let [own, nothing] = kind.programs.map(|name| nanoseconds(&mut ebpf, name, &kind));
+            while ring.next().is_some() {}
+            rounds.push(own?.saturating_sub(nothing?));
+        }
+        rounds.sort_unstable();
+        println!("| {} | {} |", kind.name, rounds[ROUNDS / 2]);
+    }
+    Ok(())
+}
+
+fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> Outcome<&'a mut SchedClassifier> {
+    Ok(ebpf.program_mut(name).ok_or("the object lacks a program")?.try_into()?)
+}
+
+/// Of one run.
+fn nanoseconds(ebpf: &mut Ebpf, name: &str, kind: &Kind) -> Outcome<u128> {
+    let packet = Some(&kind.packet[..]);
+    let options = TestRunOptions { data_in: packet, repeat: kind.runs, ..TestRunOptions::new() };
+    Ok(program(ebpf, name)?.test_run(options)?.duration.as_nanos())
+}
+
+fn ethernet(ether_type: u16, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
+    frame.extend(ether_type.to_be_bytes());
+    frame.extend(payload);
+    frame
+}
+
+fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
+    let len = (20 + payload.len()) as u16;
+    let [high, low] = len.to_be_bytes();
+    let mut packet = vec![0x45, 0x02, high, low, 0, 0, 0x40, 0, 64, protocol, 0, 0];
+    packet.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    packet.extend(payload);
+    ethernet(0x0800, &packet)
+}
+
+fn udp(port: u16, payload: &[u8]) -> Vec<u8> {
+    let mut datagram = vec![0xc0, 0x00];
+    datagram.extend(port.to_be_bytes());
+    datagram.extend(((8 + payload.len()) as u16).to_be_bytes());
+    datagram.extend([0, 0]);
+    datagram.extend(payload);
+    ipv4(17, &datagram)
+}
+
+fn tcp(number: u32, payload_len: usize) -> Vec<u8> {
+    let mut segment = vec![0x30, 0x39, 0x30, 0x3a];
+    segment.extend(number.wrapping_mul(1024).to_be_bytes());
+    segment.extend([0, 0, 0, 0, 0x50, 0x10, 0xff, 0xff, 0, 0, 0, 0]);
+    segment.extend(vec![0; payload_len]);
+    ipv4(6, &segment)
+}
+
+fn roce(opcode: u8, psn: u32, payload_len: usize) -> Vec<u8> {
+    let mut packet = vec![opcode, 0, 0xff, 0xff, 0, 0, 0, 17];
+    packet.extend((psn & 0x00ff_ffff).to_be_bytes());
+    packet.extend(vec![0; payload_len + 4]);
+    udp(4791, &packet)
+}

@@ -1,0 +1,294 @@
+//! The agent's settings: one TOML file, of which every key may be left out. `collector.example.toml`
+//! has each key with its default and why.
+//!
+//! Variables win over the file, flags over both. A file with anything wrong is refused as a whole,
+//! with all that is wrong in it: an agent that runs otherwise than it was told to is worse than none.
+
+pub mod environment;
+pub mod reader;
+pub mod setting;
+
+mod findings;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use glob::Pattern;
+use toml::de::DeValue;
+
+use self::reader::{Override, Problem, Reader};
+use self::setting::{ByteSize, Setting};
+use crate::analysis::finding::settings::Settings as FindingSettings;
+use crate::pipeline::MESSAGE_CAPACITY;
+
+/// All settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// The host itself.
+    pub host: HostConfig,
+    /// Interfaces whose packets are followed.
+    pub taps: TapConfig,
+    /// Which sources run.
+    pub sources: SourceConfig,
+    /// NIC counters.
+    pub counters: CounterConfig,
+    /// What is kept.
+    pub window: WindowConfig,
+    /// The endpoint for Prometheus.
+    pub prometheus: PrometheusConfig,
+    /// Export by OTLP.
+    pub otlp: OtlpConfig,
+    /// Labels of metrics that multiply their number.
+    pub labels: LabelConfig,
+    /// Findings, as `analyze --config` takes them: `[findings]` and `[expect]`.
+    pub findings: FindingSettings,
+}
+
+/// The host itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostConfig {
+    /// Its name in reports and metrics; `None` for that of the kernel.
+    pub name: Option<String>,
+    /// Where its processes are: elsewhere than in `/proc` in a container.
+    pub proc: PathBuf,
+    /// Where its devices are.
+    pub sysfs: PathBuf,
+}
+
+/// Interfaces whose packets are followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TapConfig {
+    /// Names, or patterns.
+    pub interfaces: Vec<Pattern>,
+    /// Those of them that are left alone.
+    pub exclude: Vec<Pattern>,
+}
+
+/// Which sources run, where they can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceConfig {
+    /// Packets of interfaces.
+    pub packets: bool,
+    /// Counters of NICs.
+    pub counters: bool,
+    /// Calls of libnccl and libibverbs.
+    pub calls: bool,
+    /// Connections and queue pairs of processes, their containers and jobs.
+    pub processes: bool,
+}
+
+/// NIC counters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterConfig {
+    /// Time from one reading to the next.
+    pub interval: Duration,
+    /// RDMA devices that are left alone.
+    pub exclude_devices: Vec<Pattern>,
+}
+
+/// What is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowConfig {
+    /// How far back findings and training steps look.
+    pub length: Duration,
+    /// NCCL messages kept to be linked.
+    pub messages: usize,
+}
+
+/// The endpoint for Prometheus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrometheusConfig {
+    /// Whether there is one; `/healthz` and `/readyz` are on it.
+    pub enabled: bool,
+    /// Where.
+    pub listen: SocketAddr,
+}
+
+/// Export by OTLP.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OtlpConfig {
+    /// Whether anything is exported, if there is an endpoint.
+    pub enabled: bool,
+    /// URL of the receiver; nothing is exported without.
+    pub endpoint: Option<String>,
+    /// How it is spoken to.
+    pub protocol: OtlpProtocol,
+    /// Headers of each request.
+    pub headers: BTreeMap<String, String>,
+    /// Time from one export of metrics to the next.
+    pub interval: Duration,
+    /// What waits for a receiver that does not answer; beyond it the oldest is dropped.
+    pub queue: ByteSize,
+    /// Share of collectives that become traces.
+    pub sampling: f64,
+}
+
+/// How a receiver is spoken to; names of OpenTelemetry's `OTEL_EXPORTER_OTLP_PROTOCOL`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtlpProtocol {
+    /// gRPC.
+    Grpc,
+    /// Protocol buffers over HTTP.
+    HttpProtobuf,
+}
+
+/// Labels of metrics that multiply their number, each by as many as the job has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LabelConfig {
+    /// The rank.
+    pub rank: bool,
+    /// The rank at the other end.
+    pub peer: bool,
+    /// NCCL's channel.
+    pub channel: bool,
+}
+
+/// Everything that is wrong with a file, its flags and variables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problems(pub Vec<Problem>);
+
+impl std::error::Error for Problems {}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let all =
+            |names: &[&str]| names.iter().filter_map(|name| Pattern::new(name).ok()).collect();
+        Self {
+            host: HostConfig { name: None, proc: "/proc".into(), sysfs: "/sys".into() },
+            taps: TapConfig { interfaces: all(&["*"]), exclude: all(&["lo"]) },
+            sources: SourceConfig { packets: true, counters: true, calls: true, processes: true },
+            counters: CounterConfig {
+                interval: Duration::from_secs(1),
+                exclude_devices: Vec::new(),
+            },
+            window: WindowConfig {
+                length: Duration::from_secs(300),
+                messages: MESSAGE_CAPACITY as usize,
+            },
+            prometheus: PrometheusConfig {
+                enabled: true,
+                listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 9474)),
+            },
+            otlp: OtlpConfig {
+                enabled: true,
+                endpoint: None,
+                protocol: OtlpProtocol::Grpc,
+                headers: BTreeMap::new(),
+                interval: Duration::from_secs(10),
+                queue: ByteSize(16 << 20),
+                sampling: 1.0,
+            },
+            labels: LabelConfig::default(),
+            findings: FindingSettings::default(),
+        }
+    }
+}
+
+/// Sections, in the order of the example.
+const SECTIONS: [&str; 10] = [
+    "host",
+    "taps",
+    "sources",
+    "counters",
+    "window",
+    "prometheus",
+    "otlp",
+    "labels",
+    "findings",
+    "expect",
+];
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_secs(3600);
+
+impl Config {
+    /// The settings in a file, and in `overrides`, the later of which win; `findings` are the names of
+    /// all that there are.
+    ///
+    /// # Errors
+    ///
+    /// With everything that is wrong.
+    pub fn read<'n>(
+        text: &str,
+        overrides: &[Override],
+        findings: impl Iterator<Item = &'n str> + Clone,
+    ) -> Result<Self, Problems> {
+        let mut all = Self::default();
+        let mut reader = Reader::new(text, overrides);
+        reader.section("host", |section| {
+            section.key("name", &mut all.host.name);
+            section.key("proc", &mut all.host.proc);
+            section.key("sysfs", &mut all.host.sysfs);
+        });
+        reader.section("taps", |section| {
+            section.key("interfaces", &mut all.taps.interfaces);
+            section.key("exclude", &mut all.taps.exclude);
+        });
+        reader.section("sources", |section| {
+            section.key("packets", &mut all.sources.packets);
+            section.key("counters", &mut all.sources.counters);
+            section.key("calls", &mut all.sources.calls);
+            section.key("processes", &mut all.sources.processes);
+        });
+        reader.section("counters", |section| {
+            section.within("interval", &mut all.counters.interval, 10 * MILLISECOND..=HOUR);
+            section.key("exclude-devices", &mut all.counters.exclude_devices);
+        });
+        reader.section("window", |section| {
+            section.within("length", &mut all.window.length, SECOND..=24 * HOUR);
+            section.within("messages", &mut all.window.messages, 1_000..=100_000_000);
+        });
+        reader.section("prometheus", |section| {
+            section.key("enabled", &mut all.prometheus.enabled);
+            section.key("listen", &mut all.prometheus.listen);
+        });
+        reader.section("otlp", |section| {
+            section.key("enabled", &mut all.otlp.enabled);
+            let wanted = "a URL, such as \"http://127.0.0.1:4317\"";
+            let is_url = |url: &Option<String>| {
+                let rest = url.as_deref().and_then(|url| {
+                    url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"))
+                });
+                rest.is_some_and(|rest| !rest.is_empty())
+            };
+            section.checked("endpoint", &mut all.otlp.endpoint, wanted, is_url);
+            section.key("protocol", &mut all.otlp.protocol);
+            section.key("headers", &mut all.otlp.headers);
+            section.within("interval", &mut all.otlp.interval, 100 * MILLISECOND..=HOUR);
+            let sizes = ByteSize(64 << 10)..=ByteSize(16 << 30);
+            section.within("queue", &mut all.otlp.queue, sizes);
+            section.within("sampling", &mut all.otlp.sampling, 0.0..=1.0);
+        });
+        reader.section("labels", |section| {
+            section.key("rank", &mut all.labels.rank);
+            section.key("peer", &mut all.labels.peer);
+            section.key("channel", &mut all.labels.channel);
+        });
+        findings::read(&mut reader, &mut all.findings, findings);
+        let problems = reader.finish(&SECTIONS);
+        if problems.is_empty() { Ok(all) } else { Err(Problems(problems)) }
+    }
+}
+
+impl Setting for OtlpProtocol {
+    const WANTED: &'static str = "\"grpc\" or \"http/protobuf\"";
+
+    fn read(value: &DeValue<'_>) -> Option<Self> {
+        match value.as_str()? {
+            "grpc" => Some(Self::Grpc),
+            "http/protobuf" => Some(Self::HttpProtobuf),
+            _ => None,
+        }
+    }
+}

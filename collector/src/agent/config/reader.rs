@@ -1,0 +1,199 @@
+//! Reads a TOML table key by key. What is wrong is collected, so that all of it can be told at once.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::{Range, RangeInclusive};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::setting::{Quantity, Setting};
+
+/// Where something wrong stands.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// A line of the file, from 1.
+    Line(usize),
+    /// A flag or a variable, by its name.
+    Given(String),
+}
+
+/// Something wrong, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// Where.
+    pub place: Place,
+    /// What, in words.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::Line(line) => write!(f, "line {line}: {}", self.message),
+            Place::Given(name) => write!(f, "{name}: {}", self.message),
+        }
+    }
+}
+
+/// A value from elsewhere than the file, which wins over it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    /// The flag or variable, as the user knows it.
+    pub name: String,
+    /// The key, such as `prometheus.listen`.
+    pub key: String,
+    /// The value as TOML; what is no TOML, or is of no use as such, is taken as text.
+    pub value: String,
+}
+
+/// The file, as far as it is not read yet.
+pub(super) struct Reader<'a> {
+    text: &'a str,
+    table: DeTable<'a>,
+    overrides: BTreeMap<&'a str, &'a Override>,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Reader<'a> {
+    /// Of the last of several overrides of one key is the value.
+    pub(super) fn new(text: &'a str, overrides: &'a [Override]) -> Self {
+        let (table, errors) = DeTable::parse_recoverable(text);
+        let overrides = overrides.iter().map(|one| (one.key.as_str(), one)).collect();
+        let mut reader = Self { text, table: table.into_inner(), overrides, problems: Vec::new() };
+        for error in errors {
+            let span = error.span().unwrap_or(0..0);
+            reader.add(&span, error.message().to_owned());
+        }
+        reader
+    }
+
+    /// Takes the section called `name`; what `read` leaves in it is not known.
+    pub(super) fn section(&mut self, name: &'static str, read: impl FnOnce(&mut Section<'_, 'a>)) {
+        let table = match self.take(name) {
+            None => DeTable::default(),
+            Some(value) => match value.as_ref() {
+                DeValue::Table(_) => into_table(value.into_inner()),
+                _ => {
+                    self.add(&value.span(), format!("`{name}` is a section: write [{name}]"));
+                    return;
+                }
+            },
+        };
+        let mut section = Section { name, table, known: Vec::new(), reader: self };
+        read(&mut section);
+        section.finish();
+    }
+
+    /// Takes a whole table, whatever is in it.
+    pub(super) fn take(&mut self, name: &str) -> Option<Spanned<DeValue<'a>>> {
+        let key = self.table.keys().find(|key| key.get_ref() == name)?.clone();
+        self.table.remove(&key)
+    }
+
+    pub(super) fn add(&mut self, span: &Range<usize>, message: String) {
+        let before = self.text.get(..span.start).unwrap_or(self.text);
+        let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+        self.problems.push(Problem { place: Place::Line(line), message });
+    }
+
+    /// All that is wrong, in the order of lines; sections and overrides that nobody took are wrong.
+    pub(super) fn finish(mut self, sections: &[&str]) -> Vec<Problem> {
+        let list = sections.iter().map(|name| format!("[{name}]")).collect::<Vec<_>>().join(", ");
+        for (key, value) in std::mem::take(&mut self.table) {
+            let message = match value.get_ref() {
+                DeValue::Table(_) => {
+                    format!("no section is called [{}]; there are {list}", key.get_ref())
+                }
+                _ => format!("`{}` stands in no section; there are {list}", key.get_ref()),
+            };
+            self.add(&key.span(), message);
+        }
+        for one in std::mem::take(&mut self.overrides).into_values() {
+            let place = Place::Given(one.name.clone());
+            self.problems
+                .push(Problem { place, message: format!("there is no key `{}`", one.key) });
+        }
+        self.problems.sort();
+        self.problems
+    }
+}
+
+/// One section of the file.
+pub(super) struct Section<'r, 'a> {
+    name: &'static str,
+    table: DeTable<'a>,
+    known: Vec<&'static str>,
+    reader: &'r mut Reader<'a>,
+}
+
+impl Section<'_, '_> {
+    /// Takes a key, if it is there.
+    pub(super) fn key<T: Setting>(&mut self, name: &'static str, into: &mut T) {
+        self.checked(name, into, T::WANTED, |_| true);
+    }
+
+    /// Takes a key whose value must be in this range.
+    pub(super) fn within<T: Quantity>(
+        &mut self,
+        name: &'static str,
+        into: &mut T,
+        range: RangeInclusive<T>,
+    ) {
+        let (least, most) = (range.start().written(), range.end().written());
+        let wanted = format!("{}, from {least} to {most}", T::WANTED);
+        self.checked(name, into, &wanted, |value| range.contains(value));
+    }
+
+    /// Takes a key whose value must pass `is_right`.
+    pub(super) fn checked<T: Setting>(
+        &mut self,
+        name: &'static str,
+        into: &mut T,
+        wanted: &str,
+        is_right: impl Fn(&T) -> bool,
+    ) {
+        self.known.push(name);
+        let path = format!("{}.{name}", self.name);
+        let read = |value: &DeValue<'_>| T::read(value).filter(|value| is_right(value));
+        let of_file = self.table.keys().find(|key| key.get_ref() == name).cloned();
+        let of_file = of_file.and_then(|key| self.table.remove(&key));
+        if let Some(value) = of_file {
+            match read(value.get_ref()) {
+                Some(value) => *into = value,
+                None => {
+                    let found = self.reader.text.get(value.span()).unwrap_or_default().trim();
+                    let message = format!("{path} = {found} makes no sense: it is {wanted}");
+                    self.reader.add(&value.span(), message);
+                }
+            }
+        }
+        let Some(given) = self.reader.overrides.remove(path.as_str()) else { return };
+        let as_toml = DeValue::parse(&given.value).ok().and_then(|value| read(value.get_ref()));
+        let as_text = || read(&DeValue::String(Cow::Borrowed(&given.value)));
+        match as_toml.or_else(as_text) {
+            Some(value) => *into = value,
+            None => self.reader.problems.push(Problem {
+                place: Place::Given(given.name.clone()),
+                message: format!("`{}` makes no sense for {path}: it is {wanted}", given.value),
+            }),
+        }
+    }
+
+    fn finish(self) {
+        let Self { name, table, known, reader } = self;
+        for (key, _) in table {
+            let known = known.join(", ");
+            let message = format!("[{name}] has no `{}`; it has {known}", key.get_ref());
+            reader.add(&key.span(), message);
+        }
+    }
+}
+
+pub(super) fn into_table(value: DeValue<'_>) -> DeTable<'_> {
+    match value {
+        DeValue::Table(table) => table,
+        _ => DeTable::default(),
+    }
+}

@@ -1,0 +1,203 @@
+//! Kinds of values that a key may have, and how each is written.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use glob::Pattern;
+use toml::de::DeValue;
+
+/// A kind of value.
+pub(super) trait Setting: Sized {
+    /// What is right, for people, with an example.
+    const WANTED: &'static str;
+
+    /// The value; `None` where it is of another kind.
+    fn read(value: &DeValue<'_>) -> Option<Self>;
+}
+
+/// A kind of value with an order, of which not all make sense.
+pub(super) trait Quantity: Setting + PartialOrd {
+    /// As a user would write it.
+    fn written(&self) -> String;
+}
+
+impl Setting for bool {
+    const WANTED: &'static str = "true or false";
+
+    fn read(value: &DeValue<'_>) -> Option<Self> {
+        value.as_bool()
+    }
+}
+
+impl Setting for usize {
+    const WANTED: &'static str = "a whole number, such as 1000";
+
+    fn read(value: &DeValue<'_>) -> Option<Self> {
+        let number = value.as_integer()?;
+        Self::from_str_radix(number.as_str(), number.radix()).ok()
+    }
+}
+
+impl Quantity for usize {
+    fn written(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Setting for f64 {
+    const WANTED: &'static str = "a number, such as 0.5";
+
+    fn read(value: &DeValue<'_>) -> Option<Self> {
+        let text = value.as_float().map(toml::de::DeFloat::as_str);
+        let whole = value.as_integer().filter(|number| number.radix() == 10);
+        text.or_else(|| whole.map(toml::de::DeInteger::as_str))?.parse().ok()
+    }
+}
+
+impl Quantity for f64 {
+    fn written(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Setting for Duration {
+    const WANTED: &'static str = "a time with its unit, such as \"500ms\", \"10s\" or \"5m\"";
+
+    fn read(value: &DeValue<'_>) -> Option<Self> {
+        humantime::parse_duration(value.as_str()?).ok()
+    }
+}
+
+impl Quantity for Duration {
+    fn written(&self) -> String {
+        format!("\"{}\"", humantime::format_duration(*self)).replace(' ', "")
+    }
+}
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ByteSize(pub u64);
+
+/// Units of sizes, the longest names first.
+const UNITS: [(&str, u64); 7] = [
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("B", 1),
+];
+
+impl Setting for ByteSize {
+    const WANTED: &'static str = "a size with its unit, such as \"64 KiB\" or \"16 MiB\"";
+
+    fn read(value: &DeValue<'_>) -> Option<Self> {
+        let text = value.as_str()?;
+        let (number, unit) =
+            UNITS.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))?;
+        number.trim_end().parse::<u64>().ok()?.checked_mul(unit).map(Self)
+    }
+}
+
+impl Quantity for ByteSize {
+    fn written(&self) -> String {
+        let largest = UNITS
+            .iter()
+            .take(3)
+            .rev()
+            .find(|(_, unit)| self.0 >= *unit && self.0.is_multiple_of(*unit));
+        let (name, unit) = largest.copied().unwrap_or(("B", 1));
+        format!("\"{} {name}\"", self.0 / unit)
+    }
+}
+
+impl Setting for String {
+    const WANTED: &'static str = "text in quotes";
+
+    fn read(value: &DeValue<'_>) -> Option<Self> {
+        value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+    }
+}
+
+impl Setting for PathBuf {
+    const WANTED: &'static str = "an absolute path, such as \"/host/proc\"";
+
+    fn read(value: &DeValue<'_>) -> Option<Self> {
+        value.as_str().map(Self::from).filter(|path| path.is_absolute())
+    }
+}
+
+impl Setting for SocketAddr {
+    const WANTED: &'static str =
+        "an address and a port, such as \"127.0.0.1:9474\" or \"[::]:9474\"";
+
+    fn read(value: &DeValue<'_>) -> Option<Self> {
+        value.as_str()?.parse().ok()
+    }
+}
+
+impl Setting for Vec<Pattern> {
+    const WANTED: &'static str =
+        "a list of names in which * and ? stand for anything, such as [\"mlx5_*\"]";
+
+    fn read(value: &DeValue<'_>) -> Option<Self> {
+        let one = |value: &DeValue<'_>| Pattern::new(value.as_str()?).ok();
+        value.as_array()?.iter().map(|value| one(value.get_ref())).collect()
+    }
+}
+
+impl Setting for BTreeMap<String, String> {
+    const WANTED: &'static str = "names and texts, such as { Authorization = \"Bearer x\" }";
+
+    fn read(value: &DeValue<'_>) -> Option<Self> {
+        let entries = value.as_table()?.iter();
+        let entry = entries.map(|(name, value)| {
+            Some((name.get_ref().to_string(), value.get_ref().as_str()?.to_owned()))
+        });
+        entry.collect()
+    }
+}
+
+/// Something that may be left out.
+impl<T: Setting> Setting for Option<T> {
+    const WANTED: &'static str = T::WANTED;
+
+    fn read(value: &DeValue<'_>) -> Option<Self> {
+        T::read(value).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size(text: &str) -> Option<u64> {
+        ByteSize::read(&DeValue::String(text.into())).map(|size| size.0)
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(size("64 KiB"), Some(65_536));
+        assert_eq!(size("16MB"), Some(16_000_000));
+        assert_eq!(size("7 B"), Some(7));
+        for wrong in [
+            "64",
+            "KiB",
+            "-1 B",
+            "1.5 MiB",
+            "64 kib",
+            "99999999999999999999 B",
+            "18446744073709551615 KiB",
+        ] {
+            assert_eq!(size(wrong), None, "{wrong}");
+        }
+        for (bytes, written) in
+            [(65_536, "\"64 KiB\""), (1_000, "\"1000 B\""), (1 << 30, "\"1 GiB\"")]
+        {
+            assert_eq!(ByteSize(bytes).written(), written);
+        }
+    }
+}

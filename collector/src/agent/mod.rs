@@ -1,0 +1,215 @@
+//! The agent: live sources, the pipeline and exporters, composed and kept running on a training node.
+//!
+//! ```text
+//! packets (live), NIC counters -> Pipeline -> Report every interval -> Accumulator -+-> /metrics
+//!                                                                                  +-> OTLP
+//! ```
+//!
+//! Whatever is missing (a capability, an interface, a receiver) is said once, shows in
+//! `railscope.source.visible`, and stops nothing else.
+
+pub mod config;
+pub mod server;
+
+mod interfaces;
+mod nics;
+mod nothing;
+mod otlp;
+mod own;
+mod pages;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+
+use self::config::Config;
+use self::nics::Nics;
+use self::nothing::Nothing;
+use self::otlp::Otlp;
+use self::own::Own;
+use self::pages::Pages;
+use self::server::Server;
+use crate::flow::tracker::FlowConfig;
+use crate::ingest::live::LiveSource;
+use crate::live::analyst::Analyst;
+use crate::live::packets::{self, Choice, Packets};
+use crate::live::session::Session;
+use crate::metrics::Settings as MetricSettings;
+use crate::metrics::accumulator::Accumulator;
+use crate::metrics::ledger::Ending;
+use crate::model::time::Timestamp;
+use crate::pipeline::{Pipeline, PipelineConfig, Settings};
+use crate::report::{Detail, Report};
+
+/// Flows followed at a time.
+const FLOW_CAPACITY: usize = 16_384;
+
+/// How long packets are waited for before other things are looked after.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long what waits for a receiver may still take when all is over.
+const FLUSHING: Duration = Duration::from_secs(5);
+
+/// An agent that runs.
+pub struct Agent {
+    config: Config,
+    session: Session,
+    nics: Option<Nics>,
+    analyst: Analyst,
+    accumulator: Accumulator,
+    own: Own,
+    otlp: Option<Otlp>,
+    pages: Arc<Pages>,
+    server: Option<Server>,
+}
+
+impl Agent {
+    /// Opens everything that there is; `variable` is the environment, `say` hears what is missing.
+    ///
+    /// # Errors
+    ///
+    /// What was asked for by name cannot be had: an address that nobody may listen on, a receiver's
+    /// URL that makes no sense.
+    pub fn start(
+        config: Config,
+        variable: &dyn Fn(&str) -> Option<String>,
+        say: &mut dyn FnMut(String),
+    ) -> anyhow::Result<Self> {
+        let now = now();
+        let host = config.host.name.clone().unwrap_or_else(interfaces::host_name);
+        let mut own = Own::default();
+        let source = open_packets(&config, &mut own, say);
+        for sentence in source.completeness() {
+            say(sentence);
+        }
+        let flow =
+            FlowConfig { flow_capacity: FLOW_CAPACITY, line_rate_bps: None, keeps_details: false };
+        let message_capacity = Some(config.window.messages);
+        let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
+        pipeline.configure(Settings { findings: config.findings.clone(), rails: None });
+        let nics = Nics::open(&config, &host, now, &mut pipeline, &mut own, say);
+        let labels = config.labels;
+        let settings = MetricSettings {
+            ranks: labels.rank,
+            peers: labels.peer,
+            channels: labels.channel,
+            ports: None,
+        };
+        let otlp = Otlp::start(&config, &host, variable)?;
+        let pages = Arc::new(Pages::default());
+        let server = match config.prometheus.enabled {
+            true => Some(Server::start(config.prometheus.listen, Pages::routes(&pages))?),
+            false => None,
+        };
+        if let Some(server) = &server {
+            say(format!("metrics: http://{}/metrics", server.address()));
+        }
+        Ok(Self {
+            session: Session::new(source, pipeline),
+            nics,
+            analyst: Analyst::start(config.otlp.interval)?,
+            accumulator: Accumulator::new(settings, now),
+            own,
+            otlp,
+            pages,
+            server,
+            config,
+        })
+    }
+
+    /// Where `/metrics` is, if it is.
+    #[must_use]
+    pub fn address(&self) -> Option<std::net::SocketAddr> {
+        self.server.as_ref().map(Server::address)
+    }
+
+    /// Runs until `is_over`; then tells what is left, and ends.
+    ///
+    /// # Errors
+    ///
+    /// A source or the analysis fails for good.
+    pub fn run(mut self, is_over: &AtomicBool, say: &mut dyn FnMut(String)) -> anyhow::Result<()> {
+        while !is_over.load(Ordering::Relaxed) {
+            self.session.poll(PATIENCE, &mut |_| {}, say).context("read packets")?;
+            if let Some(nics) = &mut self.nics {
+                nics.read(self.session.pipeline_mut(), say);
+            }
+            let context = || self.session.context(Detail::Summary);
+            self.analyst.offer(self.session.pipeline(), context);
+            if let Some(report) = self.analyst.take()? {
+                self.tell(&report, Ending::Open, say);
+                let window = self.config.window.length.as_nanos();
+                self.session.slide(u64::try_from(window).unwrap_or(u64::MAX), &report);
+            }
+        }
+        let report = self.session.pipeline().report(self.session.context(Detail::Summary));
+        self.tell(&report, Ending::Closed, say);
+        if let Some(otlp) = self.otlp.take() {
+            otlp.finish(FLUSHING, say);
+        }
+        Ok(())
+    }
+
+    /// Gives what a report adds to everybody who wants it.
+    fn tell(&mut self, report: &Report, ending: Ending, say: &mut dyn FnMut(String)) {
+        let now = now();
+        let news = self.accumulator.observe(report, ending);
+        for finding in &news.findings {
+            say(format!("{}: {}", finding.severity, finding.title));
+        }
+        let exports = self.otlp.as_ref().map(Otlp::figures).unwrap_or_default();
+        self.accumulator.observe_own(&self.own.figures(self.session.kernel_times(), exports));
+        let points = self.accumulator.points(now);
+        if let Some(otlp) = &mut self.otlp {
+            otlp.send(report, &news, &points, now, say);
+        }
+        self.pages.set(&points);
+    }
+}
+
+/// The best source of packets that there is; one of nothing where there is none.
+fn open_packets(
+    config: &Config,
+    own: &mut Own,
+    say: &mut dyn FnMut(String),
+) -> Box<dyn LiveSource> {
+    if !config.sources.packets {
+        return Box::new(Nothing);
+    }
+    let names = match interfaces::matching(&config.taps) {
+        Ok(names) => names,
+        Err(error) => {
+            own.add_blind("packets", "none", "interfaces cannot be listed");
+            say(format!("packets: {error}"));
+            return Box::new(Nothing);
+        }
+    };
+    if names.is_empty() {
+        own.add_blind("packets", "none", "no interface matches [taps]");
+        say("packets: no interface matches [taps]".to_owned());
+        return Box::new(Nothing);
+    }
+    match packets::open(Choice::Auto, names.clone(), None) {
+        Ok(Packets { source, name, why_not_better }) => {
+            if let Some(why) = why_not_better {
+                own.add_blind("ebpf", "all", "kernel programs cannot be loaded");
+                say(format!("packets by packet sockets, not by kernel programs: {why}"));
+            }
+            names.iter().for_each(|interface| own.add_seeing(name, interface));
+            source
+        }
+        Err(error) => {
+            names.iter().for_each(|name| own.add_blind("packets", name, "not allowed"));
+            say(format!("packets: {error}"));
+            Box::new(Nothing)
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "metrics are told with the time of the clock")]
+fn now() -> Timestamp {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,107 @@
+//! OTLP, as the agent's settings and OpenTelemetry's variables say.
+
+use std::time::Duration;
+
+use anyhow::Context;
+
+use super::config::{Config, OtlpProtocol};
+use crate::export::otlp::batch::Signal;
+use crate::export::otlp::config::OtlpConfig;
+use crate::export::otlp::exporter::Exporter;
+use crate::export::otlp::{logs, metrics, traces};
+use crate::metrics::ledger::News;
+use crate::metrics::own::ExportFigures;
+use crate::metrics::point::Point;
+use crate::model::time::Timestamp;
+use crate::report::Report;
+
+/// An exporter, and its last trouble.
+pub(super) struct Otlp {
+    exporter: Exporter,
+    trouble: Option<String>,
+}
+
+impl Otlp {
+    /// Begins to export; `None` where nothing is to be.
+    pub(super) fn start(
+        config: &Config,
+        host: &str,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> anyhow::Result<Option<Self>> {
+        let settings = &config.otlp;
+        let Some(endpoint) = settings.endpoint.as_deref().filter(|_| settings.enabled) else {
+            return Ok(None);
+        };
+        let headers = settings.headers.iter();
+        let headers: Vec<_> = headers.map(|(name, value)| format!("{name}={value}")).collect();
+        // The settings have heeded these variables already.
+        let settled = |name: &str| match name {
+            "OTEL_EXPORTER_OTLP_PROTOCOL" => Some(protocol(settings.protocol).to_owned()),
+            "OTEL_EXPORTER_OTLP_HEADERS" => Some(headers.join(",")),
+            other => variable(other),
+        };
+        let mut otlp = OtlpConfig::from_environment(Some(endpoint), settled).context("OTLP")?;
+        otlp.trace_ratio = settings.sampling;
+        otlp.queue_bytes = usize::try_from(settings.queue.0).unwrap_or(usize::MAX);
+        let said: Vec<_> = otlp.resource.iter().map(|(name, _)| name.to_owned()).collect();
+        let usual = [("service.name", "railscope"), ("host.name", host)];
+        for (name, value) in
+            usual.into_iter().filter(|(name, _)| !said.iter().any(|one| one == name))
+        {
+            otlp.resource.set(name, value);
+        }
+        let exporter = Exporter::start(otlp).context("OTLP")?;
+        Ok(Some(Self { exporter, trouble: None }))
+    }
+
+    /// Puts what is new into the queue.
+    pub(super) fn send(
+        &mut self,
+        report: &Report,
+        news: &News<'_>,
+        points: &[Point],
+        now: Timestamp,
+        say: &mut dyn FnMut(String),
+    ) {
+        let config = self.exporter.config();
+        let resource = &config.resource;
+        let spans = traces::batches(report, &news.collectives, config.trace_ratio, resource);
+        self.exporter.send(metrics::batches(points, resource));
+        self.exporter.send(spans);
+        self.exporter.send(logs::batches(report, &news.findings, now, resource));
+        let trouble = self.exporter.trouble();
+        if trouble != self.trouble {
+            say(match &trouble {
+                Some(trouble) => format!("OTLP: {trouble}"),
+                None => "OTLP: the receiver takes everything again".to_owned(),
+            });
+            self.trouble = trouble;
+        }
+    }
+
+    /// What became of everything so far.
+    pub(super) fn figures(&self) -> Vec<(&'static str, ExportFigures)> {
+        named(self.exporter.figures())
+    }
+
+    /// Sends what is left, and says what could not be sent.
+    pub(super) fn finish(self, within: Duration, say: &mut dyn FnMut(String)) {
+        let (figures, trouble) = self.exporter.finish(within);
+        let dropped: u64 = figures.iter().map(|(_, figures)| figures.dropped).sum();
+        if dropped > 0 {
+            let why = trouble.map_or_else(String::new, |trouble| format!(": {trouble}"));
+            say(format!("OTLP: {dropped} points, spans and records were not sent{why}"));
+        }
+    }
+}
+
+fn named(figures: [(Signal, ExportFigures); 3]) -> Vec<(&'static str, ExportFigures)> {
+    figures.into_iter().map(|(signal, figures)| (signal.name(), figures)).collect()
+}
+
+const fn protocol(protocol: OtlpProtocol) -> &'static str {
+    match protocol {
+        OtlpProtocol::Grpc => "grpc",
+        OtlpProtocol::HttpProtobuf => "http/protobuf",
+    }
+}

@@ -1,0 +1,53 @@
+//! What the agent tells of itself.
+
+use std::time::Duration;
+
+use nix::time::{ClockId, clock_gettime};
+
+use crate::metrics::own::{ExportFigures, OwnFigures, SourceFigures};
+
+/// Its sources, as they turned out at the start.
+#[derive(Debug, Default)]
+pub(super) struct Own {
+    sources: Vec<SourceFigures>,
+}
+
+impl Own {
+    /// A source that sees what it is for.
+    pub(super) fn add_seeing(&mut self, source: &'static str, device: &str) {
+        self.add(source, device, None);
+    }
+
+    /// A source that does not, and why: always the same words for the same reason.
+    pub(super) fn add_blind(&mut self, source: &'static str, device: &str, why: &'static str) {
+        self.add(source, device, Some(why.to_owned()));
+    }
+
+    fn add(&mut self, source: &'static str, device: &str, why_blind: Option<String>) {
+        self.sources.push(SourceFigures {
+            source,
+            device: device.to_owned(),
+            why_blind,
+            // Frames that were lost are among the health figures.
+            lost: None,
+        });
+    }
+
+    /// All of it, now.
+    pub(super) fn figures(
+        &self,
+        kernel_times: Vec<(String, Duration)>,
+        exports: Vec<(&'static str, ExportFigures)>,
+    ) -> OwnFigures {
+        let used = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(0, nanos);
+        let kernel = kernel_times
+            .into_iter()
+            .map(|(program, time)| (program, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)));
+        let cpu_ns = [("agent".to_owned(), used)].into_iter().chain(kernel).collect();
+        OwnFigures { sources: self.sources.clone(), cpu_ns, exports }
+    }
+}
+
+fn nanos(time: nix::sys::time::TimeSpec) -> u64 {
+    u64::try_from(Duration::from(time).as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,81 @@
+//! `railscope agent`: on a training node, always.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
+use clap::Args;
+
+use crate::agent::Agent;
+use crate::agent::config::Config;
+use crate::agent::config::environment;
+use crate::agent::config::reader::Override;
+use crate::analysis::finding::catalog;
+
+/// Options of `railscope agent`, as typed.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  railscope agent                                        all interfaces, metrics on 127.0.0.1:9474
+  railscope agent --config /etc/railscope/collector.toml
+  railscope agent --set taps.interfaces='[\"mirror0\"]' --set otlp.endpoint='\"http://otel:4317\"'
+  railscope agent --config collector.toml --check        only say what is wrong with it
+
+collector.example.toml has every key with its default and why. Flags win over OTEL_* variables, and
+these over the file.
+
+What cannot be seen here (no capability, RDMA NICs that bypass the kernel) is said at the start and
+is railscope_source_visible = 0; the rest goes on.
+
+Exit codes: 0 done (SIGTERM, Ctrl-C); 2 wrong usage or settings, or an address that is taken.")]
+pub(super) struct AgentArgs {
+    /// The settings
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// One setting, in TOML: prometheus.listen='\"0.0.0.0:9474\"'
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Only read the settings
+    #[arg(long)]
+    check: bool,
+}
+
+/// The exit code.
+pub(super) fn run(args: &AgentArgs) -> anyhow::Result<u8> {
+    let text = match &args.config {
+        Some(path) => std::fs::read_to_string(path)
+            .with_context(|| format!("read the settings {}", path.display()))?,
+        None => String::new(),
+    };
+    let mut overrides = environment::overrides(variable);
+    overrides.extend(args.set.iter().map(|set| flag(set)).collect::<anyhow::Result<Vec<_>>>()?);
+    let findings = catalog::names();
+    let config = Config::read(&text, &overrides, findings).with_context(|| match &args.config {
+        Some(path) => format!("settings {}", path.display()),
+        None => "settings".to_owned(),
+    })?;
+    if args.check {
+        return Ok(0);
+    }
+    let is_over = Arc::new(AtomicBool::new(false));
+    let over = is_over.clone();
+    // Ctrl-C and SIGTERM end it as it ends by itself.
+    ctrlc::set_handler(move || over.store(true, Ordering::Relaxed)).context("wait for SIGTERM")?;
+    let mut say = |text: String| eprintln!("{text}");
+    Agent::start(config, &variable, &mut say)?.run(&is_over, &mut say)?;
+    Ok(0)
+}
+
+fn flag(text: &str) -> anyhow::Result<Override> {
+    let (key, value) = text.split_once('=').with_context(|| {
+        format!("--set {text}: a key and a value, as in --set prometheus.enabled=false")
+    })?;
+    let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
+    Ok(Override { name: format!("--set {key}"), key, value })
+}
+
+#[expect(clippy::disallowed_methods, reason = "OpenTelemetry's variables")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}

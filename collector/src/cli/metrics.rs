@@ -1,0 +1,159 @@
+//! `railscope metrics`: the catalogue of metrics, and questions that they answer.
+
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write};
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+
+use crate::metrics::attribute;
+use crate::metrics::catalog;
+use crate::metrics::metric::{Instrument, Metric, Unit};
+use crate::metrics::queries;
+
+/// Options of `railscope metrics`, as typed.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  railscope metrics                       names, units and meanings
+  railscope metrics --format markdown     dashboards/METRICS.md: bounds and queries, too")]
+pub(super) struct MetricsArgs {
+    /// How to show them
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// A page of documentation
+    Markdown,
+}
+
+pub(super) fn run(args: &MetricsArgs) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(anstream::stdout().lock());
+    let written = match args.format {
+        Format::Text => write_text(&mut out),
+        Format::Markdown => write_markdown(&mut out),
+    };
+    written.and_then(|()| out.flush()).context("write to standard output")
+}
+
+fn write_text(out: &mut impl Write) -> io::Result<()> {
+    for (at, group) in catalog::ALL.iter().enumerate() {
+        let gap = if at == 0 { "" } else { "\n" };
+        writeln!(out, "{gap}{}", group.heading)?;
+        for metric in group.metrics {
+            writeln!(out, "\n  {} [{}], {}", metric.name, metric.unit.ucum(), kind(metric))?;
+            writeln!(out, "{}", crate::export::text::paragraph(metric.about))?;
+        }
+    }
+    Ok(())
+}
+
+const INTRODUCTION: &str = "\
+# Metrics
+
+Printed by `railscope metrics --format markdown`.
+
+One set of points is written as OTLP and as Prometheus' text, with the same numbers.
+The name in Prometheus follows from the other one, by OpenTelemetry's own rule, so that it is the same \
+by whatever way it came: dots become underscores, the unit follows (`s` as `_seconds`, `By` as `_bytes`, \
+`By/s` as `_bytes_per_second`; `1` and things in braces add nothing), counters end in `_total`.
+Attributes become labels in the same way: `nccl.collective.kind` is `nccl_collective_kind`.
+
+* **What is not known has no point.** Nothing is 0 for want of a source: `railscope.source.visible`, \
+`railscope.finding.not_checked` and `railscope.training_step.unknown` say what cannot be seen.
+* **Every training step counts once**, in counters and histograms, when the next one has begun: a gauge \
+would lose those between two scrapes. A step's number is in spans and logs.
+* **Series are bounded.** Each metric has a bound: the product of its attributes' values. What comes \
+beyond it is left out, and `railscope.series.refused` counts it. QPNs, PSNs, GIDs and process ids are no \
+attributes. Attributes in italics are told only where they are turned on, and multiply; a metric then has \
+65,536 series at most.
+* **A packet that several taps saw counts once**; rates of ports are those of one tap.
+";
+
+fn write_markdown(out: &mut impl Write) -> io::Result<()> {
+    write!(out, "{INTRODUCTION}")?;
+    for group in catalog::ALL {
+        writeln!(out, "\n## {}\n", group.heading.trim_end_matches('.'))?;
+        writeln!(
+            out,
+            "| OpenTelemetry | Prometheus | unit | kind | attributes | series at most | what |"
+        )?;
+        writeln!(out, "|---|---|---|---|---|---|---|")?;
+        for metric in group.metrics {
+            let Metric { name, unit, about, .. } = metric;
+            let (unit, kind, series) = (unit.ucum(), kind(metric), bound(metric));
+            let (prometheus, attributes) = (metric.prometheus_name(), attributes(metric));
+            writeln!(
+                out,
+                "| `{name}` | `{prometheus}` | `{unit}` | {kind} | {attributes} | {series} | {about}. |"
+            )?;
+        }
+    }
+    write_buckets(out)?;
+    writeln!(out, "\n## Attributes\n")?;
+    writeln!(out, "| attribute | label | values at most | what |")?;
+    writeln!(out, "|---|---|---|---|")?;
+    for one in attribute::ALL {
+        let label = one.name.replace('.', "_");
+        let name = emphasized(one.name, one.is_optional);
+        writeln!(out, "| {name} | `{label}` | {} | {} |", one.values, one.about)?;
+    }
+    writeln!(out, "\n## Questions\n")?;
+    writeln!(out, "`[5m]` stands for at least four scrapes.")?;
+    for query in queries::ALL {
+        writeln!(out, "\n**{}** {}\n", query.question, query.reading)?;
+        writeln!(out, "```promql\n{}\n```", query.promql)?;
+    }
+    Ok(())
+}
+
+fn write_buckets(out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "\n## Buckets of histograms\n")?;
+    let mut told: Vec<Unit> = Vec::new();
+    for metric in catalog::all() {
+        let Instrument::Histogram(bounds) = metric.instrument else { continue };
+        if told.contains(&metric.unit) {
+            continue;
+        }
+        told.push(metric.unit);
+        let mut list = String::new();
+        for bound in bounds {
+            let value = metric.unit.scaled(*bound).unwrap_or(*bound as f64);
+            // Writing to a String cannot fail.
+            let _ = write!(list, "{value}, ");
+        }
+        writeln!(out, "* `{}`: {}.", metric.unit.ucum(), list.trim_end_matches(", "))?;
+    }
+    Ok(())
+}
+
+const fn kind(metric: &Metric) -> &'static str {
+    match metric.instrument {
+        Instrument::Counter => "counter",
+        Instrument::Gauge => "gauge",
+        Instrument::Histogram(_) => "histogram",
+    }
+}
+
+fn attributes(metric: &Metric) -> String {
+    let named = metric.attributes.iter().map(|one| emphasized(one.name, one.is_optional));
+    named.collect::<Vec<_>>().join(", ")
+}
+
+fn emphasized(name: &str, is_optional: bool) -> String {
+    if is_optional { format!("*`{name}`*") } else { format!("`{name}`") }
+}
+
+/// `2 directions x 512 ports = 1,024` without the words, which the attributes' table has.
+fn bound(metric: &Metric) -> String {
+    let factors = metric.required().filter(|one| one.values > 1).map(|one| one.values.to_string());
+    let factors = factors.collect::<Vec<_>>();
+    match factors.len() {
+        0 | 1 => metric.bound().to_string(),
+        _ => format!("{} = {}", factors.join(" × "), metric.bound()),
+    }
+}

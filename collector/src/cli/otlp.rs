@@ -1,0 +1,115 @@
+//! `--otlp URL`: what a report has, sent to an OpenTelemetry collector with the capture's times.
+
+use std::io::Write;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use crate::export::otlp::batch::Signal;
+use crate::export::otlp::config::OtlpConfig;
+use crate::export::otlp::exporter::Exporter;
+use crate::export::otlp::{logs, metrics, traces};
+use crate::metrics::backdated;
+use crate::metrics::ledger::{Ending, Ledger};
+use crate::metrics::own::ExportFigures;
+use crate::metrics::{self as points};
+use crate::model::time::Timestamp;
+use crate::report::Report;
+
+/// Collectives whose spans are encoded at once.
+const COLLECTIVES: usize = 500;
+/// How long to wait for a receiver that does not answer: its own time-outs come on top.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Options, as typed.
+#[derive(Args)]
+#[command(next_help_heading = "Export")]
+pub(super) struct OtlpArgs {
+    /// Send metrics, traces of collectives and findings to an OpenTelemetry collector as well, with
+    /// the times of the capture; protocol, headers, time-out, signals, sampling and resource as
+    /// OTEL_* says; port 4317 is gRPC, any other HTTP
+    #[arg(long, value_name = "URL")]
+    otlp: Option<String>,
+    /// Tell ranks apart in what is sent
+    #[arg(long, requires = "otlp")]
+    otlp_ranks: bool,
+}
+
+impl OtlpArgs {
+    /// What to send with; `None` where nothing is to be sent.
+    ///
+    /// # Errors
+    ///
+    /// When URL or environment make no sense.
+    pub(super) fn exporter(&self) -> anyhow::Result<Option<Exporter>> {
+        let Some(url) = self.otlp.as_deref() else { return Ok(None) };
+        #[expect(clippy::disallowed_methods, reason = "cli reads the environment, once")]
+        let config = OtlpConfig::from_environment(Some(url), |name| std::env::var(name).ok())?;
+        Ok(Some(Exporter::start(config).context("send by OTLP")?))
+    }
+
+    /// Sends what `report` has; says what was sent.
+    ///
+    /// # Errors
+    ///
+    /// When not all of it was taken.
+    pub(super) fn send(&self, report: &Report, exporter: Exporter) -> anyhow::Result<()> {
+        let settings = points::Settings { ranks: self.otlp_ranks, ..points::Settings::default() };
+        let config = exporter.config();
+        let (resource, ratio) = (config.resource.clone(), config.trace_ratio);
+        let points = backdated::points(report, &settings);
+        exporter.send_patiently(metrics::batches(&points, &resource), PATIENCE);
+        let news = Ledger::default().news(report, Ending::Closed);
+        for some in news.collectives.chunks(COLLECTIVES) {
+            let batches = traces::batches(report, some, ratio, &resource);
+            exporter.send_patiently(batches, PATIENCE);
+        }
+        let records = logs::batches(report, &news.findings, now(), &resource);
+        exporter.send_patiently(records, PATIENCE);
+        let (figures, trouble) = exporter.finish(PATIENCE);
+        say(&figures)?;
+        let is_lost = |(_, one): &(Signal, ExportFigures)| {
+            one.rejected > 0 || one.dropped > 0 || one.failed > 0
+        };
+        if figures.iter().any(is_lost) {
+            match trouble {
+                Some(trouble) => bail!("not everything was taken by OTLP: {trouble}"),
+                None => bail!("not everything was taken by OTLP"),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One line for all that was sent, and one for each signal of which something was not taken.
+fn say(figures: &[(Signal, ExportFigures)]) -> anyhow::Result<()> {
+    let mut out = anstream::stderr().lock();
+    let sent = figures.iter().map(|(signal, one)| format!("{} {}", one.sent, items(*signal)));
+    writeln!(out, "otlp: sent {}", sent.collect::<Vec<_>>().join(", "))?;
+    for (signal, one) in figures {
+        let lost = [
+            (one.rejected, "were rejected by the receiver"),
+            (one.failed, "were refused, and are not sent again"),
+            (one.dropped, "were dropped: the receiver took nothing in time"),
+        ];
+        for (count, what) in lost.into_iter().filter(|(count, _)| *count > 0) {
+            writeln!(out, "otlp: {count} {} {what}", items(*signal))?;
+        }
+    }
+    Ok(())
+}
+
+const fn items(signal: Signal) -> &'static str {
+    match signal {
+        Signal::Metrics => "points",
+        Signal::Traces => "spans",
+        Signal::Logs => "log records",
+    }
+}
+
+fn now() -> Timestamp {
+    #[expect(clippy::disallowed_methods, reason = "when findings were found")]
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+}

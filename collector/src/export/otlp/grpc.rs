@@ -1,0 +1,118 @@
+//! OTLP over gRPC: one call a batch. Batches are encoded already, so the codec passes bytes on.
+
+use std::time::Duration;
+
+use http::uri::PathAndQuery;
+use prost::bytes::{Buf, BufMut, Bytes};
+use tonic::client::Grpc;
+use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
+use tonic::metadata::MetadataMap;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Request, Status};
+use tonic_types::StatusExt;
+
+use super::batch::{Batch, Signal};
+use super::config::{OtlpConfig, OtlpError, Protocol};
+use super::http::chain;
+use super::queue::Delivery;
+use super::transport::{self, SendError};
+
+/// A channel for each signal; they connect when they are used, and again when that broke.
+pub(super) struct GrpcTransport {
+    channels: [Option<Grpc<Channel>>; 3],
+    headers: MetadataMap,
+}
+
+impl GrpcTransport {
+    pub(super) fn new(config: &OtlpConfig) -> Result<Self, OtlpError> {
+        let mut channels = [const { None }; 3];
+        for (channel, signal) in channels.iter_mut().zip(Signal::ALL) {
+            if let Some(to) = config.endpoints.of(signal) {
+                let connector = transport::connector(config, Protocol::Grpc)?;
+                let endpoint = Endpoint::from(to.clone()).user_agent(transport::USER_AGENT);
+                let endpoint =
+                    endpoint.map_err(|_| OtlpError::Endpoint { text: to.to_string() })?;
+                *channel = Some(Grpc::new(endpoint.connect_with_connector_lazy(connector)));
+            }
+        }
+        let headers = config.headers.iter().cloned().collect();
+        Ok(Self { channels, headers: MetadataMap::from_headers(headers) })
+    }
+
+    pub(super) async fn send(&mut self, batch: &Batch) -> Result<Delivery, SendError> {
+        let channel = self.channels.get_mut(batch.signal as usize).and_then(Option::as_mut);
+        let Some(channel) = channel else {
+            return Err(SendError::Permanent(format!("{} go nowhere", batch.signal.name())));
+        };
+        let unready = |error| SendError::Retryable { why: chain(&error), after: None };
+        channel.ready().await.map_err(unready)?;
+        let mut request = Request::new(batch.body.clone());
+        *request.metadata_mut() = self.headers.clone();
+        let path = PathAndQuery::from_static(batch.signal.grpc_path());
+        let answer = channel.unary(request, path, Encoded).await;
+        let answer = answer.map_err(|status| refusal(batch.signal, &status))?;
+        Ok(transport::delivery(batch.signal, answer.into_inner()))
+    }
+}
+
+/// As the protocol's specification lists them.
+fn refusal(signal: Signal, status: &Status) -> SendError {
+    let after = asked_delay(status);
+    let is_retryable = match status.code() {
+        Code::Cancelled
+        | Code::DeadlineExceeded
+        | Code::Aborted
+        | Code::OutOfRange
+        | Code::Unavailable
+        | Code::DataLoss => true,
+        // Only where the receiver says that it will recover.
+        Code::ResourceExhausted => after.is_some(),
+        _ => false,
+    };
+    let (name, code, message) = (signal.name(), status.code(), status.message());
+    let cause = std::error::Error::source(status).map(|cause| format!(": {}", chain(cause)));
+    let cause = cause.unwrap_or_default();
+    let why = format!("{name} were answered with {code:?}: {message}{cause}");
+    if is_retryable { SendError::Retryable { why, after } } else { SendError::Permanent(why) }
+}
+
+fn asked_delay(status: &Status) -> Option<Duration> {
+    status.get_details_retry_info()?.retry_delay
+}
+
+/// Passes encoded messages on.
+struct Encoded;
+
+impl Codec for Encoded {
+    type Encode = Bytes;
+    type Decode = Bytes;
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        Self
+    }
+
+    fn decoder(&mut self) -> Self {
+        Self
+    }
+}
+
+impl Encoder for Encoded {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn encode(&mut self, message: Bytes, to: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        to.put(message);
+        Ok(())
+    }
+}
+
+impl Decoder for Encoded {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
+        Ok(Some(from.copy_to_bytes(from.remaining())))
+    }
+}

@@ -1,0 +1,121 @@
+//! Who a process is, from `/proc`: its container, pod and Slurm job.
+//!
+//! Control groups are the word of the kernel, the environment that of whoever started the process:
+//! where both tell, the control group holds.
+
+mod cgroup;
+mod environment;
+mod stat;
+
+use std::io;
+use std::path::PathBuf;
+
+use self::cgroup::Membership;
+use super::kernel_file;
+use crate::model::process::{Process, ProcessId, SlurmTask};
+
+/// Bytes read of a file about a process. An environment may have two megabytes; what is behind the
+/// limit is not known.
+const FILE_LIMIT: u64 = 256 * 1024;
+
+/// Why a process is not known.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    /// It has ended, or this process may not see it (`hidepid`, another PID namespace).
+    #[error("process {0} is not there, or not to be seen from here")]
+    Gone(u32),
+    /// It began after what was asked about: its number was given anew.
+    #[error("process {0} is another one by now")]
+    Reused(u32),
+    /// Its files make no sense or cannot be read.
+    #[error("read about process {pid}")]
+    Unreadable {
+        /// The process.
+        pid: u32,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// The processes of this host.
+#[derive(Clone, Debug)]
+pub struct Processes {
+    proc: PathBuf,
+}
+
+impl Processes {
+    /// The processes that the `proc` filesystem at this path shows: `/proc`, or the host's as a
+    /// container has it mounted.
+    pub fn new(proc: impl Into<PathBuf>) -> Self {
+        Self { proc: proc.into() }
+    }
+
+    /// Who process `pid` is.
+    ///
+    /// # Errors
+    ///
+    /// When it is gone or cannot be read.
+    pub fn identify(&self, pid: u32) -> Result<Process, ProcessError> {
+        let (id, name) = self.begin(pid)?;
+        let cgroup = self.text(pid, "cgroup")?;
+        // Only its owner and root may read it.
+        let environment = kernel_file::bytes(&self.path(pid, "environ"), FILE_LIMIT).ok();
+        // If the number was given anew meanwhile, the files are of two processes.
+        self.confirm(id)?;
+        let Membership { container, pod, slurm } = Membership::of(&cgroup);
+        let is_environment_known = environment.is_some();
+        let told = environment.as_deref().and_then(environment::slurm_task);
+        Ok(Process { id, name, container, pod, slurm: settle(slurm, told), is_environment_known })
+    }
+
+    /// Whether the process is still the one that had this number.
+    ///
+    /// # Errors
+    ///
+    /// When it is not.
+    pub fn confirm(&self, id: ProcessId) -> Result<(), ProcessError> {
+        let (now, _) = self.begin(id.pid)?;
+        if now == id { Ok(()) } else { Err(ProcessError::Reused(id.pid)) }
+    }
+
+    /// When it began, and its name.
+    fn begin(&self, pid: u32) -> Result<(ProcessId, String), ProcessError> {
+        let stat = self.text(pid, "stat")?;
+        let (name, start_ticks) = stat::read(&stat).ok_or_else(|| {
+            let source = io::Error::new(io::ErrorKind::InvalidData, "stat makes no sense");
+            ProcessError::Unreadable { pid, source }
+        })?;
+        Ok((ProcessId { pid, start_ticks }, name.to_owned()))
+    }
+
+    fn text(&self, pid: u32, file: &str) -> Result<String, ProcessError> {
+        let bytes = kernel_file::bytes(&self.path(pid, file), FILE_LIMIT);
+        let bytes = bytes.map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => ProcessError::Gone(pid),
+            _ if source.raw_os_error() == Some(libc::ESRCH) => ProcessError::Gone(pid),
+            _ => ProcessError::Unreadable { pid, source },
+        })?;
+        // A process gives itself any name.
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn path(&self, pid: u32, file: &str) -> PathBuf {
+        self.proc.join(pid.to_string()).join(file)
+    }
+}
+
+/// What the control group says, with what the environment adds to the same job; the environment
+/// alone where the site has no control groups for jobs.
+fn settle(held: Option<SlurmTask>, told: Option<SlurmTask>) -> Option<SlurmTask> {
+    let Some(held) = held else { return told };
+    match told {
+        // A shell in one job may start programs in another.
+        Some(told) if told.job == held.job => Some(SlurmTask {
+            slurm_step: held.slurm_step.or(told.slurm_step),
+            local_task: held.local_task.or(told.local_task),
+            ..told
+        }),
+        _ => Some(held),
+    }
+}

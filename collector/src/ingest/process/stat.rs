@@ -1,0 +1,32 @@
+//! `/proc/PID/stat`: one line, whose second field is a name that may hold anything.
+
+/// Place of `starttime` behind the name: field 22 (proc_pid_stat(5)), and the first behind the name
+/// is field 3.
+const START_TIME: usize = 22 - 3;
+
+/// The name, and when the process started in ticks since the host came up.
+pub(super) fn read(stat: &str) -> Option<(&str, u64)> {
+    let (_, rest) = stat.split_once('(')?;
+    // Names hold parentheses and spaces; no field behind the name does.
+    let (name, fields) = rest.rsplit_once(')')?;
+    let start = fields.split_ascii_whitespace().nth(START_TIME)?;
+    Some((name, start.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEHIND: &str = "S 1 2 3 0 -1 4194560 6 7 8 9 10 11 12 13 20 0 1 0 8765432 16 17 18";
+
+    #[test]
+    fn names_hold_anything() {
+        for name in ["python3", "a b", ") R 1 (", "", "((x))"] {
+            let line = format!("4711 ({name}) {BEHIND}\n");
+            assert_eq!(read(&line), Some((name, 8_765_432)), "{name}");
+        }
+        for line in ["", "4711 (x", "4711 (x) S 1", "4711 x) S"] {
+            assert_eq!(read(line), None, "{line}");
+        }
+    }
+}

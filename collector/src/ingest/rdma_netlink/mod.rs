@@ -1,0 +1,188 @@
+//! What the kernel's RDMA subsystem lists, asked over netlink: queue pairs with their processes, as
+//! `rdma resource show qp`, and counters of ports, as `rdma statistic`; among those are the optional
+//! ones that sysfs does not have.
+//!
+//! A list is what there was when it was asked for: a queue pair that comes and goes between two lists
+//! is never seen. For each queue pair the kernel asks the device, so that a list of thousands takes
+//! milliseconds and should not be asked for every second.
+
+pub mod answer;
+pub mod message;
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::sys::socket::sockopt::ReceiveTimeout;
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, setsockopt, socket,
+};
+use nix::sys::time::{TimeVal, TimeValLike};
+
+use self::answer::Device;
+use self::message::{Command, Message, attribute};
+use crate::model::health::Health;
+use crate::model::queue_pair::HostQueuePair;
+
+/// Bytes of a datagram: the kernel's are 32 KiB at most.
+const DATAGRAM_BYTES: usize = 64 * 1024;
+/// Milliseconds that the kernel may take for the next datagram.
+const PATIENCE_MS: i64 = 2_000;
+/// Queue pairs of one device that are taken.
+const QUEUE_PAIR_LIMIT: usize = 1 << 18;
+/// Tries, as lists change while they are made.
+const TRIES: usize = 3;
+
+/// Why the subsystem does not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum NetlinkError {
+    /// It is not there.
+    #[error("the kernel has no RDMA subsystem (no NETLINK_RDMA): no RDMA driver is loaded")]
+    Absent,
+    /// It refuses or fails.
+    #[error("ask the kernel's RDMA subsystem for {what}")]
+    Failed {
+        /// What it was asked for.
+        what: &'static str,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// The kernel's RDMA subsystem.
+#[derive(Debug)]
+pub struct RdmaNetlink {
+    socket: OwnedFd,
+    number: u32,
+    health: Health,
+}
+
+impl RdmaNetlink {
+    /// # Errors
+    ///
+    /// When the kernel has no RDMA subsystem.
+    pub fn open() -> Result<Self, NetlinkError> {
+        let failed = |error: Errno| match error {
+            Errno::EPROTONOSUPPORT => NetlinkError::Absent,
+            error => NetlinkError::Failed { what: "a socket", source: error.into() },
+        };
+        let protocol = SockProtocol::NetlinkRDMA;
+        let (family, kind) = (AddressFamily::Netlink, SockType::Raw);
+        let socket = socket(family, kind, SockFlag::SOCK_CLOEXEC, protocol).map_err(failed)?;
+        let patience = TimeVal::milliseconds(PATIENCE_MS);
+        setsockopt(&socket, ReceiveTimeout, &patience).map_err(failed)?;
+        Ok(Self { socket, number: 0, health: Health::default() })
+    }
+
+    /// The RDMA devices of this network namespace.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel does not answer.
+    pub fn devices(&mut self) -> Result<Vec<Device>, NetlinkError> {
+        self.list("devices", Command::Devices, &[], &mut |message, devices: &mut Vec<Device>| {
+            devices.extend(answer::device(message));
+        })
+    }
+
+    /// The queue pairs of a device.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel does not answer, or the device is gone.
+    pub fn queue_pairs(&mut self, device: u32) -> Result<Vec<HostQueuePair>, NetlinkError> {
+        let of = [(attribute::DEV_INDEX, device)];
+        let (mut unread, mut dropped) = (0, 0);
+        let mut take = |message: &[u8], pairs: &mut Vec<HostQueuePair>| {
+            let (more, senseless) = answer::queue_pairs(message);
+            unread += senseless;
+            let room = QUEUE_PAIR_LIMIT - pairs.len();
+            dropped += more.len().saturating_sub(room);
+            pairs.extend(more.into_iter().take(room));
+        };
+        let pairs = self.list("queue pairs", Command::QueuePairs, &of, &mut take);
+        self.health.add("rdma.unread_queue_pairs", unread);
+        self.health.add("rdma.dropped_queue_pairs", dropped as u64);
+        pairs
+    }
+
+    /// The counters of a port, by the names that `hw_counters` has in sysfs too.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel does not answer, or the device has none.
+    pub fn statistics(
+        &mut self,
+        device: u32,
+        port: u32,
+    ) -> Result<Vec<(String, u64)>, NetlinkError> {
+        let of = [(attribute::DEV_INDEX, device), (attribute::PORT_INDEX, port)];
+        let mut counters = Vec::new();
+        let mut take = |message: &[u8]| counters.extend(answer::statistics(message));
+        let failed = |source| NetlinkError::Failed { what: "counters", source };
+        self.ask(Command::Statistics, false, &of, &mut take).map_err(failed)?;
+        Ok(counters)
+    }
+
+    /// What was missed since the last call.
+    pub fn take_health(&mut self) -> Health {
+        std::mem::take(&mut self.health)
+    }
+
+    /// A whole list; one that changed while it was made is asked for anew.
+    fn list<T>(
+        &mut self,
+        what: &'static str,
+        command: Command,
+        of: &[(u16, u32)],
+        take: &mut dyn FnMut(&[u8], &mut Vec<T>),
+    ) -> Result<Vec<T>, NetlinkError> {
+        let failed = |source| NetlinkError::Failed { what, source };
+        let mut list = Vec::new();
+        for _ in 0..TRIES {
+            list.clear();
+            let is_whole = self.ask(command, true, of, &mut |message| take(message, &mut list));
+            if is_whole.map_err(failed)? {
+                return Ok(list);
+            }
+        }
+        self.health.add("rdma.interrupted_lists", 1);
+        Ok(list)
+    }
+
+    /// Asks, and takes all messages of the answer; whether it is whole.
+    fn ask(
+        &mut self,
+        command: Command,
+        is_dump: bool,
+        of: &[(u16, u32)],
+        take: &mut dyn FnMut(&[u8]),
+    ) -> io::Result<bool> {
+        self.number = self.number.wrapping_add(1);
+        let request = message::request(command, is_dump, self.number, of);
+        send(self.socket.as_raw_fd(), &request, MsgFlags::empty())?;
+        let mut buffer = vec![0; DATAGRAM_BYTES];
+        let mut is_whole = true;
+        loop {
+            // With MSG_TRUNC the length is that of the datagram, whether it found room or not.
+            let count = match recv(self.socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_TRUNC) {
+                Err(Errno::EINTR) => continue,
+                // The kernel had no room for its answer.
+                Err(Errno::ENOBUFS) => return Ok(false),
+                Err(Errno::EAGAIN) => return Err(io::ErrorKind::TimedOut.into()),
+                count => count?,
+            };
+            let datagram = buffer.get(..count).unwrap_or(&buffer);
+            is_whole &= count <= DATAGRAM_BYTES;
+            for (message, is_interrupted) in message::messages(datagram, self.number) {
+                is_whole &= !is_interrupted;
+                match message {
+                    Message::Attributes(attributes) => take(attributes),
+                    Message::End => return Ok(is_whole),
+                    Message::Refused(error) => return Err(io::Error::from_raw_os_error(error)),
+                }
+            }
+        }
+    }
+}

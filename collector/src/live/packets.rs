@@ -1,0 +1,111 @@
+//! Which source of packets: kernel programs where they may run, else packet sockets.
+
+use std::path::PathBuf;
+
+use crate::ingest::af_packet::{AfPacket, AfPacketConfig, AfPacketError, ROCE_BYTES};
+#[cfg(feature = "live")]
+use crate::ingest::ebpf::{Ebpf, EbpfConfig, EbpfError};
+use crate::ingest::live::LiveSource;
+
+/// Room for what was not taken yet, MiB.
+const RING_MEBIBYTES: u32 = 32;
+
+/// Bytes of payload of each direction of a TCP connection that kernel programs hand out.
+#[cfg(feature = "live")]
+const STREAM_LIMIT: u32 = 256 << 10;
+
+/// How packets are to be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Kernel programs if they may run here, else packet sockets.
+    Auto,
+    /// Kernel programs: middles of messages are counted in the kernel.
+    Ebpf,
+    /// Packet sockets: every frame is copied.
+    AfPacket,
+}
+
+/// A source of packets that is open.
+pub struct Packets {
+    /// The source.
+    pub source: Box<dyn LiveSource>,
+    /// What it is: `ebpf` or `af_packet`.
+    pub name: &'static str,
+    /// Why it is not the better one, in words.
+    pub why_not_better: Option<String>,
+}
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+pub enum PacketsError {
+    /// No packet sockets.
+    #[error(transparent)]
+    AfPacket(#[from] AfPacketError),
+    /// No kernel programs.
+    #[cfg(feature = "live")]
+    #[error(transparent)]
+    Ebpf(#[from] EbpfError),
+    /// This program was built without kernel programs.
+    #[error("this program was built without kernel programs (feature `live`)")]
+    NotBuilt,
+}
+
+/// Opens `interfaces`, which are in `namespace` or here.
+///
+/// # Errors
+///
+/// When an interface is not there, or nothing may observe it.
+pub fn open(
+    choice: Choice,
+    interfaces: Vec<String>,
+    namespace: Option<PathBuf>,
+) -> Result<Packets, PacketsError> {
+    let why_not_better = match choice {
+        Choice::AfPacket => None,
+        Choice::Ebpf | Choice::Auto => match ebpf(&interfaces, namespace.clone()) {
+            Ok(source) => return Ok(Packets { source, name: "ebpf", why_not_better: None }),
+            Err(error) if choice == Choice::Ebpf => return Err(error),
+            Err(error) => Some(chain(&error)),
+        },
+    };
+    let source = Box::new(AfPacket::open(&AfPacketConfig {
+        interfaces,
+        namespace,
+        roce_bytes: ROCE_BYTES,
+        ring_mebibytes: RING_MEBIBYTES as usize,
+    })?);
+    Ok(Packets { source, name: "af_packet", why_not_better })
+}
+
+#[cfg(feature = "live")]
+fn ebpf(
+    interfaces: &[String],
+    namespace: Option<PathBuf>,
+) -> Result<Box<dyn LiveSource>, PacketsError> {
+    Ok(Box::new(Ebpf::open(&EbpfConfig {
+        interfaces: interfaces.to_vec(),
+        namespace,
+        ring_mebibytes: RING_MEBIBYTES,
+        stream_limit: STREAM_LIMIT,
+    })?))
+}
+
+#[cfg(not(feature = "live"))]
+fn ebpf(_: &[String], _: Option<PathBuf>) -> Result<Box<dyn LiveSource>, PacketsError> {
+    Err(PacketsError::NotBuilt)
+}
+
+/// An error and what caused it, each once, without what the verifier has to say.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut below = error.source();
+    while let Some(error) = below {
+        let line = error.to_string();
+        let line = line.lines().next().unwrap_or_default();
+        if !words.contains(line) {
+            words = format!("{words}: {line}");
+        }
+        below = error.source();
+    }
+    words
+}

@@ -1,0 +1,240 @@
+//! What flows carried and suffered, by port.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use super::Settings;
+use super::attribute;
+use super::catalog;
+use super::growth::{Growth, Sums};
+use super::metric::Metric;
+use super::point::Attributes;
+use super::port_names::PortNames;
+use super::series::{SeriesTable, owner_attributes};
+use crate::report::Report;
+use crate::report::flows::FlowReport;
+use crate::report::owner::OwnerReport;
+
+/// How far the flows were told.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FlowsTold {
+    traffic: Growth<FlowName, TRAFFIC>,
+    /// Frames, then NAKs by code.
+    naks: Growth<FlowName, { 1 + NAKS.len() }>,
+    /// Frames, episodes and their time, by trigger.
+    recoveries: Growth<(FlowName, &'static str), 3>,
+}
+
+/// Source, destination, destination QPN, epoch.
+type FlowName = (IpAddr, IpAddr, u32, u32);
+/// A port, with the owner of a flow as far as that is told.
+type Place = (IpAddr, Vec<(&'static str, String)>);
+/// What flows of a place add up to.
+type Traffic = BTreeMap<Place, [Option<u64>; TRAFFIC]>;
+
+/// Sums of a flow's traffic: see [`traffic_of`].
+const TRAFFIC: usize = 10;
+const NAKS: [&str; 7] = [
+    "psn_sequence_error",
+    "invalid_request",
+    "remote_access_error",
+    "remote_operational_error",
+    "invalid_rd_request",
+    "reserved",
+    "rnr",
+];
+/// Names of ECN codepoints with their places in a flow's traffic.
+const ECN: [(&str, usize); 4] = [("not_ect", 2), ("ect0", 3), ("ect1", 4), ("ce", 5)];
+
+/// Adds what came since the last report.
+pub(super) fn add(
+    series: &mut SeriesTable,
+    told: &mut FlowsTold,
+    settings: &Settings,
+    names: &PortNames<'_>,
+    report: &Report,
+) {
+    let mut owners: BTreeMap<FlowName, &OwnerReport> = BTreeMap::new();
+    let mut traffic = BTreeMap::new();
+    let mut naks = BTreeMap::new();
+    let mut recoveries = BTreeMap::new();
+    for flow in &report.flows {
+        let Some(name) = name_of(flow) else { continue };
+        if let Some(owner) = &flow.owner {
+            owners.entry(name).or_insert(owner);
+        }
+        let span = span(report, flow);
+        join(&mut traffic, name, Sums { span, sums: traffic_of(flow) });
+        let codes = naks_of(flow);
+        if codes.iter().skip(1).any(|code| *code != Some(0)) {
+            join(&mut naks, name, Sums { span, sums: codes });
+        }
+        for (trigger, sums) in recoveries_of(flow) {
+            join(&mut recoveries, (name, trigger), Sums { span, sums });
+        }
+    }
+    let [mut sent, mut received] = [Traffic::new(), Traffic::new()];
+    told.traffic.read(traffic, |name, grown| {
+        let owner = owners.get(name).copied();
+        gather(&mut sent, (name.0, owner_of(settings, owner, Side::Sender)), grown);
+        gather(&mut received, (name.1, owner_of(settings, owner, Side::Receiver)), grown);
+    });
+    add_sent(series, names, sent);
+    add_received(series, names, received);
+    told.naks.read(naks, |name, grown| {
+        let Some(port) = names.of(name.1) else { return };
+        for (code, count) in NAKS.iter().zip(grown.into_iter().skip(1)) {
+            let nak = (attribute::NAK.name, (*code).to_owned());
+            let attributes = Attributes::new([(attribute::PORT.name, port.clone()), nak]);
+            add_known(series, &catalog::NAK_PACKETS, attributes, count.filter(|count| *count > 0));
+        }
+    });
+    told.recoveries.read(recoveries, |((source, ..), trigger), [_, episodes, time]| {
+        let Some(port) = names.of(*source) else { return };
+        let trigger = (attribute::TRIGGER.name, (*trigger).to_owned());
+        let attributes = Attributes::new([(attribute::PORT.name, port), trigger]);
+        add_known(series, &catalog::RECOVERY_EPISODES, attributes.clone(), episodes);
+        add_known(series, &catalog::RECOVERY_TIME, attributes, time);
+    });
+}
+
+fn name_of(flow: &FlowReport) -> Option<FlowName> {
+    Some((flow.src.parse().ok()?, flow.dst.parse().ok()?, flow.dest_qpn, flow.epoch))
+}
+
+fn span(report: &Report, flow: &FlowReport) -> (u64, u64) {
+    let date = |time_ns| report.capture.time(time_ns).as_nanos();
+    (date(flow.first_ns), date(flow.last_ns))
+}
+
+/// Frames first: they tell whether a flow began anew.
+fn traffic_of(flow: &FlowReport) -> [Option<u64>; TRAFFIC] {
+    let (ecn, psn) = (&flow.ecn, &flow.psn);
+    // Where CE cannot be seen, the others say nothing of its share.
+    let beside_ce = |count: u64| ecn.ce.map(|_| count);
+    let gaps = psn.gap_packets.map(|gaps| gaps + psn.response_gap_packets.unwrap_or(0));
+    [
+        Some(flow.frames),
+        Some(flow.wire_bytes),
+        beside_ce(ecn.not_ect),
+        beside_ce(ecn.ect0),
+        beside_ce(ecn.ect1),
+        ecn.ce,
+        psn.retransmitted_packets,
+        gaps,
+        psn.out_of_order_packets,
+        Some(flow.cnps),
+    ]
+}
+
+fn naks_of(flow: &FlowReport) -> [Option<u64>; 1 + NAKS.len()] {
+    let naks = &flow.naks;
+    [
+        flow.frames,
+        naks.psn_sequence_error,
+        naks.invalid_request,
+        naks.remote_access_error,
+        naks.remote_operational_error,
+        naks.invalid_rd_request,
+        naks.reserved,
+        flow.rnr_naks,
+    ]
+    .map(Some)
+}
+
+/// Episodes and their time by trigger: a report of full detail lists them one by one.
+fn recoveries_of(flow: &FlowReport) -> BTreeMap<&'static str, [Option<u64>; 3]> {
+    let mut sums: BTreeMap<&'static str, [u64; 2]> = BTreeMap::new();
+    for episode in &flow.episodes {
+        let [episodes, time] = sums.entry(episode.trigger).or_default();
+        *episodes = episodes.saturating_add(episode.count);
+        *time = time.saturating_add(episode.recovery_ns);
+    }
+    let with_frames = |[episodes, time]: [u64; 2]| [flow.frames, episodes, time].map(Some);
+    sums.into_iter().map(|(trigger, sums)| (trigger, with_frames(sums))).collect()
+}
+
+/// Which end of a flow a port is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Sender,
+    Receiver,
+}
+
+fn owner_of(
+    settings: &Settings,
+    owner: Option<&OwnerReport>,
+    side: Side,
+) -> Vec<(&'static str, String)> {
+    let Some(owner) = owner else { return Vec::new() };
+    let (rank, peer) = match side {
+        Side::Sender => (owner.rank, owner.peer_rank),
+        Side::Receiver => (owner.peer_rank, owner.rank),
+    };
+    owner_attributes(settings, owner.communicator.as_deref(), rank, peer, owner.channel)
+}
+
+fn join<K: Ord, const N: usize>(all: &mut BTreeMap<K, Sums<N>>, key: K, sums: Sums<N>) {
+    all.entry(key).and_modify(|known| known.join(sums)).or_insert(sums);
+}
+
+fn gather(traffic: &mut Traffic, place: Place, grown: [Option<u64>; TRAFFIC]) {
+    let sums = traffic.entry(place).or_default();
+    for (sum, grown) in sums.iter_mut().zip(grown) {
+        *sum = match (*sum, grown) {
+            (Some(sum), Some(grown)) => Some(sum.saturating_add(grown)),
+            (known, None) | (None, known) => known,
+        };
+    }
+}
+
+fn add_sent(series: &mut SeriesTable, names: &PortNames<'_>, sent: Traffic) {
+    for ((address, owner), [frames, bytes, _, _, _, _, retransmits, gaps, overtaken, _]) in sent {
+        let Some(port) = names.of(address) else { continue };
+        let owned = owned_by(port, owner);
+        let moved = owned([(attribute::DIRECTION.name, "transmit".to_owned())].to_vec());
+        add_known(series, &catalog::FLOW_PACKETS, moved.clone(), frames);
+        add_known(series, &catalog::FLOW_IO, moved, bytes);
+        add_known(series, &catalog::FLOW_RETRANSMITS, owned(Vec::new()), retransmits);
+        add_known(series, &catalog::FLOW_GAPS, owned(Vec::new()), gaps);
+        add_known(series, &catalog::FLOW_OUT_OF_ORDER, owned(Vec::new()), overtaken);
+    }
+}
+
+fn add_received(series: &mut SeriesTable, names: &PortNames<'_>, received: Traffic) {
+    for ((address, owner), grown) in received {
+        let Some(port) = names.of(address) else { continue };
+        let owned = owned_by(port, owner);
+        let moved = owned([(attribute::DIRECTION.name, "receive".to_owned())].to_vec());
+        let [frames, bytes, .., cnps] = grown;
+        add_known(series, &catalog::FLOW_PACKETS, moved.clone(), frames);
+        add_known(series, &catalog::FLOW_IO, moved, bytes);
+        add_known(series, &catalog::CNP_PACKETS, owned(Vec::new()), cnps);
+        for (codepoint, at) in ECN {
+            let attributes = owned([(attribute::ECN.name, codepoint.to_owned())].to_vec());
+            add_known(series, &catalog::FLOW_ECN, attributes, grown.get(at).copied().flatten());
+        }
+    }
+}
+
+/// Attributes of a place, with more.
+fn owned_by(
+    port: String,
+    owner: Vec<(&'static str, String)>,
+) -> impl Fn(Vec<(&'static str, String)>) -> Attributes {
+    move |more| {
+        let port = (attribute::PORT.name, port.clone());
+        Attributes::new(owner.iter().cloned().chain([port]).chain(more))
+    }
+}
+
+fn add_known(
+    series: &mut SeriesTable,
+    metric: &'static Metric,
+    attributes: Attributes,
+    amount: Option<u64>,
+) {
+    if let Some(amount) = amount {
+        series.add(metric, attributes, amount);
+    }
+}

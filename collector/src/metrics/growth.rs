@@ -1,0 +1,95 @@
+//! How much sums have grown since they were read last.
+
+use std::collections::BTreeMap;
+
+/// Sums that are read again and again, by what they are of. A thing whose first sum falls, or that
+/// began after the last one of its name ended, is another one and counts whole.
+#[derive(Clone, Debug)]
+pub(super) struct Growth<K, const N: usize> {
+    known: BTreeMap<K, Sums<N>>,
+}
+
+/// Sums of one thing at a time; `None` where not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sums<const N: usize> {
+    /// When it began and ended, on any clock that goes on.
+    pub(super) span: (u64, u64),
+    pub(super) sums: [Option<u64>; N],
+}
+
+impl<K: Ord, const N: usize> Default for Growth<K, N> {
+    fn default() -> Self {
+        Self { known: BTreeMap::new() }
+    }
+}
+
+impl<const N: usize> Sums<N> {
+    /// Sums that have no beginning.
+    pub(super) const fn timeless(sums: [Option<u64>; N]) -> Self {
+        Self { span: (0, 0), sums }
+    }
+
+    /// The larger of each: two see the same, each perhaps not all of it.
+    pub(super) fn join(&mut self, other: Self) {
+        self.span = (self.span.0.min(other.span.0), self.span.1.max(other.span.1));
+        self.sums.iter_mut().zip(other.sums).for_each(|(one, other)| *one = (*one).max(other));
+    }
+
+    /// How much has come since `earlier`. What was known and no longer is stays as it was.
+    fn since(&mut self, earlier: Option<&Self>) -> [Option<u64>; N] {
+        let same = earlier.filter(|earlier| !self.began_after(earlier));
+        let mut grown = [None; N];
+        for (at, grown) in grown.iter_mut().enumerate() {
+            let before = same.and_then(|same| same.sums.get(at).copied().flatten());
+            let Some(now) = self.sums.get_mut(at) else { continue };
+            *grown = now.map(|now| now.saturating_sub(before.unwrap_or(0)));
+            *now = (*now).max(before);
+        }
+        grown
+    }
+
+    fn began_after(&self, earlier: &Self) -> bool {
+        let first = |sums: &Self| sums.sums.first().copied().flatten();
+        self.span.0 > earlier.span.1 || first(self) < first(earlier)
+    }
+}
+
+impl<K: Ord, const N: usize> Growth<K, N> {
+    /// How much the sums of all things have grown; things that are no longer there are forgotten.
+    pub(super) fn read(
+        &mut self,
+        mut now: BTreeMap<K, Sums<N>>,
+        mut grown: impl FnMut(&K, [Option<u64>; N]),
+    ) {
+        for (key, sums) in &mut now {
+            grown(key, sums.since(self.known.get(key)));
+        }
+        self.known = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(growth: &mut Growth<u8, 2>, now: Option<Sums<2>>) -> Option<[Option<u64>; 2]> {
+        let mut grown = None;
+        growth.read(now.map(|sums| (1, sums)).into_iter().collect(), |_, by| grown = Some(by));
+        grown
+    }
+
+    #[test]
+    fn what_has_grown_counts_once() {
+        let mut growth = Growth::default();
+        let sums = |span, first, second| Some(Sums { span, sums: [Some(first), second] });
+        let grown = |first, second| Some([Some(first), second]);
+        assert_eq!(read(&mut growth, sums((10, 20), 5, None)), grown(5, None));
+        assert_eq!(read(&mut growth, sums((10, 30), 7, Some(4))), grown(2, Some(4)), "told late");
+        assert_eq!(read(&mut growth, sums((10, 40), 8, None)), grown(1, None));
+        assert_eq!(read(&mut growth, sums((10, 50), 9, Some(5))), grown(1, Some(1)), "known again");
+        assert_eq!(read(&mut growth, sums((10, 60), 2, Some(1))), grown(2, Some(1)), "it fell");
+        assert_eq!(read(&mut growth, sums((70, 80), 3, Some(1))), grown(3, Some(1)), "another one");
+        assert_eq!(read(&mut growth, None), None);
+        assert_eq!(read(&mut growth, sums((70, 90), 3, Some(1))), grown(3, Some(1)), "forgotten");
+    }
+}

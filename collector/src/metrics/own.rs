@@ -1,0 +1,88 @@
+//! What railscope says of itself: which sources see something, what was lost, sent and used.
+
+use super::attribute;
+use super::catalog;
+use super::point::Attributes;
+use super::series::SeriesTable;
+
+/// What a live program knows of itself at a time. Counts are since it began.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnFigures {
+    /// Its sources.
+    pub sources: Vec<SourceFigures>,
+    /// CPU time in nanoseconds, by part: `agent`, programs in the kernel.
+    pub cpu_ns: Vec<(String, u64)>,
+    /// What became of what was to be exported, by signal.
+    pub exports: Vec<(&'static str, ExportFigures)>,
+}
+
+/// A source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFigures {
+    /// What it is: `ebpf`, `af_packet`, `counters`.
+    pub source: &'static str,
+    /// What it reads.
+    pub device: String,
+    /// Why it cannot see what it is for; `None` where it can. A fixed text, never one that changes.
+    pub why_blind: Option<String>,
+    /// What it lost; `None` where it cannot know.
+    pub lost: Option<u64>,
+}
+
+/// What became of what was to be exported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExportFigures {
+    /// Taken by the receiver.
+    pub sent: u64,
+    /// Refused by the receiver, one by one.
+    pub rejected: u64,
+    /// Dropped because the queue was full.
+    pub dropped: u64,
+    /// Given up: the receiver said that sending again is of no use.
+    pub failed: u64,
+}
+
+impl ExportFigures {
+    /// Counts with the names of the metric's outcomes.
+    #[must_use]
+    pub const fn outcomes(self) -> [(&'static str, u64); 4] {
+        [
+            ("sent", self.sent),
+            ("rejected", self.rejected),
+            ("dropped", self.dropped),
+            ("failed", self.failed),
+        ]
+    }
+}
+
+/// Sets all of it.
+pub(super) fn set(series: &mut SeriesTable, own: &OwnFigures) {
+    series.clear(&[&catalog::SOURCE_VISIBLE]);
+    for source in &own.sources {
+        let named = [
+            (attribute::SOURCE.name, source.source.to_owned()),
+            (attribute::DEVICE.name, source.device.clone()),
+        ];
+        let why = source.why_blind.clone().unwrap_or_default();
+        let reason = [(attribute::REASON.name, why)];
+        let visible = Attributes::new(named.clone().into_iter().chain(reason));
+        let is_visible = u64::from(source.why_blind.is_none());
+        series.set(&catalog::SOURCE_VISIBLE, visible, is_visible);
+        if let Some(lost) = source.lost {
+            series.set(&catalog::SOURCE_LOST, Attributes::new(named), lost);
+        }
+    }
+    for (part, used) in &own.cpu_ns {
+        let attributes = Attributes::new([(attribute::PART.name, part.clone())]);
+        series.set(&catalog::CPU_TIME, attributes, *used);
+    }
+    for (signal, figures) in &own.exports {
+        for (outcome, count) in figures.outcomes() {
+            let attributes = Attributes::new([
+                (attribute::SIGNAL.name, (*signal).to_owned()),
+                (attribute::OUTCOME.name, outcome.to_owned()),
+            ]);
+            series.set(&catalog::EXPORT_ITEMS, attributes, count);
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! The agent: its settings, its pages.
+
+mod config;
+mod server;

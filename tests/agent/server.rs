@@ -1,0 +1,143 @@
+//! The agent's pages: served to whoever asks properly, and kept from nobody by whoever does not.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use railscope::agent::server::{Page, Route, Server};
+
+fn page(path: &'static str, status: u16, body: String) -> Route {
+    (path, Box::new(move || Page { status, content_type: "text/plain", body: body.clone() }))
+}
+
+fn server(routes: Vec<Route>) -> Server {
+    Server::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), routes).unwrap()
+}
+
+fn connect(server: &Server) -> TcpStream {
+    let stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream
+}
+
+/// What comes back, up to its end.
+fn ask(server: &Server, request: &str) -> String {
+    let mut stream = connect(server);
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+fn status(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap()
+}
+
+#[test]
+fn pages_are_served() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = {
+        let asked = Arc::clone(&asked);
+        move || {
+            let number = asked.fetch_add(1, Ordering::Relaxed) + 1;
+            let body = format!("asked {number}\n");
+            Page { status: 200, content_type: "text/plain; version=0.0.4", body }
+        }
+    };
+    let server =
+        server(vec![("/metrics", Box::new(count)), page("/readyz", 503, "starting\n".to_owned())]);
+    let answer = ask(&server, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    let expected = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: 8\r\n\
+                    Connection: close\r\n\r\nasked 1\n";
+    assert_eq!(answer, expected);
+    assert!(ask(&server, "GET /metrics?x=1 HTTP/1.0\r\n\r\n").ends_with("asked 2\n"));
+    assert!(
+        ask(&server, "HEAD /metrics HTTP/1.1\r\n\r\n")
+            .ends_with("Content-Length: 8\r\nConnection: close\r\n\r\n")
+    );
+    assert_eq!(status(&ask(&server, "GET /readyz HTTP/1.1\r\n\r\n")), "503");
+    let nothing = ask(&server, "GET / HTTP/1.1\r\n\r\n");
+    assert!(status(&nothing) == "404" && nothing.ends_with("there are: /metrics /readyz\n"));
+    assert_eq!(status(&ask(&server, "POST /metrics HTTP/1.1\r\n\r\n")), "405");
+    assert_eq!(status(&ask(&server, "nonsense\r\n\r\n")), "400");
+    let long = format!("GET /metrics HTTP/1.1\r\nx: {}", "y".repeat(9000));
+    assert_eq!(status(&ask(&server, &long)), "431");
+    let many = format!("GET /metrics HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(65));
+    assert_eq!(status(&ask(&server, &many)), "431");
+    assert_eq!(asked.load(Ordering::Relaxed), 3);
+}
+
+#[test]
+fn requests_come_in_pieces_and_answers_are_large() {
+    let body = "0123456789abcdef".repeat(1 << 18);
+    let server = server(vec![page("/metrics", 200, body.clone())]);
+    let mut stream = connect(&server);
+    for piece in ["GE", "T /metr", "ics HTTP/1.1\r\nHost: x\r", "\n\r\n"] {
+        stream.write_all(piece.as_bytes()).unwrap();
+        thread::sleep(Duration::from_millis(5));
+    }
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.ends_with(&body));
+}
+
+#[test]
+fn silent_clients_hold_nobody_up() {
+    let server = server(vec![page("/healthz", 200, "alive\n".to_owned())]);
+    let silent: Vec<TcpStream> = (0..15).map(|_| connect(&server)).collect();
+    // One place is left, which may be held for a moment by the one before.
+    let ask_soon = || {
+        let mut stream = connect(&server);
+        let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\n\r\n");
+        let mut answer = String::new();
+        let is_served = stream.read_to_string(&mut answer).is_ok() && status(&answer) == "200";
+        if !is_served {
+            thread::sleep(Duration::from_millis(10));
+        }
+        is_served
+    };
+    assert!((0..100).filter(|_| ask_soon()).count() > 20);
+    // None is left: whoever comes is told so at once.
+    let last = connect(&server);
+    let mut refused = 0;
+    for _ in 0..50 {
+        let mut stream = connect(&server);
+        let mut answer = String::new();
+        // Nothing was asked, so that nothing but a refusal can come.
+        stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+        match stream.read_to_string(&mut answer) {
+            Ok(_) if status(&answer) == "503" => {
+                refused += 1;
+                break;
+            }
+            Ok(_) => {}
+            Err(error) => {
+                assert!(matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionReset));
+            }
+        }
+    }
+    assert_eq!((refused, server.refused() > 0), (1, true));
+    // Those that say nothing are let go.
+    let (first, mut end) = (&silent[0], [0]);
+    assert_eq!((&*first).read(&mut end).unwrap(), 0);
+    drop(last);
+    assert_eq!(status(&ask(&server, "GET /healthz HTTP/1.1\r\n\r\n")), "200");
+}
+
+#[test]
+fn it_ends_when_it_is_dropped() {
+    let server = server(vec![page("/healthz", 200, String::new())]);
+    let address = server.address();
+    assert!(
+        Server::start(address, Vec::new())
+            .unwrap_err()
+            .to_string()
+            .starts_with("listen on 127.0.0.1:")
+    );
+    drop(server);
+    assert!(TcpStream::connect(address).is_err());
+    drop(Server::start(address, Vec::new()).unwrap());
+}

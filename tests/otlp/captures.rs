@@ -1,0 +1,232 @@
+//! `analyze --otlp`: what a receiver gets is what the report and the text of Prometheus say.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use railscope::metrics::catalog;
+use serde_json::Value;
+
+use super::{Receiver, items, railscope};
+use crate::cli::railscope_on;
+use crate::support::recording::Recording;
+
+const JOB: &str = "async-straggler-2.27.5";
+
+/// Runs `analyze --otlp` on the job; what it says on standard error, and whether it was content.
+fn send(job: &Recording, url: &str, variables: &[(&str, &str)]) -> (String, bool) {
+    let mut command = railscope(&["analyze", "--otlp", url], variables);
+    let output = command.args(job.captures()).current_dir(job.folder()).output().unwrap();
+    (String::from_utf8(output.stderr).unwrap(), output.status.success())
+}
+
+/// What Prometheus' text says: values by name and labels.
+fn scraped(job: &Recording) -> BTreeMap<String, f64> {
+    let text = railscope_on(job, &["analyze", "--format", "prometheus"]).succeeds();
+    let samples = text.lines().filter(|line| !line.starts_with('#'));
+    samples
+        .map(|line| {
+            let (series, value) = line.rsplit_once(' ').unwrap();
+            (series.to_owned(), value.parse().unwrap())
+        })
+        .collect()
+}
+
+/// The same from the last points that came.
+fn received(points: &[Value]) -> BTreeMap<String, f64> {
+    let end = points.iter().map(|point| point["time"].as_u64().unwrap()).max().unwrap();
+    let mut samples = BTreeMap::new();
+    for point in points.iter().filter(|point| point["time"] == end) {
+        let metric = catalog::all().find(|metric| point["name"] == metric.name).unwrap();
+        assert_eq!(point["unit"], metric.unit.ucum().as_ref());
+        let name = metric.prometheus_name();
+        let attributes = point["attributes"].as_object().unwrap();
+        let mut labels: Vec<String> = attributes
+            .iter()
+            .map(|(name, value)| format!("{}={value}", name.replace('.', "_")))
+            .collect();
+        let series = |suffix: &str, labels: &[String]| {
+            let labels = labels.join(",");
+            if labels.is_empty() {
+                format!("{name}{suffix}")
+            } else {
+                format!("{name}{suffix}{{{labels}}}")
+            }
+        };
+        let value = point["value"].as_f64().unwrap();
+        if point["kind"] == "histogram" {
+            let counts = point["counts"].as_array().unwrap();
+            samples.insert(series("_sum", &labels), value);
+            let mut below = 0.0;
+            let bounds = point["bounds"].as_array().unwrap().iter();
+            let bounds = bounds.map(|bound| bound.as_f64().unwrap().to_string());
+            for (bound, count) in bounds.chain(["+Inf".to_owned()]).zip(counts) {
+                below += count.as_f64().unwrap();
+                labels.push(format!("le=\"{bound}\""));
+                samples.insert(series("_bucket", &labels), below);
+                labels.pop();
+            }
+            samples.insert(series("_count", &labels), below);
+        } else {
+            samples.insert(series("", &labels), value);
+        }
+    }
+    samples
+}
+
+#[test]
+fn by_either_protocol_the_numbers_are_those_of_prometheus_text() {
+    let test = "by_either_protocol_the_numbers_are_those_of_prometheus_text";
+    let job = Recording::unpack(JOB);
+    let report = railscope_on(&job, &["analyze", "--format", "json"]).succeeds();
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let origin: u64 = report["capture"]["origin_ns"].as_str().unwrap().parse().unwrap();
+    let end = origin + report["capture"]["duration_ns"].as_u64().unwrap();
+    for protocol in ["grpc", "http/protobuf"] {
+        let Some(receiver) = Receiver::start(test, &[]) else { return };
+        let variables = [
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", protocol),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20secret"),
+            ("OTEL_SERVICE_NAME", "tests"),
+            ("OTEL_RESOURCE_ATTRIBUTES", "host.name=node%2C7"),
+        ];
+        let (said, is_content) = send(&job, &receiver.url(protocol), &variables);
+        assert!(is_content, "{said}");
+        let requests = receiver.requests();
+        for request in &requests {
+            assert_eq!(request["headers"]["authorization"], "Bearer secret");
+            assert_eq!(request["resource"]["service.name"], "tests");
+            assert_eq!(request["resource"]["host.name"], "node,7");
+            assert_eq!(request["protocol"], protocol.split('/').next().unwrap());
+        }
+        let points = items(&requests, "metrics");
+        assert_eq!(received(&points), scraped(&job));
+        for point in &points {
+            let time = point["time"].as_u64().unwrap();
+            assert!((origin..=end).contains(&time), "{point}");
+            let start = if point["kind"] == "gauge" { 0 } else { origin };
+            assert_eq!(point["start"], start, "{point}");
+        }
+        // Training steps are told when they were, not all at the end.
+        let times: BTreeSet<u64> = points
+            .iter()
+            .filter(|point| point["name"] == "nccl.training_step.duration")
+            .map(|point| point["time"].as_u64().unwrap())
+            .collect();
+        assert!(times.len() > 1, "{times:?}");
+        let spans = check_spans(&report, &items(&requests, "traces"));
+        check_logs(&report, &items(&requests, "logs"));
+        let findings = report["findings"].as_array().unwrap().len();
+        let sent =
+            format!("otlp: sent {} points, {spans} spans, {findings} log records\n", points.len());
+        assert_eq!(said, sent);
+    }
+}
+
+/// A span for each collective, with one for each rank below it; how many.
+fn check_spans(report: &Value, spans: &[Value]) -> usize {
+    let collectives = report["collectives"].as_array().unwrap();
+    let ranks = collectives.iter().map(|one| one["ranks"].as_array().unwrap().len());
+    assert_eq!(spans.len(), collectives.len() + ranks.sum::<usize>());
+    let ids: BTreeSet<&str> = spans.iter().map(|span| span["span"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), spans.len(), "ids differ");
+    let whole: BTreeMap<&str, &Value> = spans
+        .iter()
+        .filter(|span| span["parent"] == "")
+        .map(|span| (span["span"].as_str().unwrap(), span))
+        .collect();
+    assert_eq!(whole.len(), collectives.len());
+    for span in spans.iter().filter(|span| span["parent"] != "") {
+        let parent = whole[span["parent"].as_str().unwrap()];
+        assert_eq!(parent["trace"], span["trace"]);
+        assert_eq!(parent["state"], "ot=th:0");
+    }
+    let with_straggler = |attributes: &str| {
+        let late = whole.values().filter(|span| !span["attributes"][attributes].is_null());
+        late.count()
+    };
+    let late = collectives.iter().filter(|one| !one["straggler"].is_null()).count();
+    assert!(late > 0);
+    assert_eq!(with_straggler("nccl.straggler.rank"), late);
+    assert_eq!(with_straggler("nccl.straggler.evidence"), late);
+    spans.len()
+}
+
+fn check_logs(report: &Value, records: &[Value]) {
+    let findings = report["findings"].as_array().unwrap();
+    assert_eq!(records.len(), findings.len());
+    for (record, finding) in records.iter().zip(findings) {
+        assert_eq!(record["body"], finding["title"]);
+        assert_eq!(record["attributes"]["railscope.finding"], finding["id"]);
+        assert_eq!(record["attributes"]["railscope.finding.remedy"], finding["remedy"]);
+        let evidence = record["attributes"]["railscope.finding.evidence"].as_array().unwrap();
+        assert_eq!(evidence.len(), finding["evidence"].as_array().unwrap().len());
+        let severity = match finding["severity"].as_str().unwrap() {
+            "critical" => 17,
+            "warning" => 13,
+            _ => 9,
+        };
+        assert_eq!(record["severity"], severity);
+    }
+}
+
+#[test]
+fn a_share_of_traces_is_the_same_on_every_host() {
+    let test = "a_share_of_traces_is_the_same_on_every_host";
+    // Each host saw its own end only; both saw the bootstrap.
+    let job = Recording::unpack("ring-2.27.5");
+    let hosts: Vec<String> = job.captures();
+    let traces = |files: &[String], ratio: &str| {
+        let receiver = Receiver::start(test, &[])?;
+        let variables = [
+            ("OTEL_TRACES_SAMPLER", "traceidratio"),
+            ("OTEL_TRACES_SAMPLER_ARG", ratio),
+            ("OTEL_METRICS_EXPORTER", "none"),
+            ("OTEL_LOGS_EXPORTER", "none"),
+        ];
+        let mut command = railscope(&["analyze", "--otlp", &receiver.url("http")], &variables);
+        let output = command.args(files).current_dir(job.folder()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let requests = receiver.requests();
+        assert!(requests.iter().all(|request| request["signal"] == "traces"));
+        let spans = items(&requests, "traces");
+        let traces = spans.iter().map(|span| span["trace"].as_str().unwrap().to_owned());
+        Some(traces.collect::<BTreeSet<String>>())
+    };
+    let Some(all) = traces(&hosts, "1") else { return };
+    let some = traces(&hosts, "0.5").unwrap();
+    assert!(some.len() < all.len() && some.is_subset(&all), "{} of {}", some.len(), all.len());
+    assert!(traces(&hosts, "0").unwrap().is_empty());
+    let host = |name: &str| -> Vec<String> {
+        hosts.iter().filter(|file| file.starts_with(name)).cloned().collect()
+    };
+    let first = hosts.first().unwrap().split('.').next().unwrap().to_owned();
+    let others: Vec<String> =
+        hosts.iter().filter(|file| !file.starts_with(&first)).cloned().collect();
+    let (one, rest) = (traces(&host(&first), "1").unwrap(), traces(&others, "1").unwrap());
+    assert!(!one.is_empty() && one.is_subset(&all), "{one:?}");
+    assert_eq!(rest, all, "the same ids without a word between them");
+}
+
+#[test]
+fn what_a_receiver_refuses_is_said() {
+    let test = "what_a_receiver_refuses_is_said";
+    let job = Recording::unpack(JOB);
+    for protocol in ["grpc", "http/protobuf"] {
+        let variables = [("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)];
+        let Some(receiver) = Receiver::start(test, &["--reject", "2"]) else { return };
+        let (said, is_content) = send(&job, &receiver.url(protocol), &variables);
+        assert!(!is_content);
+        assert!(said.contains("points were rejected by the receiver"), "{said}");
+        assert!(said.contains("not everything was taken by OTLP: too old"), "{said}");
+        drop(receiver.requests());
+        let receiver = Receiver::start(test, &["--forbid"]).unwrap();
+        let (said, is_content) = send(&job, &receiver.url(protocol), &variables);
+        assert!(
+            !is_content && said.contains("otlp: sent 0 points, 0 spans, 0 log records"),
+            "{said}"
+        );
+        assert!(said.contains("spans were refused, and are not sent again"), "{said}");
+        assert!(said.contains("not you"), "{said}");
+    }
+    let (said, is_content) = send(&job, "collector:4317", &[]);
+    assert!(!is_content && said.contains("is no URL to send to"), "{said}");
+}

@@ -1,0 +1,104 @@
+//! Receivers that are dead, slow or ask to come again cost neither memory nor time, and nothing is lost
+//! but what the queue's bound says.
+
+use std::time::Duration;
+
+use railscope::export::otlp::config::OtlpConfig;
+use railscope::export::otlp::exporter::Exporter;
+use railscope::export::otlp::{batch::Signal, metrics};
+use railscope::metrics::catalog;
+use railscope::metrics::own::ExportFigures;
+use railscope::metrics::point::{Attributes, Point, Value};
+use railscope::model::time::Timestamp;
+
+use super::{PATIENCE, Receiver, items};
+use crate::support::clock::now;
+use crate::support::data_base::free_port;
+
+/// One point; its value tells it from others.
+fn point(number: u64) -> Vec<Point> {
+    let time = Timestamp::from_nanos(number);
+    let value = Value::Number(number);
+    let metric = &catalog::TRAINING_STEP_COLLECTIVES;
+    vec![Point { metric, attributes: Attributes::default(), start: Timestamp::EPOCH, time, value }]
+}
+
+fn exporter(protocol: &str, port: u16, queue_bytes: usize) -> Exporter {
+    let url = format!("http://127.0.0.1:{port}");
+    let variable =
+        |name: &str| (name == "OTEL_EXPORTER_OTLP_PROTOCOL").then(|| protocol.to_owned());
+    let config = OtlpConfig::from_environment(Some(&url), variable).unwrap();
+    Exporter::start(OtlpConfig { queue_bytes, timeout: Duration::from_secs(2), ..config }).unwrap()
+}
+
+fn send(exporter: &Exporter, number: u64) {
+    exporter.send(metrics::batches(&point(number), &exporter.config().resource));
+}
+
+fn of_metrics(figures: &[(Signal, ExportFigures); 3]) -> ExportFigures {
+    figures[0].1
+}
+
+#[test]
+fn while_the_receiver_is_dead_the_newest_wait_and_the_oldest_are_counted() {
+    let test = "while_the_receiver_is_dead_the_newest_wait_and_the_oldest_are_counted";
+    const ALL: u64 = 2000;
+    const BOUND: usize = 20_000;
+    for protocol in ["grpc", "http/protobuf"] {
+        let port = free_port();
+        let exporter = exporter(protocol, port, BOUND);
+        let start = now();
+        for number in 0..ALL {
+            send(&exporter, number);
+        }
+        assert!(start.elapsed() < PATIENCE / 4, "nobody waits");
+        let dropped = of_metrics(&exporter.figures()).dropped;
+        assert!(dropped > 0 && dropped < ALL);
+        assert!(exporter.waiting_bytes() <= BOUND);
+        while exporter.trouble().is_none() {
+            assert!(start.elapsed() < PATIENCE, "it tried");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let (grpc, http) = if protocol == "grpc" { (port, 0) } else { (0, port) };
+        let options = ["--grpc-port", &grpc.to_string(), "--http-port", &http.to_string()];
+        let Some(receiver) = Receiver::start(test, &options) else { return };
+        let (figures, trouble) = exporter.finish(PATIENCE);
+        let figures = of_metrics(&figures);
+        assert_eq!((figures.dropped, figures.failed, trouble), (dropped, 0, None));
+        assert_eq!(figures.sent, ALL - dropped, "what waited came");
+        let points = items(&receiver.requests(), "metrics");
+        let mut numbers: Vec<u64> =
+            points.iter().map(|point| point["value"].as_u64().unwrap()).collect();
+        assert!(numbers.is_sorted(), "in their order");
+        numbers.dedup();
+        assert_eq!(numbers.len() as u64, ALL - dropped, "each once");
+        // What was being sent when the receiver was dead was kept, the newest were.
+        assert_eq!(numbers.last(), Some(&(ALL - 1)));
+    }
+}
+
+#[test]
+fn a_receiver_that_asks_to_come_again_gets_everything() {
+    let test = "a_receiver_that_asks_to_come_again_gets_everything";
+    for protocol in ["grpc", "http/protobuf"] {
+        let Some(receiver) = Receiver::start(test, &["--refuse", "2"]) else { return };
+        let port = if protocol == "grpc" { receiver.grpc_port } else { receiver.http_port };
+        let exporter = exporter(protocol, port, 1 << 20);
+        (0..3).for_each(|number| send(&exporter, number));
+        let (figures, trouble) = exporter.finish(PATIENCE);
+        assert_eq!(of_metrics(&figures), ExportFigures { sent: 3, ..ExportFigures::default() });
+        assert_eq!(trouble, None);
+        assert_eq!(items(&receiver.requests(), "metrics").len(), 3);
+    }
+}
+
+#[test]
+fn an_exporter_ends_in_time_and_counts_what_it_leaves() {
+    let exporter = exporter("grpc", free_port(), 1 << 20);
+    (0..5).for_each(|number| send(&exporter, number));
+    let start = now();
+    let (figures, trouble) = exporter.finish(Duration::from_millis(300));
+    assert!(start.elapsed() < Duration::from_secs(10));
+    assert_eq!(of_metrics(&figures), ExportFigures { dropped: 5, ..ExportFigures::default() });
+    assert!(trouble.unwrap().contains("onnect"), "it says why");
+}

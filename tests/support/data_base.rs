@@ -1,0 +1,124 @@
+//! A data base that speaks Prometheus' query API, as a process that ends with its handle.
+
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::support::clock::now;
+
+use serde_json::Value;
+
+/// How long it may take to start, or to answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Names of a series and its labels.
+pub type Series = BTreeMap<String, String>;
+
+/// A running data base.
+pub struct DataBase {
+    child: Child,
+    pub port: u16,
+}
+
+impl Drop for DataBase {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl DataBase {
+    /// Starts `program`, which listens at `port`, and waits until `ready` is there.
+    pub fn start(program: &mut Command, port: u16, ready: &str) -> Self {
+        let child = program.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let one = Self { child, port };
+        let start = now();
+        while one.get(ready).is_none() {
+            assert!(start.elapsed() < PATIENCE, "{program:?} does not start");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        one
+    }
+
+    /// Body of the answer to a GET; `None` without one, and where it is an error.
+    pub fn get(&self, path: &str) -> Option<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        head.split(' ').nth(1).filter(|status| *status == "200")?;
+        Some(body.to_owned())
+    }
+
+    /// Series and values that answer a query; at a time in seconds, or now.
+    pub fn ask(&self, query: &str, time: Option<f64>) -> Vec<(Series, f64)> {
+        let query: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let time = time.map(|time| format!("&time={time}")).unwrap_or_default();
+        let path = format!("/api/v1/query?query={query}{time}");
+        let answer = self.get(&path).unwrap_or_else(|| panic!("no answer to {path}"));
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["status"], "success", "{answer}");
+        let samples = answer["data"]["result"].as_array().unwrap().iter();
+        samples
+            .map(|sample| {
+                let labels = sample["metric"].as_object().unwrap().iter();
+                let labels = labels
+                    .map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned()))
+                    .collect();
+                (labels, sample["value"][1].as_str().unwrap().parse().unwrap())
+            })
+            .collect()
+    }
+}
+
+/// A port that nobody listens at.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Series and values of a text for scrapes; labels are taken as they are, without escapes.
+pub fn samples(text: &str) -> Vec<(Series, f64)> {
+    let samples = text.lines().filter(|line| !line.starts_with('#'));
+    samples
+        .map(|line| {
+            let (of, value) = line.rsplit_once(' ').unwrap();
+            let (name, labels) = of.split_once('{').unwrap_or((of, ""));
+            let labels = labels.trim_end_matches('}').split("\",").filter(|one| !one.is_empty());
+            let labels = labels.map(|one| {
+                let (name, value) = one.split_once("=\"").unwrap();
+                (name.to_owned(), value.trim_end_matches('"').to_owned())
+            });
+            let name = ("__name__".to_owned(), name.to_owned());
+            (labels.chain([name]).collect(), value.parse().unwrap())
+        })
+        .collect()
+}
+
+/// Holds that what is held is what is expected, but for labels that nobody expects: those of the
+/// resource, or of whoever scraped.
+#[track_caller]
+pub fn hold_the_same(held: &[(Series, f64)], expected: &[(Series, f64)]) {
+    let ours: Vec<&String> = expected.iter().flat_map(|(series, _)| series.keys()).collect();
+    let held: BTreeMap<Series, f64> = held
+        .iter()
+        .map(|(series, value)| {
+            let kept =
+                series.iter().filter(|(name, value)| ours.contains(name) && !value.is_empty());
+            (kept.map(|(name, value)| (name.clone(), value.clone())).collect(), *value)
+        })
+        .collect();
+    for (series, value) in expected {
+        let known: Series = series
+            .iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(n, v)| (n.clone(), v.clone()))
+            .collect();
+        let known = held.get(&known).unwrap_or_else(|| panic!("{series:?} is not held"));
+        assert_eq!(known, value, "{series:?}");
+    }
+    assert_eq!(held.len(), expected.len());
+}

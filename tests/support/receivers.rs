@@ -1,0 +1,38 @@
+//! Programs of others that take what railscope exports. `.ci/run` puts Python's official libraries and
+//! VictoriaMetrics into `target/receivers`; installed ones do as well.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::require;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/receivers")
+}
+
+/// Python with `module`; `None` where it cannot be had.
+pub fn python(test: &str, module: &str) -> Option<Command> {
+    let python = || {
+        let mut python = Command::new("python3");
+        python.env("PYTHONPATH", folder().join("python"));
+        python
+    };
+    let mut import = python();
+    import.args(["-c", &format!("import {module}")]);
+    require::works(test, &mut import, &format!("Python's {module}")).then(python)
+}
+
+/// Prometheus; `None` where it cannot be had.
+pub fn prometheus(test: &str) -> Option<Command> {
+    require::works(test, Command::new("prometheus").arg("--version"), "Prometheus")
+        .then(|| Command::new("prometheus"))
+}
+
+/// VictoriaMetrics, 1.92 or later, which takes OTLP; `None` where it cannot be had.
+pub fn victoria_metrics(test: &str) -> Option<Command> {
+    let fetched = folder().join("victoria-metrics/usr/bin/victoria-metrics");
+    let program = if fetched.exists() { fetched } else { PathBuf::from("victoria-metrics") };
+    let mut version = Command::new(&program);
+    version.arg("--version").stdin(Stdio::null());
+    require::works(test, &mut version, "VictoriaMetrics").then(|| Command::new(program))
+}
