@@ -2,13 +2,14 @@
 
 use std::net::UdpSocket;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sched::{CloneFlags, unshare};
 use railscope::ingest::af_packet::{AfPacket, AfPacketConfig, AfPacketError};
 use railscope::ingest::live::{LiveEvent, LiveSource, Silence};
 use railscope::model::direction::Direction;
 
+use crate::support::clock::now;
 use crate::support::require;
 
 /// Runs `test` on a thread in a network namespace of its own.
@@ -39,7 +40,7 @@ fn config(interfaces: &[&str]) -> AfPacketConfig {
 
 /// What a source tells within a time.
 fn told(source: &mut AfPacket, time: Duration) -> Vec<String> {
-    let begun = Instant::now();
+    let begun = now();
     let mut told = Vec::new();
     while begun.elapsed() < time {
         let patience = Duration::from_millis(50);
@@ -64,7 +65,7 @@ fn told(source: &mut AfPacket, time: Duration) -> Vec<String> {
 
 /// Two ends of a cable with addresses; `a` sends to a neighbour that it is told of.
 fn cable() {
-    ip("link add a address 02:00:00:00:00:0a type veth peer name b address 02:00:00:00:00:0b");
+    ip("link add name a address 02:00:00:00:00:0a type veth peer name b address 02:00:00:00:00:0b");
     ip("addr add 10.9.0.1/24 dev a");
     for end in ["a", "b"] {
         ip(&format!("link set {end} addrgenmode none up"));
@@ -101,7 +102,7 @@ fn both_ends_see_a_packet_once_cut_where_it_is_roce() {
 #[test]
 fn a_vlan_tag_that_the_kernel_took_out_is_put_back() {
     in_namespace("a_vlan_tag_that_the_kernel_took_out_is_put_back", || {
-        ip("link add a type veth peer name b");
+        ip("link add name a type veth peer name b");
         ip("link add link a name a.5 type vlan id 5");
         ip("addr add 10.9.0.1/24 dev a.5");
         for end in ["a", "b", "a.5"] {

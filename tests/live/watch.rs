@@ -3,8 +3,9 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::support::clock::now;
 use crate::support::recording::Recording;
 use crate::support::require;
 
@@ -87,7 +88,7 @@ fn a_view_leaves_the_terminal_as_it_was() {
         let keys = if keys.is_empty() { "sleep 4" } else { keys };
         let line = format!("stty -g; {end} {railscope} watch {}; echo; stty -g", file.display());
         let script = format!("({keys}) | script --quiet --command '{line}' /dev/null");
-        let begun = Instant::now();
+        let begun = now();
         let output =
             Command::new("sh").args(["-c", &script]).env("TERM", "xterm").output().unwrap();
         assert!(begun.elapsed() < Duration::from_secs(20));

@@ -45,7 +45,7 @@ fn root_on_a_modern_host_runs_everything() {
 #[test]
 fn without_any_capability_a_list_says_what_is_missing_and_what_works() {
     let expected = "\
-packets by BPF at traffic control: no; CAP_BPF is missing, to load programs; CAP_NET_ADMIN is missing, to attach to interfaces
+packets by BPF at traffic control: no; CAP_BPF is missing, to load programs; CAP_NET_ADMIN is missing, to attach to interfaces; CAP_PERFMON is missing, to read packets where they lie
 packets by packet sockets: no; CAP_NET_RAW is missing, to see others' packets
 TCP connections of training processes: no; CAP_BPF is missing, to load programs; CAP_PERFMON is missing, to attach to functions and tracepoints
 calls of libnccl and libibverbs: no; CAP_BPF is missing, to load programs; CAP_PERFMON is missing, to attach to functions and tracepoints
@@ -59,7 +59,7 @@ containers, pods and Slurm jobs of processes: yes; without CAP_SYS_PTRACE and CA
 #[test]
 fn the_least_set_of_capabilities_of_each_source() {
     let sets = [
-        (Source::TrafficControl, vec![Capability::Bpf, Capability::NetAdmin]),
+        (Source::TrafficControl, vec![Capability::Bpf, Capability::NetAdmin, Capability::Perfmon]),
         (Source::PacketSocket, vec![Capability::NetRaw]),
         (Source::TcpStates, vec![Capability::Bpf, Capability::Perfmon]),
         (Source::LibraryCalls, vec![Capability::Bpf, Capability::Perfmon]),
