@@ -140,6 +140,17 @@ fn unread_collectives_have_the_rhythm_of_their_load() {
     assert_eq!(script.found(), []);
 }
 
+#[test]
+fn a_piece_that_repeats_once_in_each_is_no_training_step() {
+    let mut script = Script::new(1);
+    let calls: Vec<Called> = [4, 3, 1, 4, 3, 1, 1].map(reduced).to_vec();
+    (0..16).for_each(|_| run(&mut script, 80 * MS, &calls));
+    run(&mut script, 50 * MS, &[reduced(1000), reduced(2000)]);
+    run(&mut script, 80 * MS, &calls);
+    let found = script.found();
+    assert_eq!(found, [every(7, 0..112), vec![(114, 121)]].concat());
+}
+
 fn unit() -> impl Strategy<Value = Vec<u64>> {
     // Sizes that differ somewhere: of equal ones compute decides.
     let sizes = prop::collection::vec(1_u64..5, 2..9);

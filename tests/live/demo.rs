@@ -37,11 +37,12 @@ fn check(said: &str) {
     }
 }
 
-/// Without what differs between a file and an interface: names.
+/// Without what differs between a file and interfaces: names, and numbers of frames, which count by
+/// interface.
 fn nameless(report: &mut Value) {
     match report {
         Value::Object(fields) => {
-            for name in ["tool", "file", "format", "source"] {
+            for name in ["tool", "file", "format", "source", "frame"] {
                 fields.remove(name);
             }
             fields.values_mut().for_each(nameless);

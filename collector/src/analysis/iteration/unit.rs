@@ -19,6 +19,8 @@ const LEAST_SHARE: f64 = 0.4;
 const LEAST_SHARE_OF_EQUALS: f64 = 0.6;
 /// Silence before each such unit, as a part of its length: a benchmark calls back to back.
 const LEAST_SILENCE: f64 = 0.2;
+/// A greater unit may explain so much less, as a part, than one within it.
+const NEARLY: f64 = 0.9;
 /// Repeats in a row that tell training steps from gradient buckets and layers.
 const MANY: usize = 5;
 /// The least part of the greater unit's silence that each of these has before it.
@@ -48,6 +50,10 @@ pub(super) struct Unit {
     covered: usize,
 }
 
+fn is_nearly(covered: usize, of: usize) -> bool {
+    covered as f64 >= NEARLY * of as f64
+}
+
 impl Unit {
     /// The unit of a sequence; `None` where nothing repeats as training does.
     pub(super) fn find(sequence: &Sequence) -> Option<Self> {
@@ -55,13 +61,16 @@ impl Unit {
         for lag in repeat::lags(&sequence.symbols) {
             // A lag covers what all its units explain together: of pairs of equal calls, everything
             // repeats with lag 1.
-            if best.as_ref().is_some_and(|best| lag.covered < best.covered) {
+            if best.as_ref().is_some_and(|best| !is_nearly(lag.covered, best.covered)) {
                 continue;
             }
             let Some(outer) = Self::with_lag(sequence, &lag) else { continue };
             let is_better = best.as_ref().is_none_or(|inner| {
+                // One that begins again within a greater one covers odd pieces of it besides.
                 let explains_more = outer.covered > inner.covered
-                    || outer.covered == inner.covered && !outer.is_turns_of(inner);
+                    || !outer.is_turns_of(inner)
+                        && (outer.covered == inner.covered
+                            || !inner.is_many() && is_nearly(outer.covered, inner.covered));
                 explains_more && !inner.is_training_step_in(&outer, sequence)
             });
             if is_better {
@@ -137,11 +146,15 @@ impl Unit {
 
     /// Whether this is a training step although it repeats within `outer`.
     fn is_training_step_in(&self, outer: &Self, sequence: &Sequence) -> bool {
-        let turns = self.runs.iter().map(|(run, _)| (run.len() / self.symbols.len()) as u64);
-        let is_many = median(turns.collect()) >= MANY as u64;
         let silence = self.silence(sequence) as f64;
         let is_alike = silence >= ALIKE * outer.silence(sequence) as f64;
-        outer.repeats() < 3 || is_many && is_alike && silence > 0.0
+        outer.repeats() < 3 || self.is_many() && is_alike && silence > 0.0
+    }
+
+    /// Whether it usually repeats many times in a row.
+    fn is_many(&self) -> bool {
+        let turns = self.runs.iter().map(|(run, _)| (run.len() / self.symbols.len()) as u64);
+        median(turns.collect()) >= MANY as u64
     }
 
     /// What to make of a unit whose calls are all equal: each call a training step if there is

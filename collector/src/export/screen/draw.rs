@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph, Row, Table, TableState, Wrap};
 
 use super::Screen;
-use super::grid::{Grid, Sort, Tone};
+use super::grid::{Columns, Grid, Sort, Tone};
 use super::view::View;
 use crate::model::quantity::{bytes, count, counted, duration};
 use crate::report::Report;
@@ -42,8 +42,7 @@ pub fn draw(screen: &mut Screen, frame: &mut Frame<'_>) {
     ];
     let [tabs, seen, table, detail, keys] = Layout::vertical(lines).areas(frame.area());
     frame.render_widget(tab_line(screen.view), tabs);
-    let status = status(screen.shown(), screen.is_frozen);
-    frame.render_widget(Paragraph::new(status), seen);
+    let mut status = status(screen.shown(), screen.is_frozen);
     let (row, sort) = (screen.row, screen.sort);
     match screen.grid() {
         None => frame.render_widget(Paragraph::new("waiting for packets ..."), table),
@@ -53,12 +52,18 @@ pub fn draw(screen: &mut Screen, frame: &mut Frame<'_>) {
         Some(grid) => {
             let chosen = row.min(grid.rows.len() - 1);
             let mut state = TableState::default().with_selected(chosen);
-            frame.render_stateful_widget(table_widget(grid, sort), table, &mut state);
+            let columns = Columns::fit(grid.widths(sort), table.width);
+            if columns.left_out > 0 {
+                let left_out = counted(columns.left_out as u64, "column");
+                status.push_span(Span::raw(format!("; {left_out} more in a wider window")));
+            }
+            frame.render_stateful_widget(table_widget(grid, sort, columns), table, &mut state);
             let told = grid.rows.get(chosen).map_or("", |row| row.detail.as_str());
             let told = Paragraph::new(told).wrap(Wrap { trim: true });
             frame.render_widget(told.block(Block::new().borders(Borders::TOP)), detail);
         }
     }
+    frame.render_widget(Paragraph::new(status), seen);
     frame.render_widget(bottom(screen), keys);
     if screen.has_help {
         help(frame);
@@ -102,13 +107,14 @@ fn status(report: Option<&Report>, is_frozen: bool) -> Line<'static> {
     spans.into()
 }
 
-fn table_widget(grid: &Grid, sort: Option<Sort>) -> Table<'static> {
+fn table_widget(grid: &Grid, sort: Option<Sort>, columns: Columns) -> Table<'static> {
+    let shown = columns.widths.len();
     let text = |at: usize, text: String| {
         let is_number = grid.headings.get(at).is_some_and(|heading| heading.is_number);
         let side = if is_number { Alignment::Right } else { Alignment::Left };
         Text::from(text).alignment(side)
     };
-    let headings = grid.headings.iter().enumerate().map(|(at, heading)| {
+    let headings = grid.headings.iter().take(shown).enumerate().map(|(at, heading)| {
         let arrow = match sort {
             Some(Sort { column, is_descending }) if column == at => {
                 if is_descending {
@@ -122,13 +128,14 @@ fn table_widget(grid: &Grid, sort: Option<Sort>) -> Table<'static> {
         text(at, format!("{}{arrow}", heading.name))
     });
     let rows = grid.rows.iter().map(|row| {
-        let cells = row.cells.iter().enumerate().map(|(at, cell)| text(at, cell.text.clone()));
+        let cells =
+            row.cells.iter().take(shown).enumerate().map(|(at, cell)| text(at, cell.text.clone()));
         Row::new(cells.collect::<Vec<_>>()).style(color(row.tone))
     });
-    let widths = grid.widths().into_iter().map(Constraint::Length);
-    Table::new(rows.collect::<Vec<_>>(), widths.collect::<Vec<_>>())
+    let widths = columns.widths.into_iter().map(Constraint::Length);
+    Table::new(rows.collect::<Vec<_>>(), widths)
         .header(Row::new(headings.collect::<Vec<_>>()).style(Modifier::BOLD))
-        .column_spacing(2)
+        .column_spacing(columns.spacing)
         .row_highlight_style(Modifier::REVERSED)
 }
 

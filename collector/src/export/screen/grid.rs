@@ -110,22 +110,67 @@ impl Grid {
         });
     }
 
-    /// Characters that each column needs.
-    pub(super) fn widths(&self) -> Vec<u16> {
+    /// Characters that each column needs when it is sorted as by `sort`.
+    pub(super) fn widths(&self, sort: Option<Sort>) -> Vec<u16> {
         let width = |at: usize| {
             let cells = self.rows.iter().filter_map(|row| row.cells.get(at));
             let widest = cells.map(|cell| cell.text.chars().count()).max().unwrap_or(0);
-            // Room for the arrow of the sorted one.
-            let name = self.headings.get(at).map_or(0, |one| one.name.chars().count() + 1);
+            let arrow = usize::from(sort.is_some_and(|sort| sort.column == at));
+            let name = self.headings.get(at).map_or(0, |one| one.name.chars().count() + arrow);
             u16::try_from(widest.max(name)).unwrap_or(u16::MAX)
         };
         (0..self.headings.len()).map(width).collect()
     }
 }
 
+/// How the columns of a grid lie in a room.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Columns {
+    /// Characters of each that has room, from the left.
+    pub(super) widths: Vec<u16>,
+    /// Blanks between two.
+    pub(super) spacing: u16,
+    /// How many have no room.
+    pub(super) left_out: usize,
+}
+
+impl Columns {
+    /// As many of `widths` as `room` characters hold: close together if need be, whole or not at
+    /// all.
+    pub(super) fn fit(mut widths: Vec<u16>, room: u16) -> Self {
+        let needed = |spacing: u16, widths: &[u16]| {
+            let gaps = usize::from(spacing) * widths.len().saturating_sub(1);
+            widths.iter().map(|width| usize::from(*width)).sum::<usize>() + gaps
+        };
+        let room = usize::from(room);
+        if needed(2, &widths) <= room {
+            return Self { widths, spacing: 2, left_out: 0 };
+        }
+        let all = widths.len();
+        // One is shown, cut or not.
+        while widths.len() > 1 && needed(1, &widths) > room {
+            widths.pop();
+        }
+        Self { left_out: all - widths.len(), widths, spacing: 1 }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_come_closer_before_the_last_are_left_out() {
+        let fit = |room| {
+            let Columns { widths, spacing, left_out } = Columns::fit(vec![3, 4, 5], room);
+            (widths.len(), spacing, left_out)
+        };
+        assert_eq!(fit(16), (3, 2, 0));
+        assert_eq!(fit(15), (3, 1, 0));
+        assert_eq!(fit(14), (3, 1, 0));
+        assert_eq!(fit(13), (2, 1, 1));
+        assert_eq!(fit(1), (1, 1, 2));
+    }
 
     fn grid() -> Grid {
         let row = |name: &str, value: Option<u64>| Row {

@@ -39,7 +39,7 @@ impl News {
         for job in Pace::of_jobs(report) {
             let kept_back = usize::from(!is_end);
             let settled = job.all.len().saturating_sub(kept_back);
-            for one in job.all.iter().take(settled).filter(|one| one.complete || is_end) {
+            for one in job.all.iter().take(settled) {
                 let of = one.communicator.clone().unwrap_or_default();
                 let until = self.told_until.entry(of).or_insert(i64::MIN);
                 // Times last; numbers change when more of the job is understood.
@@ -76,6 +76,8 @@ fn iteration(job: &Pace<'_>, one: &IterationReport) -> NewsLine {
     let mut text = format!("training step {}: {}", name(one), duration(length_ns(one)));
     if job.sets_up(one) {
         text += " (connections are set up)";
+    } else if !one.complete {
+        text += " (in part)";
     }
     if let Some(excess) = job.excess_ns(one) {
         text += &format!(", {} longer than the median", duration(excess));
