@@ -20,43 +20,45 @@ lists() {
     rdma resource show qp -j > before
     page queue_pairs.json > $name.ours
     rdma resource show qp -j > $name.kernel
-    cmp -s before $name.kernel && return
+    [ "$(< before)" = "$(< $name.kernel)" ] && return
   done
   echo "$name: the kernel's list never stays the same" >&2
   return 1
 }
 
-# Host 0 writes to host 1 over some queue pairs until it is told to stop.
+# Host 0 writes to host 1 over some queue pairs, then both are stopped: $3 queue pairs are there in all,
+# and nothing keeps the guest busy.
 traffic() {
-  local port=$1 pairs=$2
+  local port=$1 pairs=$2 server client
   instead_at 1 ib_write_bw -d rxe1 -x $(gid 1) -p $port -q $pairs -s 4096 -D 120 > server.$port 2>&1 &
   server=$!
   eventually at 1 bash -c "ss -ltn | grep -q :$port"
   instead_at 0 ib_write_bw -d rxe0 -x $(gid 0) -p $port -q $pairs -s 4096 -D 120 10.0.0.2 \
     > client.$port 2>&1 &
   client=$!
+  eventually are_ready $3
+  kill -STOP $server $client
+  programs="$server $client"
 }
 
 # So many queue pairs of both hosts send and receive.
 are_ready() { [ "$(rdma resource show qp | grep 'type RC' | grep -c 'state RT')" -eq "$1" ]; }
 
-traffic 18515 3
-older="$server $client"
-eventually are_ready 6
+traffic 18515 3 6
+older=$programs
 instead_at 0 /host/railscope agent --set 'taps.interfaces=["eth0"]' --set 'otlp.interval="1s"' \
   2> agent.log &
 agent=$!
 is_ready() { [ "$(page readyz)" = ok ]; }
 eventually is_ready
 lists older
-traffic 18516 2
-newer="$server $client"
-eventually are_ready 10
+traffic 18516 2 10
+newer=$programs
 lists both
-kill $older
+kill -KILL $older
 eventually are_ready 4
 lists newer
-kill $newer
+kill -KILL $newer
 eventually are_ready 0
 lists none
 # Programs at traffic control are in this kernel, too.

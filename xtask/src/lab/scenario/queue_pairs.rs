@@ -43,8 +43,10 @@ fn check(folder: &Path, _: &Path, facts: &mut Facts) -> Result<()> {
     let metrics = folder.join("metrics");
     let metrics =
         fs::read_to_string(&metrics).with_context(|| format!("read {}", metrics.display()))?;
-    let seeing = "railscope_source_visible{railscope_source=\"ebpf\",railscope_device=\"eth0\"";
-    let runs = metrics.lines().any(|line| line.starts_with(seeing) && line.ends_with(" 1"));
+    let wanted = ["railscope_source_visible{", "=\"eth0\"", "=\"ebpf\""];
+    let runs = metrics
+        .lines()
+        .any(|line| wanted.iter().all(|part| line.contains(part)) && line.ends_with(" 1"));
     facts.holds(runs, || format!("do not run:\n{metrics}"));
     Ok(())
 }
