@@ -87,24 +87,35 @@ impl Watcher {
         }
     }
 
-    /// Lets a program begin that waits for a line, until it ends; its calls.
+    /// Lets a program begin that waits for a line, until it succeeds; its calls.
     #[track_caller]
-    pub(super) fn watch(&mut self, mut child: Child) -> Vec<Call> {
+    pub(super) fn watch(&mut self, child: Child) -> Vec<Call> {
+        let (calls, is_success) = self.watch_to_the_end(child);
+        assert!(is_success);
+        calls
+    }
+
+    /// As [`Self::watch`]; and whether the program succeeded.
+    #[track_caller]
+    pub(super) fn watch_to_the_end(&mut self, mut child: Child) -> (Vec<Call>, bool) {
         child.stdin.take().unwrap().write_all(b"\n").unwrap();
         let begun = now();
         while child.try_wait().unwrap().is_none() {
             assert!(begun.elapsed() < PATIENCE, "the program hangs");
             self.poll();
         }
-        assert!(child.wait().unwrap().success());
+        let is_success = child.wait().unwrap().success();
         self.poll();
         let is_own = |call: &&Call| call.caller.pid == child.id();
-        self.calls.iter().filter(is_own).cloned().collect()
+        (self.calls.iter().filter(is_own).cloned().collect(), is_success)
     }
 
-    /// Names of the programs that run.
-    pub(super) fn programs(&self) -> Vec<String> {
-        self.probes.costs().into_iter().map(|cost| cost.name).collect()
+    /// Waits until the programs have left a library that no process maps any more.
+    pub(super) fn until_left(&mut self) {
+        let begun = now();
+        while begun.elapsed() < Duration::from_secs(3) {
+            self.poll();
+        }
     }
 }
 

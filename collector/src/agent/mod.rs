@@ -1,8 +1,8 @@
 //! The agent: live sources, the pipeline and exporters, composed and kept running on a training node.
 //!
 //! ```text
-//! packets (live), NIC counters -> Pipeline -> Report every interval -> Accumulator -+-> /metrics
-//!                                                                                  +-> OTLP
+//! packets (live), NIC counters, calls -> Pipeline -> Report every interval -> Accumulator -+-> /metrics
+//!                                                                                         +-> OTLP
 //! ```
 //!
 //! Whatever is missing (a capability, an interface, a receiver) is said once, shows in
@@ -17,6 +17,7 @@ mod nothing;
 mod otlp;
 mod own;
 mod pages;
+mod processes;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +31,7 @@ use self::nothing::Nothing;
 use self::otlp::Otlp;
 use self::own::Own;
 use self::pages::Pages;
+use self::processes::Processes;
 use self::server::Server;
 use crate::flow::tracker::FlowConfig;
 use crate::ingest::live::LiveSource;
@@ -57,6 +59,7 @@ pub struct Agent {
     config: Config,
     session: Session,
     nics: Option<Nics>,
+    processes: Option<Processes>,
     analyst: Analyst,
     accumulator: Accumulator,
     own: Own,
@@ -90,6 +93,7 @@ impl Agent {
         let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
         pipeline.configure(Settings { findings: config.findings.clone(), rails: None });
         let nics = Nics::open(&config, &host, now, &mut pipeline, &mut own, say);
+        let processes = Processes::open(&config, &mut own, say);
         let labels = config.labels;
         let settings = MetricSettings {
             ranks: labels.rank,
@@ -109,6 +113,7 @@ impl Agent {
         Ok(Self {
             session: Session::new(source, pipeline),
             nics,
+            processes,
             analyst: Analyst::start(config.otlp.interval)?,
             accumulator: Accumulator::new(settings, now),
             own,
@@ -136,6 +141,9 @@ impl Agent {
             if let Some(nics) = &mut self.nics {
                 nics.read(self.session.pipeline_mut(), say);
             }
+            if let Some(processes) = &mut self.processes {
+                processes.read(self.session.pipeline_mut(), say);
+            }
             let context = || self.session.context(Detail::Summary);
             self.analyst.offer(self.session.pipeline(), context);
             if let Some(report) = self.analyst.take()? {
@@ -160,7 +168,10 @@ impl Agent {
             say(format!("{}: {}", finding.severity, finding.title));
         }
         let exports = self.otlp.as_ref().map(Otlp::figures).unwrap_or_default();
-        self.accumulator.observe_own(&self.own.figures(self.session.kernel_times(), exports));
+        let mut kernel_times = self.session.kernel_times();
+        kernel_times.extend(self.processes.iter().flat_map(Processes::kernel_times));
+        self.accumulator.observe_own(&self.own.figures(kernel_times, exports));
+        self.accumulator.observe_processes(self.session.pipeline().processes());
         let points = self.accumulator.points(now);
         if let Some(otlp) = &mut self.otlp {
             otlp.send(report, &news, &points, now, say);

@@ -11,7 +11,7 @@ pub struct ConnectionChange {
     pub time: Timestamp,
     /// The same number in all changes of a connection; another may get it later.
     pub socket: u64,
-    /// This end.
+    /// This end. It gets its port between being asked for and being established: 0 before.
     pub local: SocketAddr,
     /// The other end.
     pub remote: SocketAddr,
@@ -19,7 +19,8 @@ pub struct ConnectionChange {
     pub before: TcpState,
     /// State after.
     pub after: TcpState,
-    /// Whose the socket is, where that is known: see [`ConnectionChange::is_own`].
+    /// Whose the socket is: who connected or listens. `None` of what was accepted, and of sockets that
+    /// are older than the watch.
     pub owner: Option<ConnectionOwner>,
 }
 
@@ -32,16 +33,6 @@ pub struct ConnectionOwner {
     pub cgroup: u64,
     /// Its name, 15 bytes of it (`comm`).
     pub name: String,
-}
-
-impl ConnectionChange {
-    /// Whether a process makes such a change itself, by `connect` or `listen`. All others may come
-    /// with a packet, and packets are worked on in whatever process runs just then: even the change
-    /// to established of who accepts.
-    #[must_use]
-    pub const fn is_own(before: TcpState, after: TcpState) -> bool {
-        matches!((before, after), (TcpState::Close, TcpState::SynSent | TcpState::Listen))
-    }
 }
 
 /// State of a TCP connection (RFC 9293, section 3.3.2; numbers of linux/tcp_states.h).

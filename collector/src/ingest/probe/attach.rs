@@ -2,9 +2,12 @@
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::thread;
 
-use aya::programs::uprobe::{UProbeAttachLocation, UProbeAttachPoint, UProbeLinkId, UProbeScope};
-use aya::programs::{ProgramError, UProbe};
+use aya::programs::UProbe;
+use aya::programs::uprobe::{
+    UProbeAttachLocation, UProbeAttachPoint, UProbeLink, UProbeLinkId, UProbeScope,
+};
 
 use super::function::Signature;
 use crate::ingest::ebpf::error::EbpfError;
@@ -12,6 +15,9 @@ use crate::ingest::ebpf::error::EbpfError;
 /// The program where functions are entered, and that where they return.
 pub(super) const ENTERED: &str = "call_entered";
 const RETURNED: &str = "call_returned";
+
+/// Programs that one thread takes away.
+const LINKS_PER_THREAD: usize = 4;
 
 /// A library whose functions have programs.
 #[derive(Debug)]
@@ -65,12 +71,16 @@ impl Attached {
 
     /// Takes the programs away.
     pub(super) fn detach(self, ebpf: &mut aya::Ebpf) {
-        for (name, link) in self.links {
-            // One that is gone needs no detaching.
-            let detach =
-                |program: &mut UProbe| -> Result<(), ProgramError> { program.detach(link) };
-            _ = program(ebpf, name).map(detach);
-        }
+        let taken = |(name, link)| program(ebpf, name).ok()?.take_link(link).ok();
+        let mut links: Vec<UProbeLink> = self.links.into_iter().filter_map(taken).collect();
+        // For each, the kernel waits until all CPUs have passed by; it waits for many at once as long
+        // as for one.
+        thread::scope(|scope| {
+            while !links.is_empty() {
+                let some = links.split_off(links.len().saturating_sub(LINKS_PER_THREAD));
+                scope.spawn(|| drop(some));
+            }
+        });
     }
 }
 

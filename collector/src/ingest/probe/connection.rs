@@ -1,5 +1,6 @@
 //! TCP's changes of state: the program at the kernel's tracepoint, and its records.
 
+use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::Path;
@@ -58,23 +59,48 @@ fn mount_tracefs() -> io::Result<()> {
     Ok(mount(Some("tracefs"), TRACEFS, Some("tracefs"), MsFlags::empty(), NONE)?)
 }
 
-/// A record; `None` for states that no release of Linux has.
-pub(super) fn read(event: &ConnectionEvent, clock: &Clock) -> Option<ConnectionChange> {
-    let (before, after) = (TcpState::of(event.old_state)?, TcpState::of(event.new_state)?);
-    let owner = ConnectionChange::is_own(before, after).then(|| {
-        let name = event.name.split(|byte| *byte == 0).next().unwrap_or_default();
-        let name = String::from_utf8_lossy(name).into_owned();
-        ConnectionOwner { pid: event.pid, cgroup: event.cgroup, name }
-    });
-    Some(ConnectionChange {
-        time: clock.timestamp(event.time),
-        socket: event.socket,
-        local: address(event.local, event.local_port),
-        remote: address(event.remote, event.remote_port),
-        before,
-        after,
-        owner,
-    })
+/// Sockets whose owners are remembered. Beyond that all are forgotten.
+const MEMORY_LIMIT: usize = 1 << 16;
+
+/// Reads records in the order of the ring.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    owners: HashMap<u64, ConnectionOwner>,
+}
+
+impl Reader {
+    /// A record; `None` for states that no release of Linux has.
+    pub(super) fn read(
+        &mut self,
+        event: &ConnectionEvent,
+        clock: &Clock,
+    ) -> Option<ConnectionChange> {
+        let (before, after) = (TcpState::of(event.old_state)?, TcpState::of(event.new_state)?);
+        // A process makes these changes itself, by `connect` and `listen`. All others may come with a
+        // packet, and packets are worked on in whatever process runs just then.
+        if matches!((before, after), (TcpState::Close, TcpState::SynSent | TcpState::Listen)) {
+            let name = event.name.split(|byte| *byte == 0).next().unwrap_or_default();
+            let name = String::from_utf8_lossy(name).into_owned();
+            if self.owners.len() >= MEMORY_LIMIT {
+                self.owners.clear();
+            }
+            let owner = ConnectionOwner { pid: event.pid, cgroup: event.cgroup, name };
+            self.owners.insert(event.socket, owner);
+        }
+        let owner = match after {
+            TcpState::Close => self.owners.remove(&event.socket),
+            _ => self.owners.get(&event.socket).cloned(),
+        };
+        Some(ConnectionChange {
+            time: clock.timestamp(event.time),
+            socket: event.socket,
+            local: address(event.local, event.local_port),
+            remote: address(event.remote, event.remote_port),
+            before,
+            after,
+            owner,
+        })
+    }
 }
 
 fn address(bytes: [u8; 16], port: u16) -> SocketAddr {

@@ -30,7 +30,7 @@ use railscope_ebpf::connection::ConnectionEvent;
 
 use self::attach::Attached;
 use self::library::Contents;
-use self::record::{Reader, Reading};
+use self::record::Reading;
 use self::search::{FileId, Found, Search};
 use super::capability::{Host, Source};
 use super::ebpf::clock::Clock;
@@ -89,7 +89,8 @@ pub struct Probes {
     ring: RingBuf<MapData>,
     losses: Losses,
     clock: Clock,
-    reader: Reader,
+    calls: record::Reader,
+    connections: connection::Reader,
     libraries: Option<Libraries>,
     has_connections: bool,
     /// The kernel measures programs while this is open.
@@ -130,7 +131,8 @@ impl Probes {
             ring,
             losses,
             clock: Clock::new(),
-            reader: Reader::default(),
+            calls: record::Reader::default(),
+            connections: connection::Reader::default(),
             libraries: config.calls.then(|| Libraries::new(config)),
             has_connections: config.connections,
             _statistics: enable_stats(Stats::RunTime).ok(),
@@ -150,7 +152,8 @@ impl Probes {
         self.clock.look();
         for _ in 0..MOST_RECORDS {
             let Some(item) = self.ring.next() else { break };
-            if let Some(event) = read(&mut self.reader, &self.clock, &item) {
+            let Self { calls, connections, clock, .. } = self;
+            if let Some(event) = read(calls, connections, clock, &item) {
                 sink(event);
             }
         }
@@ -181,11 +184,26 @@ impl Probes {
     }
 }
 
+impl Drop for Probes {
+    /// Takes the programs away: faster than one by one, as the kernel would.
+    fn drop(&mut self) {
+        let attached = self.libraries.iter_mut().flat_map(|all| std::mem::take(&mut all.attached));
+        for (_, library) in attached {
+            library.detach(&mut self.ebpf);
+        }
+    }
+}
+
 /// Reads a record by its length; `None` for one that tells nothing new.
-fn read(reader: &mut Reader, clock: &Clock, bytes: &[u8]) -> Option<ProbeEvent> {
+fn read(
+    calls: &mut record::Reader,
+    connections: &mut connection::Reader,
+    clock: &Clock,
+    bytes: &[u8],
+) -> Option<ProbeEvent> {
     let unknown = || ProbeEvent::Missed { counter: "calls.unknown_records", count: 1 };
     if let Ok(event) = bytemuck::try_from_bytes::<CallEvent>(bytes) {
-        return match reader.read(event, clock) {
+        return match calls.read(event, clock) {
             Reading::Call(call) => Some(ProbeEvent::Call(call)),
             Reading::Again => None,
             Reading::Unknown => Some(unknown()),
@@ -194,7 +212,7 @@ fn read(reader: &mut Reader, clock: &Clock, bytes: &[u8]) -> Option<ProbeEvent> 
     let Ok(event) = bytemuck::try_from_bytes::<ConnectionEvent>(bytes) else {
         return Some(unknown());
     };
-    connection::read(event, clock).map(ProbeEvent::Connection)
+    connections.read(event, clock).map(ProbeEvent::Connection)
 }
 
 /// Library files that were found.
@@ -230,24 +248,40 @@ impl Libraries {
             return Ok(());
         }
         self.due = now + LOOK_EVERY;
+        self.find(ebpf, now, sink)?;
+        // A file that nobody maps any more could not be unmounted while a program stands in it. But
+        // who mapped it since they were looked at goes on to need the program.
+        let is_unused = |search: &Search, id: FileId| !search.is_used(id);
+        if self.attached.keys().any(|id| is_unused(&self.search, *id)) {
+            self.search.hurry();
+            self.find(ebpf, now, sink)?;
+        }
+        for (_, library) in self.attached.extract_if(.., |id, _| is_unused(&self.search, *id)) {
+            library.detach(ebpf);
+        }
+        self.useless.retain(|id| !is_unused(&self.search, *id));
+        let refused = std::mem::replace(&mut self.refused, self.search.refused);
+        if refused == 0 && self.refused > 0 {
+            sink(ProbeEvent::Warning(format!(
+                "calls: not seen of libraries that only processes map that may not be looked into, now \
+                 {} (those of other users need CAP_SYS_PTRACE)",
+                self.refused
+            )));
+        }
+        Ok(())
+    }
+
+    /// Looks at processes that are due, and attaches to what they have mapped.
+    fn find(
+        &mut self,
+        ebpf: &mut aya::Ebpf,
+        now: Duration,
+        sink: &mut dyn FnMut(ProbeEvent),
+    ) -> io::Result<()> {
         let Self { search, attached, useless, .. } = self;
         let is_known = |id| attached.contains_key(&id) || useless.contains(&id);
         for found in search.look(now, &is_known)? {
             self.attach(ebpf, &found, sink);
-        }
-        // A file that nobody maps any more could not be unmounted while a program stands in it.
-        let unused = |id: &FileId| !self.search.is_used(*id);
-        for (_, library) in self.attached.extract_if(.., |id, _| unused(id)) {
-            library.detach(ebpf);
-        }
-        self.useless.retain(|id| !unused(id));
-        let refused = std::mem::replace(&mut self.refused, self.search.refused);
-        if refused == 0 && self.refused > 0 {
-            sink(ProbeEvent::Warning(format!(
-                "calls: {} processes may not be looked into (CAP_SYS_PTRACE): calls are not seen of \
-                 libraries that only they map",
-                self.refused
-            )));
         }
         Ok(())
     }

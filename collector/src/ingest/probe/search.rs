@@ -59,6 +59,11 @@ impl Search {
         Self { proc: proc.to_owned(), processes: BTreeMap::new(), refused: 0 }
     }
 
+    /// Makes all processes due.
+    pub(super) fn hurry(&mut self) {
+        self.processes.values_mut().for_each(|known| known.due = Duration::ZERO);
+    }
+
     /// Looks at processes that are new or due, `now` after the beginning; hands out every library that
     /// `is_known` does not know.
     ///
