@@ -46,9 +46,9 @@ fn control() -> Vec<(Action, Option<Option<i32>>)> {
     twice(&mut all, 0, made(None), made(id(1)));
     twice(&mut all, 0, made(None), made(id(2)));
     for (action, number, code) in [
-        (initialise(101, 102, 10, 1), 1, 0),
-        (initialise(103, 104, 20, 1), 2, 7),
-        (initialise(105, 106, 30, 2), 3, 0),
+        (initialise(1101, 102, 10, 1), 1, 0),
+        (initialise(1103, 104, 20, 1), 2, 7),
+        (initialise(1105, 106, 30, 2), 3, 0),
     ] {
         twice(&mut all, code, action(None), action(Some(number)));
     }
@@ -68,7 +68,7 @@ fn control() -> Vec<(Action, Option<Option<i32>>)> {
     };
     twice(&mut all, 0, stays(None), stays(Some(communicator(7))));
     let comes =
-        |child| Action::Grow { parent: None, nranks: 113, rank: Some(114), id: id(50), child };
+        |child| Action::Grow { parent: None, nranks: 1113, rank: Some(114), id: id(50), child };
     twice(&mut all, 0, comes(None), comes(Some(communicator(7))));
     for (number, how, code) in [
         (8, CommunicatorEnd::Finalize, 0),

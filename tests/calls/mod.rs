@@ -3,6 +3,6 @@
 mod arguments;
 mod connections;
 mod places;
-mod privileges;
+mod agent;
 mod real;
 mod stage;

@@ -1,6 +1,7 @@
 //! Functions of libraries that training processes call: NCCL's and libibverbs'.
 //!
-//! Hook: uprobe and uretprobe with an attach cookie (kernel 5.15). Needs `CAP_BPF` and `CAP_PERFMON`.
+//! Hook: uprobe and uretprobe with an attach cookie (kernel 5.15). Needs
+//! `CAP_SYS_ADMIN`, which the kernel asks for at functions of programs, whatever else there is.
 //! What is read of a call is said by the cookie, a [`Plan`].
 
 use aya_ebpf::bindings::{BPF_ANY, BPF_RB_NO_WAKEUP};

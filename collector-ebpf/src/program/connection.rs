@@ -1,7 +1,8 @@
 //! TCP's changes of state: who connects to whom.
 //!
 //! Hook: tracepoint `sock:inet_sock_set_state` (its fields as of kernel 5.6). Needs `CAP_BPF`,
-//! `CAP_PERFMON`, and tracefs to find it.
+//! `CAP_PERFMON`, and tracefs to find it, which is for root to read (`CAP_DAC_READ_SEARCH`) or, where it
+//! is not mounted, to mount (`CAP_SYS_ADMIN`).
 
 use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
 use aya_ebpf::helpers::{

@@ -38,6 +38,8 @@ pub struct Verdict {
 
 /// Programs with one ring buffer for all CPUs, which all of ours have.
 const RING_BUFFER: KernelRelease = KernelRelease(5, 8);
+/// Programs at functions that are told which function it is.
+const COOKIES: KernelRelease = KernelRelease(5, 15);
 /// Programs attached by links that end with their process.
 const TCX: KernelRelease = KernelRelease(6, 6);
 
@@ -90,15 +92,22 @@ impl Source {
             Self::PacketSocket => verdict.needs(host, Capability::NetRaw, "to see others' packets"),
             Self::TcpStates => {
                 verdict.needs_tracing(host);
-                if !host.has_btf && host.tracefs.is_none() {
-                    let why = "the kernel tells neither its types (/sys/kernel/btf/vmlinux) nor its \
-                               tracepoints (tracefs is not mounted)";
+                if host.tracefs.is_none() && !host.has(Capability::SysAdmin) {
+                    let why = "the kernel's tracepoints are not to be found: tracefs is not mounted at \
+                               /sys/kernel/tracing, or not readable (CAP_DAC_READ_SEARCH), and \
+                               CAP_SYS_ADMIN is missing to mount it";
                     verdict.missing.push(why.to_owned());
                 }
             }
             Self::LibraryCalls => {
-                verdict.needs_tracing(host);
-                if !host.has_uprobe_events && host.tracefs.is_none() {
+                verdict.needs_kernel(host);
+                // The kernel asks for it whatever else there is (`perf_uprobe_event_init`).
+                verdict.needs(host, Capability::SysAdmin, "to attach to functions of libraries");
+                if host.kernel.is_some_and(|kernel| kernel < COOKIES) {
+                    let why = format!("Linux {COOKIES} or later is needed, for cookies of uprobes");
+                    verdict.missing.push(why);
+                }
+                if !host.has_uprobe_events {
                     verdict.missing.push("the kernel has no uprobes".to_owned());
                 }
                 verdict.wants(
@@ -150,7 +159,8 @@ impl Verdict {
         }
     }
 
-    fn needs_bpf(&mut self, host: &Host) {
+    /// A kernel that loads programs here, if one may.
+    fn needs_kernel(&mut self, host: &Host) {
         if !host.is_initial_user_namespace {
             let why = "in a user namespace the kernel loads no programs, whatever the capabilities";
             self.missing.push(why.to_owned());
@@ -158,6 +168,10 @@ impl Verdict {
         if host.kernel.is_some_and(|kernel| kernel < RING_BUFFER) {
             self.missing.push(format!("Linux {RING_BUFFER} or later is needed, for ring buffers"));
         }
+    }
+
+    fn needs_bpf(&mut self, host: &Host) {
+        self.needs_kernel(host);
         if !host.has(Capability::SysAdmin) {
             self.needs(host, Capability::Bpf, "to load programs");
         }

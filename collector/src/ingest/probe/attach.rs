@@ -16,9 +16,6 @@ use crate::ingest::ebpf::error::EbpfError;
 pub(super) const ENTERED: &str = "call_entered";
 const RETURNED: &str = "call_returned";
 
-/// Programs that one thread takes away.
-const LINKS_PER_THREAD: usize = 4;
-
 /// A library whose functions have programs.
 #[derive(Debug)]
 pub(super) struct Attached {
@@ -69,18 +66,13 @@ impl Attached {
         Ok(attached)
     }
 
-    /// Takes the programs away.
+    /// Takes the programs away, soon: for each the kernel waits until all CPUs have passed by, 50 ms
+    /// or so, which nobody else waits for.
     pub(super) fn detach(self, ebpf: &mut aya::Ebpf) {
         let taken = |(name, link)| program(ebpf, name).ok()?.take_link(link).ok();
-        let mut links: Vec<UProbeLink> = self.links.into_iter().filter_map(taken).collect();
-        // For each, the kernel waits until all CPUs have passed by; it waits for many at once as long
-        // as for one.
-        thread::scope(|scope| {
-            while !links.is_empty() {
-                let some = links.split_off(links.len().saturating_sub(LINKS_PER_THREAD));
-                scope.spawn(|| drop(some));
-            }
-        });
+        let links: Vec<UProbeLink> = self.links.into_iter().filter_map(taken).collect();
+        // Where there is no thread to be had, they go here.
+        _ = thread::Builder::new().name("detach".to_owned()).spawn(move || drop(links));
     }
 }
 

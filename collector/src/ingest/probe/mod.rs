@@ -184,16 +184,6 @@ impl Probes {
     }
 }
 
-impl Drop for Probes {
-    /// Takes the programs away: faster than one by one, as the kernel would.
-    fn drop(&mut self) {
-        let attached = self.libraries.iter_mut().flat_map(|all| std::mem::take(&mut all.attached));
-        for (_, library) in attached {
-            library.detach(&mut self.ebpf);
-        }
-    }
-}
-
 /// Reads a record by its length; `None` for one that tells nothing new.
 fn read(
     calls: &mut record::Reader,

@@ -87,20 +87,21 @@ impl Search {
             let since = known.map_or(now, |known| known.since);
             let due = now + (now.saturating_sub(since) / 4).clamp(SOONEST, LATEST);
             let folder = self.proc.join(pid.to_string());
-            let (libraries, is_refused) = match libraries(&folder) {
-                Ok(mapped) => {
-                    let files = mapped.into_iter().filter_map(|one| one.open(&folder));
-                    let files: Vec<Found> = files.collect();
-                    let ids = files.iter().map(|one| one.id).collect();
-                    for one in files {
-                        if !is_known(one.id) && found.iter().all(|other| other.id != one.id) {
-                            found.push(one);
-                        }
+            let mut ids = BTreeSet::new();
+            let mut take = |mapped: Vec<Mapped>| {
+                mapped.into_iter().try_for_each(|one| {
+                    let one = one.open(&folder)?;
+                    ids.insert(one.id);
+                    if !is_known(one.id) && found.iter().all(|other| other.id != one.id) {
+                        found.push(one);
                     }
-                    (ids, false)
-                }
-                Err(error) => (BTreeSet::new(), error.kind() == io::ErrorKind::PermissionDenied),
+                    Ok(())
+                })
             };
+            let looked = libraries(&folder).and_then(&mut take);
+            let is_refused =
+                looked.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
+            let libraries = ids;
             self.processes.insert(pid, Known { since, due, libraries, is_refused });
         }
         self.refused = self.processes.values().filter(|known| known.is_refused).count();
@@ -119,24 +120,25 @@ struct Mapped {
     /// `START-END`, as in `/proc/PID/map_files`.
     range: String,
     inode: u64,
+    /// As the process sees it.
     path: String,
-    is_deleted: bool,
 }
 
 impl Mapped {
     /// The file: the mapped one itself, which only a privileged process may open, else what the
-    /// process sees under the path if it is the same file.
-    fn open(self, folder: &Path) -> Option<Found> {
+    /// process sees under the path, else what is here under the path; if it is the same file.
+    fn open(self, folder: &Path) -> io::Result<Found> {
         let mapped = File::open(folder.join("map_files").join(&self.range));
-        let file = mapped.ok().or_else(|| {
-            let path = folder.join("root").join(self.path.trim_start_matches('/'));
-            let file = File::open(path).ok().filter(|_| !self.is_deleted)?;
-            let is_same = file.metadata().is_ok_and(|file| file.ino() == self.inode);
-            is_same.then_some(file)
+        let file = mapped.or_else(|error| {
+            let seen = folder.join("root").join(self.path.trim_start_matches('/'));
+            let is_same = |file: &File| file.metadata().is_ok_and(|file| file.ino() == self.inode);
+            let paths = [seen, PathBuf::from(&self.path)];
+            let mut files = paths.iter().filter_map(|path| File::open(path).ok().filter(is_same));
+            files.next().ok_or(error)
         })?;
-        let metadata = file.metadata().ok()?;
+        let metadata = file.metadata()?;
         let id = FileId { device: metadata.dev(), inode: metadata.ino() };
-        Some(Found { id, path: self.path, file })
+        Ok(Found { id, path: self.path, file })
     }
 }
 
@@ -159,8 +161,7 @@ fn mapping(line: &str) -> Option<Mapped> {
     let mut fields = fields.split_ascii_whitespace();
     let (range, permissions) = (fields.next()?, fields.next()?);
     let inode = fields.nth(2)?.parse().ok()?;
-    let stripped = path.strip_suffix(" (deleted)");
-    let path = stripped.unwrap_or(path);
+    let path = path.strip_suffix(" (deleted)").unwrap_or(path);
     let name = path.rsplit('/').next()?;
     let is_wanted = name.starts_with("libnccl.so")
         || name.starts_with("libibverbs.so")
@@ -169,7 +170,6 @@ fn mapping(line: &str) -> Option<Mapped> {
         range: range.to_owned(),
         inode,
         path: path.to_owned(),
-        is_deleted: stripped.is_some(),
     })
 }
 
@@ -182,16 +182,16 @@ mod tests {
         let line = |permissions, path| {
             mapping(&format!("7f00-7f10 {permissions} 0004e000 fe:01 4711       {path}"))
         };
-        let found = |path: &str, is_deleted| {
+        let found = |path: &str| {
             let path = path.to_owned();
-            Some(Mapped { range: "7f00-7f10".to_owned(), inode: 4711, path, is_deleted })
+            Some(Mapped { range: "7f00-7f10".to_owned(), inode: 4711, path })
         };
         let wheel = "/opt/venv a/nvidia/nccl/lib/libnccl.so.2";
-        assert_eq!(line("r-xp", wheel), found(wheel, false));
-        assert_eq!(line("r-xp", &format!("{wheel} (deleted)")), found(wheel, true));
+        assert_eq!(line("r-xp", wheel), found(wheel));
+        assert_eq!(line("r-xp", &format!("{wheel} (deleted)")), found(wheel));
         assert_eq!(line("r--p", wheel), None);
         for path in ["/usr/lib/libibverbs.so.1.14.44.0", "/torch/lib/libtorch_cuda.so"] {
-            assert_eq!(line("r-xp", path), found(path, false));
+            assert_eq!(line("r-xp", path), found(path));
         }
         for path in ["/usr/lib/libnccl-net.so", "[vdso]", "", "/usr/lib/libc.so.6"] {
             assert_eq!(line("r-xp", path), None);
