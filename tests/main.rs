@@ -11,6 +11,9 @@
 // The agent: its settings and its pages.
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod agent;
+// What training processes call, as kernel programs tell it.
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod calls;
 // The program as a user runs it.
 mod cli;
 // Clocks of several taps.

@@ -5,6 +5,8 @@
 //! value. Times are nanoseconds of `CLOCK_MONOTONIC`.
 #![no_std]
 
+pub mod call;
+pub mod connection;
 pub mod event;
 pub mod flow;
 pub mod loss;

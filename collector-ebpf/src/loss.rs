@@ -12,11 +12,16 @@ pub enum Loss {
     Payload = 2,
     /// Headers that could not be read although the packet has them.
     Header = 3,
+    /// A call found no room in the ring.
+    Call = 4,
+    /// A TCP connection's change of state found no room in the ring.
+    Connection = 5,
 }
 
 impl Loss {
     /// All of them, in the order of their counters.
-    pub const ALL: [Self; 4] = [Self::Event, Self::Flow, Self::Payload, Self::Header];
+    pub const ALL: [Self; 6] =
+        [Self::Event, Self::Flow, Self::Payload, Self::Header, Self::Call, Self::Connection];
 
     /// Its name in `health`.
     #[must_use]
@@ -26,6 +31,8 @@ impl Loss {
             Self::Flow => "ebpf.flows_refused",
             Self::Payload => "ebpf.payload_cut",
             Self::Header => "ebpf.headers_unread",
+            Self::Call => "calls.lost",
+            Self::Connection => "connections.lost",
         }
     }
 }

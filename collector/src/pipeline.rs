@@ -31,6 +31,7 @@ use crate::link::join;
 use crate::link::linker;
 use crate::link::log::LogTracker;
 use crate::link::position::{self, TapPosition};
+use crate::link::process::ProcessTracker;
 use crate::link::rail::{RailMap, Rails};
 use crate::link::traffic::recorder::TrafficRecorder;
 use crate::model::counter::CounterSample;
@@ -55,6 +56,7 @@ pub struct Pipeline {
     logs: LogTracker,
     labels: LabelSources,
     counters: CounterTracker,
+    processes: ProcessTracker,
     settings: Settings,
     numbering: Numbering,
     message_capacity: usize,
@@ -113,6 +115,7 @@ impl Pipeline {
             logs: LogTracker::default(),
             labels: LabelSources::default(),
             counters: CounterTracker::default(),
+            processes: ProcessTracker::default(),
             settings: Settings::default(),
             numbering: Numbering::default(),
             message_capacity: config.message_capacity.unwrap_or(0),
@@ -242,6 +245,18 @@ impl Pipeline {
         self.counters.observe_sample(file, number, sample);
     }
 
+    /// What processes of this host do: to be told of their calls and connections, in the order of time
+    /// for each process.
+    pub fn processes_mut(&mut self) -> &mut ProcessTracker {
+        &mut self.processes
+    }
+
+    /// What processes of this host were seen to do.
+    #[must_use]
+    pub const fn processes(&self) -> &ProcessTracker {
+        &self.processes
+    }
+
     /// Hands out the messages that were completed since the last call, oldest first; none unless
     /// [`FlowConfig::keeps_details`].
     pub fn drain_messages(&mut self) -> std::vec::Drain<'_, MessageEvent> {
@@ -266,7 +281,7 @@ impl Pipeline {
         let mut attempts = Attempts::default();
         let mut linked = self.linking.map(|mut linking| {
             attempts = std::mem::take(&mut linking.attempts);
-            linking.read(&self.tracker, &positions, &mut self.health)
+            linking.read(&self.tracker, &positions, &self.processes, &mut self.health)
         });
         if linked.is_none() && !logs.processes.is_empty() {
             linked = Some(Linked::default());
@@ -359,6 +374,7 @@ impl Linking {
         mut self,
         tracker: &FlowTracker,
         positions: &[TapPosition],
+        processes: &ProcessTracker,
         health: &mut Health,
     ) -> Linked {
         self.streams.finish(&mut self.control);
@@ -374,7 +390,9 @@ impl Linking {
             self.traffic.align(&clocks);
         }
         let (table, records) = (tracker.flows(), self.traffic.flows());
-        let job = linker::link(&facts, Traffic { table, records, positions, clocks: &clocks });
+        let mut job = linker::link(&facts, Traffic { table, records, positions, clocks: &clocks });
+        processes.join(&mut job, &facts.rings);
+        processes.add_health(health);
         health.add("link.resends_dropped", self.traffic.dropped_resends());
         let signals = self.traffic.signals().to_vec();
         let are_all_kept = !self.traffic.misses_resends();

@@ -48,8 +48,7 @@ fn without_any_capability_a_list_says_what_is_missing_and_what_works() {
 packets by BPF at traffic control: no; CAP_BPF is missing, to load programs; CAP_NET_ADMIN is missing, to attach to interfaces; CAP_PERFMON is missing, to read packets where they lie
 packets by packet sockets: no; CAP_NET_RAW is missing, to see others' packets
 TCP connections of training processes: no; CAP_BPF is missing, to load programs; CAP_PERFMON is missing, to attach to functions and tracepoints
-calls of libnccl and libibverbs: no; CAP_BPF is missing, to load programs; CAP_PERFMON is missing, to attach to functions and tracepoints
-queue pairs as they change: no; CAP_BPF is missing, to load programs; CAP_PERFMON is missing, to attach to functions and tracepoints
+calls of libnccl and libibverbs: no; CAP_SYS_ADMIN is missing, to attach to functions of libraries
 queue pairs as listed by the kernel: yes
 NIC counters: yes
 containers, pods and Slurm jobs of processes: yes; without CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH: environments of other users' processes are not read: Slurm's ranks and job names are not known";
@@ -62,8 +61,7 @@ fn the_least_set_of_capabilities_of_each_source() {
         (Source::TrafficControl, vec![Capability::Bpf, Capability::NetAdmin, Capability::Perfmon]),
         (Source::PacketSocket, vec![Capability::NetRaw]),
         (Source::TcpStates, vec![Capability::Bpf, Capability::Perfmon]),
-        (Source::LibraryCalls, vec![Capability::Bpf, Capability::Perfmon]),
-        (Source::KernelVerbs, vec![Capability::Bpf, Capability::Perfmon]),
+        (Source::LibraryCalls, vec![Capability::SysAdmin]),
         (Source::RdmaNetlink, vec![]),
         (Source::Counters, vec![]),
         (Source::Processes, vec![]),
@@ -73,6 +71,7 @@ fn the_least_set_of_capabilities_of_each_source() {
         Capability::Perfmon => 1 << 38,
         Capability::NetRaw => 1 << 13,
         Capability::NetAdmin => 1 << 12,
+        Capability::SysAdmin => 1 << 21,
         other => panic!("{other:?}"),
     };
     for (source, set) in sets {
@@ -101,12 +100,20 @@ fn what_the_kernel_lacks_is_told() {
         verdict(Source::TrafficControl, &[("0          0 4294967295", "0       1000          1")]);
     assert!(userns.contains(": no; in a user namespace"), "{userns}");
     let no_types = [("sys/kernel/btf", "sys/kernel/none")];
-    assert!(verdict(Source::KernelVerbs, &no_types).contains("does not tell its types"));
     assert!(Source::TcpStates.can_run(&host(ALL, &no_types)).runs());
-    let nothing =
-        [("sys/kernel/btf", "sys/kernel/none"), ("sys/kernel/tracing", "sys/kernel/other")];
-    assert!(verdict(Source::TcpStates, &nothing).contains("tracefs is not mounted"));
-    assert!(Source::LibraryCalls.can_run(&host(ALL, &nothing)).runs());
+    // Who may mount tracefs needs nobody who has.
+    let unmounted = [("sys/kernel/tracing", "sys/kernel/other")];
+    assert!(Source::TcpStates.can_run(&host(ALL, &unmounted)).runs());
+    let bpf_and_perfmon = format!("{:016x}", 3_u64 << 38);
+    let told = Source::TcpStates.can_run(&host(&bpf_and_perfmon, &unmounted)).to_string();
+    assert!(told.contains(": no; ") && told.contains("tracefs is not mounted"), "{told}");
+    assert!(Source::LibraryCalls.can_run(&host(ALL, &unmounted)).runs());
+    let old = verdict(Source::LibraryCalls, &[("6.8.0", "5.14.0")]);
+    assert!(old.ends_with(": no; Linux 5.15 or later is needed, for cookies of uprobes"), "{old}");
+    let no_uprobes = [("sys/bus/event_source/devices/uprobe", "sys/none")];
+    assert!(
+        verdict(Source::LibraryCalls, &no_uprobes).ends_with(": no; the kernel has no uprobes")
+    );
 }
 
 #[test]

@@ -105,7 +105,8 @@ impl Tools {
     fn build(&self, architecture: &str) -> Result<PathBuf> {
         let target = root().join("target/ebpf").join(architecture);
         let flags = format!(
-            "--cfg=bpf_target_arch=\"{architecture}\" -Cdebuginfo=2 -Clink-arg=--btf -Clinker={}",
+            "--cfg=bpf_target_arch=\"{architecture}\" --check-cfg=cfg(bpf_target_arch,values(any())) \
+             -Cdebuginfo=2 -Clink-arg=--btf -Clinker={}",
             self.linker.display()
         );
         let mut cargo = command("cargo");

@@ -2,6 +2,7 @@
 
 use aya_ebpf::macros::map;
 use aya_ebpf::maps::{HashMap, LruHashMap, PerCpuArray, RingBuf};
+use railscope_ebpf::call::{Pending, PendingKey};
 use railscope_ebpf::flow::{FlowKey, FlowState};
 use railscope_ebpf::loss::Loss;
 use railscope_ebpf::settings::Settings;
@@ -18,6 +19,15 @@ pub(super) static FLOWS: HashMap<FlowKey, FlowState> = HashMap::with_max_entries
 /// Directions of TCP connections; the one that was silent longest makes room.
 #[map]
 pub(super) static STREAMS: LruHashMap<StreamKey, StreamState> =
+    LruHashMap::with_max_entries(16_384, 0);
+
+/// What processes do, for user space: calls, and TCP's changes of state.
+#[map]
+pub(super) static ACTS: RingBuf = RingBuf::with_byte_size(4 << 20, 0);
+
+/// Calls that have begun, of functions whose return is told, too. A thread is in few at a time.
+#[map]
+pub(super) static PENDING: LruHashMap<PendingKey, Pending> =
     LruHashMap::with_max_entries(16_384, 0);
 
 /// [`Loss`], one counter each.

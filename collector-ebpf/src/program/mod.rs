@@ -4,6 +4,8 @@
 //! program that could read or write elsewhere, is the judge of what is unsafe here.
 #![expect(unsafe_code, reason = "kernel memory; the verifier proves every access")]
 
+mod call;
+mod connection;
 mod headers;
 mod maps;
 mod repeated;

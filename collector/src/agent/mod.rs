@@ -1,9 +1,9 @@
 //! The agent: live sources, the pipeline and exporters, composed and kept running on a training node.
 //!
 //! ```text
-//! packets (live), NIC counters -> Pipeline -> Report every interval -+-> Accumulator -+-> /metrics
-//!                                                                    |                +-> OTLP
-//!                                                                    +-> /report.json
+//! packets (live), NIC counters, calls -> Pipeline -> Report every interval -+-> Accumulator -+-> /metrics
+//!                                                                           |                +-> OTLP
+//!                                                                           +-> /report.json
 //! ```
 //!
 //! Whatever is missing (a capability, an interface, a receiver) is said once, shows in
@@ -11,6 +11,7 @@
 
 pub mod config;
 pub mod server;
+pub mod sight;
 
 mod interfaces;
 mod nics;
@@ -18,6 +19,7 @@ mod nothing;
 mod otlp;
 mod own;
 mod pages;
+mod processes;
 mod queue_pairs;
 
 use std::sync::Arc;
@@ -32,8 +34,10 @@ use self::nothing::Nothing;
 use self::otlp::Otlp;
 use self::own::Own;
 use self::pages::Pages;
+use self::processes::Processes;
 use self::server::Server;
 use crate::flow::tracker::FlowConfig;
+use crate::ingest::capability::Verdict;
 use crate::ingest::live::LiveSource;
 use crate::live::analyst::Analyst;
 use crate::live::packets::{self, Choice, Packets};
@@ -59,6 +63,7 @@ pub struct Agent {
     config: Config,
     session: Session,
     nics: Option<Nics>,
+    processes: Option<Processes>,
     analyst: Analyst,
     accumulator: Accumulator,
     own: Own,
@@ -82,6 +87,10 @@ impl Agent {
         let now = now();
         let host = config.host.name.clone().unwrap_or_else(interfaces::host_name);
         let mut own = Own::default();
+        let verdicts = sight::verdicts(config.sources);
+        if !verdicts.iter().all(Verdict::runs) {
+            verdicts.iter().for_each(|verdict| say(verdict.to_string()));
+        }
         let source = open_packets(&config, &mut own, say);
         for sentence in source.completeness() {
             say(sentence);
@@ -92,6 +101,7 @@ impl Agent {
         let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
         pipeline.configure(Settings { findings: config.findings.clone(), rails: None });
         let nics = Nics::open(&config, &host, now, &mut pipeline, &mut own, say);
+        let processes = Processes::open(&config, &mut own, say);
         let labels = config.labels;
         let settings = MetricSettings {
             ranks: labels.rank,
@@ -114,6 +124,7 @@ impl Agent {
         Ok(Self {
             session: Session::new(source, pipeline),
             nics,
+            processes,
             analyst: Analyst::start(config.otlp.interval)?,
             accumulator: Accumulator::new(settings, now),
             own,
@@ -141,6 +152,9 @@ impl Agent {
             if let Some(nics) = &mut self.nics {
                 nics.read(self.session.pipeline_mut(), say);
             }
+            if let Some(processes) = &mut self.processes {
+                processes.read(self.session.pipeline_mut(), say);
+            }
             let context = || self.session.context(Detail::Summary);
             self.analyst.offer(self.session.pipeline(), context);
             if let Some(report) = self.analyst.take()? {
@@ -165,7 +179,10 @@ impl Agent {
             say(format!("{}: {}", finding.severity, finding.title));
         }
         let exports = self.otlp.as_ref().map(Otlp::figures).unwrap_or_default();
-        self.accumulator.observe_own(&self.own.figures(self.session.kernel_times(), exports));
+        let mut kernel_times = self.session.kernel_times();
+        kernel_times.extend(self.processes.iter().flat_map(Processes::kernel_times));
+        self.accumulator.observe_own(&self.own.figures(kernel_times, exports));
+        self.accumulator.observe_processes(self.session.pipeline().processes());
         let points = self.accumulator.points(now);
         if let Some(otlp) = &mut self.otlp {
             otlp.send(&report, &news, &points, now, say);

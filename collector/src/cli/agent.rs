@@ -1,5 +1,6 @@
 //! `railscope agent`: on a training node, always.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +12,7 @@ use crate::agent::Agent;
 use crate::agent::config::Config;
 use crate::agent::config::environment;
 use crate::agent::config::reader::Override;
+use crate::agent::sight;
 use crate::analysis::finding::catalog;
 
 /// Options of `railscope agent`, as typed.
@@ -20,7 +22,7 @@ Examples:
   railscope agent                                        all interfaces, metrics on 127.0.0.1:9474
   railscope agent --config /etc/railscope/collector.toml
   railscope agent --set taps.interfaces='[\"mirror0\"]' --set otlp.endpoint='\"http://otel:4317\"'
-  railscope agent --config collector.toml --check        only say what is wrong with it
+  railscope agent --config collector.toml --check        say what is wrong with it, and what it could see
 
 collector.example.toml has every key with its default and why. Flags win over OTEL_* variables, and
 these over the file.
@@ -36,7 +38,7 @@ pub(super) struct AgentArgs {
     /// One setting, in TOML: prometheus.listen='\"0.0.0.0:9474\"'
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Only read the settings
+    /// Only read the settings, and say what could be seen of this host and what is missing for the rest
     #[arg(long)]
     check: bool,
 }
@@ -56,6 +58,9 @@ pub(super) fn run(args: &AgentArgs) -> anyhow::Result<u8> {
         None => "settings".to_owned(),
     })?;
     if args.check {
+        let verdicts = sight::verdicts(config.sources);
+        let mut out = anstream::stdout().lock();
+        verdicts.iter().try_for_each(|verdict| writeln!(out, "{verdict}"))?;
         return Ok(0);
     }
     let is_over = Arc::new(AtomicBool::new(false));

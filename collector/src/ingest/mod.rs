@@ -13,6 +13,8 @@ pub mod file;
 pub mod follow;
 pub mod live;
 pub mod log;
+#[cfg(all(target_os = "linux", feature = "live"))]
+pub mod probe;
 #[cfg(target_os = "linux")]
 pub mod process;
 #[cfg(all(target_os = "linux", feature = "live"))]

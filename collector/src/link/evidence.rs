@@ -22,6 +22,8 @@ pub enum EvidenceKind {
     ConnectionManager,
     /// A line of a NCCL log.
     Log,
+    /// What the rank's process itself did: the call that made the communicator, or its connection.
+    Process,
     /// A unique id in a TCPStore.
     UniqueId,
     /// A rank's check-in at the root, or the root's reply.
@@ -58,6 +60,7 @@ impl EvidenceKind {
             Self::CtsMatch => "cts_match",
             Self::ConnectionManager => "connection_manager",
             Self::Log => "log",
+            Self::Process => "process",
             Self::UniqueId => "unique_id",
             Self::CheckIn => "check_in",
             Self::RingGather => "ring_gather",

@@ -11,6 +11,7 @@ pub mod control;
 pub mod job;
 pub mod log;
 pub mod counter;
+pub mod process;
 pub mod rail;
 pub mod rings;
 pub mod split;

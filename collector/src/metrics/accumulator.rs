@@ -13,7 +13,8 @@ use super::point::Point;
 use super::port_names::PortNames;
 use super::ports::{self, BurstsTold};
 use super::series::SeriesTable;
-use super::{collectives, findings, training_steps};
+use super::{calls, collectives, findings, training_steps};
+use crate::link::process::ProcessTracker;
 use crate::model::time::Timestamp;
 use crate::report::Report;
 
@@ -112,6 +113,11 @@ impl Accumulator {
     /// Takes what railscope knows of itself.
     pub fn observe_own(&mut self, own: &OwnFigures) {
         own::set(&mut self.series, own);
+    }
+
+    /// Takes what processes of this host were seen to do since it began.
+    pub fn observe_processes(&mut self, processes: &ProcessTracker) {
+        calls::set(&mut self.series, &self.settings, processes);
     }
 
     /// What all has come to at `time`, by metric and attributes.

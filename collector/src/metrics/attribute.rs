@@ -90,6 +90,13 @@ pub static KIND: Attribute = required(
     "`all_reduce`, `all_gather`, `reduce_scatter`, `broadcast`, `reduce`, `all_to_all`, `send_recv` or \
      `unknown`",
 );
+/// A function of NCCL that moves data.
+pub static CALL: Attribute = required(
+    "nccl.call",
+    10,
+    "function of NCCL: `all_reduce`, `reduce_scatter`, `all_gather`, `all_to_all`, `broadcast`, `reduce`, \
+     `gather`, `scatter`, `send` or `receive`",
+);
 /// Why a rank is late.
 pub static CAUSE: Attribute = required(
     "nccl.straggler.cause",
@@ -130,7 +137,8 @@ pub static REASON: Attribute =
 pub static SOURCE: Attribute = required(
     "railscope.source",
     16,
-    "what delivers: `ebpf`, `af_packet`, `capture`, `counters`, `nccl_log` and the like",
+    "what delivers: `ebpf`, `af_packet`, `capture`, `counters`, `calls`, `connections`, `nccl_log` and the \
+     like",
 );
 /// A device that a source reads.
 pub static DEVICE: Attribute =
@@ -179,6 +187,7 @@ pub static ALL: &[&Attribute] = &[
     &COUNTED,
     &COUNTER_PRIORITY,
     &KIND,
+    &CALL,
     &CAUSE,
     &WAIT,
     &TRANSPORT,

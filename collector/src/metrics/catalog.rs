@@ -2,10 +2,10 @@
 // tidy: table
 
 use super::attribute::{
-    BUCKET, CAUSE, CHANNEL, COMMUNICATOR, COUNTED, COUNTER, COUNTER_PRIORITY, DEVICE, DIRECTION,
-    ECN, FIGURE, FINDING, HEALTH, KIND, MEASURE, NAK, OUTCOME, PART, PAUSE_SOURCE, PEER, PORT,
-    PRIORITY, RANK, REASON, REFUSAL, SEVERITY, SIGNAL, SOURCE, STATION, TAP, TRANSPORT, TRIGGER,
-    WAIT,
+    BUCKET, CALL, CAUSE, CHANNEL, COMMUNICATOR, COUNTED, COUNTER, COUNTER_PRIORITY, DEVICE,
+    DIRECTION, ECN, FIGURE, FINDING, HEALTH, KIND, MEASURE, NAK, OUTCOME, PART, PAUSE_SOURCE, PEER,
+    PORT, PRIORITY, RANK, REASON, REFUSAL, SEVERITY, SIGNAL, SOURCE, STATION, TAP, TRANSPORT,
+    TRIGGER, WAIT,
 };
 use super::metric::Instrument::{Counter, Gauge, Histogram};
 use super::metric::{Metric, Unit};
@@ -192,6 +192,24 @@ pub static COLLECTIVE_IO: Metric = Metric {
     instrument: Counter,
     attributes: &[&KIND],
     about: "Bytes of collectives, as nccl-tests counts them",
+};
+
+/// Calls of NCCL by processes of this host, when they are made: they enqueue work.
+pub static CALL_COUNT: Metric = Metric {
+    name: "nccl.call.count",
+    unit: Unit::Things("call"),
+    instrument: Counter,
+    attributes: &[&CALL, &RANK],
+    about: "Calls of NCCL by processes of this host, when they are made: they enqueue work. The rank is the process's in the greatest of its communicators",
+};
+
+/// Bytes that calls of NCCL by processes of this host ask to be moved: elements of the call times their size.
+pub static CALL_IO: Metric = Metric {
+    name: "nccl.call.io",
+    unit: Unit::Bytes,
+    instrument: Counter,
+    attributes: &[&CALL, &RANK],
+    about: "Bytes that calls of NCCL by processes of this host ask to be moved: elements of the call times their size",
 };
 
 /// Bus bandwidth of collectives, as nccl-tests computes it.
@@ -575,6 +593,8 @@ pub static ALL: &[Group] = &[
             &STRAGGLER_LAG,
             &WAIT_TIME,
             &COMMUNICATOR_COUNT,
+            &CALL_COUNT,
+            &CALL_IO,
         ],
     },
     Group {

@@ -8,6 +8,7 @@
 pub mod accumulator;
 pub mod attribute;
 pub mod backdated;
+mod calls;
 pub mod catalog;
 mod collectives;
 mod findings;

@@ -1,6 +1,8 @@
 //! The words of the field as types: what every other layer speaks in. Depends on no other layer.
 
 pub mod address;
+pub mod call;
+pub mod connection;
 pub mod counter;
 pub mod direction;
 pub mod ecn;

@@ -11,7 +11,7 @@ use crate::model::witness::Witness;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EvidenceReport {
     /// What it is. Of links: `oob_exchange`, `transport_setup`, `ring_gather`, `check_in`,
-    /// `unique_id`, `log`, `connection_manager`, `cts_match`, `cts_tag`, `psn_ack`, `udp_port`,
+    /// `process`, `unique_id`, `log`, `connection_manager`, `cts_match`, `cts_tag`, `psn_ack`, `udp_port`,
     /// `payload` or `ring_shape`. Of findings: `frame`, `log`, `counter` or `call`. Of stragglers:
     /// the sign that names the rank.
     pub kind: &'static str,
@@ -88,6 +88,9 @@ fn text(kind: EvidenceKind, count: u64) -> String {
         EvidenceKind::CtsMatch => "data goes to the address and R_Key that a clear-to-send offered",
         EvidenceKind::ConnectionManager => "the connection manager's REQ and REP name both QPNs",
         EvidenceKind::Log => "a NCCL log says so",
+        EvidenceKind::Process => {
+            "its process was seen to make the communicator, or to connect its ring"
+        }
         EvidenceKind::UniqueId => "its unique id is in the TCPStore",
         EvidenceKind::CheckIn => "the rank checked in at the root",
         EvidenceKind::RingGather => "the ranks told each other over the bootstrap ring",

@@ -15,8 +15,6 @@ pub enum Source {
     TcpStates,
     /// Calls of libnccl and libibverbs.
     LibraryCalls,
-    /// Queue pairs as the kernel makes and changes them.
-    KernelVerbs,
     /// Queue pairs and their processes, asked for from time to time.
     RdmaNetlink,
     /// Counters of NICs.
@@ -38,17 +36,18 @@ pub struct Verdict {
 
 /// Programs with one ring buffer for all CPUs, which all of ours have.
 const RING_BUFFER: KernelRelease = KernelRelease(5, 8);
+/// Programs at functions that are told which function it is.
+const COOKIES: KernelRelease = KernelRelease(5, 15);
 /// Programs attached by links that end with their process.
 const TCX: KernelRelease = KernelRelease(6, 6);
 
 impl Source {
     /// All, those that see most first.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 7] = [
         Self::TrafficControl,
         Self::PacketSocket,
         Self::TcpStates,
         Self::LibraryCalls,
-        Self::KernelVerbs,
         Self::RdmaNetlink,
         Self::Counters,
         Self::Processes,
@@ -62,7 +61,6 @@ impl Source {
             Self::PacketSocket => "packets by packet sockets",
             Self::TcpStates => "TCP connections of training processes",
             Self::LibraryCalls => "calls of libnccl and libibverbs",
-            Self::KernelVerbs => "queue pairs as they change",
             Self::RdmaNetlink => "queue pairs as listed by the kernel",
             Self::Counters => "NIC counters",
             Self::Processes => "containers, pods and Slurm jobs of processes",
@@ -90,15 +88,22 @@ impl Source {
             Self::PacketSocket => verdict.needs(host, Capability::NetRaw, "to see others' packets"),
             Self::TcpStates => {
                 verdict.needs_tracing(host);
-                if !host.has_btf && host.tracefs.is_none() {
-                    let why = "the kernel tells neither its types (/sys/kernel/btf/vmlinux) nor its \
-                               tracepoints (tracefs is not mounted)";
+                if host.tracefs.is_none() && !host.has(Capability::SysAdmin) {
+                    let why = "the kernel's tracepoints are not to be found: tracefs is not mounted at \
+                               /sys/kernel/tracing, or not readable (CAP_DAC_READ_SEARCH), and \
+                               CAP_SYS_ADMIN is missing to mount it";
                     verdict.missing.push(why.to_owned());
                 }
             }
             Self::LibraryCalls => {
-                verdict.needs_tracing(host);
-                if !host.has_uprobe_events && host.tracefs.is_none() {
+                verdict.needs_kernel(host);
+                // The kernel asks for it whatever else there is (`perf_uprobe_event_init`).
+                verdict.needs(host, Capability::SysAdmin, "to attach to functions of libraries");
+                if host.kernel.is_some_and(|kernel| kernel < COOKIES) {
+                    let why = format!("Linux {COOKIES} or later is needed, for cookies of uprobes");
+                    verdict.missing.push(why);
+                }
+                if !host.has_uprobe_events {
                     verdict.missing.push("the kernel has no uprobes".to_owned());
                 }
                 verdict.wants(
@@ -106,13 +111,6 @@ impl Source {
                     &[Capability::SysPtrace],
                     "libraries of other users' processes and in containers are not found",
                 );
-            }
-            Self::KernelVerbs => {
-                verdict.needs_tracing(host);
-                if !host.has_btf {
-                    let why = "the kernel does not tell its types (/sys/kernel/btf/vmlinux)";
-                    verdict.missing.push(why.to_owned());
-                }
             }
             // Anybody may ask.
             Self::RdmaNetlink | Self::Counters => {}
@@ -150,7 +148,8 @@ impl Verdict {
         }
     }
 
-    fn needs_bpf(&mut self, host: &Host) {
+    /// A kernel that loads programs here, if one may.
+    fn needs_kernel(&mut self, host: &Host) {
         if !host.is_initial_user_namespace {
             let why = "in a user namespace the kernel loads no programs, whatever the capabilities";
             self.missing.push(why.to_owned());
@@ -158,6 +157,10 @@ impl Verdict {
         if host.kernel.is_some_and(|kernel| kernel < RING_BUFFER) {
             self.missing.push(format!("Linux {RING_BUFFER} or later is needed, for ring buffers"));
         }
+    }
+
+    fn needs_bpf(&mut self, host: &Host) {
+        self.needs_kernel(host);
         if !host.has(Capability::SysAdmin) {
             self.needs(host, Capability::Bpf, "to load programs");
         }

@@ -12,20 +12,20 @@ const JITTER_NS: i64 = 10_000;
 
 /// `CLOCK_REALTIME` less `CLOCK_MONOTONIC`, which changes when the clock is set.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(in crate::ingest) struct Clock {
     offset_ns: i64,
     monotonic_ns: u64,
 }
 
 impl Clock {
-    pub(super) fn new() -> Self {
+    pub(in crate::ingest) fn new() -> Self {
         let mut clock = Self { offset_ns: i64::MIN, monotonic_ns: 0 };
         clock.look();
         clock
     }
 
     /// Reads both clocks.
-    pub(super) fn look(&mut self) {
+    pub(in crate::ingest) fn look(&mut self) {
         let monotonic = read(ClockId::CLOCK_MONOTONIC);
         let offset_ns = read(ClockId::CLOCK_REALTIME) as i64 - monotonic as i64;
         if offset_ns.abs_diff(self.offset_ns) > JITTER_NS.unsigned_abs() {
@@ -35,12 +35,12 @@ impl Clock {
     }
 
     /// When it was read last, in nanoseconds of `CLOCK_MONOTONIC`.
-    pub(super) const fn monotonic(&self) -> u64 {
+    pub(in crate::ingest) const fn monotonic(&self) -> u64 {
         self.monotonic_ns
     }
 
     /// A time of a kernel program.
-    pub(super) const fn timestamp(&self, monotonic_ns: u64) -> Timestamp {
+    pub(in crate::ingest) const fn timestamp(&self, monotonic_ns: u64) -> Timestamp {
         Timestamp::from_nanos(monotonic_ns.saturating_add_signed(self.offset_ns))
     }
 }

@@ -51,15 +51,15 @@ pub enum EbpfError {
 }
 
 impl EbpfError {
-    pub(super) fn load(error: aya::EbpfError) -> Self {
+    pub(in crate::ingest) fn load(error: aya::EbpfError) -> Self {
         Self::Load(error.into())
     }
 
-    pub(super) fn program(error: ProgramError) -> Self {
+    pub(in crate::ingest) fn program(error: ProgramError) -> Self {
         Self::Load(error.into())
     }
 
-    pub(super) fn attach(name: &str, error: ProgramError) -> Self {
+    pub(in crate::ingest) fn attach(name: &str, error: ProgramError) -> Self {
         Self::Attach { name: name.to_owned(), source: error.into() }
     }
 }

@@ -10,18 +10,16 @@
 //! passes. What the kernel does not see, they do not see either: RoCE that an RDMA NIC moves itself.
 
 mod attach;
-mod clock;
-mod error;
+pub(super) mod clock;
+pub(super) mod error;
 mod event;
-mod object;
+pub(super) mod object;
 mod sys;
 
 use std::collections::HashMap;
 use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
-
-use railscope_ebpf::loss::Loss;
 
 pub use self::attach::EbpfConfig;
 pub use self::error::EbpfError;
@@ -54,7 +52,6 @@ pub struct Ebpf {
     ports: HashMap<u32, PortState>,
     clock: Clock,
     event: event::Buffer,
-    losses: [u64; Loss::ALL.len()],
     tidied: Instant,
     is_told: bool,
 }
@@ -93,7 +90,6 @@ impl Ebpf {
             ports,
             clock: Clock::new(),
             event: event::Buffer::default(),
-            losses: [0; Loss::ALL.len()],
             tidied: now(),
             is_told: false,
         })
@@ -125,13 +121,8 @@ impl Ebpf {
     }
 
     fn tell_losses(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
-        let now = self.object.losses()?;
-        for (loss, (before, now)) in Loss::ALL.iter().zip(self.losses.iter_mut().zip(now)) {
-            let count = now.saturating_sub(*before);
-            *before = now;
-            if count > 0 {
-                sink(LiveEvent::Missed { counter: loss.name(), count });
-            }
+        for (loss, count) in self.object.losses()? {
+            sink(LiveEvent::Missed { counter: loss.name(), count });
         }
         Ok(())
     }

@@ -17,10 +17,12 @@ use super::sys::{Global, Key, State};
 
 /// Built by `cargo xtask ebpf`.
 #[cfg(target_arch = "x86_64")]
-const OBJECT: &[u8] = include_bytes_aligned!("../../../ebpf/railscope.x86_64.bpf.o");
+pub(in crate::ingest) const OBJECT: &[u8] =
+    include_bytes_aligned!("../../../ebpf/railscope.x86_64.bpf.o");
 /// Built by `cargo xtask ebpf`.
 #[cfg(target_arch = "aarch64")]
-const OBJECT: &[u8] = include_bytes_aligned!("../../../ebpf/railscope.aarch64.bpf.o");
+pub(in crate::ingest) const OBJECT: &[u8] =
+    include_bytes_aligned!("../../../ebpf/railscope.aarch64.bpf.o");
 
 /// The programs at traffic control, in and out.
 pub(super) const DIRECTIONS: [&str; 2] = ["packets_in", "packets_out"];
@@ -36,11 +38,64 @@ pub struct ProgramCost {
     pub time: Duration,
 }
 
+/// Maps that only some of the programs use, and the least size that the kernel makes them in: a ring
+/// takes whole pages, of 64 KiB at most.
+const MAPS: [(&str, u32); 5] =
+    [("EVENTS", 1 << 16), ("FLOWS", 1), ("STREAMS", 1), ("ACTS", 1 << 16), ("PENDING", 1)];
+
+/// A loader of the object, whose maps are as small as can be but for those that are used.
+pub(in crate::ingest) fn loader<'a>(used: &[&str]) -> EbpfLoader<'a> {
+    let mut loader = EbpfLoader::new();
+    for (name, least) in MAPS.iter().filter(|(name, _)| !used.contains(name)) {
+        loader.map_max_entries(name, *least);
+    }
+    loader
+}
+
+/// What the programs cost that are loaded, by name.
+pub(in crate::ingest) fn costs(ebpf: &aya::Ebpf) -> Vec<ProgramCost> {
+    let cost = |(name, program): (&str, &aya::programs::Program)| {
+        let info = program.info().ok()?;
+        Some(ProgramCost { name: name.to_owned(), runs: info.run_count(), time: info.run_time() })
+    };
+    let mut costs: Vec<_> = ebpf.programs().filter_map(cost).collect();
+    costs.sort_by(|one, other| one.name.cmp(&other.name));
+    costs
+}
+
+/// Counters of what could not be done.
+pub(in crate::ingest) struct Losses {
+    map: PerCpuArray<MapData, u64>,
+    told: [u64; Loss::ALL.len()],
+}
+
+impl Losses {
+    pub(in crate::ingest) fn of(ebpf: &mut aya::Ebpf) -> Result<Self, EbpfError> {
+        let missing = || EbpfError::Object { part: "LOSSES".to_owned() };
+        let map = ebpf.take_map("LOSSES").ok_or_else(missing)?;
+        Ok(Self { map: map.try_into().map_err(|_| missing())?, told: [0; Loss::ALL.len()] })
+    }
+
+    /// What was lost since the last time.
+    pub(in crate::ingest) fn news(&mut self) -> io::Result<Vec<(Loss, u64)>> {
+        let mut news = Vec::new();
+        for (loss, told) in Loss::ALL.iter().zip(&mut self.told) {
+            let counts = self.map.get(&(*loss as u32), 0).map_err(io::Error::other)?;
+            let sum: u64 = counts.iter().sum();
+            let count = sum.saturating_sub(std::mem::replace(told, sum));
+            if count > 0 {
+                news.push((*loss, count));
+            }
+        }
+        Ok(news)
+    }
+}
+
 /// Programs and maps.
 pub(super) struct Object {
     pub(super) ebpf: aya::Ebpf,
     pub(super) events: RingBuf<MapData>,
-    losses: PerCpuArray<MapData, u64>,
+    losses: Losses,
     flows: aya::maps::HashMap<MapData, Key, State>,
     /// The kernel measures programs while this is open.
     _statistics: Option<OwnedFd>,
@@ -49,33 +104,28 @@ pub(super) struct Object {
 impl Object {
     pub(super) fn load(config: &EbpfConfig) -> Result<Self, EbpfError> {
         let settings = Global(Settings { stream_limit: config.stream_limit, ..Settings::DEFAULT });
-        let mut ebpf = EbpfLoader::new()
-            .override_global("SETTINGS", &settings, true)
-            .map_max_entries("EVENTS", config.ring_bytes())
-            .load(OBJECT)
-            .map_err(EbpfError::load)?;
+        let mut loader = loader(&["EVENTS", "FLOWS", "STREAMS"]);
+        loader.override_global("SETTINGS", &settings, true);
+        loader.map_max_entries("EVENTS", config.ring_bytes());
+        let mut ebpf = loader.load(OBJECT).map_err(EbpfError::load)?;
         for name in DIRECTIONS {
             program(&mut ebpf, name)?.load().map_err(EbpfError::program)?;
         }
+        let losses = Losses::of(&mut ebpf)?;
         let missing = |name: &str| EbpfError::Object { part: name.to_owned() };
         let mut map = |name: &str| ebpf.take_map(name).ok_or_else(|| missing(name));
         Ok(Self {
             events: map("EVENTS")?.try_into().map_err(|_| missing("EVENTS"))?,
-            losses: map("LOSSES")?.try_into().map_err(|_| missing("LOSSES"))?,
+            losses,
             flows: map("FLOWS")?.try_into().map_err(|_| missing("FLOWS"))?,
             ebpf,
             _statistics: enable_stats(Stats::RunTime).ok(),
         })
     }
 
-    /// The sums of [`Loss::ALL`].
-    pub(super) fn losses(&self) -> io::Result<[u64; Loss::ALL.len()]> {
-        let mut sums = [0; Loss::ALL.len()];
-        for (loss, sum) in Loss::ALL.iter().zip(&mut sums) {
-            let counts = self.losses.get(&(*loss as u32), 0).map_err(io::Error::other)?;
-            *sum = counts.iter().sum();
-        }
-        Ok(sums)
+    /// What was lost since the last time.
+    pub(super) fn losses(&mut self) -> io::Result<Vec<(Loss, u64)>> {
+        self.losses.news()
     }
 
     /// Makes room: removes flows without a packet since `time`.
@@ -95,17 +145,7 @@ impl Object {
     }
 
     pub(super) fn costs(&self) -> Vec<ProgramCost> {
-        let cost = |(name, program): (&str, &aya::programs::Program)| {
-            let info = program.info().ok()?;
-            Some(ProgramCost {
-                name: name.to_owned(),
-                runs: info.run_count(),
-                time: info.run_time(),
-            })
-        };
-        let mut costs: Vec<_> = self.ebpf.programs().filter_map(cost).collect();
-        costs.sort_by(|one, other| one.name.cmp(&other.name));
-        costs
+        costs(&self.ebpf)
     }
 }
 

@@ -1,0 +1,204 @@
+//! The functions that are watched, and what is read of each call (NCCL `src/nccl.h.in`, releases 2.0
+//! to 2.30; rdma-core `libibverbs/verbs.h`).
+
+use railscope_ebpf::call::{Place, Plan, Reading};
+
+/// Which library has a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Library {
+    /// NCCL, on its own or inside another library.
+    Nccl,
+    /// libibverbs.
+    Verbs,
+}
+
+/// Functions, in the order of [`SIGNATURES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(super) enum Function {
+    GetUniqueId,
+    CommGetUniqueId,
+    CommInitRank,
+    CommInitRankConfig,
+    CommInitRankScalable,
+    CommInitAll,
+    CommSplit,
+    CommShrink,
+    CommGrow,
+    CommFinalize,
+    CommDestroy,
+    CommAbort,
+    CommRevoke,
+    CommUserRank,
+    CommCount,
+    AllReduce,
+    ReduceScatter,
+    AllGather,
+    AllToAll,
+    Broadcast,
+    Bcast,
+    Reduce,
+    Gather,
+    Scatter,
+    Send,
+    Recv,
+    GroupStart,
+    GroupEnd,
+    CreateQp,
+    ModifyQp,
+    DestroyQp,
+    RegMr,
+    RegMrIova,
+    RegMrIova2,
+    RegDmabufMr,
+    DeregMr,
+}
+
+/// What is known of a function.
+#[derive(Debug)]
+pub(super) struct Signature {
+    pub(super) function: Function,
+    pub(super) library: Library,
+    pub(super) symbol: &'static str,
+    copy: Reading,
+    word: Reading,
+    /// Its return is told, too.
+    pub(super) returns: bool,
+}
+
+/// Bytes of an `ncclUniqueId`.
+const ID: u8 = 128;
+
+const fn at(place: Place, offset: u8, len: u8) -> Reading {
+    Reading { place, offset, len, is_result: false }
+}
+
+const fn result(place: Place, offset: u8, len: u8) -> Reading {
+    Reading { place, offset, len, is_result: true }
+}
+
+const fn behind(argument: u8, offset: u8, len: u8) -> Reading {
+    at(Place::Argument(argument), offset, len)
+}
+
+/// `ncclComm_t *` among the arguments.
+const fn communicator(argument: u8) -> Reading {
+    result(Place::Argument(argument), 0, 8)
+}
+
+const fn signature(
+    library: Library,
+    function: Function,
+    symbol: &'static str,
+    [copy, word]: [Reading; 2],
+) -> Signature {
+    let returns = copy.is_result || word.is_result;
+    Signature { function, library, symbol, copy, word, returns }
+}
+
+const fn nccl(function: Function, symbol: &'static str, readings: [Reading; 2]) -> Signature {
+    signature(Library::Nccl, function, symbol, readings)
+}
+
+const fn verbs(function: Function, symbol: &'static str, readings: [Reading; 2]) -> Signature {
+    signature(Library::Verbs, function, symbol, readings)
+}
+
+const fn told_twice(signature: Signature) -> Signature {
+    Signature { returns: true, ..signature }
+}
+
+const NOTHING: Reading = Reading::NOTHING;
+const ARGUMENTS_ONLY: [Reading; 2] = [NOTHING, NOTHING];
+
+/// `ncclUniqueId` among the arguments, and `ncclComm_t *`, the first one.
+const BY_ID: [Reading; 2] = [at(Place::ByValue, 0, ID), communicator(0)];
+/// `struct ibv_qp` is the first argument: `qp_num`.
+const QP_NUM: Reading = behind(0, 52, 4);
+/// `struct ibv_mr` is returned: `lkey` and `rkey`.
+const NEW_KEYS: [Reading; 2] = [NOTHING, result(Place::Result, 36, 8)];
+
+/// All functions.
+pub(super) const SIGNATURES: [Signature; 36] = [
+    nccl(Function::GetUniqueId, "ncclGetUniqueId", [result(Place::Argument(0), 0, ID), NOTHING]),
+    nccl(
+        Function::CommGetUniqueId,
+        "ncclCommGetUniqueId",
+        [result(Place::Argument(1), 0, ID), NOTHING],
+    ),
+    nccl(Function::CommInitRank, "ncclCommInitRank", BY_ID),
+    nccl(Function::CommInitRankConfig, "ncclCommInitRankConfig", BY_ID),
+    nccl(
+        Function::CommInitRankScalable,
+        "ncclCommInitRankScalable",
+        [behind(4, 0, ID), communicator(0)],
+    ),
+    nccl(Function::CommInitAll, "ncclCommInitAll", [NOTHING, communicator(0)]),
+    nccl(Function::CommSplit, "ncclCommSplit", [NOTHING, communicator(3)]),
+    nccl(Function::CommShrink, "ncclCommShrink", [NOTHING, communicator(3)]),
+    nccl(Function::CommGrow, "ncclCommGrow", [behind(2, 0, ID), communicator(4)]),
+    told_twice(nccl(Function::CommFinalize, "ncclCommFinalize", ARGUMENTS_ONLY)),
+    told_twice(nccl(Function::CommDestroy, "ncclCommDestroy", ARGUMENTS_ONLY)),
+    told_twice(nccl(Function::CommAbort, "ncclCommAbort", ARGUMENTS_ONLY)),
+    told_twice(nccl(Function::CommRevoke, "ncclCommRevoke", ARGUMENTS_ONLY)),
+    nccl(Function::CommUserRank, "ncclCommUserRank", [NOTHING, result(Place::Argument(1), 0, 4)]),
+    nccl(Function::CommCount, "ncclCommCount", [NOTHING, result(Place::Argument(1), 0, 4)]),
+    nccl(Function::AllReduce, "ncclAllReduce", ARGUMENTS_ONLY),
+    nccl(Function::ReduceScatter, "ncclReduceScatter", ARGUMENTS_ONLY),
+    nccl(Function::AllGather, "ncclAllGather", ARGUMENTS_ONLY),
+    nccl(Function::AllToAll, "ncclAlltoAll", ARGUMENTS_ONLY),
+    nccl(Function::Broadcast, "ncclBroadcast", ARGUMENTS_ONLY),
+    nccl(Function::Bcast, "ncclBcast", ARGUMENTS_ONLY),
+    nccl(Function::Reduce, "ncclReduce", ARGUMENTS_ONLY),
+    nccl(Function::Gather, "ncclGather", ARGUMENTS_ONLY),
+    nccl(Function::Scatter, "ncclScatter", ARGUMENTS_ONLY),
+    nccl(Function::Send, "ncclSend", ARGUMENTS_ONLY),
+    nccl(Function::Recv, "ncclRecv", ARGUMENTS_ONLY),
+    nccl(Function::GroupStart, "ncclGroupStart", ARGUMENTS_ONLY),
+    nccl(Function::GroupEnd, "ncclGroupEnd", ARGUMENTS_ONLY),
+    // `struct ibv_qp_init_attr`: `qp_type` is at 52.
+    verbs(Function::CreateQp, "ibv_create_qp", [behind(1, 0, 64), result(Place::Result, 52, 4)]),
+    // `struct ibv_qp_attr` without what comes behind `rnr_retry`.
+    verbs(Function::ModifyQp, "ibv_modify_qp", [behind(1, 0, 136), QP_NUM]),
+    verbs(Function::DestroyQp, "ibv_destroy_qp", [NOTHING, QP_NUM]),
+    verbs(Function::RegMr, "ibv_reg_mr", NEW_KEYS),
+    verbs(Function::RegMrIova, "ibv_reg_mr_iova", NEW_KEYS),
+    verbs(Function::RegMrIova2, "ibv_reg_mr_iova2", NEW_KEYS),
+    verbs(Function::RegDmabufMr, "ibv_reg_dmabuf_mr", NEW_KEYS),
+    verbs(Function::DeregMr, "ibv_dereg_mr", [NOTHING, behind(0, 36, 8)]),
+];
+
+impl Signature {
+    /// That of a function by its number in [`Plan`].
+    pub(super) fn of(number: u8) -> Option<&'static Self> {
+        SIGNATURES.get(usize::from(number))
+    }
+
+    /// What the kernel's program is told of it where it stands in a library.
+    pub(super) const fn plan(&self, library: u16) -> Plan {
+        Plan {
+            function: self.function as u8,
+            library: library % Plan::LIBRARIES,
+            copy: self.copy,
+            word: self.word,
+            returns: self.returns,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_survives_the_cookie() {
+        for (number, signature) in SIGNATURES.iter().enumerate() {
+            assert_eq!(signature.function as usize, number, "{}", signature.symbol);
+            for library in [0, 1, Plan::LIBRARIES - 1] {
+                let plan = signature.plan(library);
+                assert_eq!(Plan::from_bits(plan.to_bits()), plan, "{}", signature.symbol);
+            }
+        }
+        assert!(Signature::of(36).is_none());
+    }
+}

@@ -1,0 +1,141 @@
+//! A library file, and where the functions that are watched stand in it.
+
+use std::fs::File;
+use std::io;
+
+use object::elf::FileHeader64;
+use object::read::elf::ElfFile;
+use object::{
+    Architecture, Endianness, Object, ObjectSegment, ObjectSymbol, ReadCache, ReadRef, SymbolKind,
+};
+
+use super::function::{Library, SIGNATURES, Signature};
+
+/// The architecture that this program is built for, as are the kernel's programs.
+#[cfg(target_arch = "x86_64")]
+const NATIVE: Architecture = Architecture::X86_64;
+/// The architecture that this program is built for, as are the kernel's programs.
+#[cfg(target_arch = "aarch64")]
+const NATIVE: Architecture = Architecture::Aarch64;
+
+/// What a library has.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Contents {
+    /// Functions, and the offset of each in the file.
+    Functions(Vec<(&'static Signature, u64)>),
+    /// It calls NCCL in another library.
+    Imports,
+    /// None of the functions is named in it.
+    Nameless,
+}
+
+impl PartialEq for Signature {
+    fn eq(&self, other: &Self) -> bool {
+        self.function == other.function
+    }
+}
+
+impl Eq for Signature {}
+
+/// Reads the tables of symbols of a library.
+///
+/// # Errors
+///
+/// When the file cannot be read, or is no library for this architecture.
+pub(super) fn read(file: &File) -> io::Result<Contents> {
+    let cache = ReadCache::new(file);
+    let elf = ElfFile::<FileHeader64<Endianness>, _>::parse(&cache).map_err(invalid)?;
+    if elf.architecture() != NATIVE {
+        return Err(invalid(format!("it is for {:?}", elf.architecture())));
+    }
+    let found = Symbols::of(&elf)?;
+    let functions = SIGNATURES.iter().filter_map(|signature| {
+        let address = found.address(signature.symbol).or_else(|| {
+            // NCCL's names are weak aliases of those for profilers.
+            let is_nccl = signature.library == Library::Nccl;
+            is_nccl.then(|| found.address(&format!("p{}", signature.symbol)))?
+        })?;
+        Some((signature, offset(&elf, address)?))
+    });
+    let functions: Vec<_> = functions.collect();
+    Ok(match functions.is_empty() {
+        false => Contents::Functions(functions),
+        true if found.imports_nccl => Contents::Imports,
+        true => Contents::Nameless,
+    })
+}
+
+/// Addresses of symbols that may be functions that are watched.
+struct Symbols {
+    addresses: Vec<(String, u64)>,
+    imports_nccl: bool,
+}
+
+impl Symbols {
+    /// From the table that the dynamic linker reads, which every library keeps, and, for functions
+    /// that it does not export, from the table that stripping takes away.
+    fn of<'a, R: ReadRef<'a>>(elf: &ElfFile<'a, FileHeader64<Endianness>, R>) -> io::Result<Self> {
+        let mut all = Self { addresses: Vec::new(), imports_nccl: false };
+        let sections = elf.elf_section_table();
+        let versions = sections.versions(elf.endian(), elf.data()).map_err(invalid)?;
+        for symbol in elf.dynamic_symbols() {
+            // Of several versions of a function, programs that are built now get the default one.
+            let is_old = versions.as_ref().is_some_and(|versions| {
+                versions.version_index(elf.endian(), symbol.index()).is_hidden()
+            });
+            if !is_old {
+                all.add(&symbol);
+            }
+        }
+        if all.addresses.is_empty() {
+            elf.symbols().for_each(|symbol| all.add(&symbol));
+        }
+        all.addresses.sort_unstable();
+        Ok(all)
+    }
+
+    fn add<'a>(&mut self, symbol: &impl ObjectSymbol<'a>) {
+        let Ok(name) = symbol.name() else { return };
+        let is_nccl = name.starts_with("nccl") || name.starts_with("pnccl");
+        if symbol.is_undefined() {
+            self.imports_nccl |= is_nccl;
+        } else if symbol.kind() == SymbolKind::Text && (is_nccl || name.starts_with("ibv_")) {
+            self.addresses.push((name.to_owned(), symbol.address()));
+        }
+    }
+
+    fn address(&self, name: &str) -> Option<u64> {
+        let found = self.addresses.binary_search_by(|(one, _)| one.as_str().cmp(name));
+        self.addresses.get(found.ok()?).map(|(_, address)| *address)
+    }
+}
+
+/// Where an address of the loaded library lies in its file.
+fn offset<'a, R: ReadRef<'a>>(
+    elf: &ElfFile<'a, FileHeader64<Endianness>, R>,
+    address: u64,
+) -> Option<u64> {
+    elf.segments().find_map(|segment| {
+        let inside = address.checked_sub(segment.address())?;
+        let (at, len) = segment.file_range();
+        (inside < len).then(|| at.checked_add(inside))?
+    })
+}
+
+fn invalid(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_library_is_refused() {
+        assert!(
+            read(&File::open(file!()).or_else(|_| File::open("/proc/self/maps")).unwrap()).is_err()
+        );
+        let own = read(&File::open("/proc/self/exe").unwrap()).unwrap();
+        assert_eq!(own, Contents::Nameless);
+    }
+}

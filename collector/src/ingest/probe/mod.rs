@@ -1,0 +1,320 @@
+//! What processes of this host do, live, by kernel programs: the calls that they make of NCCL and
+//! libibverbs, and their TCP connections.
+//!
+//! ```text
+//! processes -> libraries that they map -> programs at functions -+-> ring shared with the kernel
+//! TCP's changes of state -> program at a tracepoint -------------+        -> ProbeEvent
+//! ```
+//!
+//! A program stands in a library's file: it runs for every process that maps it, those that begin later
+//! included. Calls are told when they are made; when the work is done that they ask for, they do not
+//! tell.
+
+mod attach;
+mod connection;
+mod function;
+mod library;
+mod record;
+mod search;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use aya::maps::{MapData, RingBuf};
+use aya::sys::{Stats, enable_stats};
+use railscope_ebpf::call::CallEvent;
+use railscope_ebpf::connection::ConnectionEvent;
+
+use self::attach::Attached;
+use self::library::Contents;
+use self::record::Reading;
+use self::search::{FileId, Found, Search};
+use super::capability::{Host, Source};
+use super::ebpf::clock::Clock;
+use super::ebpf::error::EbpfError;
+use super::ebpf::object::{self, Losses, OBJECT, ProgramCost};
+use crate::model::call::Call;
+use crate::model::connection::ConnectionChange;
+
+/// Most records that one call hands out.
+const MOST_RECORDS: u32 = 1 << 16;
+
+/// How often processes are looked for.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// What to watch.
+#[derive(Clone, Debug)]
+pub struct ProbeConfig {
+    /// Calls of NCCL and libibverbs.
+    pub calls: bool,
+    /// TCP connections.
+    pub connections: bool,
+    /// Where processes are: `/proc`, or the host's as a container has it mounted.
+    pub proc: PathBuf,
+    /// Room for what was not taken yet, MiB.
+    pub ring_mebibytes: u32,
+}
+
+/// Something that a process did, or that the user should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProbeEvent {
+    /// A call.
+    Call(Box<Call>),
+    /// A TCP connection changed its state.
+    Connection(ConnectionChange),
+    /// Something was missed, by its name in `health`.
+    Missed {
+        /// The counter.
+        counter: &'static str,
+        /// How many since the last time.
+        count: u64,
+    },
+    /// A library's calls are seen from now on.
+    Watched {
+        /// Its path, as the process sees it that mapped it first.
+        path: String,
+        /// Functions that it has.
+        functions: usize,
+    },
+    /// Something is not seen, in words.
+    Warning(String),
+}
+
+/// Programs that run. When it is dropped, or its process dies, they are gone.
+pub struct Probes {
+    ebpf: aya::Ebpf,
+    ring: RingBuf<MapData>,
+    losses: Losses,
+    clock: Clock,
+    calls: record::Reader,
+    connections: connection::Reader,
+    libraries: Option<Libraries>,
+    has_connections: bool,
+    /// The kernel measures programs while this is open.
+    _statistics: Option<OwnedFd>,
+}
+
+impl Probes {
+    /// Loads what is asked for.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses: too old, or this process may not; the error says what is missing.
+    pub fn open(config: &ProbeConfig) -> Result<Self, EbpfError> {
+        let host = Host::read("/proc".as_ref(), "/sys".as_ref());
+        let wanted =
+            [(Source::LibraryCalls, config.calls), (Source::TcpStates, config.connections)];
+        for (source, _) in wanted.into_iter().filter(|(_, is_wanted)| *is_wanted) {
+            let verdict = source.can_run(&host);
+            if !verdict.runs() {
+                return Err(EbpfError::Missing { missing: verdict.missing.join("; ") });
+            }
+        }
+        let bytes = (config.ring_mebibytes.clamp(1, 1024) << 20).next_power_of_two();
+        let mut loader = object::loader(&["ACTS", "PENDING"]);
+        loader.map_max_entries("ACTS", bytes);
+        let mut ebpf = loader.load(OBJECT).map_err(EbpfError::load)?;
+        if config.calls {
+            attach::load(&mut ebpf)?;
+        }
+        if config.connections {
+            connection::attach(&mut ebpf, &host)?;
+        }
+        let losses = Losses::of(&mut ebpf)?;
+        let missing = || EbpfError::Object { part: "ACTS".to_owned() };
+        let ring = ebpf.take_map("ACTS").ok_or_else(missing)?.try_into().map_err(|_| missing())?;
+        Ok(Self {
+            ebpf,
+            ring,
+            losses,
+            clock: Clock::new(),
+            calls: record::Reader::default(),
+            connections: connection::Reader::default(),
+            libraries: config.calls.then(|| Libraries::new(config)),
+            has_connections: config.connections,
+            _statistics: enable_stats(Stats::RunTime).ok(),
+        })
+    }
+
+    /// Hands out what has happened since the last time, in the order of the kernel's ring; now and
+    /// then looks for new processes first. Never waits.
+    ///
+    /// # Errors
+    ///
+    /// When processes cannot be listed, or the kernel's counters not be read.
+    pub fn poll(&mut self, sink: &mut dyn FnMut(ProbeEvent)) -> io::Result<()> {
+        if let Some(libraries) = &mut self.libraries {
+            libraries.look(&mut self.ebpf, sink)?;
+        }
+        self.clock.look();
+        for _ in 0..MOST_RECORDS {
+            let Some(item) = self.ring.next() else { break };
+            let Self { calls, connections, clock, .. } = self;
+            if let Some(event) = read(calls, connections, clock, &item) {
+                sink(event);
+            }
+        }
+        for (loss, count) in self.losses.news()? {
+            sink(ProbeEvent::Missed { counter: loss.name(), count });
+        }
+        Ok(())
+    }
+
+    /// What the programs cost so far.
+    #[must_use]
+    pub fn costs(&self) -> Vec<ProgramCost> {
+        object::costs(&self.ebpf)
+    }
+
+    /// How complete it is, and what it cannot see, in sentences for people.
+    #[must_use]
+    pub fn completeness(&self) -> Vec<String> {
+        let calls = "calls of libnccl and libibverbs by all processes of this host, when they are \
+                     made: a collective's is when it is asked for, not when it runs. Not visible: \
+                     calls from before the library was found, at most seconds after it was loaded, \
+                     and work requests, which no library function is called for";
+        let connections = "TCP connections of this host, all network namespaces; the process of \
+                           those that it asks for, not of those that it accepts";
+        let said = [(self.libraries.is_some(), calls), (self.has_connections, connections)];
+        let said = said.into_iter().filter(|(is_seen, _)| *is_seen);
+        said.map(|(_, sentence)| sentence.to_owned()).collect()
+    }
+}
+
+/// Reads a record by its length; `None` for one that tells nothing new.
+fn read(
+    calls: &mut record::Reader,
+    connections: &mut connection::Reader,
+    clock: &Clock,
+    bytes: &[u8],
+) -> Option<ProbeEvent> {
+    let unknown = || ProbeEvent::Missed { counter: "calls.unknown_records", count: 1 };
+    if let Ok(event) = bytemuck::try_from_bytes::<CallEvent>(bytes) {
+        return match calls.read(event, clock) {
+            Reading::Call(call) => Some(ProbeEvent::Call(call)),
+            Reading::Again => None,
+            Reading::Unknown => Some(unknown()),
+        };
+    }
+    let Ok(event) = bytemuck::try_from_bytes::<ConnectionEvent>(bytes) else {
+        return Some(unknown());
+    };
+    connections.read(event, clock).map(ProbeEvent::Connection)
+}
+
+/// Library files that were found.
+struct Libraries {
+    search: Search,
+    begun: Instant,
+    due: Duration,
+    attached: BTreeMap<FileId, Attached>,
+    /// Files that have nothing to attach to, or that the kernel refused.
+    useless: BTreeSet<FileId>,
+    /// How many were attached to so far.
+    count: u16,
+    refused: usize,
+}
+
+impl Libraries {
+    fn new(config: &ProbeConfig) -> Self {
+        Self {
+            search: Search::new(&config.proc),
+            begun: now(),
+            due: Duration::ZERO,
+            attached: BTreeMap::new(),
+            useless: BTreeSet::new(),
+            count: 0,
+            refused: 0,
+        }
+    }
+
+    /// Looks for processes, if it is time to.
+    fn look(&mut self, ebpf: &mut aya::Ebpf, sink: &mut dyn FnMut(ProbeEvent)) -> io::Result<()> {
+        let now = self.begun.elapsed();
+        if now < self.due {
+            return Ok(());
+        }
+        self.due = now + LOOK_EVERY;
+        self.find(ebpf, now, sink)?;
+        // A file that nobody maps any more could not be unmounted while a program stands in it. But
+        // who mapped it since they were looked at goes on to need the program.
+        let is_unused = |search: &Search, id: FileId| !search.is_used(id);
+        if self.attached.keys().any(|id| is_unused(&self.search, *id)) {
+            self.search.hurry();
+            self.find(ebpf, now, sink)?;
+        }
+        for (_, library) in self.attached.extract_if(.., |id, _| is_unused(&self.search, *id)) {
+            library.detach(ebpf);
+        }
+        self.useless.retain(|id| !is_unused(&self.search, *id));
+        let refused = std::mem::replace(&mut self.refused, self.search.refused);
+        if refused == 0 && self.refused > 0 {
+            sink(ProbeEvent::Warning(format!(
+                "calls: not seen of libraries that only processes map that may not be looked into, now \
+                 {} (those of other users need CAP_SYS_PTRACE)",
+                self.refused
+            )));
+        }
+        Ok(())
+    }
+
+    /// Looks at processes that are due, and attaches to what they have mapped.
+    fn find(
+        &mut self,
+        ebpf: &mut aya::Ebpf,
+        now: Duration,
+        sink: &mut dyn FnMut(ProbeEvent),
+    ) -> io::Result<()> {
+        let Self { search, attached, useless, .. } = self;
+        let is_known = |id| attached.contains_key(&id) || useless.contains(&id);
+        for found in search.look(now, &is_known)? {
+            self.attach(ebpf, &found, sink);
+        }
+        Ok(())
+    }
+
+    fn attach(&mut self, ebpf: &mut aya::Ebpf, found: &Found, sink: &mut dyn FnMut(ProbeEvent)) {
+        let Found { id, path, file } = found;
+        let mut useless = |why: Option<String>| {
+            self.useless.insert(*id);
+            if let Some(why) = why {
+                sink(ProbeEvent::Warning(format!("calls in {path} are not seen: {why}")));
+            }
+        };
+        let functions = match library::read(file) {
+            Ok(Contents::Functions(functions)) => functions,
+            Ok(Contents::Imports) => return useless(None),
+            Ok(Contents::Nameless) => {
+                return useless(Some(
+                    "it names none of the functions. If NCCL is linked into it, its symbols were \
+                     stripped: a build that keeps them, or one that uses libnccl.so.2 \
+                     (USE_SYSTEM_NCCL=1 for PyTorch), is seen"
+                        .to_owned(),
+                ));
+            }
+            Err(error) => return useless(Some(error.to_string())),
+        };
+        match Attached::new(ebpf, file, &functions, self.count) {
+            Ok(attached) => {
+                self.count = self.count.wrapping_add(1);
+                self.attached.insert(*id, attached);
+                sink(ProbeEvent::Watched { path: path.clone(), functions: functions.len() });
+            }
+            Err(error) => useless(Some(chain(&error))),
+        }
+    }
+}
+
+/// An error and what caused it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let below = std::iter::successors(error.source(), |error| error.source());
+    below.fold(error.to_string(), |words, error| format!("{words}: {error}"))
+}
+
+#[expect(clippy::disallowed_methods, reason = "processes are looked for now and then")]
+fn now() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,66 @@
+//! TCP connections with their processes.
+
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use railscope::ingest::probe::{ProbeConfig, ProbeEvent, Probes};
+use railscope::model::connection::{ConnectionChange, TcpState};
+
+use crate::support::require;
+
+#[test]
+fn a_connection_over_both_families() {
+    if !require::root("a_connection_over_both_families") {
+        return;
+    }
+    let config =
+        ProbeConfig { calls: false, connections: true, proc: "/proc".into(), ring_mebibytes: 1 };
+    let mut probes = Probes::open(&config).unwrap();
+    for loopback in ["127.0.0.1:0", "[::1]:0"] {
+        let listener = TcpListener::bind(loopback).unwrap();
+        let server = listener.local_addr().unwrap();
+        let client = {
+            let near = TcpStream::connect(server).unwrap();
+            let (far, _) = listener.accept().unwrap();
+            let address = near.local_addr().unwrap();
+            // The client ends first.
+            drop(near);
+            drop(far);
+            address
+        };
+        drop(listener);
+        std::thread::sleep(Duration::from_millis(50));
+        let mut changes: Vec<ConnectionChange> = Vec::new();
+        let mut take = |event| match event {
+            ProbeEvent::Connection(change) => changes.push(change),
+            other => panic!("{other:?}"),
+        };
+        probes.poll(&mut take).unwrap();
+
+        let of = |local: SocketAddr| {
+            let change = changes.iter().find(|change| change.local == local).unwrap();
+            let socket = change.socket;
+            changes.iter().filter(move |change| change.socket == socket)
+        };
+        let states = |local| of(local).map(|change| (change.before, change.after)).collect();
+        let client_states: Vec<_> = states(client);
+        use TcpState::{Close, Established, Listen, SynReceived, SynSent};
+        assert!(client_states.starts_with(&[(Close, SynSent), (SynSent, Established)]));
+        let server_states: Vec<_> = states(server);
+        assert_eq!(server_states, [(Close, Listen), (Listen, Close)]);
+        for change in of(client).chain(of(server)) {
+            let owner = change.owner.as_ref().unwrap();
+            assert_eq!(owner.pid, std::process::id());
+            let name = std::fs::read_to_string("/proc/thread-self/comm").unwrap();
+            assert_eq!(owner.name, name.trim_end());
+        }
+        assert!(of(client).all(|change| change.remote == server));
+        let accepted =
+            |change: &&ConnectionChange| (change.local, change.remote) == (server, client);
+        let accepted: Vec<_> = changes.iter().filter(accepted).collect();
+        let accepted_states: Vec<_> =
+            accepted.iter().map(|change| (change.before, change.after)).collect();
+        assert!(accepted_states.contains(&(SynReceived, Established)), "{accepted_states:?}");
+        assert!(accepted.iter().all(|change| change.owner.is_none()));
+    }
+}

@@ -1,0 +1,8 @@
+//! Calls of NCCL and libibverbs, and TCP connections, as the kernel's programs tell them. Needs root.
+
+mod arguments;
+mod connections;
+mod places;
+mod agent;
+mod real;
+mod stage;

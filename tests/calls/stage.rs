@@ -1,0 +1,125 @@
+//! A library with NCCL's and libibverbs' functions, a program that calls them, and who watches.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use railscope::ingest::probe::{ProbeConfig, ProbeEvent, Probes};
+use railscope::model::call::Call;
+use tempfile::TempDir;
+
+use crate::support::clock::{PATIENCE, now};
+use crate::support::require;
+
+/// A folder with `libnccl.so.2` and `caller`, which finds the library beside itself.
+pub(super) struct Stage(pub(super) TempDir);
+
+impl Stage {
+    /// Builds both; `None`, and it is said, where that or watching is not possible.
+    pub(super) fn set(test: &str) -> Option<Self> {
+        let header = Path::new("/usr/include/infiniband/verbs.h");
+        if !require::root(test) || !require::has(test, "cc") {
+            return None;
+        }
+        if !header.exists() {
+            require::lacks(test, "libibverbs-dev");
+            return None;
+        }
+        let stage = Self(tempfile::tempdir().unwrap());
+        let sources = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/calls"));
+        let build = |words: &[&str], source: &str| {
+            let mut compile = Command::new("cc");
+            compile.current_dir(stage.0.path()).args(["-O1", "-Wall", "-Wextra", "-Werror"]);
+            assert!(compile.arg(sources.join(source)).args(words).status().unwrap().success());
+        };
+        let library = ["-shared", "-fPIC", "-Wl,-soname,libnccl.so.2", "-o", "libnccl.so.2"];
+        build(&library, "library.c");
+        build(&["-L.", "-l:libnccl.so.2", "-Wl,-rpath,$ORIGIN", "-o", "caller"], "caller.c");
+        Some(stage)
+    }
+
+    pub(super) fn library(&self) -> PathBuf {
+        self.0.path().join("libnccl.so.2")
+    }
+
+    pub(super) fn caller(&self) -> Command {
+        Command::new(self.0.path().join("caller"))
+    }
+}
+
+/// Watches calls of all processes.
+pub(super) fn watch() -> Watcher {
+    let config =
+        ProbeConfig { calls: true, connections: false, proc: "/proc".into(), ring_mebibytes: 4 };
+    Watcher { probes: Probes::open(&config).unwrap(), calls: Vec::new(), said: Vec::new() }
+}
+
+/// What was told so far.
+pub(super) struct Watcher {
+    probes: Probes,
+    pub(super) calls: Vec<Call>,
+    /// Libraries that are watched and warnings.
+    pub(super) said: Vec<String>,
+}
+
+impl Watcher {
+    pub(super) fn poll(&mut self) {
+        let Self { probes, calls, said } = self;
+        probes
+            .poll(&mut |event| match event {
+                ProbeEvent::Call(call) => calls.push(*call),
+                ProbeEvent::Watched { path, .. } => said.push(path),
+                ProbeEvent::Warning(words) => said.push(words),
+                other => panic!("{other:?}"),
+            })
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(10));
+    }
+
+    /// Waits until something that has these words was said.
+    #[track_caller]
+    pub(super) fn until_said(&mut self, words: &str) {
+        let begun = now();
+        while !self.said.iter().any(|said| said.contains(words)) {
+            assert!(begun.elapsed() < PATIENCE, "{words} in {:?}", self.said);
+            self.poll();
+        }
+    }
+
+    /// Lets a program begin that waits for a line, until it succeeds; its calls.
+    #[track_caller]
+    pub(super) fn watch(&mut self, child: Child) -> Vec<Call> {
+        let (calls, is_success) = self.watch_to_the_end(child);
+        assert!(is_success);
+        calls
+    }
+
+    /// As [`Self::watch`]; and whether the program succeeded.
+    #[track_caller]
+    pub(super) fn watch_to_the_end(&mut self, mut child: Child) -> (Vec<Call>, bool) {
+        child.stdin.take().unwrap().write_all(b"\n").unwrap();
+        let begun = now();
+        while child.try_wait().unwrap().is_none() {
+            assert!(begun.elapsed() < PATIENCE, "the program hangs");
+            self.poll();
+        }
+        let is_success = child.wait().unwrap().success();
+        self.poll();
+        let is_own = |call: &&Call| call.caller.pid == child.id();
+        (self.calls.iter().filter(is_own).cloned().collect(), is_success)
+    }
+
+    /// Waits until the programs have left a library that no process maps any more.
+    pub(super) fn until_left(&mut self) {
+        let begun = now();
+        while begun.elapsed() < Duration::from_secs(3) {
+            self.poll();
+        }
+    }
+}
+
+/// Starts a program that waits for a line.
+pub(super) fn start(command: &mut Command) -> Child {
+    command.stdin(Stdio::piped()).spawn().unwrap()
+}
