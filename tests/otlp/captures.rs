@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use railscope::metrics::catalog;
 use serde_json::Value;
 
 use super::{Receiver, items, railscope};
 use crate::cli::railscope_on;
+use crate::support::data_base::lines;
+use crate::support::otlp_receiver::received;
 use crate::support::recording::Recording;
 
 const JOB: &str = "async-straggler-2.27.5";
@@ -21,55 +22,7 @@ fn send(job: &Recording, url: &str, variables: &[(&str, &str)]) -> (String, bool
 /// What Prometheus' text says: values by name and labels.
 fn scraped(job: &Recording) -> BTreeMap<String, f64> {
     let text = railscope_on(job, &["analyze", "--format", "prometheus"]).succeeds();
-    let samples = text.lines().filter(|line| !line.starts_with('#'));
-    samples
-        .map(|line| {
-            let (series, value) = line.rsplit_once(' ').unwrap();
-            (series.to_owned(), value.parse().unwrap())
-        })
-        .collect()
-}
-
-/// The same from the last points that came.
-fn received(points: &[Value]) -> BTreeMap<String, f64> {
-    let end = points.iter().map(|point| point["time"].as_u64().unwrap()).max().unwrap();
-    let mut samples = BTreeMap::new();
-    for point in points.iter().filter(|point| point["time"] == end) {
-        let metric = catalog::all().find(|metric| point["name"] == metric.name).unwrap();
-        assert_eq!(point["unit"], metric.unit.ucum().as_ref());
-        let name = metric.prometheus_name();
-        let attributes = point["attributes"].as_object().unwrap();
-        let mut labels: Vec<String> = attributes
-            .iter()
-            .map(|(name, value)| format!("{}={value}", name.replace('.', "_")))
-            .collect();
-        let series = |suffix: &str, labels: &[String]| {
-            let labels = labels.join(",");
-            if labels.is_empty() {
-                format!("{name}{suffix}")
-            } else {
-                format!("{name}{suffix}{{{labels}}}")
-            }
-        };
-        let value = point["value"].as_f64().unwrap();
-        if point["kind"] == "histogram" {
-            let counts = point["counts"].as_array().unwrap();
-            samples.insert(series("_sum", &labels), value);
-            let mut below = 0.0;
-            let bounds = point["bounds"].as_array().unwrap().iter();
-            let bounds = bounds.map(|bound| bound.as_f64().unwrap().to_string());
-            for (bound, count) in bounds.chain(["+Inf".to_owned()]).zip(counts) {
-                below += count.as_f64().unwrap();
-                labels.push(format!("le=\"{bound}\""));
-                samples.insert(series("_bucket", &labels), below);
-                labels.pop();
-            }
-            samples.insert(series("_count", &labels), below);
-        } else {
-            samples.insert(series("", &labels), value);
-        }
-    }
-    samples
+    lines(&text)
 }
 
 #[test]

@@ -72,6 +72,17 @@ pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
+/// Values of a text for scrapes by name and labels, as they are written.
+pub fn lines(text: &str) -> BTreeMap<String, f64> {
+    let samples = text.lines().filter(|line| !line.starts_with('#'));
+    samples
+        .map(|line| {
+            let (series, value) = line.rsplit_once(' ').unwrap();
+            (series.to_owned(), value.parse().unwrap())
+        })
+        .collect()
+}
+
 /// Series and values of a text for scrapes; labels are taken as they are, without escapes.
 pub fn samples(text: &str) -> Vec<(Series, f64)> {
     let samples = text.lines().filter(|line| !line.starts_with('#'));
@@ -95,7 +106,7 @@ pub fn samples(text: &str) -> Vec<(Series, f64)> {
 #[track_caller]
 pub fn hold_the_same(held: &[(Series, f64)], expected: &[(Series, f64)]) {
     let ours: Vec<&String> = expected.iter().flat_map(|(series, _)| series.keys()).collect();
-    let held: BTreeMap<Series, f64> = held
+    let mut others: BTreeMap<Series, f64> = held
         .iter()
         .map(|(series, value)| {
             let kept =
@@ -109,8 +120,8 @@ pub fn hold_the_same(held: &[(Series, f64)], expected: &[(Series, f64)]) {
             .filter(|(_, value)| !value.is_empty())
             .map(|(n, v)| (n.clone(), v.clone()))
             .collect();
-        let known = held.get(&known).unwrap_or_else(|| panic!("{series:?} is not held"));
-        assert_eq!(known, value, "{series:?}");
+        let known = others.remove(&known).unwrap_or_else(|| panic!("{series:?} is not held"));
+        assert_eq!(known, *value, "{series:?}");
     }
-    assert_eq!(held.len(), expected.len());
+    assert!(others.is_empty(), "nobody expects {others:#?}");
 }

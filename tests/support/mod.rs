@@ -1,15 +1,21 @@
 //! What the tests share: captures, oracles, and encoders that are not the product's.
 
+#[cfg(target_os = "linux")]
+pub mod agent;
 pub mod capture_file;
 pub mod clock;
 pub mod control;
 pub mod conversation;
 pub mod crc;
 pub mod data_base;
+#[cfg(target_os = "linux")]
+pub mod fabric;
 pub mod fixture;
 pub mod frame;
 pub mod ip;
 pub mod mad;
+pub mod otlp_receiver;
+pub mod outcome;
 pub mod pcap;
 pub mod railscope;
 pub mod random;

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::clock::timed;
 use crate::repository::{build_railscope, command, is_installed, root};
-use crate::{driven, gallery};
+use crate::{driven, ebpf, gallery};
 use crate::{lab, score, verbs};
 
 /// Programs that tests compare railscope with.
@@ -23,6 +23,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     check_verbs()?;
     check_fuzz_targets()?;
     check_dependencies()?;
+    check_kernel_programs()?;
     let mut documentation = cargo("doc --workspace --no-deps --document-private-items");
     documentation.env("RUSTDOCFLAGS", "-D warnings");
     phase("documentation", documentation)?;
@@ -73,6 +74,20 @@ fn check_dependencies() -> Result<()> {
         return Ok(());
     }
     phase("dependencies", cargo("deny --log-level error check bans licenses sources"))
+}
+
+/// The committed kernel programs are built from the sources beside them.
+fn check_kernel_programs() -> Result<()> {
+    eprintln!("== kernel programs");
+    let (outcome, seconds) = timed(ebpf::check);
+    match outcome {
+        Err(reason) if !requires_all() && !ebpf::has_tools() => {
+            skip("kernel programs", &format!("{reason:#}"));
+        }
+        outcome => outcome?,
+    }
+    eprintln!("== kernel programs: {seconds:.1} s");
+    Ok(())
 }
 
 /// What railscope finds out about recorded jobs; with the program that the suite runs as well.

@@ -45,16 +45,22 @@ struct Source {
 
 /// `cargo xtask ebpf`.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
-    let tools = Tools::ready()?;
+    if options.check {
+        check()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for (built, name) in objects()? {
+        fs::copy(&built, root().join(&name)).with_context(|| format!("write {name}"))?;
+        println!("{name}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Fails where the committed objects are not what the sources make.
+pub(crate) fn check() -> Result<()> {
     let mut differ = Vec::new();
-    for architecture in ARCHITECTURES {
-        let built = tools.build(architecture)?;
-        let name = format!("collector/ebpf/railscope.{architecture}.bpf.o");
-        let committed = root().join(&name);
-        if !options.check {
-            fs::copy(&built, &committed).with_context(|| format!("write {name}"))?;
-            println!("{name}");
-        } else if !is_same_code(&built, &committed)? {
+    for (built, name) in objects()? {
+        if !is_same_code(&built, &root().join(&name))? {
             differ.push(name);
         }
     }
@@ -63,7 +69,22 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         "not built from these sources: {}; run `cargo xtask ebpf` and commit",
         differ.join(", ")
     );
-    Ok(ExitCode::SUCCESS)
+    Ok(())
+}
+
+/// Whether what building takes is there, or could be fetched.
+pub(crate) fn has_tools() -> bool {
+    Tools::ready().is_ok()
+}
+
+/// Builds the object of each architecture; where it is, and where the committed one is.
+fn objects() -> Result<Vec<(PathBuf, String)>> {
+    let tools = Tools::ready()?;
+    let build = |architecture: &&str| {
+        let name = format!("collector/ebpf/railscope.{architecture}.bpf.o");
+        Ok((tools.build(architecture)?, name))
+    };
+    ARCHITECTURES.iter().map(build).collect()
 }
 
 /// What building takes.

@@ -1,8 +1,9 @@
 //! The agent: live sources, the pipeline and exporters, composed and kept running on a training node.
 //!
 //! ```text
-//! packets (live), NIC counters, calls -> Pipeline -> Report every interval -> Accumulator -+-> /metrics
-//!                                                                                         +-> OTLP
+//! packets, NIC counters, calls -> Pipeline -> Report every interval -+-> Accumulator -+-> /metrics
+//!                                                                    |                +-> OTLP
+//!                                                                    +-> /report.json
 //! ```
 //!
 //! Whatever is missing (a capability, an interface, a receiver) is said once, shows in
@@ -18,6 +19,7 @@ mod otlp;
 mod own;
 mod pages;
 mod processes;
+mod queue_pairs;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -104,7 +106,10 @@ impl Agent {
         let otlp = Otlp::start(&config, &host, variable)?;
         let pages = Arc::new(Pages::default());
         let server = match config.prometheus.enabled {
-            true => Some(Server::start(config.prometheus.listen, Pages::routes(&pages))?),
+            true => Some(Server::start(
+                config.prometheus.listen,
+                Pages::routes(&pages, config.host.proc.clone()),
+            )?),
             false => None,
         };
         if let Some(server) = &server {
@@ -147,13 +152,13 @@ impl Agent {
             let context = || self.session.context(Detail::Summary);
             self.analyst.offer(self.session.pipeline(), context);
             if let Some(report) = self.analyst.take()? {
-                self.tell(&report, Ending::Open, say);
                 let window = self.config.window.length.as_nanos();
                 self.session.slide(u64::try_from(window).unwrap_or(u64::MAX), &report);
+                self.tell(*report, Ending::Open, say);
             }
         }
         let report = self.session.pipeline().report(self.session.context(Detail::Summary));
-        self.tell(&report, Ending::Closed, say);
+        self.tell(report, Ending::Closed, say);
         if let Some(otlp) = self.otlp.take() {
             otlp.finish(FLUSHING, say);
         }
@@ -161,9 +166,9 @@ impl Agent {
     }
 
     /// Gives what a report adds to everybody who wants it.
-    fn tell(&mut self, report: &Report, ending: Ending, say: &mut dyn FnMut(String)) {
+    fn tell(&mut self, report: Report, ending: Ending, say: &mut dyn FnMut(String)) {
         let now = now();
-        let news = self.accumulator.observe(report, ending);
+        let news = self.accumulator.observe(&report, ending);
         for finding in &news.findings {
             say(format!("{}: {}", finding.severity, finding.title));
         }
@@ -174,9 +179,9 @@ impl Agent {
         self.accumulator.observe_processes(self.session.pipeline().processes());
         let points = self.accumulator.points(now);
         if let Some(otlp) = &mut self.otlp {
-            otlp.send(report, &news, &points, now, say);
+            otlp.send(&report, &news, &points, now, say);
         }
-        self.pages.set(&points);
+        self.pages.set(Arc::new(report), &points);
     }
 }
 

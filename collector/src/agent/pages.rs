@@ -1,53 +1,91 @@
 //! What the agent's HTTP server shows.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::Serialize;
+
+use super::queue_pairs;
 use super::server::{Page, Route};
-use crate::export::prometheus;
+use crate::export::{json, prometheus};
 use crate::metrics::point::Point;
+use crate::report::Report;
 
 /// Prometheus' text format.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
+const JSON: &str = "application/json";
 
-/// The metrics of the latest report; none before the first.
-#[derive(Debug, Default)]
+/// The latest report and its metrics; none before the first.
+#[derive(Default)]
 pub(super) struct Pages {
     metrics: Mutex<Option<String>>,
+    report: Mutex<Option<Arc<Report>>>,
 }
 
 impl Pages {
-    /// Replaces the metrics.
-    pub(super) fn set(&self, points: &[Point]) {
+    /// Replaces both.
+    pub(super) fn set(&self, report: Arc<Report>, points: &[Point]) {
+        *held(&self.report) = Some(report);
         let mut text = Vec::new();
         // A vector takes everything.
         if prometheus::write(points, &mut text).is_ok() {
-            *self.metrics() = Some(String::from_utf8_lossy(&text).into_owned());
+            *held(&self.metrics) = Some(String::from_utf8_lossy(&text).into_owned());
         }
     }
 
-    fn metrics(&self) -> MutexGuard<'_, Option<String>> {
-        self.metrics.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// `/metrics`; `/healthz`, which answers while the agent runs; `/readyz`, which says whether
-    /// there is anything to show yet.
-    pub(super) fn routes(pages: &Arc<Self>) -> Vec<Route> {
-        let (metrics, ready) = (Arc::clone(pages), Arc::clone(pages));
-        let page = |status, content_type, body| Page { status, content_type, body };
+    /// `/metrics`; `/report.json`, the report on what is in the window; `/queue_pairs.json`, the
+    /// kernel's queue pairs with their processes, which `proc` tells of; `/healthz`, which answers
+    /// while the agent runs; `/readyz`, which says whether there is anything to show yet.
+    pub(super) fn routes(pages: &Arc<Self>, proc: PathBuf) -> Vec<Route> {
+        let (metrics, report, ready) = (Arc::clone(pages), Arc::clone(pages), Arc::clone(pages));
+        let not_yet = || page(503, TEXT, "no report yet\n".to_owned());
         vec![
             (
                 "/metrics",
-                Box::new(move || page(200, METRICS, metrics.metrics().clone().unwrap_or_default())),
+                Box::new(move || {
+                    page(200, METRICS, held(&metrics.metrics).clone().unwrap_or_default())
+                }),
             ),
+            (
+                "/report.json",
+                Box::new(move || {
+                    // Whoever asks waits for the text, nobody else.
+                    let report = held(&report.report).clone();
+                    report.map_or_else(not_yet, |report| page(200, JSON, text(&*report)))
+                }),
+            ),
+            ("/queue_pairs.json", Box::new(move || queue_pair_page(&proc))),
             ("/healthz", Box::new(move || page(200, TEXT, "ok\n".to_owned()))),
             (
                 "/readyz",
-                Box::new(move || match ready.metrics().is_some() {
+                Box::new(move || match held(&ready.report).is_some() {
                     true => page(200, TEXT, "ok\n".to_owned()),
-                    false => page(503, TEXT, "no report yet\n".to_owned()),
+                    false => not_yet(),
                 }),
             ),
         ]
+    }
+}
+
+fn held<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn page(status: u16, content_type: &'static str, body: String) -> Page {
+    Page { status, content_type, body }
+}
+
+fn text(document: &impl Serialize) -> String {
+    let mut text = Vec::new();
+    // A vector takes everything.
+    _ = json::write_document(document, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn queue_pair_page(proc: &Path) -> Page {
+    match queue_pairs::list(proc) {
+        Ok(rows) => page(200, JSON, text(&rows)),
+        Err(error) => page(503, TEXT, format!("{error}\n")),
     }
 }

@@ -1,7 +1,7 @@
 //! A capture file that somebody still writes, read as it grows, or standard input while it comes.
 //!
 //! A thread reads, because readers of capture files wait for the rest of what they have begun; what
-//! it has read lies in a [`Batch`] until it is asked for. What was written before counts as well.
+//! it has read lies in a `Batch` until it is asked for. What was written before counts as well.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -84,6 +84,20 @@ impl QueuePairKind {
             other => Self::Other(other),
         }
     }
+
+    /// The name that `rdma resource` (iproute2) prints.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SubnetManagement => "SMI",
+            Self::GeneralManagement => "GSI",
+            Self::ReliableConnection => "RC",
+            Self::UnreliableConnection => "UC",
+            Self::UnreliableDatagram => "UD",
+            Self::Driver => "DRIVER",
+            Self::Other(_) => "UNKNOWN",
+        }
+    }
 }
 
 impl QueuePairState {
@@ -99,6 +113,20 @@ impl QueuePairState {
             5 => Some(Self::SendQueueError),
             6 => Some(Self::Error),
             _ => None,
+        }
+    }
+
+    /// The name that `rdma resource` (iproute2) prints.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reset => "RESET",
+            Self::Init => "INIT",
+            Self::ReadyToReceive => "RTR",
+            Self::ReadyToSend => "RTS",
+            Self::SendQueueDrained => "SQD",
+            Self::SendQueueError => "SQE",
+            Self::Error => "ERR",
         }
     }
 }

@@ -14,6 +14,7 @@ mod template;
 mod tool;
 mod traffic;
 mod verify;
+mod watched;
 mod wire;
 
 use std::fs;
@@ -91,6 +92,9 @@ pub(crate) struct Options {
     /// Measure railscope's memory instead, on this many TCP connections that say nothing we know.
     #[arg(long, value_name = "CONNECTIONS", conflicts_with = "memory")]
     hostile_tcp: Option<u32>,
+    /// Measure what the agent costs instead, over so many pairs of jobs with it and without; as root.
+    #[arg(long, value_name = "PAIRS", conflicts_with_all = ["memory", "hostile_tcp"])]
+    watched: Option<usize>,
 }
 
 impl Options {
@@ -107,7 +111,9 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let template = Template::read(&root().join(&options.capture))?;
     let railscope = build_railscope("release")?;
     println!("{}", host());
-    if let Some(connections) = options.hostile_tcp {
+    if let Some(pairs) = options.watched {
+        watched::run(&railscope, &options.folder()?, pairs)?;
+    } else if let Some(connections) = options.hostile_tcp {
         measure_hostile_tcp(connections, &railscope)?;
     } else if options.memory {
         measure_memory(options, &template, &railscope)?;

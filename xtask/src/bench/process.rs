@@ -66,7 +66,7 @@ fn anon_bytes(process: u32) -> Option<u64> {
 }
 
 /// User and system time of all children waited for: fields 16 and 17 of `proc_pid_stat(5)`.
-fn cpu_seconds_of_children() -> Result<f64> {
+pub(super) fn cpu_seconds_of_children() -> Result<f64> {
     /// `USER_HZ`, the same on every architecture that Linux runs Rust on.
     const TICKS_PER_SECOND: f64 = 100.0;
     let stat = fs::read_to_string("/proc/self/stat").context("read /proc/self/stat")?;

@@ -3,14 +3,25 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 
 use crate::export::pcapng::PcapNgWriter;
 use crate::export::{json, perfetto};
-use crate::ingest::live::LiveEvent;
+use crate::ingest::af_packet::{AfPacket, AfPacketConfig, ROCE_BYTES};
+use crate::ingest::live::{LiveEvent, LiveSource};
 use crate::live::session::Session;
 use crate::report::{Detail, Report};
+
+/// Room for frames of a port, MiB.
+const RING_MEBIBYTES: usize = 16;
+
+/// How long frames are waited for before it is looked whether this is the end.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 pub(super) const CAPTURE: &str = "capture.pcapng";
 pub(super) const REPORT: &str = "report.json";
@@ -21,45 +32,67 @@ pub(super) struct Recording {
     pub(super) report: Report,
 }
 
-/// The capture on its way; the first error ends it.
-pub(super) struct CaptureFile {
-    writer: PcapNgWriter<BufWriter<File>>,
-    result: io::Result<()>,
+/// A thread that writes down the packets themselves, whatever railscope looks at.
+pub(super) struct Recorder {
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<anyhow::Result<()>>,
 }
 
-impl CaptureFile {
-    pub(super) fn create(folder: &Path) -> anyhow::Result<Self> {
+impl Recorder {
+    /// Begins at ports of the calling thread's network namespace.
+    pub(super) fn start(ports: &[String], folder: &Path) -> anyhow::Result<Self> {
+        let source = AfPacket::open(&AfPacketConfig {
+            interfaces: ports.to_vec(),
+            namespace: None,
+            roce_bytes: ROCE_BYTES,
+            ring_mebibytes: RING_MEBIBYTES,
+        })?;
         let path = folder.join(CAPTURE);
         let begin = || PcapNgWriter::new(BufWriter::with_capacity(1 << 20, File::create(&path)?));
         let writer = begin().with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Self { writer, result: Ok(()) })
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = is_over.clone();
+        let record =
+            move || record(source, writer, &over).with_context(|| format!("write {CAPTURE}"));
+        let thread = thread::Builder::new().name("capture".to_owned()).spawn(record);
+        Ok(Self { is_over, thread: thread.context("start a thread")? })
     }
 
-    pub(super) fn take(&mut self, event: &LiveEvent<'_>) {
-        if self.result.is_err() {
-            return;
-        }
-        self.result = match event {
-            LiveEvent::Tap(tap) => self.writer.tap(tap),
-            LiveEvent::Frame(frame) => self.writer.frame(frame),
-            LiveEvent::Lost { tap, frames } => self.writer.lost(*tap, *frames),
-            _ => Ok(()),
-        };
-    }
-
-    fn finish(mut self) -> io::Result<()> {
-        self.result?;
-        self.writer.flush()
+    /// Writes what has come until now.
+    pub(super) fn finish(self) -> anyhow::Result<()> {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.thread.join().map_err(|_| anyhow!("the capture ended unexpectedly"))?
     }
 }
 
-/// Writes everything that is left to be written.
-pub(super) fn finish(
-    session: &Session,
-    capture: CaptureFile,
-    folder: &Path,
-) -> anyhow::Result<Recording> {
-    capture.finish().with_context(|| format!("write {CAPTURE}"))?;
+fn record(
+    mut source: AfPacket,
+    mut writer: PcapNgWriter<BufWriter<File>>,
+    is_over: &AtomicBool,
+) -> anyhow::Result<()> {
+    loop {
+        // Looked at first: what came before it was set is still written.
+        let is_last = is_over.load(Ordering::Relaxed);
+        let mut result = Ok(());
+        source.poll(PATIENCE, &mut |event| {
+            if result.is_ok() {
+                result = match event {
+                    LiveEvent::Tap(tap) => writer.tap(&tap),
+                    LiveEvent::Frame(frame) => writer.frame(&frame),
+                    LiveEvent::Lost { tap, frames } => writer.lost(tap, frames),
+                    _ => Ok(()),
+                };
+            }
+        })?;
+        result?;
+        if is_last {
+            return Ok(writer.flush()?);
+        }
+    }
+}
+
+/// Writes the reports on all that was seen.
+pub(super) fn finish(session: &Session, folder: &Path) -> anyhow::Result<Recording> {
     // A timeline is made of single messages and signals.
     let full = session.pipeline().report(session.context(Detail::Full));
     write(&folder.join(TRACE), |out| perfetto::write(&full, out))?;

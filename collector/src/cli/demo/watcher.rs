@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 
-use super::record::{self, CaptureFile, Recording};
+use super::record::{self, Recorder, Recording};
 use super::show::Screen;
 use crate::cli::source;
 use crate::export::text::news::News;
-use crate::ingest::af_packet::{AfPacket, AfPacketConfig, ROCE_BYTES};
 use crate::live::analyst::Analyst;
+use crate::live::packets::{self, Choice};
 use crate::live::session::Session;
 use crate::report::{Detail, Report};
 
@@ -26,9 +26,6 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// How long what has passed when the job ends may still take to arrive.
 const SETTLING: Duration = Duration::from_millis(250);
 
-/// Room for frames of a port, MiB.
-const RING_MEBIBYTES: usize = 16;
-
 /// A thread that watches.
 pub(super) struct Watcher {
     is_over: Arc<AtomicBool>,
@@ -39,18 +36,14 @@ pub(super) struct Watcher {
 impl Watcher {
     /// Begins to watch ports of the calling thread's network namespace.
     pub(super) fn start(ports: &[String], folder: &Path, screen: Screen) -> anyhow::Result<Self> {
-        let source = AfPacket::open(&AfPacketConfig {
-            interfaces: ports.to_vec(),
-            namespace: None,
-            roce_bytes: ROCE_BYTES,
-            ring_mebibytes: RING_MEBIBYTES,
-        })?;
-        let session = Session::new(Box::new(source), source::live_pipeline(None));
+        // Without root there are no kernel programs, which is no news to anybody.
+        let source = packets::open(Choice::Auto, ports.to_vec(), None)?.source;
+        let session = Session::new(source, source::live_pipeline(None));
         let completeness = session.completeness();
         let is_over = Arc::new(AtomicBool::new(false));
         let watch = Watch {
             session,
-            capture: CaptureFile::create(folder)?,
+            recorder: Recorder::start(ports, folder)?,
             analyst: Analyst::start(REPORT_EVERY)?,
             news: News::default(),
             screen,
@@ -77,7 +70,7 @@ impl Watcher {
 /// What the thread has.
 struct Watch {
     session: Session,
-    capture: CaptureFile,
+    recorder: Recorder,
     analyst: Analyst,
     news: News,
     screen: Screen,
@@ -98,15 +91,15 @@ impl Watch {
         while now() < end {
             self.poll()?;
         }
-        let recording = record::finish(&self.session, self.capture, &self.folder)?;
+        self.recorder.finish()?;
+        let recording = record::finish(&self.session, &self.folder)?;
         tell(&mut self.news, &recording.report, true, &self.screen);
         Ok(recording)
     }
 
     fn poll(&mut self) -> anyhow::Result<()> {
-        let Self { session, capture, screen, .. } = self;
-        let polled =
-            session.poll(PATIENCE, &mut |event| capture.take(event), &mut |text| screen.say(&text));
+        let Self { session, screen, .. } = self;
+        let polled = session.poll(PATIENCE, &mut |_| {}, &mut |text| screen.say(&text));
         polled.context("watch the ports")
     }
 }

@@ -173,7 +173,10 @@ impl Unsent<'_> {
                 Err(SendError::Permanent(why)) => self.settle(Delivery::Failed(why)),
                 Err(SendError::Retryable { why, after }) => {
                     self.queue.note_trouble(why);
-                    time::sleep(backoff.delay(after)).await;
+                    tokio::select! {
+                        () = time::sleep(backoff.delay(after)) => {}
+                        () = self.queue.hurried() => backoff = Backoff::default(),
+                    }
                 }
             }
         }

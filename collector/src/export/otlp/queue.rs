@@ -18,6 +18,8 @@ pub struct Queue {
     changed: Notify,
     /// Something went.
     room: Condvar,
+    /// Whoever waits to send again need not wait any longer.
+    hurry: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -49,6 +51,7 @@ impl Queue {
             inner: Mutex::default(),
             changed: Notify::new(),
             room: Condvar::new(),
+            hurry: Notify::new(),
         }
     }
 
@@ -126,6 +129,12 @@ impl Queue {
     pub fn close(&self) {
         self.inner().is_closed = true;
         self.changed.notify_one();
+        self.hurry.notify_one();
+    }
+
+    /// Ends once, when the queue is closed: the receiver may be there by now.
+    pub(super) async fn hurried(&self) {
+        self.hurry.notified().await;
     }
 
     /// Whoever sends gave up: what is left is dropped.

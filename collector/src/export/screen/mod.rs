@@ -1,6 +1,6 @@
 //! A report on a terminal, to move about in: one table at a time, sorted and filtered, with what is
 //! to be told of the chosen row. Reads the report, and knows nothing of terminals: keys come in,
-//! [`draw`] fills a frame.
+//! [`draw()`] fills a frame.
 
 mod draw;
 mod grid;

@@ -4,6 +4,7 @@
 mod drive;
 mod faults;
 mod perftest;
+mod queue_pairs;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -47,7 +48,8 @@ impl Scenario {
     }
 }
 
-pub(super) const ALL: &[Scenario] = &[perftest::SCENARIO, faults::SCENARIO, drive::SCENARIO];
+pub(super) const ALL: &[Scenario] =
+    &[perftest::SCENARIO, faults::SCENARIO, drive::SCENARIO, queue_pairs::SCENARIO];
 
 /// The scenarios of these names; if there are none, all that can be built here.
 pub(super) fn named(names: &[String]) -> Result<Vec<&'static Scenario>> {

@@ -1,0 +1,42 @@
+//! However the agent ends, nothing of it stays.
+
+use std::process::Command;
+
+use crate::support::agent::Agent;
+use crate::support::clock::eventually;
+use crate::support::fabric::Fabric;
+
+/// Names and numbers of the programs in the kernel that are ours, and what is attached to a port.
+fn behind() -> String {
+    let ours = aya::programs::loaded_programs().filter_map(|program| {
+        let program = program.ok()?;
+        let name = program.name_as_str()?;
+        ["packets_in", "packets_out"].contains(&name).then(|| format!("{name} {}\n", program.id()))
+    });
+    let ours: String = ours.collect();
+    let qdiscs = Command::new("tc").args(["qdisc", "show", "dev", "port0"]).output().unwrap();
+    ours + &String::from_utf8(qdiscs.stdout).unwrap()
+}
+
+/// Programs of other tests come and go; those of this agent are new since `before`.
+fn new_since(before: &str) -> Vec<String> {
+    let now = behind();
+    now.lines().filter(|line| !before.lines().any(|old| old == *line)).map(str::to_owned).collect()
+}
+
+#[test]
+fn killed_it_leaves_nothing_behind() {
+    Fabric::of("killed_it_leaves_nothing_behind", 1, |_| {
+        let before = behind();
+        let agent = Agent::start(&["taps.interfaces=[\"port0\"]"]);
+        let own = new_since(&before);
+        assert!(own.iter().any(|line| line.starts_with("packets_in")), "{own:?}");
+        agent.kill();
+        eventually("its programs are gone", || {
+            let now = new_since(&before);
+            !own.iter().any(|line| now.contains(line))
+        });
+        // The next one finds the place free.
+        Agent::start(&["taps.interfaces=[\"port0\"]"]).stop();
+    });
+}

@@ -1,0 +1,100 @@
+//! The agent at the bridge of a real job: it says what a capture of the same packets says, and what
+//! the ranks say they did.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use crate::support::agent::Agent;
+use crate::support::clock::eventually;
+use crate::support::fabric::Fabric;
+use crate::support::outcome::{agree, communicators, stragglers};
+use crate::support::{railscope, require};
+
+const ITERATIONS: usize = 12;
+const LATE_RANK: u64 = 2;
+const LATE: std::ops::RangeInclusive<usize> = 5..=8;
+const JOB: &str = "--iterations 12 --warmup_iters 0 --check 0 --buckets 1MiB,512KiB --compute 60ms \
+                   --straggler rank=2,delay=90ms,iterations=5..8";
+
+/// tcpdump at a port of the bridge.
+struct Capture {
+    tcpdump: Child,
+    file: PathBuf,
+}
+
+impl Capture {
+    fn start(port: &str, folder: &Path) -> Self {
+        let file = folder.join(format!("{port}.pcap"));
+        let mut tcpdump = Command::new("tcpdump")
+            .args(["-i", port, "--immediate-mode", "-B", "65536", "-Z", "root", "-w"])
+            .arg(&file)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(tcpdump.stderr.as_mut().unwrap());
+        let mut line = String::new();
+        while !line.contains("listening on") {
+            line.clear();
+            assert!(said.read_line(&mut line).unwrap() > 0, "tcpdump does not listen");
+        }
+        Self { tcpdump, file }
+    }
+
+    /// Its file; nothing was lost.
+    fn end(self) -> PathBuf {
+        kill(Pid::from_raw(i32::try_from(self.tcpdump.id()).unwrap()), Signal::SIGINT).unwrap();
+        let said = self.tcpdump.wait_with_output().unwrap().stderr;
+        let said = String::from_utf8(said).unwrap();
+        assert!(said.contains("\n0 packets dropped by kernel"), "{said}");
+        self.file
+    }
+}
+
+fn lost(report: &Value) -> u64 {
+    let taps = report["taps"].as_array().unwrap().iter();
+    taps.map(|tap| tap["lost_frames"].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn it_says_what_a_capture_and_the_ranks_say() {
+    let test = "it_says_what_a_capture_and_the_ranks_say";
+    if !require::has(test, "tcpdump") {
+        return;
+    }
+    Fabric::of(test, 4, |fabric| {
+        let folder = tempfile::tempdir().unwrap();
+        let captures = (0..4).map(|rank| Capture::start(&format!("port{rank}"), folder.path()));
+        let captures: Vec<_> = captures.collect();
+        let agent = Agent::start(&["taps.interfaces=[\"port*\"]", "otlp.interval=\"500ms\""]);
+        let metrics = agent.get("/metrics").unwrap();
+        assert!(metrics.contains("railscope_source=\"ebpf\""), "not by BPF: {metrics}");
+        for mut rank in fabric.drive(JOB) {
+            assert!(rank.wait().unwrap().success());
+        }
+        let captures: Vec<PathBuf> = captures.into_iter().map(Capture::end).collect();
+        let offline = railscope::analyze(&captures);
+        let roce = |report: &Value| report["capture"]["roce_frames"].clone();
+        eventually("all packets are in a report", || roce(&agent.report()) == roce(&offline));
+        let live = agent.report();
+        assert_eq!((lost(&live), lost(&offline)), (0, 0));
+        let health = live["health"].as_object().unwrap();
+        assert!(!health.keys().any(|name| name.starts_with("ebpf.")), "{health:?}");
+
+        agree(&live, &offline);
+        let ranks: Vec<(u64, String)> =
+            (0..4).map(|rank| (rank, format!("10.0.0.{}", rank + 1))).collect();
+        let known = communicators(&live);
+        assert_eq!(known.iter().map(|(.., ranks)| ranks).collect::<Vec<_>>(), [&ranks]);
+        let stragglers = stragglers(&live);
+        assert_eq!(stragglers.len(), ITERATIONS);
+        let late = stragglers[LATE].iter().flatten().filter(|(rank, _)| *rank == LATE_RANK);
+        // A busy machine makes other ranks late as well.
+        assert!(late.count() >= LATE.count() - 1, "{stragglers:?}");
+        agent.stop();
+    });
+}

@@ -1,0 +1,182 @@
+//! Receivers of what the agent tells: real ones hold the same numbers, and one that is gone for a
+//! minute misses nothing.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use railscope::metrics::queries;
+use serde_json::Value;
+
+use crate::support::agent::Agent;
+use crate::support::clock::eventually;
+use crate::support::data_base::{DataBase, Series, free_port, hold_the_same, lines, samples};
+use crate::support::fabric::Fabric;
+use crate::support::otlp_receiver::{Receiver, items, received};
+use crate::support::receivers;
+
+const TAPS: &str = "taps.interfaces=[\"port*\"]";
+const INTERVAL: &str = "otlp.interval=\"500ms\"";
+
+/// What is told of the job; what the agent tells of itself changes all the time.
+fn of_the_job(text: &str) -> Vec<(Series, f64)> {
+    let mut all = samples(text);
+    all.retain(|(series, _)| !series["__name__"].starts_with("railscope_"));
+    all
+}
+
+fn endpoint(url: &str) -> String {
+    format!("otlp.endpoint=\"{url}\"")
+}
+
+/// The agent's metrics once they say the same twice: nothing passes any more.
+fn settled(agent: &Agent) -> String {
+    let mut text = String::new();
+    eventually("all is told", || {
+        std::thread::sleep(Duration::from_millis(1500));
+        let now = agent.get("/metrics").unwrap();
+        let is_settled = of_the_job(&now) == of_the_job(&text);
+        text = now;
+        is_settled
+    });
+    text
+}
+
+#[test]
+fn three_receivers_hold_the_same_numbers() {
+    let test = "three_receivers_hold_the_same_numbers";
+    let (Some(mut prometheus), Some(mut victoria)) =
+        (receivers::prometheus(test), receivers::victoria_metrics(test))
+    else {
+        return;
+    };
+    Fabric::of(test, 4, move |fabric| {
+        let Some(grpc) = Receiver::start(test, &[]) else { return };
+        let data = tempfile::tempdir().unwrap();
+        let port = free_port();
+        victoria
+            .arg(format!("-storageDataPath={}", data.path().join("victoria").display()))
+            .arg(format!("-httpListenAddr=127.0.0.1:{port}"))
+            .args(["-retentionPeriod=100y", "-opentelemetry.usePrometheusNaming"])
+            .arg("-search.latencyOffset=0s");
+        let victoria = DataBase::start(&mut victoria, port, "/health");
+        let url = format!("http://127.0.0.1:{port}/opentelemetry");
+        let http = "otlp.protocol=\"http/protobuf\"";
+        let agent = Agent::start(&[TAPS, INTERVAL, http, &endpoint(&url)]);
+        let other = Agent::start(&[TAPS, INTERVAL, &endpoint(&grpc.url("grpc"))]);
+        let config = data.path().join("prometheus.yml");
+        let scrapes = format!(
+            "scrape_configs:\n- job_name: tests\n  scrape_interval: 500ms\n  scrape_timeout: 500ms\n  \
+             static_configs:\n  - targets: ['127.0.0.1:{}']\n",
+            agent.port()
+        );
+        std::fs::write(&config, scrapes).unwrap();
+        let port = free_port();
+        prometheus
+            .arg(format!("--config.file={}", config.display()))
+            .arg(format!("--storage.tsdb.path={}", data.path().join("prometheus").display()))
+            .arg(format!("--web.listen-address=127.0.0.1:{port}"));
+        let prometheus = DataBase::start(&mut prometheus, port, "/-/ready");
+
+        let job = "--iterations 20 --warmup_iters 0 --check 0 --buckets 1MiB --compute 100ms \
+                   --straggler rank=2,delay=90ms,iterations=5..8";
+        for mut rank in fabric.drive(job) {
+            assert!(rank.wait().unwrap().success());
+        }
+        let expected = of_the_job(&settled(&agent));
+        assert!(expected.len() > 100);
+        let named = |name: &str| {
+            let of_name = expected.iter().filter(|(series, _)| series["__name__"] == name);
+            of_name.map(|(_, value)| value).sum::<f64>()
+        };
+        // The last one may go on.
+        assert_eq!(named("nccl_training_step_duration_seconds_count"), 19.0);
+        let all = "{__name__=~\"(nccl|rdma)_.+\"}";
+        eventually("the last scrape is held", || {
+            let counted = "sum(nccl_training_step_duration_seconds_count)";
+            prometheus.ask(counted, None).first().is_some_and(|(_, count)| *count == 19.0)
+        });
+        hold_the_same(&prometheus.ask(all, None), &expected);
+        victoria.get("/internal/force_flush").unwrap();
+        // Otherwise it also has what was told once within minutes, such as peaks.
+        let lately = format!("last_over_time({all}[2s])");
+        hold_the_same(&victoria.ask(&lately, None), &expected);
+        for query in queries::ALL {
+            let answer = prometheus.ask(query.promql, None);
+            let has_answer = ["training step", "rank is late", "collectives"];
+            if has_answer.iter().any(|asked| query.question.contains(asked)) {
+                assert!(!answer.is_empty(), "{}: nothing for {}", query.question, query.promql);
+            }
+        }
+
+        let text = settled(&other);
+        let points = items(&grpc.requests(), "metrics");
+        let (mut last, mut expected) = (received(&points), lines(&text));
+        last.retain(|series, _| !series.starts_with("railscope_"));
+        expected.retain(|series, _| !series.starts_with("railscope_"));
+        assert_eq!(last, expected);
+        agent.stop();
+        other.kill();
+    });
+}
+
+/// Spans and logs are told once: whoever misses them has lost them. Metrics count on.
+#[test]
+fn a_receiver_that_is_gone_for_a_minute_misses_nothing() {
+    const GONE: Duration = Duration::from_secs(60);
+    let test = "a_receiver_that_is_gone_for_a_minute_misses_nothing";
+    Fabric::of(test, 2, move |fabric| {
+        let port = free_port().to_string();
+        let options = ["--grpc-port", &port];
+        let Some(receiver) = Receiver::start(test, &options) else { return };
+        let agent = Agent::start(&[TAPS, INTERVAL, &endpoint(&receiver.url("grpc"))]);
+        let job = "--iterations 125 --warmup_iters 0 --check 0 --buckets 256KiB --compute 500ms";
+        let ranks = fabric.drive(job);
+        std::thread::sleep(Duration::from_secs(4));
+        let mut requests = receiver.requests();
+        std::thread::sleep(GONE / 6);
+        let before = agent.memory_kib();
+        std::thread::sleep(GONE - GONE / 6);
+        let after = agent.memory_kib();
+        let receiver = Receiver::start(test, &options).unwrap();
+        for mut rank in ranks {
+            assert!(rank.wait().unwrap().success());
+        }
+        let report = agent.report();
+        let collectives = report["collectives"].as_array().unwrap().len();
+        assert!(collectives > 100, "{collectives}");
+        // The next try comes half a minute after the one before.
+        let outcome = |signal: &str, outcome: &str| {
+            let all = samples(&agent.get("/metrics").unwrap()).into_iter();
+            let of = |(series, value): (Series, f64)| {
+                let is = series["__name__"] == "railscope_export_items_total"
+                    && series["railscope_signal"] == signal
+                    && series["railscope_outcome"] == outcome;
+                is.then_some(value)
+            };
+            all.filter_map(of).sum::<f64>()
+        };
+        // The last one may go on.
+        let told = 3.0 * (collectives as f64 - 1.0);
+        eventually("what has waited is sent", || outcome("traces", "sent") >= told);
+        for signal in ["metrics", "traces", "logs"] {
+            assert_eq!(outcome(signal, "dropped") + outcome(signal, "failed"), 0.0, "{signal}");
+        }
+        let said = agent.stop();
+        requests.extend(receiver.requests());
+
+        assert!(after < before + 8 * 1024, "{before} KiB, then {after} KiB");
+        assert!(said.contains("takes everything again"), "{said}");
+        assert!(!said.contains("were not sent"), "{said}");
+        let spans = items(&requests, "traces");
+        let name = |span: &Value| format!("{} {}", span["trace"], span["span"]);
+        let unique: BTreeSet<String> = spans.iter().map(name).collect();
+        // One of the collective and one of each rank; what was on its way may have come twice.
+        assert_eq!(unique.len(), 3 * collectives);
+        let points = items(&requests, "metrics");
+        let last = received(&points);
+        let counted = last
+            .iter()
+            .filter(|(series, _)| series.starts_with("nccl_training_step_duration_seconds_count"));
+        assert_eq!(counted.map(|(_, count)| count).sum::<f64>(), 125.0);
+    });
+}

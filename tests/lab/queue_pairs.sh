@@ -1,0 +1,68 @@
+#!/bin/bash
+# The agent on a host with queue pairs older than it is, while others come and go: what it lists is what
+# the kernel lists at the same moment.
+set -eEu
+. /lab/fabric.sh
+. /lab/observe.sh
+fabric_up 4500
+
+# A page of the agent, without the head of the answer.
+page() {
+  at 0 bash -c 'exec 3<> /dev/tcp/127.0.0.1/9474
+    printf "GET /$0 HTTP/1.0\r\nHost: lab\r\n\r\n" >&3
+    cat <&3' "$1" | sed '1,/^\r$/d'
+}
+
+# Both lists of one moment, as NAME.ours and NAME.kernel: the kernel's is the same before and after.
+lists() {
+  local name=$1 _
+  for _ in $(seq 50); do
+    rdma resource show qp -j > before
+    page queue_pairs.json > $name.ours
+    rdma resource show qp -j > $name.kernel
+    [ "$(< before)" = "$(< $name.kernel)" ] && return
+  done
+  echo "$name: the kernel's list never stays the same" >&2
+  return 1
+}
+
+# Host 0 writes to host 1 over some queue pairs, then both are stopped: $3 queue pairs are there in all,
+# and nothing keeps the guest busy.
+traffic() {
+  local port=$1 pairs=$2 server client
+  instead_at 1 ib_write_bw -d rxe1 -x $(gid 1) -p $port -q $pairs -s 4096 -D 120 > server.$port 2>&1 &
+  server=$!
+  eventually at 1 bash -c "ss -ltn | grep -q :$port"
+  instead_at 0 ib_write_bw -d rxe0 -x $(gid 0) -p $port -q $pairs -s 4096 -D 120 10.0.0.2 \
+    > client.$port 2>&1 &
+  client=$!
+  eventually are_ready $3
+  kill -STOP $server $client
+  programs="$server $client"
+}
+
+# So many queue pairs of both hosts send and receive.
+are_ready() { [ "$(rdma resource show qp | grep 'type RC' | grep -c 'state RT')" -eq "$1" ]; }
+
+traffic 18515 3 6
+older=$programs
+instead_at 0 /host/railscope agent --set 'taps.interfaces=["eth0"]' --set 'otlp.interval="1s"' \
+  2> agent.log &
+agent=$!
+is_ready() { [ "$(page readyz)" = ok ]; }
+eventually is_ready
+lists older
+traffic 18516 2 10
+newer=$programs
+lists both
+kill -KILL $older
+eventually are_ready 4
+lists newer
+kill -KILL $newer
+eventually are_ready 0
+lists none
+# Programs at traffic control are in this kernel, too.
+page metrics > metrics
+kill $agent
+wait $agent
+fabric_down

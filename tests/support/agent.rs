@@ -1,0 +1,94 @@
+//! `railscope agent` as a process, and its pages.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use super::clock::{PATIENCE, eventually};
+use super::data_base::free_port;
+
+/// An agent that runs; it is killed with its handle.
+pub struct Agent {
+    child: Child,
+    port: u16,
+}
+
+impl Agent {
+    /// Starts one with these settings, and waits until it observes.
+    pub fn start(settings: &[&str]) -> Self {
+        let port = free_port();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_railscope"));
+        command.arg("agent").args(["--set", &format!("prometheus.listen=\"127.0.0.1:{port}\"")]);
+        for setting in settings {
+            command.args(["--set", setting]);
+        }
+        let child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let agent = Self { child, port };
+        eventually("the agent starts", || agent.get("/readyz").is_some());
+        agent
+    }
+
+    /// Where its pages are.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// A page; `None` where there is none, or not yet.
+    pub fn get(&self, path: &str) -> Option<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        head.split(' ').nth(1).filter(|status| *status == "200")?;
+        Some(body.to_owned())
+    }
+
+    /// Its latest report.
+    pub fn report(&self) -> Value {
+        serde_json::from_str(&self.get("/report.json").unwrap()).unwrap()
+    }
+
+    /// Memory of its own that it has in use, KiB.
+    pub fn memory_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    /// Ends it as a DaemonSet does; what it said.
+    pub fn stop(mut self) -> String {
+        self.signal(Signal::SIGTERM);
+        let mut said = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert!(self.child.wait().unwrap().success(), "{said}");
+        said
+    }
+
+    /// Ends it as no program likes it.
+    pub fn kill(mut self) {
+        self.signal(Signal::SIGKILL);
+        self.child.wait().unwrap();
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(i32::try_from(self.pid()).unwrap()), signal).unwrap();
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
