@@ -1,3 +1,5 @@
+//! What calls tell of their processes.
+
 use super::*;
 use crate::link::job::{Communicator, CommunicatorId, Identity, Rank, Transport};
 use crate::model::call::{Caller, Communication, DataType, Returned};
