@@ -3,6 +3,7 @@
 mod arguments;
 mod connections;
 mod places;
+mod ranks;
 mod agent;
 mod real;
 mod stage;

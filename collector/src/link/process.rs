@@ -194,3 +194,6 @@ impl ProcessTracker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

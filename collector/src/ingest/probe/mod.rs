@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 
 use aya::maps::{MapData, RingBuf};
 use aya::sys::{Stats, enable_stats};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use railscope_ebpf::call::CallEvent;
 use railscope_ebpf::connection::ConnectionEvent;
 
@@ -44,6 +45,10 @@ const MOST_RECORDS: u32 = 1 << 16;
 
 /// How often processes are looked for.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Library files that are watched at a time: each takes a descriptor for every function, and one more
+/// for those whose return is told.
+const LIBRARY_LIMIT: usize = 64;
 
 /// What to watch.
 #[derive(Clone, Debug)]
@@ -118,6 +123,7 @@ impl Probes {
         loader.map_max_entries("ACTS", bytes);
         let mut ebpf = loader.load(OBJECT).map_err(EbpfError::load)?;
         if config.calls {
+            allow_descriptors();
             attach::load(&mut ebpf)?;
         }
         if config.connections {
@@ -181,6 +187,14 @@ impl Probes {
         let said = [(self.libraries.is_some(), calls), (self.has_connections, connections)];
         let said = said.into_iter().filter(|(is_seen, _)| *is_seen);
         said.map(|(_, sentence)| sentence.to_owned()).collect()
+    }
+}
+
+/// Allows this process as many descriptors as it may have: many systems begin with 1024. Where that
+/// cannot be, attaching says so.
+fn allow_descriptors() {
+    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
     }
 }
 
@@ -284,6 +298,9 @@ impl Libraries {
                 sink(ProbeEvent::Warning(format!("calls in {path} are not seen: {why}")));
             }
         };
+        if self.attached.len() >= LIBRARY_LIMIT {
+            return useless(Some(format!("{LIBRARY_LIMIT} libraries are watched already")));
+        }
         let functions = match library::read(file) {
             Ok(Contents::Functions(functions)) => functions,
             Ok(Contents::Imports) => return useless(None),

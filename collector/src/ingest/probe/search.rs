@@ -4,9 +4,9 @@
 //! under the same path, or have a file mapped that was deleted since.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,6 +14,9 @@ use crate::ingest::kernel_file;
 
 /// Bytes of `/proc/PID/maps` that are read: PyTorch has about 5,000 lines.
 const MAPS_LIMIT: u64 = 8 << 20;
+
+/// Libraries of one process.
+const LIBRARY_LIMIT: usize = 32;
 
 /// A process is looked at again after a quarter of the time that it is known, within these bounds:
 /// libraries are loaded early, or on first use.
@@ -128,12 +131,15 @@ impl Mapped {
     /// The file: the mapped one itself, which only a privileged process may open, else what the
     /// process sees under the path, else what is here under the path; if it is the same file.
     fn open(self, folder: &Path) -> io::Result<Found> {
-        let mapped = File::open(folder.join("map_files").join(&self.range));
+        // What stands under a path by now may be a pipe, on which opening would wait.
+        let open =
+            |path: &Path| OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+        let mapped = open(&folder.join("map_files").join(&self.range));
         let file = mapped.or_else(|error| {
             let seen = folder.join("root").join(self.path.trim_start_matches('/'));
             let is_same = |file: &File| file.metadata().is_ok_and(|file| file.ino() == self.inode);
             let paths = [seen, PathBuf::from(&self.path)];
-            let mut files = paths.iter().filter_map(|path| File::open(path).ok().filter(is_same));
+            let mut files = paths.iter().filter_map(|path| open(path).ok().filter(is_same));
             files.next().ok_or(error)
         })?;
         let metadata = file.metadata()?;
@@ -148,6 +154,9 @@ fn libraries(folder: &Path) -> io::Result<Vec<Mapped>> {
     let mut found: Vec<Mapped> = Vec::new();
     for line in maps.split(|byte| *byte == b'\n') {
         let Some(one) = std::str::from_utf8(line).ok().and_then(mapping) else { continue };
+        if found.len() >= LIBRARY_LIMIT {
+            break;
+        }
         if found.iter().all(|other| (other.inode, &other.path) != (one.inode, &one.path)) {
             found.push(one);
         }
@@ -179,7 +188,7 @@ mod tests {
 
     #[test]
     fn lines_of_maps() {
-        let line = |permissions, path| {
+        let line = |permissions: &str, path: &str| {
             mapping(&format!("7f00-7f10 {permissions} 0004e000 fe:01 4711       {path}"))
         };
         let found = |path: &str| {
