@@ -4,6 +4,7 @@
 //! The BPF target has no precompiled `core`, and rustc no linker for it: both are fetched into
 //! `target/ebpf-tools`. The objects are committed, so that nobody else needs these tools.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -104,11 +105,16 @@ impl Tools {
     /// The object for hosts of one architecture, stripped of what only debuggers read.
     fn build(&self, architecture: &str) -> Result<PathBuf> {
         let target = root().join("target/ebpf").join(architecture);
-        let flags = format!(
-            "--cfg=bpf_target_arch=\"{architecture}\" --check-cfg=cfg(bpf_target_arch,values(any())) \
-             -Cdebuginfo=2 -Clink-arg=--btf -Clinker={}",
-            self.linker.display()
+        let mut flags = format!(
+            "--cfg=bpf_target_arch=\"{architecture}\" -Cdebuginfo=2 -Clink-arg=--btf -Clinker={} \
+             --remap-path-prefix={}=/railscope",
+            self.linker.display(),
+            root().display()
         );
+        for crates in registries()? {
+            // Writing to a `String` cannot fail.
+            _ = write!(flags, " --remap-path-prefix={}=/cargo", crates.display());
+        }
         let mut cargo = command("cargo");
         cargo
             .args(["build", "--quiet", "--release", "--package", "railscope-ebpf"])
@@ -122,8 +128,28 @@ impl Tools {
         let built = target.join("bpfel-unknown-none/release/railscope-ebpf");
         let stripped = target.join("railscope.bpf.o");
         strip(&built, &stripped).with_context(|| format!("strip {}", built.display()))?;
+        for folder in registries()?.into_iter().chain([root().to_owned()]) {
+            let names = names(&stripped, &folder)?;
+            ensure!(!names, "{} tells where it was built", stripped.display());
+        }
         Ok(stripped)
     }
+}
+
+/// Where cargo keeps the sources of crates.
+fn registries() -> Result<Vec<PathBuf>> {
+    let home = std::env::home_dir().context("no home folder")?;
+    let cargo = std::env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);
+    let sources = cargo.join("registry/src");
+    let entries = fs::read_dir(&sources).with_context(|| format!("list {}", sources.display()))?;
+    Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
+}
+
+/// Whether the path of a folder stands in an object.
+fn names(object: &Path, folder: &Path) -> Result<bool> {
+    let bytes = fs::read(object).with_context(|| format!("read {}", object.display()))?;
+    let folder = folder.display().to_string().into_bytes();
+    Ok(bytes.windows(folder.len()).any(|window| window == folder))
 }
 
 /// Leaves out what only debuggers read.
