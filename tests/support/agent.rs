@@ -1,15 +1,15 @@
 //! `railscope agent` as a process, and its pages.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::Read as _;
 use std::process::{Child, Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::clock::{PATIENCE, eventually};
+use super::clock::eventually;
 use super::data_base::free_port;
+use super::http;
 
 /// An agent that runs; it is killed with its handle.
 pub struct Agent {
@@ -44,14 +44,7 @@ impl Agent {
 
     /// A page; `None` where there is none, or not yet.
     pub fn get(&self, path: &str) -> Option<String> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).ok()?;
-        let (head, body) = answer.split_once("\r\n\r\n")?;
-        head.split(' ').nth(1).filter(|status| *status == "200")?;
-        Some(body.to_owned())
+        http::get(self.port, path)
     }
 
     /// Its latest report.

@@ -1,13 +1,13 @@
 //! A data base that speaks Prometheus' query API, as a process that ends with its handle.
 
 use std::collections::BTreeMap;
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use super::clock::{PATIENCE, eventually};
+use super::clock::eventually;
+use super::http;
 
 /// Names of a series and its labels.
 pub type Series = BTreeMap<String, String>;
@@ -36,14 +36,7 @@ impl DataBase {
 
     /// Body of the answer to a GET; `None` without one, and where it is an error.
     pub fn get(&self, path: &str) -> Option<String> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).ok()?;
-        let (head, body) = answer.split_once("\r\n\r\n")?;
-        head.split(' ').nth(1).filter(|status| *status == "200")?;
-        Some(body.to_owned())
+        http::get(self.port, path)
     }
 
     /// Series and values that answer a query; at a time in seconds, or now.

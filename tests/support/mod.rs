@@ -12,6 +12,7 @@ pub mod data_base;
 pub mod fabric;
 pub mod fixture;
 pub mod frame;
+pub mod http;
 pub mod ip;
 pub mod mad;
 pub mod otlp_receiver;

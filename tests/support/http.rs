@@ -1,0 +1,18 @@
+//! A client for pages of programs on this machine.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use super::clock::PATIENCE;
+
+/// Body of the answer to a GET at a port of this machine; `None` without one, and where it is an error.
+pub fn get(port: u16, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    head.split(' ').nth(1).filter(|status| *status == "200")?;
+    Some(body.to_owned())
+}
