@@ -1,18 +1,18 @@
 //! What the agent tells of calls; what it needs; and that nothing of it stays behind.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use aya::programs::{loaded_links, loaded_programs};
+use serde_json::{Value, json};
 
 use super::stage::{Stage, start};
 use crate::support::clock::{PATIENCE, eventually};
-use crate::support::require;
+use crate::support::{http, require};
 
 /// An agent that runs, and what it says.
 struct Agent {
@@ -54,15 +54,22 @@ impl Agent {
         }
     }
 
-    /// Its metrics.
-    fn metrics(&mut self) -> String {
+    /// A page; `None` where there is nothing to show yet.
+    fn get(&mut self, path: &str) -> Option<String> {
         let line = self.says("metrics: http://");
         let address = line.rsplit("//").next().unwrap().strip_suffix("/metrics").unwrap();
-        let mut stream = TcpStream::connect(address).unwrap();
-        stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        text
+        let (_, port) = address.rsplit_once(':').unwrap();
+        http::get(port.parse().unwrap(), path)
+    }
+
+    /// Its metrics.
+    fn metrics(&mut self) -> String {
+        self.get("/metrics").unwrap()
+    }
+
+    /// Its latest report; `null` before the first.
+    fn report(&mut self) -> Value {
+        self.get("/report.json").map_or(Value::Null, |text| serde_json::from_str(&text).unwrap())
     }
 
     fn signal(&self, signal: &str) {
@@ -144,6 +151,56 @@ fn an_agent_counts_calls_and_leaves_nothing_behind() {
     agent.signal("-KILL");
     agent.child.wait().unwrap();
     eventually("the kernel's programs are gone", || !are_there());
+}
+
+/// As on a host whose NIC carries RDMA past the kernel: no packet, and still ranks and queue pairs.
+#[test]
+fn ranks_have_queue_pairs_without_packets() {
+    let test = "ranks_have_queue_pairs_without_packets";
+    let Some(stage) = Stage::set(test) else { return };
+    let mut agent = Agent::start(&[env!("CARGO_BIN_EXE_railscope")]);
+    agent.says("metrics: http://");
+    let mut rank = start(&mut stage.rank());
+    agent.says(&format!("calls of {} are seen", stage.library().display()));
+    rank.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+    agent.says(&format!("rank 2 of 4 is process {}", rank.id()));
+    // Other tests may be ranks as well.
+    let own = |report: &Value| {
+        let mut all = report["communicators"].as_array().unwrap().iter();
+        all.find(|one| one["id"] == "7e5c3a1876543210").cloned()
+    };
+    let unseen = |report: &Value| {
+        let mut all = report["findings"].as_array()?.iter();
+        let is_own = |one: &Value| one["subject"]["communicator"] == "7e5c3a1876543210";
+        all.find(|one| one["id"] == "rdma_not_visible" && is_own(one)).cloned()
+    };
+    let mut report = Value::Null;
+    eventually("calls without packets are told", || {
+        report = agent.report();
+        unseen(&report).is_some()
+    });
+    let communicator = own(&report).unwrap();
+    let facts = ["id_kind", "nranks", "root", "transport", "grade"].map(|it| &communicator[it]);
+    assert_eq!(json!(facts), json!(["magic", 4, "192.0.2.1:50000", "ib", "proven"]));
+    let ranks = communicator["ranks"].as_array().unwrap();
+    let facts = ["rank", "pid", "host", "grade"].map(|it| &ranks[0][it]);
+    let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
+    assert_eq!(json!(facts), json!([2, rank.id(), host, "proven"]));
+    assert_eq!(ranks.len(), 1, "{ranks:?}");
+    let pair = json!([{
+        "device": null, "qpn": 0x1234, "remote_qpn": 0x5678, "remote_address": "198.51.100.3",
+        "type": "RC", "state": "RTS", "grade": "inferred",
+    }]);
+    assert_eq!(ranks[0]["queue_pairs"], pair);
+    let finding = unseen(&report).unwrap();
+    let title = "RDMA is not visible: 1 queue pair of 1 rank in 7e5c3a1876543210, and no interface is \
+                 tapped";
+    assert_eq!(finding["title"], title);
+    assert_eq!(finding["evidence"][0]["kind"], "call", "{finding}");
+
+    drop(rank.stdin.take());
+    assert!(rank.wait().unwrap().success());
+    eventually("what has ended is gone", || own(&agent.report()).is_none());
 }
 
 /// The agent as user 65534 with these capabilities only.

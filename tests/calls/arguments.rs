@@ -2,7 +2,7 @@
 
 use railscope::model::call::{
     Action, Call, Communication, CommunicatorEnd, CommunicatorHandle, DataType, Function,
-    QueuePairChange,
+    QueuePairChange, QueuePairHandle,
 };
 use railscope::model::nccl::UniqueId;
 use railscope::model::qpn::Qpn;
@@ -126,8 +126,9 @@ fn communications() -> Vec<Action> {
     rows.into_iter().zip(streams).map(communication).collect()
 }
 
-/// What caller.c does with a queue pair and memory, and whether that was told to have succeeded.
-fn verbs() -> Vec<(Action, Option<bool>)> {
+/// What caller.c does with a queue pair, which is at `queue_pair`, and memory, and whether that was told
+/// to have succeeded.
+fn verbs(queue_pair: QueuePairHandle) -> Vec<(Action, Option<bool>)> {
     let number = Some(Qpn::new(0x1234));
     let kind = Some(QueuePairKind::ReliableConnection);
     let receive = QueuePairChange {
@@ -148,7 +149,7 @@ fn verbs() -> Vec<(Action, Option<bool>)> {
         retries: Some(7),
         ..QueuePairChange::default()
     };
-    let change = |change| Action::ModifyQueuePair { number, change: Some(change) };
+    let change = |change| Action::ModifyQueuePair { queue_pair, number, change: Some(change) };
     let memory = |address, length, is_dma_buffer, remote_key| Action::RegisterMemory {
         address,
         length,
@@ -157,8 +158,8 @@ fn verbs() -> Vec<(Action, Option<bool>)> {
     };
     let (first, second) = (0xa000_0000_0000 + 30, 0xa000_0000_0000 + 31);
     vec![
-        (Action::CreateQueuePair { number: None, kind }, None),
-        (Action::CreateQueuePair { number, kind }, Some(true)),
+        (Action::CreateQueuePair { queue_pair: None, number: None, kind }, None),
+        (Action::CreateQueuePair { queue_pair: Some(queue_pair), number, kind }, Some(true)),
         (change(receive), None),
         (change(send), None),
         (memory(first, 401, false, None), None),
@@ -168,7 +169,7 @@ fn verbs() -> Vec<(Action, Option<bool>)> {
         (memory(403, 404, true, None), None),
         (memory(403, 404, true, Some(0x88)), Some(true)),
         (Action::DeregisterMemory { remote_key: Some(0x88) }, None),
-        (Action::DestroyQueuePair { number }, None),
+        (Action::DestroyQueuePair { queue_pair, number }, None),
     ]
 }
 
@@ -193,7 +194,11 @@ fn every_argument() {
     let is_success = |call: &Call| call.returned.map(|returned| returned.is_success);
     let verbs_told: Vec<_> =
         verbs_told.iter().map(|call| (call.action.clone(), is_success(call))).collect();
-    assert_eq!(verbs_told, verbs());
+    let made = verbs_told.iter().find_map(|(action, _)| match action {
+        Action::CreateQueuePair { queue_pair, .. } => *queue_pair,
+        _ => None,
+    });
+    assert_eq!(verbs_told, verbs(made.unwrap()));
 
     assert_eq!(Function::AllReduce.kind().name(), "all_reduce");
     let bytes = communications.iter().filter_map(|action| match action {

@@ -1,4 +1,4 @@
-//! A library with NCCL's and libibverbs' functions, a program that calls them, and who watches.
+//! A library with NCCL's and libibverbs' functions, programs that call them, and who watches.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use tempfile::TempDir;
 use crate::support::clock::{PATIENCE, now};
 use crate::support::require;
 
-/// A folder with `libnccl.so.2` and `caller`, which finds the library beside itself.
+/// A folder with `libnccl.so.2`, and with `caller` and `rank`, which find the library beside themselves.
 pub(super) struct Stage(pub(super) TempDir);
 
 impl Stage {
-    /// Builds both; `None`, and it is said, where that or watching is not possible.
+    /// Builds all; `None`, and it is said, where that or watching is not possible.
     pub(super) fn set(test: &str) -> Option<Self> {
         let header = Path::new("/usr/include/infiniband/verbs.h");
         if !require::root(test) || !require::has(test, "cc") {
@@ -35,7 +35,10 @@ impl Stage {
         };
         let library = ["-shared", "-fPIC", "-Wl,-soname,libnccl.so.2", "-o", "libnccl.so.2"];
         build(&library, "library.c");
-        build(&["-L.", "-l:libnccl.so.2", "-Wl,-rpath,$ORIGIN", "-o", "caller"], "caller.c");
+        for program in ["caller", "rank"] {
+            let linked = ["-L.", "-l:libnccl.so.2", "-Wl,-rpath,$ORIGIN", "-o", program];
+            build(&linked, &format!("{program}.c"));
+        }
         Some(stage)
     }
 
@@ -45,6 +48,10 @@ impl Stage {
 
     pub(super) fn caller(&self) -> Command {
         Command::new(self.0.path().join("caller"))
+    }
+
+    pub(super) fn rank(&self) -> Command {
+        Command::new(self.0.path().join("rank"))
     }
 }
 

@@ -112,10 +112,10 @@ packets_counted() {
 
 has_more_lines() { [ "$(wc -l < "$1")" -gt "$2" ]; }
 
-# Tries a command until it succeeds, for ten seconds.
+# Tries a command until it succeeds, for half a minute.
 eventually() {
   local _
-  for _ in $(seq 100); do
+  for _ in $(seq 300); do
     "$@" && return
     sleep 0.1
   done

@@ -4,14 +4,8 @@
 set -eEu
 . /lab/fabric.sh
 . /lab/observe.sh
+. /lab/page.sh
 fabric_up 4500
-
-# A page of the agent, without the head of the answer.
-page() {
-  at 0 bash -c 'exec 3<> /dev/tcp/127.0.0.1/9474
-    printf "GET /$0 HTTP/1.0\r\nHost: lab\r\n\r\n" >&3
-    cat <&3' "$1" | sed '1,/^\r$/d'
-}
 
 # Both lists of one moment, as NAME.ours and NAME.kernel: the kernel's is the same before and after.
 lists() {

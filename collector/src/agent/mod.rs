@@ -100,6 +100,7 @@ impl Agent {
         let message_capacity = Some(config.window.messages);
         let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
         pipeline.configure(Settings { findings: config.findings.clone(), rails: None });
+        pipeline.processes_mut().set_host(&*host);
         let nics = Nics::open(&config, &host, now, &mut pipeline, &mut own, say);
         let processes = Processes::open(&config, &mut own, say);
         let labels = config.labels;

@@ -35,10 +35,10 @@ impl Pages {
     }
 
     /// `/metrics`; `/report.json`, the report on what is in the window; `/queue_pairs.json`, the
-    /// kernel's queue pairs with their processes, which `proc` tells of; `/healthz`, which answers
+    /// kernel's queue pairs with their processes, which `proc` tells of, and ranks; `/healthz`, which answers
     /// while the agent runs; `/readyz`, which says whether there is anything to show yet.
     pub(super) fn routes(pages: &Arc<Self>, proc: PathBuf) -> Vec<Route> {
-        let (metrics, report, ready) = (Arc::clone(pages), Arc::clone(pages), Arc::clone(pages));
+        let [metrics, report, pairs, ready] = [(); 4].map(|()| Arc::clone(pages));
         let not_yet = || page(503, TEXT, "no report yet\n".to_owned());
         vec![
             (
@@ -55,7 +55,7 @@ impl Pages {
                     report.map_or_else(not_yet, |report| page(200, JSON, text(&*report)))
                 }),
             ),
-            ("/queue_pairs.json", Box::new(move || queue_pair_page(&proc))),
+            ("/queue_pairs.json", Box::new(move || queue_pair_page(&proc, &pairs))),
             ("/healthz", Box::new(move || page(200, TEXT, "ok\n".to_owned()))),
             (
                 "/readyz",
@@ -83,8 +83,9 @@ fn text(document: &impl Serialize) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-fn queue_pair_page(proc: &Path) -> Page {
-    match queue_pairs::list(proc) {
+fn queue_pair_page(proc: &Path, pages: &Pages) -> Page {
+    let report = held(&pages.report).clone();
+    match queue_pairs::rows(proc, report.as_deref()) {
         Ok(rows) => page(200, JSON, text(&rows)),
         Err(error) => page(503, TEXT, format!("{error}\n")),
     }

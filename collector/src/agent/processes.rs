@@ -1,5 +1,5 @@
-//! What processes of this host do, on its way into the pipeline: a thread reads the kernel's programs,
-//! for attaching to a library takes longer than packets can wait.
+//! What processes of this host do and have, on its way into the pipeline: a thread reads the kernel's
+//! programs and its list of queue pairs, for attaching to a library takes longer than packets can wait.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,10 +10,13 @@ use std::time::Duration;
 
 use super::config::Config;
 use super::own::Own;
+use super::queue_pairs;
 use crate::ingest::probe::{ProbeConfig, ProbeEvent, Probes};
 use crate::ingest::process::Processes as Identities;
+use crate::ingest::rdma_netlink::RdmaNetlink;
 use crate::model::call::{Action, Call};
 use crate::model::process::Process;
+use crate::model::queue_pair::HostQueuePair;
 use crate::pipeline::Pipeline;
 
 /// How long records may lie in the kernel's ring: nobody is woken for them.
@@ -25,17 +28,27 @@ const RING_MEBIBYTES: u32 = 8;
 /// Events that wait for the pipeline.
 const WAITING: usize = 1 << 16;
 
+/// Naps between two lists of the kernel's queue pairs: for each of them it asks the device.
+const LIST_EVERY: u32 = 100;
+
 /// Rounds of the agent between two looks for processes that have ended.
 const TIDY_EVERY: u32 = 100;
 
-/// Programs that watch processes, and the thread that reads them.
+/// What watches processes, and the thread that reads it.
 pub(super) struct Processes {
     shared: Arc<Shared>,
-    events: Receiver<ProbeEvent>,
+    news: Receiver<News>,
     thread: Option<JoinHandle<()>>,
     identities: Identities,
     proc: PathBuf,
     rounds: u32,
+}
+
+/// What the thread tells.
+enum News {
+    Probe(ProbeEvent),
+    /// All queue pairs that there are.
+    QueuePairs(Vec<HostQueuePair>),
 }
 
 #[derive(Default)]
@@ -53,6 +66,7 @@ impl Processes {
         say: &mut dyn FnMut(String),
     ) -> Option<Self> {
         let sources = config.sources;
+        let kernel = config.sources.processes.then(|| open_kernel(own, say)).flatten();
         let mut probes = Vec::new();
         for (name, calls, is_wanted) in
             [("calls", true, sources.calls), ("connections", false, sources.processes)]
@@ -79,21 +93,26 @@ impl Processes {
                 }
             }
         }
-        if probes.is_empty() {
+        if probes.is_empty() && kernel.is_none() {
             return None;
         }
         let shared = Arc::new(Shared::default());
-        let (sender, events) = sync_channel(WAITING);
-        let thread = thread::Builder::new().name("processes".to_owned()).spawn({
-            let shared = Arc::clone(&shared);
-            move || watch(&mut probes, &sender, &shared)
-        });
+        let (sender, news) = sync_channel(WAITING);
+        let identities = Identities::new(&config.host.proc);
+        let mut watch = Watch {
+            probes,
+            kernel,
+            identities: identities.clone(),
+            sender,
+            shared: Arc::clone(&shared),
+        };
+        let thread = thread::Builder::new().name("processes".to_owned()).spawn(move || watch.run());
         let thread = thread.map_err(|error| say(format!("calls: start a thread: {error}"))).ok()?;
         Some(Self {
             shared,
-            events,
+            news,
             thread: Some(thread),
-            identities: Identities::new(&config.host.proc),
+            identities,
             proc: config.host.proc.clone(),
             rounds: 0,
         })
@@ -101,7 +120,14 @@ impl Processes {
 
     /// Hands on what has come.
     pub(super) fn read(&mut self, pipeline: &mut Pipeline, say: &mut dyn FnMut(String)) {
-        for event in self.events.try_iter().take(WAITING) {
+        for news in self.news.try_iter().take(WAITING) {
+            let event = match news {
+                News::Probe(event) => event,
+                News::QueuePairs(pairs) => {
+                    pipeline.processes_mut().observe_queue_pairs(pairs);
+                    continue;
+                }
+            };
             match event {
                 ProbeEvent::Call(call) => {
                     pipeline.processes_mut().observe(&call);
@@ -156,26 +182,81 @@ impl Drop for Processes {
     }
 }
 
-fn watch(probes: &mut [Probes], sender: &SyncSender<ProbeEvent>, shared: &Shared) {
-    let mut trouble = None;
-    while !shared.is_over.load(Ordering::Relaxed) {
-        let send = |event| {
-            if let Err(TrySendError::Full(_)) = sender.try_send(event) {
-                shared.dropped.fetch_add(1, Ordering::Relaxed);
-            }
-        };
-        let polled = probes.iter_mut().try_for_each(|one| one.poll(&mut { send }));
-        let failed = polled.err().map(|error| error.to_string());
-        if failed != trouble {
-            if let Some(error) = &failed {
-                send(ProbeEvent::Warning(format!("calls: {error}")));
-            }
-            trouble = failed;
+/// The kernel's list of queue pairs, where it has one.
+fn open_kernel(own: &mut Own, say: &mut dyn FnMut(String)) -> Option<RdmaNetlink> {
+    match RdmaNetlink::open() {
+        Ok(kernel) => {
+            own.add_seeing("queue_pairs", "all");
+            Some(kernel)
         }
+        Err(error) => {
+            own.add_blind("queue_pairs", "all", "the kernel has no RDMA subsystem");
+            say(format!("queue pairs: {:#}", anyhow::Error::from(error)));
+            None
+        }
+    }
+}
+
+/// The work of the thread.
+struct Watch {
+    probes: Vec<Probes>,
+    kernel: Option<RdmaNetlink>,
+    identities: Identities,
+    sender: SyncSender<News>,
+    shared: Arc<Shared>,
+}
+
+impl Watch {
+    fn run(&mut self) {
+        let (mut probe_trouble, mut list_trouble) = (None, None);
+        for round in (0..LIST_EVERY).cycle() {
+            if self.shared.is_over.load(Ordering::Relaxed) {
+                return;
+            }
+            let polled = self.poll();
+            self.say_once("calls", polled, &mut probe_trouble);
+            if round == 0 {
+                let listed = self.list();
+                self.say_once("queue pairs", listed, &mut list_trouble);
+            }
+            thread::sleep(NAP);
+        }
+    }
+
+    fn poll(&mut self) -> anyhow::Result<()> {
+        let Self { probes, sender, shared, .. } = self;
+        let mut take = |event| send(sender, shared, News::Probe(event));
+        probes.iter_mut().try_for_each(|one| one.poll(&mut take))?;
         let costs =
             probes.iter().flat_map(Probes::costs).map(|cost| (cost.name, cost.time)).collect();
         *shared.costs.lock().unwrap_or_else(PoisonError::into_inner) = costs;
-        thread::sleep(NAP);
+        Ok(())
+    }
+
+    fn list(&mut self) -> anyhow::Result<()> {
+        if let Some(kernel) = &mut self.kernel {
+            let pairs = queue_pairs::owned(kernel, &self.identities)?;
+            send(&self.sender, &self.shared, News::QueuePairs(pairs));
+        }
+        Ok(())
+    }
+
+    /// Says what went wrong, if it went otherwise than the last time.
+    fn say_once(&self, what: &str, done: anyhow::Result<()>, before: &mut Option<String>) {
+        let failed = done.err().map(|error| format!("{what}: {error:#}"));
+        if failed != *before {
+            if let Some(words) = &failed {
+                let warning = ProbeEvent::Warning(words.clone());
+                send(&self.sender, &self.shared, News::Probe(warning));
+            }
+            *before = failed;
+        }
+    }
+}
+
+fn send(sender: &SyncSender<News>, shared: &Shared, news: News) {
+    if let Err(TrySendError::Full(_)) = sender.try_send(news) {
+        shared.dropped.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -1,4 +1,5 @@
-//! The queue pairs of this host and whose they are, listed by the kernel when somebody asks.
+//! The queue pairs of this host and whose they are: listed by the kernel every now and then, so that
+//! ranks get theirs, and when somebody asks.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,6 +11,8 @@ use crate::ingest::rdma_netlink::{NetlinkError, RdmaNetlink};
 use crate::model::process::Process;
 use crate::model::qpn::Qpn;
 use crate::model::queue_pair::{HostQueuePair, QueuePairOwner};
+use crate::report::Report;
+use crate::report::communicators::{CommunicatorReport, RankReport};
 
 /// A queue pair in `/queue_pairs.json`. Names of kinds and states are those of `rdma resource show qp`.
 #[derive(Debug, Serialize)]
@@ -32,35 +35,85 @@ pub(super) struct QueuePairRow {
     slurm_job: Option<u32>,
     /// Rank by Slurm (`SLURM_PROCID`).
     slurm_task: Option<u32>,
+    /// The communicator that it serves, as the latest report has it; not every one is known.
+    communicator: Option<String>,
+    /// The rank in it.
+    rank: Option<u32>,
 }
 
 /// All queue pairs of the RDMA devices that this network namespace sees, those included that are older
-/// than the agent.
+/// than the agent; with the ranks that `report` knows.
 ///
 /// # Errors
 ///
 /// The kernel has no RDMA subsystem, or does not answer.
-pub(super) fn list(proc: &Path) -> Result<Vec<QueuePairRow>, NetlinkError> {
-    let mut kernel = RdmaNetlink::open()?;
+pub(super) fn rows(
+    proc: &Path,
+    report: Option<&Report>,
+) -> Result<Vec<QueuePairRow>, NetlinkError> {
     let processes = Processes::new(proc);
+    let ranks = report.map(ranks).unwrap_or_default();
     let mut known: BTreeMap<u32, Option<Process>> = BTreeMap::new();
-    let mut rows = Vec::new();
-    for device in kernel.devices()? {
-        for pair in kernel.queue_pairs(device.index)? {
-            let process = match pair.owner {
-                // One that has gone since is nobody.
-                QueuePairOwner::Process(pid) => {
-                    known.entry(pid).or_insert_with(|| processes.identify(pid).ok()).as_ref()
-                }
-                QueuePairOwner::Kernel(_) | QueuePairOwner::Unknown => None,
-            };
-            rows.push(row(&pair, process));
-        }
-    }
-    Ok(rows)
+    let pairs = of_devices(&mut RdmaNetlink::open()?)?;
+    let rows = pairs.iter().map(|pair| {
+        let process = match pair.owner {
+            // One that has gone since is nobody.
+            QueuePairOwner::Process(pid) => {
+                known.entry(pid).or_insert_with(|| processes.identify(pid).ok()).as_ref()
+            }
+            QueuePairOwner::Kernel(_) | QueuePairOwner::Unknown => None,
+        };
+        let rank = ranks.get(&(pair.device.as_str(), pair.local.value()));
+        row(pair, process, rank.copied())
+    });
+    Ok(rows.collect())
 }
 
-fn row(pair: &HostQueuePair, process: Option<&Process>) -> QueuePairRow {
+/// The same pairs for the pipeline: owners are processes, where they were threads of them.
+///
+/// # Errors
+///
+/// The kernel does not answer.
+pub(super) fn owned(
+    kernel: &mut RdmaNetlink,
+    processes: &Processes,
+) -> Result<Vec<HostQueuePair>, NetlinkError> {
+    let mut pairs = of_devices(kernel)?;
+    let mut known: BTreeMap<u32, u32> = BTreeMap::new();
+    for pair in &mut pairs {
+        if let QueuePairOwner::Process(pid) = &mut pair.owner {
+            *pid = *known.entry(*pid).or_insert_with(|| processes.of_thread(*pid).unwrap_or(*pid));
+        }
+    }
+    Ok(pairs)
+}
+
+fn of_devices(kernel: &mut RdmaNetlink) -> Result<Vec<HostQueuePair>, NetlinkError> {
+    let mut pairs = Vec::new();
+    for device in kernel.devices()? {
+        pairs.append(&mut kernel.queue_pairs(device.index)?);
+    }
+    Ok(pairs)
+}
+
+type Ranks<'a> = BTreeMap<(&'a str, u32), (&'a CommunicatorReport, &'a RankReport)>;
+
+/// Whose the queue pairs of each device are.
+fn ranks(report: &Report) -> Ranks<'_> {
+    let of = |one| move |rank| (one, rank);
+    let ranks = report.communicators.iter().flat_map(|one| one.ranks.iter().map(of(one)));
+    let pairs = ranks.flat_map(|(one, rank): (&CommunicatorReport, &RankReport)| {
+        let listed = rank.queue_pairs.iter();
+        listed.filter_map(move |pair| Some(((pair.device.as_deref()?, pair.qpn), (one, rank))))
+    });
+    pairs.collect()
+}
+
+fn row(
+    pair: &HostQueuePair,
+    process: Option<&Process>,
+    rank: Option<(&CommunicatorReport, &RankReport)>,
+) -> QueuePairRow {
     let (pid, kernel) = match &pair.owner {
         QueuePairOwner::Process(pid) => (Some(*pid), None),
         QueuePairOwner::Kernel(name) => (None, Some(name.clone())),
@@ -80,5 +133,7 @@ fn row(pair: &HostQueuePair, process: Option<&Process>) -> QueuePairRow {
         pod: process.and_then(|process| process.pod.clone()),
         slurm_job: slurm.map(|slurm| slurm.job),
         slurm_task: slurm.and_then(|slurm| slurm.task),
+        communicator: rank.map(|(communicator, _)| communicator.id.clone()),
+        rank: rank.map(|(_, rank)| rank.rank),
     }
 }

@@ -8,6 +8,7 @@ use crate::decode::nccl::layout::ReleaseRange;
 use crate::model::grade::Grade;
 use crate::model::nccl::{CollectiveKind, Graph, Release};
 use crate::model::qpn::Qpn;
+use crate::model::queue_pair::{QueuePairKind, QueuePairState};
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
@@ -193,6 +194,11 @@ pub struct Rank {
     pub listener: Option<SocketAddr>,
     /// Hash of PID and PID namespace, plus commHash: which releases before 2.24 send for the PID.
     pub pid_hash: Option<u64>,
+    /// Queue pairs of its process, where the process was watched.
+    pub queue_pairs: Vec<RankQueuePair>,
+    /// From the first to the last call by which its process asked for data to be moved; `None` where
+    /// none was seen.
+    pub communicated: Option<Span>,
     /// Reasons.
     pub evidence: Vec<Evidence>,
     /// How sure all this is.
@@ -213,10 +219,31 @@ impl Rank {
             nics: Vec::new(),
             listener: None,
             pid_hash: None,
+            queue_pairs: Vec::new(),
+            communicated: None,
             evidence: Vec::new(),
             grade: Grade::Unknown,
         }
     }
+}
+
+/// A queue pair of a rank's process, as the process and its kernel tell it; no packet is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RankQueuePair {
+    /// RDMA device, such as `mlx5_0`; `None` where the kernel did not list it.
+    pub device: Option<String>,
+    /// Its number.
+    pub number: Qpn,
+    /// What it is for.
+    pub kind: Option<QueuePairKind>,
+    /// Where it is in its life: as the kernel lists it, else what the process asked for last.
+    pub state: Option<QueuePairState>,
+    /// The number at the other end.
+    pub remote: Option<Qpn>,
+    /// The address at the other end.
+    pub remote_address: Option<IpAddr>,
+    /// How sure it is that it serves this communicator; that it is the process's is certain.
+    pub grade: Grade,
 }
 
 /// A port that a rank's data uses.

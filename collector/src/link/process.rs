@@ -1,21 +1,31 @@
-//! What processes of this host were seen to do themselves: which rank each is, and what it calls.
+//! What processes of this host were seen to do themselves: which rank each is, what it calls, and which
+//! queue pairs it has. Where the NIC carries packets past the kernel, this is all that a host sees.
 //!
 //! A communicator's handle is a pointer of its process: it is good between the call that made the
 //! communicator and the one that ends it, in that process only.
 
-use std::collections::{BTreeMap, HashMap};
+mod queue_pairs;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
 
 use foldhash::fast::FixedState;
 
+use self::queue_pairs::QueuePairs;
 use super::control::facts::Ring;
 use super::evidence::{Evidence, EvidenceKind, add_evidence};
-use super::job::Job;
+use super::job::{Communicator, CommunicatorId, Identity, Job, Rank, Transport};
+use super::linker::only;
+use crate::decode::nccl::comm_hash;
+use crate::decode::nccl::hash::CharSign;
 use crate::decode::nccl::unique_id;
 use crate::model::call::{Action, Call, CommunicatorEnd, CommunicatorHandle, Function};
 use crate::model::connection::{ConnectionChange, TcpState};
+use crate::model::grade::Grade;
 use crate::model::health::Health;
 use crate::model::nccl::RANK_LIMIT;
+use crate::model::queue_pair::HostQueuePair;
+use crate::model::time::{Span, Timestamp};
 
 /// Communicators of all processes that are followed at a time.
 const MEMBERSHIP_LIMIT: usize = 65_536;
@@ -29,6 +39,25 @@ const OWNER_LIMIT: usize = 65_536;
 struct Membership {
     rank: Option<u32>,
     nranks: Option<u32>,
+    /// What the unique id says: the magic that the communicator greets with, and where its root listens.
+    origin: Option<(u64, SocketAddr)>,
+    /// When the call began that made the communicator, and when it returned.
+    made: Option<Span>,
+}
+
+/// A process's part in a communicator of the job.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    communicator: CommunicatorId,
+    rank: u32,
+    nranks: Option<u32>,
+    made: Option<Span>,
+}
+
+impl Part {
+    fn is_made_at(&self, time: Timestamp) -> bool {
+        self.made.is_some_and(|made| (made.first..=made.last).contains(&time))
+    }
 }
 
 /// Calls of one kind.
@@ -43,15 +72,30 @@ pub struct CallCount {
 /// Everything that processes were seen to do.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessTracker {
+    host: Option<String>,
     memberships: BTreeMap<(u32, CommunicatorHandle), Membership>,
     /// The processes of communicators by magic of the unique id and rank, those that ended included.
     pids: BTreeMap<(u64, u32), u32>,
     counts: BTreeMap<(Function, Option<u32>), CallCount>,
     owners: HashMap<(SocketAddr, SocketAddr), u32, FixedState>,
+    queue_pairs: QueuePairs,
+    /// From the first to the last call of a process that moves data.
+    communicated: BTreeMap<u32, Span>,
     refused: u64,
 }
 
 impl ProcessTracker {
+    /// Tells the name of this host.
+    pub fn set_host(&mut self, name: impl Into<String>) {
+        self.host = Some(name.into());
+    }
+
+    /// Takes all queue pairs that the kernel lists now, in place of those that it listed before. Owners
+    /// are processes, not their threads.
+    pub fn observe_queue_pairs(&mut self, pairs: impl IntoIterator<Item = HostQueuePair>) {
+        self.queue_pairs.list(pairs);
+    }
+
     /// Takes the next call; calls of one process come in the order of time.
     pub fn observe(&mut self, call: &Call) {
         let pid = call.caller.pid;
@@ -63,18 +107,21 @@ impl ProcessTracker {
             let count = self.counts.entry(key).or_default();
             count.calls += 1;
             count.bytes = count.bytes.saturating_add(communication.bytes().unwrap_or(0));
+            self.communicate(pid, call.time);
         }
+        self.queue_pairs.observe(call);
         // What a call makes is there when it returns. Communicators that do not block are as well.
-        if !call.returned.is_some_and(|returned| returned.is_success) {
-            return;
-        }
+        let Some(returned) = call.returned.filter(|returned| returned.is_success) else { return };
+        let made = Some(Span { first: call.time, last: returned.time });
         match call.action {
             Action::Initialise { nranks, rank, id, communicator: Some(communicator), .. } => {
                 let is_rank = rank < nranks && nranks <= RANK_LIMIT;
                 let known = |number| is_rank.then_some(number);
-                self.begin(pid, communicator, known(rank), known(nranks));
-                let magic = id.and_then(|id| unique_id::parse(&id)?.magic);
-                if let Some(key) = magic.zip(known(rank)) {
+                let id = id.and_then(|id| unique_id::parse(&id));
+                let origin = id.and_then(|id| Some((id.magic?, id.root)));
+                let (rank, nranks) = (known(rank), known(nranks));
+                self.begin(pid, communicator, Membership { rank, nranks, origin, made });
+                if let Some(key) = origin.map(|(magic, _)| magic).zip(rank) {
                     match self.pids.len() < MEMBERSHIP_LIMIT || self.pids.contains_key(&key) {
                         true => _ = self.pids.insert(key, pid),
                         false => self.refused += 1,
@@ -83,12 +130,12 @@ impl ProcessTracker {
             }
             Action::Split { child: Some(child), .. }
             | Action::Shrink { child: Some(child), .. } => {
-                self.begin(pid, child, None, None);
+                self.begin(pid, child, Membership { made, ..Membership::default() });
             }
             Action::Grow { nranks, rank, child: Some(child), .. } => {
                 let nranks = (nranks <= RANK_LIMIT).then_some(nranks);
                 let rank = rank.filter(|rank| nranks.is_some_and(|nranks| *rank < nranks));
-                self.begin(pid, child, rank, nranks);
+                self.begin(pid, child, Membership { rank, nranks, made, ..Membership::default() });
             }
             Action::AskRank { communicator, rank: Some(rank) } if rank < RANK_LIMIT => {
                 self.with(pid, communicator, |membership| membership.rank = Some(rank));
@@ -123,9 +170,13 @@ impl ProcessTracker {
         largest.rank
     }
 
-    /// Tells the processes of ranks that the control plane knows: by the unique id that the process
-    /// gave with its rank, or because it connected the rank to the next one in the bootstrap's ring.
+    /// Adds what processes tell to what the control plane does: communicators that it did not show;
+    /// whose process a rank is, by the unique id that the process gave with its rank, or because it
+    /// connected the rank to the next one in the bootstrap's ring; and the process's queue pairs.
     pub(crate) fn join(&self, job: &mut Job, rings: &[Ring]) {
+        let pids: BTreeSet<u32> = self.memberships.keys().map(|(pid, _)| *pid).collect();
+        let parts: Vec<(u32, Vec<Part>)> =
+            pids.into_iter().map(|pid| (pid, self.parts(pid, job))).collect();
         let connected = rings.iter().filter_map(|ring| {
             let pid = self.owners.get(&(ring.connector, ring.listener))?;
             Some((ring.magic?, ring.connector_rank?, *pid))
@@ -141,6 +192,62 @@ impl ProcessTracker {
                 known.pid = Some(pid);
                 let reason = Evidence { kind: EvidenceKind::Process, witness: None, count: 1 };
                 add_evidence(&mut known.evidence, reason);
+                known.host = known.host.take().or_else(|| self.host.clone());
+                known.communicated = self.communicated.get(&pid).copied();
+            }
+        }
+        for (pid, parts) in parts {
+            self.join_queue_pairs(pid, &parts, job);
+        }
+    }
+
+    /// The communicators that a process has now, with its rank; new ones are added to the job.
+    fn parts(&self, pid: u32, job: &mut Job) -> Vec<Part> {
+        let known = self.of(pid).filter_map(|one| Some((one, one.origin?, one.rank?)));
+        known
+            .map(|(membership, (magic, root), rank)| {
+                let next = CommunicatorId(job.communicators.len() as u32);
+                let place = *job.magics.entry(magic).or_insert(next);
+                if place == next {
+                    job.communicators.push(communicator(magic, root));
+                }
+                if let Some(one) = job.communicators.get_mut(place.0 as usize) {
+                    one.nranks = one.nranks.or(membership.nranks);
+                    if let Err(at) = one.ranks.binary_search_by_key(&rank, |known| known.rank) {
+                        let grade = Grade::Proven;
+                        let new = Rank { top_rank: Some(rank), grade, ..Rank::new(rank) };
+                        one.ranks.insert(at, new);
+                    }
+                }
+                let Membership { nranks, made, .. } = *membership;
+                Part { communicator: place, rank, nranks, made }
+            })
+            .collect()
+    }
+
+    /// Gives a process's queue pairs to its ranks: to that of the communicator that was being made when
+    /// the queue pair was, or to that of the only one. Of several, nothing tells which: the greatest has
+    /// most of the connections.
+    fn join_queue_pairs(&self, pid: u32, parts: &[Part], job: &mut Job) {
+        for (mut pair, made) in self.queue_pairs.of(pid) {
+            let during =
+                made.and_then(|made| only(parts.iter().filter(|one| one.is_made_at(made))));
+            let greatest = || parts.iter().max_by_key(|one| one.nranks);
+            let (part, grade) = match (during, only(parts.iter())) {
+                (Some(part), _) => (Some(part), Grade::Proven),
+                // The process may have others for other ends, as MPI does.
+                (None, Some(part)) => (Some(part), Grade::Inferred),
+                (None, None) => (greatest(), Grade::Unknown),
+            };
+            let Some(part) = part else { continue };
+            let one = job.communicators.get_mut(part.communicator.0 as usize);
+            let Some(one) = one else { continue };
+            let rank = one.ranks.iter_mut().find(|known| known.rank == part.rank);
+            let Some(rank) = rank.filter(|known| known.pid == Some(pid)) else { continue };
+            pair.grade = grade;
+            rank.queue_pairs.push(pair);
+            if one.transport == Transport::Unknown && grade != Grade::Unknown {
+                one.transport = Transport::Ib;
             }
         }
     }
@@ -153,11 +260,13 @@ impl ProcessTracker {
     /// Forgets processes that have ended. What they called stays counted.
     pub fn retain(&mut self, mut is_there: impl FnMut(u32) -> bool) {
         self.memberships.retain(|(pid, _), _| is_there(*pid));
+        self.communicated.retain(|pid, _| is_there(*pid));
+        self.queue_pairs.retain(&mut is_there);
     }
 
     /// Adds what found no room.
     pub fn add_health(&self, health: &mut Health) {
-        health.add("processes.refused", self.refused);
+        health.add("processes.refused", self.refused + self.queue_pairs.refused);
     }
 
     fn of(&self, pid: u32) -> impl Iterator<Item = &Membership> {
@@ -165,18 +274,21 @@ impl ProcessTracker {
         self.memberships.range(all).map(|(_, membership)| membership)
     }
 
-    fn begin(
-        &mut self,
-        pid: u32,
-        communicator: CommunicatorHandle,
-        rank: Option<u32>,
-        nranks: Option<u32>,
-    ) {
+    fn begin(&mut self, pid: u32, communicator: CommunicatorHandle, membership: Membership) {
         if self.memberships.len() >= MEMBERSHIP_LIMIT {
             self.refused += 1;
             return;
         }
-        self.memberships.insert((pid, communicator), Membership { rank, nranks });
+        self.memberships.insert((pid, communicator), membership);
+    }
+
+    fn communicate(&mut self, pid: u32, time: Timestamp) {
+        if self.communicated.len() < MEMBERSHIP_LIMIT || self.communicated.contains_key(&pid) {
+            let span = self.communicated.entry(pid).or_insert(Span { first: time, last: time });
+            span.last = span.last.max(time);
+        } else {
+            self.refused += 1;
+        }
     }
 
     fn with(
@@ -192,6 +304,26 @@ impl ProcessTracker {
         } else {
             self.refused += 1;
         }
+    }
+}
+
+/// A communicator of which only a process tells.
+fn communicator(magic: u64, root: SocketAddr) -> Communicator {
+    let id = unique_id::from_magic(magic, root);
+    Communicator {
+        identity: Identity::Magic(magic),
+        log_hash: Some(comm_hash::logged_id(&id, CharSign::Signed)),
+        nranks: None,
+        release: None,
+        releases: None,
+        root: Some(root),
+        parent: None,
+        ranks: Vec::new(),
+        channels: Vec::new(),
+        transport: Transport::Unknown,
+        bootstrap: None,
+        evidence: vec![Evidence { kind: EvidenceKind::Process, witness: None, count: 1 }],
+        grade: Grade::Proven,
     }
 }
 

@@ -51,6 +51,11 @@ pub struct Returned {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommunicatorHandle(pub u64);
 
+/// A queue pair as its process names it: a `struct ibv_qp *`. Numbers are a device's, and a process may
+/// have several devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueuePairHandle(pub u64);
+
 /// What is called. What could not be read, or is there only when the function returns, is `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -142,6 +147,8 @@ pub enum Action {
     GroupEnd,
     /// `ibv_create_qp`.
     CreateQueuePair {
+        /// The new queue pair.
+        queue_pair: Option<QueuePairHandle>,
         /// Its number.
         number: Option<Qpn>,
         /// What it is for.
@@ -149,6 +156,8 @@ pub enum Action {
     },
     /// `ibv_modify_qp`.
     ModifyQueuePair {
+        /// Which.
+        queue_pair: QueuePairHandle,
         /// Its number.
         number: Option<Qpn>,
         /// What changes; `None` where it could not be read.
@@ -156,6 +165,8 @@ pub enum Action {
     },
     /// `ibv_destroy_qp`.
     DestroyQueuePair {
+        /// Which.
+        queue_pair: QueuePairHandle,
         /// Its number.
         number: Option<Qpn>,
     },

@@ -85,6 +85,12 @@ impl QueuePairKind {
         }
     }
 
+    /// Whether NCCL uses such queue pairs: reliable connections, with EFA's plugin the device's own.
+    #[must_use]
+    pub const fn may_be_nccls(self) -> bool {
+        matches!(self, Self::ReliableConnection | Self::Driver)
+    }
+
     /// The name that `rdma resource` (iproute2) prints.
     #[must_use]
     pub const fn name(self) -> &'static str {

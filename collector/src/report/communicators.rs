@@ -6,10 +6,12 @@ use serde::Serialize;
 use super::Sources;
 use super::evidence::EvidenceReport;
 use crate::link::job::{
-    Channel, Communicator, CommunicatorId, Identity, Job, NetConnection, Rank, Transport, TreeNode,
+    Channel, Communicator, CommunicatorId, Identity, Job, NetConnection, Rank, RankQueuePair,
+    Transport, TreeNode,
 };
 use crate::model::nccl::Graph;
 use crate::model::qpn::Qpn;
+use crate::model::queue_pair::{QueuePairKind, QueuePairState};
 
 /// Missing ranks that are listed by number.
 const MISSING_RANKS_LISTED: usize = 1024;
@@ -60,6 +62,9 @@ pub struct RankReport {
     pub bus_id: Option<String>,
     /// Ports that its data uses.
     pub nics: Vec<NicReport>,
+    /// Queue pairs of its process, as process and kernel tell them: only the agent, on the rank's own
+    /// host, knows them.
+    pub queue_pairs: Vec<RankQueuePairReport>,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
     /// Reasons.
@@ -73,6 +78,26 @@ impl RankReport {
         let nic = || self.nics.first().map(|nic| nic.address.as_str());
         self.host.as_deref().or(self.address.as_deref()).or_else(nic)
     }
+}
+
+/// A queue pair of a rank's process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RankQueuePairReport {
+    /// RDMA device.
+    pub device: Option<String>,
+    /// Its number.
+    pub qpn: u32,
+    /// The number at the other end.
+    pub remote_qpn: Option<u32>,
+    /// The address at the other end.
+    pub remote_address: Option<String>,
+    /// `RC` or `DRIVER`, as `rdma resource show qp` names them.
+    #[serde(rename = "type")]
+    pub kind: Option<&'static str>,
+    /// `RESET`, `INIT`, `RTR`, `RTS`, `SQD`, `SQE` or `ERR`.
+    pub state: Option<&'static str>,
+    /// How sure it is that it serves this communicator; that it is the process's is certain.
+    pub grade: &'static str,
 }
 
 /// A port that a rank's data uses.
@@ -251,8 +276,21 @@ fn rank_report(sources: &Sources<'_>, rank: &Rank) -> RankReport {
             .iter()
             .map(|nic| NicReport { address: nic.address.to_string(), device: nic.device.clone() })
             .collect(),
+        queue_pairs: rank.queue_pairs.iter().map(rank_queue_pair).collect(),
         grade: rank.grade.name(),
         evidence: EvidenceReport::of(sources, &rank.evidence),
+    }
+}
+
+fn rank_queue_pair(pair: &RankQueuePair) -> RankQueuePairReport {
+    RankQueuePairReport {
+        device: pair.device.clone(),
+        qpn: pair.number.value(),
+        remote_qpn: pair.remote.map(Qpn::value),
+        remote_address: pair.remote_address.map(|address| address.to_string()),
+        kind: pair.kind.map(QueuePairKind::name),
+        state: pair.state.map(QueuePairState::name),
+        grade: pair.grade.name(),
     }
 }
 

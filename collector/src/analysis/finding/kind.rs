@@ -41,6 +41,9 @@ pub enum Need {
     Expectations,
     /// Taps at parallel uplinks, or rails.
     ParallelPaths,
+    /// What processes of this host do, which only the agent watches: where nobody does, there is
+    /// nothing that a user could add.
+    Processes,
 }
 
 impl Need {
@@ -57,6 +60,7 @@ impl Need {
             Self::Counters => !facts.counters.is_empty(),
             Self::Expectations => !facts.settings.expect.is_empty(),
             Self::ParallelPaths => facts.has_parallel_paths(),
+            Self::Processes => true,
         }
     }
 
@@ -76,6 +80,7 @@ impl Need {
             Self::Counters => "no NIC counters were given: --counters",
             Self::Expectations => "nothing is expected of it: [expect] in --config",
             Self::ParallelPaths => "neither several rails nor taps at parallel uplinks are known",
+            Self::Processes => "no process was watched: the agent does that",
         }
     }
 
@@ -92,6 +97,7 @@ impl Need {
             Self::Counters => "NIC counters (--counters)",
             Self::Expectations => "[expect] (--config)",
             Self::ParallelPaths => "rails or taps at uplinks",
+            Self::Processes => "watched processes (`railscope agent`)",
         }
     }
 }

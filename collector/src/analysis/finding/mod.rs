@@ -201,6 +201,12 @@ impl Proof {
     pub fn counter(text: String, witness: Option<Witness>) -> Self {
         Self { source: ProofSource::Counter, text, witness }
     }
+
+    /// What processes called.
+    #[must_use]
+    pub fn call(text: String) -> Self {
+        Self { source: ProofSource::Call, text, witness: None }
+    }
 }
 
 impl Severity {

@@ -8,7 +8,7 @@ use super::function::{Function, Library, Signature};
 use crate::ingest::ebpf::clock::Clock;
 use crate::model::call::{
     Action, Call, Caller, Communication, CommunicatorEnd, CommunicatorHandle, DataType,
-    Function as Communicating, QueuePairChange, Returned,
+    Function as Communicating, QueuePairChange, QueuePairHandle, Returned,
 };
 use crate::model::nccl::UniqueId;
 use crate::model::qpn::Qpn;
@@ -167,14 +167,19 @@ impl Fields<'_> {
             Function::GroupStart => Action::GroupStart,
             Function::GroupEnd => Action::GroupEnd,
             Function::CreateQp => Action::CreateQueuePair {
-                number: self.queue_pair(),
+                queue_pair: self.new_queue_pair(),
+                number: self.number(),
                 kind: self.bytes(52).map(u32::from_ne_bytes).map(queue_pair_kind),
             },
             Function::ModifyQp => Action::ModifyQueuePair {
-                number: self.queue_pair(),
+                queue_pair: self.queue_pair()?,
+                number: self.number(),
                 change: self.short(2).and_then(|mask| self.change(mask)),
             },
-            Function::DestroyQp => Action::DestroyQueuePair { number: self.queue_pair() },
+            Function::DestroyQp => {
+                let (queue_pair, number) = (self.queue_pair()?, self.number());
+                Action::DestroyQueuePair { queue_pair, number }
+            }
             Function::RegMr | Function::RegMrIova | Function::RegMrIova2 => self.region(false)?,
             Function::RegDmabufMr => self.region(true)?,
             Function::DeregMr => Action::DeregisterMemory { remote_key: self.remote_key() },
@@ -308,7 +313,17 @@ impl Fields<'_> {
         self.word().filter(|handle| *handle != 0).map(CommunicatorHandle)
     }
 
-    fn queue_pair(&self) -> Option<Qpn> {
+    fn queue_pair(&self) -> Option<QueuePairHandle> {
+        self.argument(0).map(QueuePairHandle)
+    }
+
+    fn new_queue_pair(&self) -> Option<QueuePairHandle> {
+        let is_there = self.event.returned != 0 && self.event.result != 0;
+        is_there.then_some(QueuePairHandle(self.event.result))
+    }
+
+    /// Number of the queue pair.
+    fn number(&self) -> Option<Qpn> {
         self.word().map(|word| Qpn::new(word as u32))
     }
 

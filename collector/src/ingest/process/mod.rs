@@ -79,6 +79,21 @@ impl Processes {
         if now == id { Ok(()) } else { Err(ProcessError::Reused(id.pid)) }
     }
 
+    /// The process that a thread belongs to; a process is its own.
+    ///
+    /// # Errors
+    ///
+    /// When it is gone or cannot be read.
+    pub fn of_thread(&self, tid: u32) -> Result<u32, ProcessError> {
+        let status = self.text(tid, "status")?;
+        let leader =
+            status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok());
+        leader.ok_or_else(|| {
+            let source = io::Error::new(io::ErrorKind::InvalidData, "status makes no sense");
+            ProcessError::Unreadable { pid: tid, source }
+        })
+    }
+
     /// When it began, and its name.
     fn begin(&self, pid: u32) -> Result<(ProcessId, String), ProcessError> {
         let stat = self.text(pid, "stat")?;

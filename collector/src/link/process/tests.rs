@@ -1,10 +1,12 @@
 //! What calls tell of their processes.
 
 use super::*;
-use crate::link::job::{Communicator, CommunicatorId, Identity, Rank, Transport};
-use crate::model::call::{Caller, Communication, DataType, Returned};
-use crate::model::grade::Grade;
-use crate::model::time::Timestamp;
+use crate::link::job::RankQueuePair;
+use crate::model::call::{
+    Caller, Communication, DataType, QueuePairChange, QueuePairHandle, Returned,
+};
+use crate::model::qpn::Qpn;
+use crate::model::queue_pair::{QueuePairKind, QueuePairOwner, QueuePairState};
 
 const TIME: Timestamp = Timestamp::from_nanos(1);
 
@@ -87,26 +89,129 @@ fn a_call_names_the_process_of_a_rank() {
     tracker.observe(&call(7, initialise(1, 4, 1), Some(0)));
     tracker.observe(&call(8, initialise(1, 4, 2), Some(0)));
     let known = Rank { pid: Some(99), ..Rank::new(2) };
-    let communicator = Communicator {
-        identity: Identity::Magic(4),
-        log_hash: None,
-        nranks: Some(4),
-        release: None,
-        releases: None,
-        root: None,
-        parent: None,
+    let captured = Communicator {
         ranks: vec![Rank::new(0), Rank::new(1), known],
-        channels: Vec::new(),
-        transport: Transport::Unknown,
-        bootstrap: None,
-        evidence: Vec::new(),
-        grade: Grade::Proven,
+        ..communicator(4, "192.0.2.1:9".parse().unwrap())
     };
     let magics = [(4, CommunicatorId(0))].into();
-    let mut job = Job { communicators: vec![communicator], magics, ..Job::default() };
+    let mut job = Job { communicators: vec![captured], magics, ..Job::default() };
     tracker.join(&mut job, &[]);
     let ranks = job.communicators[0].ranks.iter();
     let told: Vec<_> = ranks.map(|rank| (rank.pid, rank.evidence.len())).collect();
     // What was captured stands: in a container a process has another number.
     assert_eq!(told, [(None, 0), (Some(7), 1), (Some(99), 0)]);
+}
+
+/// A call between two times.
+fn between(times: [u64; 2], pid: u32, action: Action) -> Call {
+    let [time, returned] = times.map(Timestamp::from_nanos);
+    let returned = Some(Returned { time: returned, is_success: true, code: None });
+    Call { caller: Caller { pid, tid: pid, cgroup: 0 }, time, returned, action }
+}
+
+fn create(handle: u64, number: u32) -> Action {
+    let kind = Some(QueuePairKind::ReliableConnection);
+    let (queue_pair, number) = (Some(QueuePairHandle(handle)), Some(Qpn::new(number)));
+    Action::CreateQueuePair { queue_pair, number, kind }
+}
+
+fn listed(pid: u32, device: &str, number: u32, remote: u32) -> HostQueuePair {
+    HostQueuePair {
+        device: device.to_owned(),
+        port: Some(1),
+        local: Qpn::new(number),
+        remote: Some(Qpn::new(remote)),
+        kind: QueuePairKind::ReliableConnection,
+        state: QueuePairState::ReadyToSend,
+        owner: QueuePairOwner::Process(pid),
+    }
+}
+
+/// Communicators of what the tracker knows alone: identity and rank, and the rank's queue pairs.
+fn alone(tracker: &ProcessTracker) -> Vec<(Identity, u32, Vec<RankQueuePair>)> {
+    let mut job = Job::default();
+    tracker.join(&mut job, &[]);
+    let told = job.communicators.iter().flat_map(|one| {
+        one.ranks.iter().map(|rank| (one.identity, rank.rank, rank.queue_pairs.clone()))
+    });
+    told.collect()
+}
+
+#[test]
+fn what_nobody_captured_is_known_from_calls() {
+    let mut tracker = ProcessTracker::default();
+    tracker.set_host("gpu-node-3");
+    tracker.observe(&between([10, 20], 7, initialise(1, 4, 1)));
+    tracker.observe(&between([30, 40], 7, create(0x10, 0x99)));
+    let change = QueuePairChange {
+        state: Some(QueuePairState::ReadyToReceive),
+        remote: Some(Qpn::new(0x77)),
+        remote_gid: Some("::ffff:192.0.2.9".parse::<std::net::Ipv6Addr>().unwrap().octets()),
+        ..QueuePairChange::default()
+    };
+    let queue_pair = QueuePairHandle(0x10);
+    let modify = Action::ModifyQueuePair { queue_pair, number: None, change: Some(change) };
+    tracker.observe(&call(7, modify, None));
+    // Of another process, that is no rank.
+    tracker.observe(&between([30, 40], 8, create(0x10, 0x98)));
+    let mut pair = RankQueuePair {
+        device: None,
+        number: Qpn::new(0x99),
+        kind: Some(QueuePairKind::ReliableConnection),
+        state: Some(QueuePairState::ReadyToReceive),
+        remote: Some(Qpn::new(0x77)),
+        remote_address: Some("192.0.2.9".parse().unwrap()),
+        grade: Grade::Inferred,
+    };
+    assert_eq!(alone(&tracker), [(Identity::Magic(4), 1, vec![pair.clone()])]);
+
+    // The kernel knows more of it, and an older one; both devices number alike.
+    let second = listed(7, "mlx5_1", 0x99, 0x55);
+    tracker.observe_queue_pairs([listed(7, "mlx5_0", 0x99, 0x77), second.clone()]);
+    let state = Some(QueuePairState::ReadyToSend);
+    pair = RankQueuePair { device: Some("mlx5_0".to_owned()), state, ..pair };
+    let older = RankQueuePair {
+        device: Some("mlx5_1".to_owned()),
+        remote: Some(Qpn::new(0x55)),
+        remote_address: None,
+        ..pair.clone()
+    };
+    assert_eq!(alone(&tracker), [(Identity::Magic(4), 1, vec![pair, older.clone()])]);
+    tracker.observe(&call(7, Action::DestroyQueuePair { queue_pair, number: None }, None));
+    tracker.observe_queue_pairs([second]);
+    assert_eq!(alone(&tracker), [(Identity::Magic(4), 1, vec![older])]);
+
+    let mut job = Job::default();
+    tracker.observe(&call(7, all_reduce(1), None));
+    tracker.join(&mut job, &[]);
+    let (one, rank) = (&job.communicators[0], &job.communicators[0].ranks[0]);
+    assert_eq!((one.nranks, one.transport, one.grade), (Some(4), Transport::Ib, Grade::Proven));
+    assert_eq!(one.root, Some("192.0.2.1:9".parse().unwrap()));
+    assert_eq!((rank.pid, rank.host.as_deref()), (Some(7), Some("gpu-node-3")));
+    assert_eq!(rank.communicated, Some(Span { first: TIME, last: TIME }));
+    tracker.retain(|pid| pid != 7);
+    assert_eq!(alone(&tracker), []);
+}
+
+#[test]
+fn of_several_communicators_the_one_that_was_being_made_has_the_queue_pair() {
+    let mut tracker = ProcessTracker::default();
+    tracker.observe(&between([12, 14], 7, create(0x10, 1)));
+    tracker.observe(&between([10, 20], 7, initialise(1, 4, 1)));
+    tracker.observe(&between([32, 34], 7, create(0x20, 2)));
+    tracker.observe(&between([30, 40], 7, initialise(2, 8, 5)));
+    tracker.observe(&between([52, 54], 7, create(0x30, 3)));
+    let told = alone(&tracker);
+    let told: Vec<_> = told
+        .iter()
+        .map(|(identity, rank, pairs)| {
+            let pairs: Vec<_> = pairs.iter().map(|one| (one.number.value(), one.grade)).collect();
+            (*identity, *rank, pairs)
+        })
+        .collect();
+    let expected = [
+        (Identity::Magic(4), 1, vec![(1, Grade::Proven)]),
+        (Identity::Magic(8), 5, vec![(2, Grade::Proven), (3, Grade::Unknown)]),
+    ];
+    assert_eq!(told, expected);
 }

@@ -17,6 +17,7 @@ pub mod partition_key;
 pub mod path_mtu;
 pub mod pause;
 pub mod pfc_storm;
+pub mod rdma_not_visible;
 pub mod receiver_not_ready;
 pub mod refused_request;
 pub mod reordering;
@@ -62,6 +63,7 @@ pub const ALL: &[&Kind] = &[
     &bootstrap_slow::KIND,
     &unexpected_network::KIND,
     &sources_disagree::KIND,
+    &rdma_not_visible::KIND,
     &reordering::KIND,
     &bad_icrc::KIND,
     &efa::KIND,

@@ -1,0 +1,107 @@
+//! RDMA moves data of which no packet is seen.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use crate::analysis::finding::facts::Facts;
+use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject};
+use crate::link::job::{CommunicatorId, Rank, RankQueuePair};
+use crate::model::qpn::Qpn;
+use crate::model::quantity::{counted, duration};
+use crate::model::queue_pair::QueuePairState;
+
+/// Ranks must have asked for data to be moved for so long: a queue pair that has nothing to send has no
+/// packets.
+const ASKED_NS: u64 = 1_000_000_000;
+
+/// Ranks that are told as evidence.
+const TOLD: usize = 8;
+
+/// RDMA that no tap sees.
+pub const KIND: Kind = Kind {
+    id: "rdma_not_visible",
+    about: "Processes of this host are ranks, have queue pairs that send and receive, and call NCCL, but \
+            no packet of these queue pairs is seen: an RDMA NIC carries them past the kernel, or nobody \
+            taps its port. Who is a rank, its process and its queue pairs come from calls and from the \
+            kernel's list; CE marks, CNPs, losses, messages and who was late do not show here.",
+    threshold: "Ranks called collectives or transfers for at least 1 s (our choice) while their queue \
+                pairs were ready to send, and no RoCEv2 flow has the number of one of them or of its \
+                other end.",
+    remedy: "NIC counters still tell of congestion, pause and loss on this host (`sources.counters`). For \
+             packets: a mirror port or in-band capture of the switch (`railscope watch -i mirror0`), or \
+             the NIC's sniffer (`tcpdump -i mlx5_0`, where libpcap has RDMA support; it costs \
+             throughput), given to `railscope analyze`.",
+    needs: &[Need::Processes],
+    detect,
+};
+
+/// Sources and destinations of flows, by the queue pair that they go to.
+type Seen = BTreeMap<Qpn, Vec<(IpAddr, IpAddr)>>;
+
+fn detect(facts: &Facts<'_>) -> Vec<Finding> {
+    let Some(job) = facts.job else { return Vec::new() };
+    let mut seen = Seen::new();
+    for flow in facts.table() {
+        let ends = (flow.key.source.to_ip(), flow.key.destination.to_ip());
+        seen.entry(flow.key.dest_qpn).or_default().push(ends);
+    }
+    let communicators = (0..).map(CommunicatorId).zip(&job.communicators);
+    let found = communicators.filter_map(|(id, one)| {
+        let unseen: Vec<_> = one
+            .ranks
+            .iter()
+            .filter_map(|rank| Some((rank, unseen(rank, &seen)?, asked_ns(rank)?)))
+            .collect();
+        (!unseen.is_empty()).then(|| finding(facts, id, &unseen))
+    });
+    found.collect()
+}
+
+/// How many queue pairs can send, if no packet of any is seen.
+fn unseen(rank: &Rank, seen: &Seen) -> Option<u64> {
+    let is_ready = |pair: &&RankQueuePair| pair.state == Some(QueuePairState::ReadyToSend);
+    let ready: Vec<&RankQueuePair> = rank.queue_pairs.iter().filter(is_ready).collect();
+    let is_unseen = !ready.is_empty() && !ready.iter().any(|pair| is_seen(pair, seen));
+    is_unseen.then_some(ready.len() as u64)
+}
+
+/// Numbers repeat on every host: the other end's address tells, too, where it is known.
+fn is_seen(pair: &RankQueuePair, seen: &Seen) -> bool {
+    let flows = |number: Qpn| seen.get(&number).into_iter().flatten();
+    let is_far = |address: &IpAddr| pair.remote_address.is_none_or(|far| far == *address);
+    flows(pair.number).any(|(source, _)| is_far(source))
+        || pair.remote.is_some_and(|far| flows(far).any(|(_, destination)| is_far(destination)))
+}
+
+fn asked_ns(rank: &Rank) -> Option<u64> {
+    let asked = rank.communicated?;
+    let ns = asked.last.nanos_since(asked.first);
+    (ns >= ASKED_NS).then_some(ns)
+}
+
+fn finding(facts: &Facts<'_>, id: CommunicatorId, unseen: &[(&Rank, u64, u64)]) -> Finding {
+    let pairs = unseen.iter().map(|(_, pairs, _)| pairs).sum();
+    let taps = match facts.tracker.taps().len() {
+        0 => "no interface is tapped".to_owned(),
+        taps => format!("no packet of them at {}", counted(taps as u64, "tap")),
+    };
+    let title = format!(
+        "RDMA is not visible: {} of {} in {}, and {taps}",
+        counted(pairs, "queue pair"),
+        counted(unseen.len() as u64, "rank"),
+        facts.name_of(id),
+    );
+    let mut finding = Finding::new(&KIND, Severity::Info, title)
+        .about(Subject { communicator: Some(id), ..Subject::default() });
+    for (rank, pairs, asked_ns) in unseen.iter().take(TOLD) {
+        let process = rank.pid.map(|pid| format!(", process {pid},")).unwrap_or_default();
+        finding = finding.because(Proof::call(format!(
+            "rank {}{process} asked for data to be moved for {}, with {} ready to send",
+            rank.rank,
+            duration(*asked_ns),
+            counted(*pairs, "queue pair")
+        )));
+    }
+    finding
+}

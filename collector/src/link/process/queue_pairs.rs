@@ -1,0 +1,144 @@
+//! Queue pairs of this host's processes: those that they were seen to make, and those that the kernel
+//! lists.
+//!
+//! Calls tell who is at the other end, and when a queue pair was made; the kernel's list tells the
+//! device, the state, and the queue pairs that are older than the watch.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv6Addr};
+
+use crate::link::job::RankQueuePair;
+use crate::model::call::{Action, Call, QueuePairHandle};
+use crate::model::grade::Grade;
+use crate::model::qpn::Qpn;
+use crate::model::queue_pair::{HostQueuePair, QueuePairKind, QueuePairOwner, QueuePairState};
+use crate::model::time::Timestamp;
+
+/// Queue pairs of all processes that are followed at a time, and as many of the kernel's list.
+const LIMIT: usize = 65_536;
+
+/// A queue pair that a process was seen to make or to change.
+#[derive(Clone, Copy, Debug, Default)]
+struct Called {
+    number: Option<Qpn>,
+    kind: Option<QueuePairKind>,
+    state: Option<QueuePairState>,
+    remote: Option<Qpn>,
+    remote_address: Option<IpAddr>,
+    made: Option<Timestamp>,
+}
+
+/// The queue pairs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct QueuePairs {
+    called: BTreeMap<(u32, QueuePairHandle), Called>,
+    listed: BTreeMap<u32, Vec<HostQueuePair>>,
+    /// Queue pairs that found no room.
+    pub(super) refused: u64,
+}
+
+impl QueuePairs {
+    /// Takes the next call; those that concern no queue pair change nothing.
+    pub(super) fn observe(&mut self, call: &Call) {
+        let pid = call.caller.pid;
+        match call.action {
+            Action::CreateQueuePair { queue_pair: Some(handle), number, kind } => {
+                // A handle that is made again is another queue pair.
+                self.called.remove(&(pid, handle));
+                let state = Some(QueuePairState::Reset);
+                let made = Some(call.time);
+                self.change(pid, handle, |one| {
+                    *one = Called { number, kind, state, made, ..Called::default() };
+                });
+            }
+            Action::ModifyQueuePair { queue_pair, number, change: Some(change) } => {
+                let gid = change.remote_gid.map(Ipv6Addr::from);
+                let address = gid.filter(|gid| !gid.is_unspecified());
+                self.change(pid, queue_pair, |one| {
+                    one.number = one.number.or(number);
+                    one.state = change.state.or(one.state);
+                    one.remote = change.remote.or(one.remote);
+                    let address = address.map(|gid| IpAddr::V6(gid).to_canonical());
+                    one.remote_address = address.or(one.remote_address);
+                });
+            }
+            Action::DestroyQueuePair { queue_pair, .. } => {
+                _ = self.called.remove(&(pid, queue_pair));
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes the kernel's list, in place of the one before; owners are processes, not their threads.
+    pub(super) fn list(&mut self, pairs: impl IntoIterator<Item = HostQueuePair>) {
+        self.listed.clear();
+        let mut count = 0;
+        for pair in pairs {
+            let QueuePairOwner::Process(pid) = pair.owner else { continue };
+            count += 1;
+            match count <= LIMIT {
+                true => self.listed.entry(pid).or_default().push(pair),
+                false => self.refused += 1,
+            }
+        }
+    }
+
+    /// Forgets processes that have ended.
+    pub(super) fn retain(&mut self, is_there: &mut impl FnMut(u32) -> bool) {
+        self.called.retain(|(pid, _), _| is_there(*pid));
+        self.listed.retain(|pid, _| is_there(*pid));
+    }
+
+    /// The connections of a process by device and number, each with when it was made, if that was seen.
+    pub(super) fn of(&self, pid: u32) -> Vec<(RankQueuePair, Option<Timestamp>)> {
+        let bounds = (pid, QueuePairHandle(0))..=(pid, QueuePairHandle(u64::MAX));
+        let mut called: Vec<Called> = self.called.range(bounds).map(|(_, one)| *one).collect();
+        let mut all = Vec::new();
+        for listed in self.listed.get(&pid).into_iter().flatten() {
+            let is_same = |one: &Called| {
+                one.number == Some(listed.local)
+                    && one.remote.is_none_or(|remote| listed.remote.is_none_or(|it| it == remote))
+            };
+            let same = called.iter().position(is_same).map(|at| called.swap_remove(at));
+            let same = same.unwrap_or_default();
+            let pair = RankQueuePair {
+                device: Some(listed.device.clone()),
+                number: listed.local,
+                kind: Some(listed.kind),
+                state: Some(listed.state),
+                remote: listed.remote.or(same.remote),
+                remote_address: same.remote_address,
+                grade: Grade::Unknown,
+            };
+            all.push((pair, same.made));
+        }
+        let rest = called.iter().filter_map(|one| {
+            let pair = RankQueuePair {
+                device: None,
+                number: one.number?,
+                kind: one.kind,
+                state: one.state,
+                remote: one.remote,
+                remote_address: one.remote_address,
+                grade: Grade::Unknown,
+            };
+            Some((pair, one.made))
+        });
+        all.extend(rest);
+        all.retain(|(pair, _)| pair.kind.is_none_or(QueuePairKind::may_be_nccls));
+        all.sort_by(|(one, _), (other, _)| {
+            (&one.device, one.number).cmp(&(&other.device, other.number))
+        });
+        all
+    }
+
+    fn change(&mut self, pid: u32, handle: QueuePairHandle, change: impl FnOnce(&mut Called)) {
+        // Those from before the watch become known when they are changed.
+        let key = (pid, handle);
+        if self.called.len() < LIMIT || self.called.contains_key(&key) {
+            change(self.called.entry(key).or_default());
+        } else {
+            self.refused += 1;
+        }
+    }
+}
