@@ -15,7 +15,6 @@ use self::queue_pairs::QueuePairs;
 use super::control::facts::Ring;
 use super::evidence::{Evidence, EvidenceKind, add_evidence};
 use super::job::{Communicator, CommunicatorId, Identity, Job, Rank, Transport};
-use super::linker::only;
 use crate::decode::nccl::comm_hash;
 use crate::decode::nccl::hash::CharSign;
 use crate::decode::nccl::unique_id;
@@ -57,6 +56,11 @@ struct Part {
 impl Part {
     fn is_made_at(&self, time: Timestamp) -> bool {
         self.made.is_some_and(|made| (made.first..=made.last).contains(&time))
+    }
+
+    fn rank_in<'a>(&self, job: &'a mut Job) -> Option<&'a mut Rank> {
+        let communicator = job.communicators.get_mut(self.communicator.0 as usize)?;
+        communicator.ranks.iter_mut().find(|known| known.rank == self.rank)
     }
 }
 
@@ -192,11 +196,14 @@ impl ProcessTracker {
                 known.pid = Some(pid);
                 let reason = Evidence { kind: EvidenceKind::Process, witness: None, count: 1 };
                 add_evidence(&mut known.evidence, reason);
-                known.host = known.host.take().or_else(|| self.host.clone());
-                known.communicated = self.communicated.get(&pid).copied();
             }
         }
         for (pid, parts) in parts {
+            for part in &parts {
+                let Some(rank) = part.rank_in(job) else { continue };
+                rank.host = rank.host.take().or_else(|| self.host.clone());
+                rank.communicated = self.communicated.get(&pid).copied();
+            }
             self.join_queue_pairs(pid, &parts, job);
         }
     }
@@ -229,25 +236,26 @@ impl ProcessTracker {
     /// the queue pair was, or to that of the only one. Of several, nothing tells which: the greatest has
     /// most of the connections.
     fn join_queue_pairs(&self, pid: u32, parts: &[Part], job: &mut Job) {
+        let is_only = self.of(pid).count() == 1;
         for (mut pair, made) in self.queue_pairs.of(pid) {
-            let during =
-                made.and_then(|made| only(parts.iter().filter(|one| one.is_made_at(made))));
-            let greatest = || parts.iter().max_by_key(|one| one.nranks);
-            let (part, grade) = match (during, only(parts.iter())) {
-                (Some(part), _) => (Some(part), Grade::Proven),
+            let mut during = parts.iter().filter(|one| made.is_some_and(|at| one.is_made_at(at)));
+            let during = during.next().filter(|_| during.next().is_none());
+            let greatest = parts.iter().max_by_key(|one| one.nranks);
+            let Some(part) = during.or(greatest) else { continue };
+            pair.grade = match during {
+                Some(_) => Grade::Proven,
                 // The process may have others for other ends, as MPI does.
-                (None, Some(part)) => (Some(part), Grade::Inferred),
-                (None, None) => (greatest(), Grade::Unknown),
+                None if is_only => Grade::Inferred,
+                None => Grade::Unknown,
             };
-            let Some(part) = part else { continue };
-            let one = job.communicators.get_mut(part.communicator.0 as usize);
-            let Some(one) = one else { continue };
-            let rank = one.ranks.iter_mut().find(|known| known.rank == part.rank);
-            let Some(rank) = rank.filter(|known| known.pid == Some(pid)) else { continue };
-            pair.grade = grade;
-            rank.queue_pairs.push(pair);
-            if one.transport == Transport::Unknown && grade != Grade::Unknown {
+            let communicator = job.communicators.get_mut(part.communicator.0 as usize);
+            if let Some(one) = communicator.filter(|_| pair.grade != Grade::Unknown)
+                && one.transport == Transport::Unknown
+            {
                 one.transport = Transport::Ib;
+            }
+            if let Some(rank) = part.rank_in(job) {
+                rank.queue_pairs.push(pair);
             }
         }
     }

@@ -88,6 +88,7 @@ fn a_call_names_the_process_of_a_rank() {
     let mut tracker = ProcessTracker::default();
     tracker.observe(&call(7, initialise(1, 4, 1), Some(0)));
     tracker.observe(&call(8, initialise(1, 4, 2), Some(0)));
+    tracker.observe(&between([30, 40], 8, create(0x10, 0x98)));
     let known = Rank { pid: Some(99), ..Rank::new(2) };
     let captured = Communicator {
         ranks: vec![Rank::new(0), Rank::new(1), known],
@@ -97,9 +98,10 @@ fn a_call_names_the_process_of_a_rank() {
     let mut job = Job { communicators: vec![captured], magics, ..Job::default() };
     tracker.join(&mut job, &[]);
     let ranks = job.communicators[0].ranks.iter();
-    let told: Vec<_> = ranks.map(|rank| (rank.pid, rank.evidence.len())).collect();
+    let told: Vec<_> =
+        ranks.map(|rank| (rank.pid, rank.evidence.len(), rank.queue_pairs.len())).collect();
     // What was captured stands: in a container a process has another number.
-    assert_eq!(told, [(None, 0), (Some(7), 1), (Some(99), 0)]);
+    assert_eq!(told, [(None, 0, 0), (Some(7), 1, 0), (Some(99), 0, 1)]);
 }
 
 /// A call between two times.
@@ -214,4 +216,13 @@ fn of_several_communicators_the_one_that_was_being_made_has_the_queue_pair() {
         (Identity::Magic(8), 5, vec![(2, Grade::Proven), (3, Grade::Unknown)]),
     ];
     assert_eq!(told, expected);
+
+    // A child may have its own, and no unique id tells which communicator it is.
+    let mut tracker = ProcessTracker::default();
+    tracker.observe(&between([10, 20], 7, initialise(1, 4, 1)));
+    let (parent, child) = (CommunicatorHandle(1), Some(CommunicatorHandle(2)));
+    let split = Action::Split { parent, color: Some(0), key: 0, child };
+    tracker.observe(&between([32, 34], 7, create(0x20, 2)));
+    tracker.observe(&between([30, 40], 7, split));
+    assert_eq!(alone(&tracker)[0].2[0].grade, Grade::Unknown);
 }
