@@ -92,6 +92,8 @@ struct Linking {
     control: ControlPlane,
     traffic: TrafficRecorder,
     sightings: Sightings,
+    /// Whether there are clocks to compare.
+    has_clocks: bool,
     attempts: Attempts,
 }
 
@@ -107,6 +109,7 @@ impl Pipeline {
             control: ControlPlane::new(ControlConfig::default()),
             traffic: TrafficRecorder::new(capacity),
             sightings: Sightings::new(SIGHTING_CAPACITY),
+            has_clocks: false,
             attempts: Attempts::default(),
         });
         Self {
@@ -132,6 +135,9 @@ impl Pipeline {
     /// Adds the next tap; taps are numbered from 0 in the order in which they are added.
     pub fn add_tap(&mut self, tap: Tap) {
         self.tracker.add_tap(tap);
+        if let Some(linking) = &mut self.linking {
+            linking.has_clocks = relate::has_clocks(self.tracker.taps());
+        }
     }
 
     /// A capture gives a name to an address.
@@ -178,8 +184,7 @@ impl Pipeline {
             None => self.tracker.observe(frame, packet, &mut ()),
             Some(linking) => {
                 self.tracker.observe(frame, packet, &mut linking.traffic);
-                // One tap has nobody to compare its clock with.
-                if self.tracker.taps().len() > 1 {
+                if linking.has_clocks {
                     linking.sightings.observe(frame, packet);
                 }
                 if let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) {

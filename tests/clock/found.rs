@@ -1,5 +1,9 @@
 //! Offset and drift of taps whose clocks are wrong are found, to some microseconds.
 
+use railscope::flow::tracker::FlowConfig;
+use railscope::model::tap::{LinkType, Tap, TapFormat};
+use railscope::pipeline::{Pipeline, PipelineConfig};
+use railscope::report::ReportContext;
 use serde_json::json;
 
 use super::{AHEAD, BEHIND, Clock, Job, Report};
@@ -97,5 +101,25 @@ fn text_says_what_was_corrected() {
         " us), drift 40.0 ppm: corrected",
     ] {
         assert!(line.contains(words), "{words}: {line}");
+    }
+}
+
+#[test]
+fn live_taps_share_the_clock_of_their_machine() {
+    let flow = FlowConfig { flow_capacity: 16, line_rate_bps: None, keeps_details: false };
+    let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity: Some(16) });
+    for name in ["eth0", "eth1"] {
+        pipeline.add_tap(Tap {
+            file: name.to_owned(),
+            format: TapFormat::Ebpf,
+            interface: Some(name.to_owned()),
+            link_type: LinkType::Ethernet,
+            snap_len: None,
+            line_rate_bps: None,
+        });
+    }
+    for tap in pipeline.finish(ReportContext::default()).taps {
+        assert_eq!((tap.clock_reference, tap.clock_uncertainty_ns), (Some(0), Some(0)));
+        assert_eq!(tap.clock_why_unknown, None);
     }
 }

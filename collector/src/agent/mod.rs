@@ -39,7 +39,7 @@ use self::server::Server;
 use crate::flow::tracker::FlowConfig;
 use crate::ingest::capability::Verdict;
 use crate::ingest::live::LiveSource;
-use crate::live::analyst::Analyst;
+use crate::live::analyst::{Analyst, SHARE_BESIDE_TRAINING};
 use crate::live::packets::{self, Choice, Packets};
 use crate::live::session::Session;
 use crate::metrics::Settings as MetricSettings;
@@ -126,7 +126,7 @@ impl Agent {
             session: Session::new(source, pipeline),
             nics,
             processes,
-            analyst: Analyst::start(config.otlp.interval)?,
+            analyst: Analyst::start(config.otlp.interval, SHARE_BESIDE_TRAINING)?,
             accumulator: Accumulator::new(settings, now),
             own,
             otlp,
@@ -188,7 +188,7 @@ impl Agent {
         if let Some(otlp) = &mut self.otlp {
             otlp.send(&report, &news, &points, now, say);
         }
-        self.pages.set(Arc::new(report), &points);
+        self.pages.set(report, points);
     }
 }
 

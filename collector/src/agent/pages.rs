@@ -19,19 +19,15 @@ const JSON: &str = "application/json";
 /// The latest report and its metrics; none before the first.
 #[derive(Default)]
 pub(super) struct Pages {
-    metrics: Mutex<Option<String>>,
+    points: Mutex<Arc<Vec<Point>>>,
     report: Mutex<Option<Arc<Report>>>,
 }
 
 impl Pages {
-    /// Replaces both.
-    pub(super) fn set(&self, report: Arc<Report>, points: &[Point]) {
-        *held(&self.report) = Some(report);
-        let mut text = Vec::new();
-        // A vector takes everything.
-        if prometheus::write(points, &mut text).is_ok() {
-            *held(&self.metrics) = Some(String::from_utf8_lossy(&text).into_owned());
-        }
+    /// Replaces both. Whoever asks for one waits for its text, nobody else.
+    pub(super) fn set(&self, report: Report, points: Vec<Point>) {
+        *held(&self.points) = Arc::new(points);
+        *held(&self.report) = Some(Arc::new(report));
     }
 
     /// `/metrics`; `/report.json`, the report on what is in the window; `/queue_pairs.json`, the
@@ -44,13 +40,16 @@ impl Pages {
             (
                 "/metrics",
                 Box::new(move || {
-                    page(200, METRICS, held(&metrics.metrics).clone().unwrap_or_default())
+                    let points = held(&metrics.points).clone();
+                    let mut text = Vec::new();
+                    // A vector takes everything.
+                    _ = prometheus::write(&points, &mut text);
+                    page(200, METRICS, String::from_utf8_lossy(&text).into_owned())
                 }),
             ),
             (
                 "/report.json",
                 Box::new(move || {
-                    // Whoever asks waits for the text, nobody else.
                     let report = held(&report.report).clone();
                     report.map_or_else(not_yet, |report| page(200, JSON, text(&*report)))
                 }),

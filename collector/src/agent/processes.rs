@@ -19,8 +19,8 @@ use crate::model::process::Process;
 use crate::model::queue_pair::HostQueuePair;
 use crate::pipeline::Pipeline;
 
-/// How long records may lie in the kernel's ring: nobody is woken for them.
-const NAP: Duration = Duration::from_millis(50);
+/// How long records may lie in the kernel's ring: nobody is woken for them, and each look costs CPU.
+const NAP: Duration = Duration::from_millis(100);
 
 /// Room for records, MiB: 20,000 calls.
 const RING_MEBIBYTES: u32 = 8;

@@ -10,8 +10,8 @@ use crate::model::tap::{HostName, Tap, TapId};
 
 /// Where traffic is seen while it passes.
 pub trait LiveSource: Send {
-    /// Hands out what is there, in the order of time; where nothing is, waits for it, at most for
-    /// `patience`. It returns soon whatever comes: call it again.
+    /// Hands out what comes, in the order of time; waits for it, at most for `patience`. It returns soon
+    /// whatever comes: call it again.
     ///
     /// # Errors
     ///

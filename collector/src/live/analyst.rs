@@ -10,46 +10,51 @@ use anyhow::{Context, bail};
 use crate::pipeline::Pipeline;
 use crate::report::{Report, ReportContext};
 
-/// Of the time, analysis takes at most one part in so many.
-const SHARE: u32 = 4;
+/// Of the time, analysis takes at most one part in so many where somebody looks at a screen ...
+pub const SHARE_FOR_SCREEN: u32 = 4;
+/// ... and where a training runs that must not notice.
+pub const SHARE_BESIDE_TRAINING: u32 = 100;
 
 /// A thread that makes reports, one at a time.
 pub struct Analyst {
     orders: Sender<(Pipeline, ReportContext)>,
-    reports: Receiver<Box<Report>>,
-    /// When the report that is being made was ordered.
-    ordered: Option<Instant>,
+    /// With the time that each took.
+    reports: Receiver<(Box<Report>, Duration)>,
+    /// Whether a report is being made.
+    is_ordered: bool,
     /// Not before.
     next: Option<Instant>,
     every: Duration,
+    share: u32,
 }
 
 impl Analyst {
-    /// Begins to wait for orders; makes a report at most once in `every`.
-    pub fn start(every: Duration) -> anyhow::Result<Self> {
+    /// Begins to wait for orders; makes a report at most once in `every`, and takes at most one part in
+    /// `share` of the time for it.
+    pub fn start(every: Duration, share: u32) -> anyhow::Result<Self> {
         let (orders, ordered) = channel::<(Pipeline, ReportContext)>();
         let (made, reports) = channel();
         let work = move || {
             // Ends with whoever orders.
             for (pipeline, context) in ordered {
-                if made.send(Box::new(pipeline.finish(context))).is_err() {
+                let begun = now();
+                let report = Box::new(pipeline.finish(context));
+                if made.send((report, begun.elapsed())).is_err() {
                     return;
                 }
             }
         };
         thread::Builder::new().name("analysis".to_owned()).spawn(work).context("start a thread")?;
-        Ok(Self { orders, reports, ordered: None, next: None, every })
+        Ok(Self { orders, reports, is_ordered: false, next: None, every, share })
     }
 
     /// Orders a report of `pipeline`, if it is time for one; whether it was.
     pub fn offer(&mut self, pipeline: &Pipeline, context: impl FnOnce() -> ReportContext) -> bool {
-        let now = now();
-        if self.ordered.is_some() || self.next.is_some_and(|next| now < next) {
+        if self.is_ordered || self.next.is_some_and(|next| now() < next) {
             return false;
         }
-        let is_ordered = self.orders.send((pipeline.clone(), context())).is_ok();
-        self.ordered = is_ordered.then_some(now);
-        is_ordered
+        self.is_ordered = self.orders.send((pipeline.clone(), context())).is_ok();
+        self.is_ordered
     }
 
     /// The report that was ordered, if it is made.
@@ -59,9 +64,9 @@ impl Analyst {
     /// The analysis failed.
     pub fn take(&mut self) -> anyhow::Result<Option<Box<Report>>> {
         match self.reports.try_recv() {
-            Ok(report) => {
-                let took = self.ordered.take().map(|ordered| ordered.elapsed()).unwrap_or_default();
-                self.next = Some(now() + self.every.max(took * (SHARE - 1)));
+            Ok((report, took)) => {
+                self.is_ordered = false;
+                self.next = Some(now() + self.every.max(took * self.share));
                 Ok(Some(report))
             }
             Err(TryRecvError::Empty) => Ok(None),

@@ -53,6 +53,17 @@ pub enum TapFormat {
     Ebpf,
 }
 
+impl TapFormat {
+    /// Whether the clock of this machine gives its frames their times: all such taps share it.
+    #[must_use]
+    pub const fn is_live(self) -> bool {
+        match self {
+            Self::Pcap | Self::PcapNg => false,
+            Self::AfPacket | Self::Ebpf => true,
+        }
+    }
+}
+
 /// What is known of a tap before its first frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tap {

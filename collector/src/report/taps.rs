@@ -31,9 +31,9 @@ pub struct TapReport {
     pub first_ns: Option<i64>,
     /// Time of the latest frame; `null` without frames.
     pub last_ns: Option<i64>,
-    /// The tap that its clock is compared with: of taps that saw the same packets the first one,
-    /// which is compared with itself, or with a tap next to the same machine. `null`: none, and
-    /// every `clock_*` but the reason is.
+    /// The tap that its clock is compared with: of taps that saw the same packets, or that are live on
+    /// one machine, the first one, which is compared with itself, or with a tap next to the same machine.
+    /// `null`: none, and every `clock_*` but the reason is.
     pub clock_reference: Option<u32>,
     /// How far its clock was ahead of the reference's at its first frame. All times of this report
     /// are corrected by offset and drift, along the references; the messages of `--detail full`

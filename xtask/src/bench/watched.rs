@@ -14,7 +14,7 @@ use crate::clock::timed;
 
 /// A job whose packets come at a rate of their own: compute is most of it.
 const PACED: &str =
-    "--ranks 4 --iterations 50 --warmup_iters 0 --check 0 --buckets 2MiB --compute 80ms";
+    "--ranks 4 --iterations 100 --warmup_iters 0 --check 0 --buckets 2MiB --compute 80ms";
 
 /// A job as fast as the machine goes; its bus bandwidth counts.
 const FAST: &str = "--ranks 4 -b 4M -e 4M -n 40 -w 5 -c 0";
@@ -46,6 +46,7 @@ pub(super) fn run(railscope: &Path, folder: &Path, pairs: usize) -> Result<()> {
         100.0 * middle(|run| run.programs / run.seconds)
     );
     println!("  memory             {:.0} MiB", middle(|run| run.memory));
+    println!("  to start, once     {:.2} s of one core", middle(|run| run.start));
     let [goal, floor] = SHARE.map(|share| 100.0 * share);
     println!("  of all CPU time    {:.2} % (goal {goal} %, floor {floor} %)", 100.0 * share);
 
@@ -70,7 +71,8 @@ pub(super) fn run(railscope: &Path, folder: &Path, pairs: usize) -> Result<()> {
 
 const PACED_RUNS: usize = 5;
 
-/// One paced job, watched: seconds, frames a second, CPU seconds, MiB.
+/// One paced job, watched once the agent has made its first report: seconds, frames a second, CPU
+/// seconds, MiB.
 struct Paced {
     seconds: f64,
     rate: f64,
@@ -79,22 +81,32 @@ struct Paced {
     /// Of the ranks, the agent and its programs.
     total: f64,
     memory: f64,
+    /// Of the agent before.
+    start: f64,
 }
 
 impl Paced {
     fn measure(railscope: &Path) -> Result<Self> {
         let before = cpu_seconds_of_children()?;
-        let (outcome, seconds) = timed(|| {
-            let mut job = Job::start(railscope, PACED, None)?;
-            let agent = Agent::start(railscope, job.fabric()?)?;
-            job.wait()?;
-            let figures = agent.figures()?;
-            agent.end()?;
-            anyhow::Ok(figures)
-        });
-        let Figures { frames, agent, programs, memory } = outcome?;
-        let total = cpu_seconds_of_children()? - before + programs;
-        Ok(Self { seconds, rate: frames / seconds, agent, programs, total, memory })
+        let mut job = Job::start(railscope, PACED, None)?;
+        let watcher = Agent::start(railscope, job.fabric()?)?;
+        let start = watcher.first_figures()?;
+        let (ended, seconds) = timed(|| job.wait());
+        ended?;
+        // The last report is up to a second old.
+        std::thread::sleep(Duration::from_millis(1500));
+        let end = watcher.figures()?;
+        watcher.end()?;
+        let programs = end.programs - start.programs;
+        Ok(Self {
+            seconds,
+            rate: (end.frames - start.frames) / seconds,
+            agent: end.agent - start.agent,
+            programs,
+            total: cpu_seconds_of_children()? - before - start.agent + programs,
+            memory: end.memory,
+            start: start.agent,
+        })
     }
 }
 
@@ -190,14 +202,27 @@ impl Agent {
         Ok(Self { child, fabric })
     }
 
-    fn figures(&self) -> Result<Figures> {
-        // The last report is up to a second old.
-        std::thread::sleep(Duration::from_millis(1500));
+    fn page(&self, path: &str) -> Result<String> {
         let mut curl = inside(&self.fabric, "curl");
         let output =
-            curl.args(["--silent", "--fail", &format!("http://{LISTEN}/metrics")]).output()?;
-        ensure!(output.status.success(), "curl {LISTEN}: {}", output.status);
-        let text = String::from_utf8(output.stdout)?;
+            curl.args(["--silent", "--fail", &format!("http://{LISTEN}{path}")]).output()?;
+        ensure!(output.status.success(), "curl {LISTEN}{path}: {}", output.status);
+        Ok(String::from_utf8(output.stdout)?)
+    }
+
+    /// Once there is a report.
+    fn first_figures(&self) -> Result<Figures> {
+        for _ in 0..200 {
+            if self.page("/readyz").is_ok() {
+                return self.figures();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        anyhow::bail!("the agent makes no report")
+    }
+
+    fn figures(&self) -> Result<Figures> {
+        let text = self.page("/metrics")?;
         let sum = |wanted: &dyn Fn(&str) -> bool| -> f64 {
             let lines = text.lines().filter(|line| wanted(line));
             lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum()

@@ -22,7 +22,6 @@ use toml::de::DeValue;
 use self::reader::{Override, Problem, Reader};
 use self::setting::{ByteSize, Setting};
 use crate::analysis::finding::settings::Settings as FindingSettings;
-use crate::pipeline::MESSAGE_CAPACITY;
 
 /// All settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -171,10 +170,7 @@ impl Default for Config {
                 interval: Duration::from_secs(1),
                 exclude_devices: Vec::new(),
             },
-            window: WindowConfig {
-                length: Duration::from_secs(300),
-                messages: MESSAGE_CAPACITY as usize,
-            },
+            window: WindowConfig { length: Duration::from_secs(300), messages: 1 << 17 },
             prometheus: PrometheusConfig {
                 enabled: true,
                 listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 9474)),

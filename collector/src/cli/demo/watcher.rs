@@ -12,7 +12,7 @@ use super::record::{self, Recorder, Recording};
 use super::show::Screen;
 use crate::cli::source;
 use crate::export::text::news::News;
-use crate::live::analyst::Analyst;
+use crate::live::analyst::{Analyst, SHARE_FOR_SCREEN};
 use crate::live::packets::{self, Choice};
 use crate::live::session::Session;
 use crate::report::{Detail, Report};
@@ -44,7 +44,7 @@ impl Watcher {
         let watch = Watch {
             session,
             recorder: Recorder::start(ports, folder)?,
-            analyst: Analyst::start(REPORT_EVERY)?,
+            analyst: Analyst::start(REPORT_EVERY, SHARE_FOR_SCREEN)?,
             news: News::default(),
             screen,
             folder: folder.to_owned(),

@@ -7,7 +7,7 @@ use anyhow::Context;
 use super::WatchArgs;
 use crate::cli::source;
 use crate::ingest::live::LiveSource;
-use crate::live::analyst::Analyst;
+use crate::live::analyst::{Analyst, SHARE_FOR_SCREEN};
 use crate::live::session::Session;
 use crate::report::{Detail, Report};
 
@@ -33,7 +33,7 @@ impl Watched {
         let sayings = session.completeness();
         Ok(Self {
             session,
-            analyst: Analyst::start(args.every)?,
+            analyst: Analyst::start(args.every, SHARE_FOR_SCREEN)?,
             window_ns: u64::try_from(args.window.as_nanos()).unwrap_or(u64::MAX),
             ordered_frames: 0,
             began: now(),

@@ -33,8 +33,9 @@ use super::capability::{Host, Source};
 use super::live::{LiveEvent, LiveSource};
 use crate::model::tap::TapId;
 
-/// How long events may lie in the ring: nobody is woken for them.
-const NAP: Duration = Duration::from_millis(10);
+/// How long events may lie in the ring: nobody is woken for them. Each look costs CPU, and 32 MiB have
+/// room for 80,000 of them.
+const NAP: Duration = Duration::from_millis(50);
 
 /// Most events that one call hands out.
 const MOST_EVENTS: u32 = 1 << 16;
@@ -54,6 +55,8 @@ pub struct Ebpf {
     event: event::Buffer,
     tidied: Instant,
     is_told: bool,
+    /// There was more in the ring than one call hands out.
+    is_behind: bool,
 }
 
 /// What is known of a tap besides its name.
@@ -92,6 +95,7 @@ impl Ebpf {
             event: event::Buffer::default(),
             tidied: now(),
             is_told: false,
+            is_behind: false,
         })
     }
 
@@ -101,11 +105,11 @@ impl Ebpf {
         self.object.costs()
     }
 
-    /// Hands out what lies in the ring; whether there was any.
+    /// Hands out what lies in the ring; whether there may be more.
     fn hand_out(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) -> bool {
         self.clock.look();
-        for handed in 0..MOST_EVENTS {
-            let Some(item) = self.object.events.next() else { return handed > 0 };
+        for _ in 0..MOST_EVENTS {
+            let Some(item) = self.object.events.next() else { return false };
             let Some(record) = Record::read(&item) else {
                 sink(LiveEvent::Missed { counter: "ebpf.unknown_events", count: 1 });
                 continue;
@@ -133,10 +137,11 @@ impl LiveSource for Ebpf {
         if !std::mem::replace(&mut self.is_told, true) {
             self.attached.ports.iter().for_each(|port| sink(LiveEvent::Tap(port.tap())));
         }
-        if !self.hand_out(sink) {
+        // Whoever looked again at once would find the few that came meanwhile, and never rest.
+        if !self.is_behind {
             thread::sleep(NAP.min(patience));
-            self.hand_out(sink);
         }
+        self.is_behind = self.hand_out(sink);
         self.tell_losses(sink)?;
         if self.tidied.elapsed() >= TIDY_EVERY {
             self.tidied = now();
@@ -168,7 +173,7 @@ impl LiveSource for Ebpf {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "silent flows are looked for now and then")]
+#[expect(clippy::disallowed_methods, reason = "flows and losses are looked at now and then")]
 fn now() -> Instant {
     Instant::now()
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use aya::maps::{MapData, PerCpuArray, RingBuf};
 use aya::programs::SchedClassifier;
@@ -13,6 +13,7 @@ use railscope_ebpf::settings::Settings;
 
 use super::attach::EbpfConfig;
 use super::error::EbpfError;
+use super::now;
 use super::sys::{Global, Key, State};
 
 /// Built by `cargo xtask ebpf`.
@@ -63,22 +64,31 @@ pub(in crate::ingest) fn costs(ebpf: &aya::Ebpf) -> Vec<ProgramCost> {
     costs
 }
 
+/// How often the kernel is asked for losses: each counter is a call of its own.
+const ASK_EVERY: Duration = Duration::from_secs(1);
+
 /// Counters of what could not be done.
 pub(in crate::ingest) struct Losses {
     map: PerCpuArray<MapData, u64>,
     told: [u64; Loss::ALL.len()],
+    asked: Instant,
 }
 
 impl Losses {
     pub(in crate::ingest) fn of(ebpf: &mut aya::Ebpf) -> Result<Self, EbpfError> {
         let missing = || EbpfError::Object { part: "LOSSES".to_owned() };
         let map = ebpf.take_map("LOSSES").ok_or_else(missing)?;
-        Ok(Self { map: map.try_into().map_err(|_| missing())?, told: [0; Loss::ALL.len()] })
+        let map = map.try_into().map_err(|_| missing())?;
+        Ok(Self { map, told: [0; Loss::ALL.len()], asked: now() })
     }
 
-    /// What was lost since the last time.
+    /// What was lost since it was told last; nothing where the kernel was asked just now.
     pub(in crate::ingest) fn news(&mut self) -> io::Result<Vec<(Loss, u64)>> {
         let mut news = Vec::new();
+        if self.asked.elapsed() < ASK_EVERY {
+            return Ok(news);
+        }
+        self.asked = now();
         for (loss, told) in Loss::ALL.iter().zip(&mut self.told) {
             let counts = self.map.get(&(*loss as u32), 0).map_err(io::Error::other)?;
             let sum: u64 = counts.iter().sum();
@@ -123,7 +133,7 @@ impl Object {
         })
     }
 
-    /// What was lost since the last time.
+    /// What was lost since it was told last; nothing where the kernel was asked just now.
     pub(super) fn losses(&mut self) -> io::Result<Vec<(Loss, u64)>> {
         self.losses.news()
     }

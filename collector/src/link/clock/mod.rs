@@ -7,7 +7,8 @@
 //! and `timeline.rs` puts what taps recorded onto the reference's time.
 //!
 //! The simplest clock that no packet contradicts is believed: as long as no packet was seen to arrive
-//! before it left, two clocks are taken to be one, and nothing changes.
+//! before it left, two clocks are taken to be one, and nothing changes. Live taps of one machine share its
+//! clock, and nothing is compared.
 
 mod hull;
 pub mod channel;

@@ -16,6 +16,12 @@ use crate::link::position::TapPosition;
 use crate::model::address::HostAddress;
 use crate::model::tap::TapId;
 
+/// Whether `taps` may have clocks that differ: those of this machine have one.
+#[must_use]
+pub fn has_clocks(taps: &[TapState]) -> bool {
+    taps.len() > 1 && !taps.iter().all(|state| state.tap.format.is_live())
+}
+
 /// Relates the clocks of `taps`, which stand at `positions`, by the packets that they saw, and by what the control
 /// plane says of their hosts.
 #[must_use]
@@ -27,6 +33,11 @@ pub fn relate(
 ) -> Clocks {
     let mut clocks = Clocks::new(vec![TapClock::default(); positions.len()]);
     if positions.len() < 2 {
+        return clocks;
+    }
+    if !has_clocks(taps) {
+        let taps = (0..).map(TapId).take(positions.len());
+        clocks.add(TapId(0), taps.map(|tap| (tap, Track::same())).collect(), None);
         return clocks;
     }
     let relations = Relations::new(sightings, taps, positions);
@@ -138,9 +149,7 @@ impl Tracks {
     /// the fewest relations that are known from one side only, then the least uncertainty.
     fn reached_from(&self, root: TapId) -> BTreeMap<TapId, Track> {
         let mut reached = BTreeMap::new();
-        let itself =
-            Track { uncertainty_ns: Some(0), drift_uncertainty: Some(0.0), ..Track::default() };
-        let mut best = BTreeMap::from([(root, ((0_u32, 0_u64), itself))]);
+        let mut best = BTreeMap::from([(root, ((0_u32, 0_u64), Track::same()))]);
         let mut waiting = BTreeSet::from([((0_u32, 0_u64), root)]);
         while let Some((cost, tap)) = waiting.pop_first() {
             let Some((_, track)) = best.get(&tap).cloned() else { continue };

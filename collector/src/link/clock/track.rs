@@ -67,6 +67,12 @@ impl Piece {
 }
 
 impl Track {
+    /// Both clocks are one.
+    #[must_use]
+    pub fn same() -> Self {
+        Self { uncertainty_ns: Some(0), drift_uncertainty: Some(0.0), ..Self::default() }
+    }
+
     /// How far the clock is ahead when it shows `time`.
     #[must_use]
     pub fn ahead_at(&self, time: Timestamp) -> i64 {

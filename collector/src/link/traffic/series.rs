@@ -1,5 +1,9 @@
 //! A list that grows at its end, in pieces: what was pushed is never moved again, and of the room
 //! that is made only what is used is touched. What is oldest can be forgotten.
+//!
+//! Copies share the pieces that are full, so that one of millions of items costs next to nothing.
+
+use std::sync::Arc;
 
 /// Items of the largest piece.
 const PIECE: usize = 512;
@@ -7,68 +11,73 @@ const PIECE: usize = 512;
 /// Items in the order in which they were pushed.
 #[derive(Clone, Debug)]
 pub struct Series<T> {
-    pieces: Vec<Vec<T>>,
+    /// Never one without items.
+    full: Vec<Arc<Vec<T>>>,
+    latest: Vec<T>,
 }
 
 impl<T> Default for Series<T> {
     fn default() -> Self {
-        Self { pieces: Vec::new() }
+        Self { full: Vec::new(), latest: Vec::new() }
     }
 }
 
-impl<T> Series<T> {
+impl<T: Clone> Series<T> {
     /// Adds an item.
     pub fn push(&mut self, item: T) {
-        match self.pieces.last_mut() {
-            Some(piece) if piece.len() < piece.capacity() => piece.push(item),
-            last => {
-                // Most flows are short: pieces start small.
-                let capacity = last.map_or(4, |piece| (piece.len() * 2).min(PIECE));
-                let mut piece = Vec::with_capacity(capacity);
-                piece.push(item);
-                self.pieces.push(piece);
+        if self.latest.len() == self.latest.capacity() {
+            // Most flows are short: pieces start small.
+            let capacity = (self.latest.len() * 2).clamp(4, PIECE);
+            let full = std::mem::replace(&mut self.latest, Vec::with_capacity(capacity));
+            if !full.is_empty() {
+                self.full.push(Arc::new(full));
             }
         }
+        self.latest.push(item);
     }
 
     /// Whether there is none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.pieces.is_empty()
+        self.full.is_empty() && self.latest.is_empty()
     }
 
     /// Forgets the oldest items, as long as `is_old` holds for them and more than `kept` are left;
     /// the last of them, and how many they were.
     pub fn forget(&mut self, kept: usize, is_old: impl Fn(&T) -> bool) -> Option<(T, usize)> {
-        let most = self.pieces.iter().map(Vec::len).sum::<usize>().saturating_sub(kept);
+        let all = self.full.iter().map(|piece| piece.len()).sum::<usize>() + self.latest.len();
+        let most = all.saturating_sub(kept);
         let count = self.iter().take(most).take_while(|item| is_old(item)).count();
+        let last = self.iter().nth(count.checked_sub(1)?).cloned();
         let mut left = count;
-        let mut last = None;
-        while let Some(piece) = self.pieces.first_mut().filter(|_| left > 0) {
+        self.full.retain_mut(|piece| {
             let here = left.min(piece.len());
             left -= here;
-            last = piece.drain(..here).next_back();
-            if piece.is_empty() {
-                self.pieces.remove(0);
+            let is_kept = here < piece.len();
+            if is_kept && here > 0 {
+                Arc::make_mut(piece).drain(..here);
             }
-        }
+            is_kept
+        });
+        self.latest.drain(..left);
         last.map(|last| (last, count))
     }
 
     /// The latest one.
     #[must_use]
     pub fn last(&self) -> Option<&T> {
-        self.pieces.last()?.last()
+        self.latest.last().or_else(|| self.full.last()?.last())
     }
 
     /// The items, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.pieces.iter().flatten()
+        self.full.iter().flat_map(|piece| piece.iter()).chain(&self.latest)
     }
 
     /// The items, oldest first, to be changed.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.pieces.iter_mut().flatten()
+        let full = self.full.iter_mut().flat_map(|piece| Arc::make_mut(piece).iter_mut());
+        full.chain(&mut self.latest)
     }
 }
 
@@ -99,5 +108,17 @@ mod tests {
         assert!(series.iter().copied().eq(9_994..=10_000));
         assert_eq!(series.forget(0, |_| true), Some((10_000, 7)));
         assert!(series.is_empty());
+    }
+
+    #[test]
+    fn a_copy_stays_what_it_is() {
+        let mut series = Series::default();
+        (0..10_000).for_each(|item| series.push(item));
+        let copy = series.clone();
+        series.iter_mut().for_each(|item| *item += 1);
+        series.push(10_001);
+        series.forget(0, |item| *item < 700);
+        assert!(series.iter().copied().eq(700..=10_001));
+        assert!(copy.iter().copied().eq(0..10_000));
     }
 }
