@@ -29,7 +29,7 @@ const RING_MEBIBYTES: u32 = 8;
 const WAITING: usize = 1 << 16;
 
 /// Naps between two lists of the kernel's queue pairs: for each of them it asks the device.
-const LIST_EVERY: u32 = 100;
+const LIST_EVERY: u32 = 50;
 
 /// Rounds of the agent between two looks for processes that have ended.
 const TIDY_EVERY: u32 = 100;
