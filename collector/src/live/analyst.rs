@@ -10,15 +10,18 @@ use anyhow::{Context, bail};
 use crate::pipeline::Pipeline;
 use crate::report::{Report, ReportContext};
 
-/// Of the time, analysis takes at most one part in so many where somebody looks at a screen ...
+/// Of one CPU, analysis takes at most one part in so many where somebody looks at a screen ...
 pub const SHARE_FOR_SCREEN: u32 = 4;
 /// ... and where a training runs that must not notice.
 pub const SHARE_BESIDE_TRAINING: u32 = 100;
 
+/// The longest pause between two reports, whatever they cost: figures that are older mislead.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
 /// A thread that makes reports, one at a time.
 pub struct Analyst {
     orders: Sender<(Pipeline, ReportContext)>,
-    /// With the time that each took.
+    /// With the CPU time that each took.
     reports: Receiver<(Box<Report>, Duration)>,
     /// Whether a report is being made.
     is_ordered: bool,
@@ -30,16 +33,16 @@ pub struct Analyst {
 
 impl Analyst {
     /// Begins to wait for orders; makes a report at most once in `every`, and takes at most one part in
-    /// `share` of the time for it.
+    /// `share` of a CPU for it.
     pub fn start(every: Duration, share: u32) -> anyhow::Result<Self> {
         let (orders, ordered) = channel::<(Pipeline, ReportContext)>();
         let (made, reports) = channel();
         let work = move || {
             // Ends with whoever orders.
             for (pipeline, context) in ordered {
-                let begun = now();
+                let before = used();
                 let report = Box::new(pipeline.finish(context));
-                if made.send((report, begun.elapsed())).is_err() {
+                if made.send((report, used().saturating_sub(before))).is_err() {
                     return;
                 }
             }
@@ -66,13 +69,29 @@ impl Analyst {
         match self.reports.try_recv() {
             Ok((report, took)) => {
                 self.is_ordered = false;
-                self.next = Some(now() + self.every.max(took * self.share));
+                let pause = self.every.max((took * self.share).min(LONGEST_PAUSE));
+                self.next = Some(now() + pause);
                 Ok(Some(report))
             }
             Err(TryRecvError::Empty) => Ok(None),
             Err(TryRecvError::Disconnected) => bail!("the analysis ended unexpectedly"),
         }
     }
+}
+
+/// CPU time of this thread: on a busy machine, less than what passes.
+#[cfg(target_os = "linux")]
+fn used() -> Duration {
+    use nix::time::{ClockId, clock_gettime};
+
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+}
+
+/// What passes, where CPU time is not known.
+#[cfg(not(target_os = "linux"))]
+fn used() -> Duration {
+    static BEGUN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    BEGUN.get_or_init(now).elapsed()
 }
 
 #[expect(clippy::disallowed_methods, reason = "reports are made now and then")]
