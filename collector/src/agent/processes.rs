@@ -1,7 +1,6 @@
 //! What processes of this host do and have, on its way into the pipeline: a thread reads the kernel's
 //! programs and its list of queue pairs, for attaching to a library takes longer than packets can wait.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,7 +39,6 @@ pub(super) struct Processes {
     news: Receiver<News>,
     thread: Option<JoinHandle<()>>,
     identities: Identities,
-    proc: PathBuf,
     rounds: u32,
 }
 
@@ -108,14 +106,7 @@ impl Processes {
         };
         let thread = thread::Builder::new().name("processes".to_owned()).spawn(move || watch.run());
         let thread = thread.map_err(|error| say(format!("calls: start a thread: {error}"))).ok()?;
-        Some(Self {
-            shared,
-            news,
-            thread: Some(thread),
-            identities,
-            proc: config.host.proc.clone(),
-            rounds: 0,
-        })
+        Some(Self { shared, news, thread: Some(thread), identities, rounds: 0 })
     }
 
     /// Hands on what has come.
@@ -150,8 +141,8 @@ impl Processes {
         self.rounds += 1;
         if self.rounds >= TIDY_EVERY {
             self.rounds = 0;
-            let proc = &self.proc;
-            pipeline.processes_mut().retain(|pid| proc.join(pid.to_string()).exists());
+            let identities = &self.identities;
+            pipeline.processes_mut().retain(|pid| identities.is_alive(pid));
         }
     }
 
@@ -165,6 +156,9 @@ impl Processes {
         let Action::Initialise { nranks, rank, communicator: Some(_), .. } = call.action else {
             return;
         };
+        if !call.returned.is_some_and(|returned| returned.is_success) || rank >= nranks {
+            return;
+        }
         let pid = call.caller.pid;
         let who = match self.identities.identify(pid) {
             Ok(process) => describe(&process),

@@ -12,7 +12,7 @@ use crate::model::process::Process;
 use crate::model::qpn::Qpn;
 use crate::model::queue_pair::{HostQueuePair, QueuePairOwner};
 use crate::report::Report;
-use crate::report::communicators::{CommunicatorReport, RankReport};
+use crate::report::communicators::{CommunicatorReport, RankQueuePairReport, RankReport};
 
 /// A queue pair in `/queue_pairs.json`. Names of kinds and states are those of `rdma resource show qp`.
 #[derive(Debug, Serialize)]
@@ -39,6 +39,8 @@ pub(super) struct QueuePairRow {
     communicator: Option<String>,
     /// The rank in it.
     rank: Option<u32>,
+    /// How sure that is: `proven`, `inferred` or `unknown`.
+    grade: Option<&'static str>,
 }
 
 /// All queue pairs of the RDMA devices that this network namespace sees, those included that are older
@@ -63,8 +65,8 @@ pub(super) fn rows(
             }
             QueuePairOwner::Kernel(_) | QueuePairOwner::Unknown => None,
         };
-        let rank = ranks.get(&(pair.device.as_str(), pair.local.value()));
-        row(pair, process, rank.copied())
+        let served = ranks.get(&(pair.device.as_str(), pair.local.value()));
+        row(pair, process, served.copied())
     });
     Ok(rows.collect())
 }
@@ -96,23 +98,28 @@ fn of_devices(kernel: &mut RdmaNetlink) -> Result<Vec<HostQueuePair>, NetlinkErr
     Ok(pairs)
 }
 
-type Ranks<'a> = BTreeMap<(&'a str, u32), (&'a CommunicatorReport, &'a RankReport)>;
+/// Whom a queue pair serves.
+type Served<'a> = (&'a CommunicatorReport, &'a RankReport, &'a RankQueuePairReport);
 
-/// Whose the queue pairs of each device are.
-fn ranks(report: &Report) -> Ranks<'_> {
-    let of = |one| move |rank| (one, rank);
-    let ranks = report.communicators.iter().flat_map(|one| one.ranks.iter().map(of(one)));
-    let pairs = ranks.flat_map(|(one, rank): (&CommunicatorReport, &RankReport)| {
-        let listed = rank.queue_pairs.iter();
-        listed.filter_map(move |pair| Some(((pair.device.as_deref()?, pair.qpn), (one, rank))))
-    });
-    pairs.collect()
+/// Whom the queue pairs serve, by device and number.
+fn ranks(report: &Report) -> BTreeMap<(&str, u32), Served<'_>> {
+    let mut served = BTreeMap::new();
+    for communicator in &report.communicators {
+        for rank in &communicator.ranks {
+            for pair in &rank.queue_pairs {
+                if let Some(device) = pair.device.as_deref() {
+                    served.insert((device, pair.qpn), (communicator, rank, pair));
+                }
+            }
+        }
+    }
+    served
 }
 
 fn row(
     pair: &HostQueuePair,
     process: Option<&Process>,
-    rank: Option<(&CommunicatorReport, &RankReport)>,
+    served: Option<Served<'_>>,
 ) -> QueuePairRow {
     let (pid, kernel) = match &pair.owner {
         QueuePairOwner::Process(pid) => (Some(*pid), None),
@@ -133,7 +140,8 @@ fn row(
         pod: process.and_then(|process| process.pod.clone()),
         slurm_job: slurm.map(|slurm| slurm.job),
         slurm_task: slurm.and_then(|slurm| slurm.task),
-        communicator: rank.map(|(communicator, _)| communicator.id.clone()),
-        rank: rank.map(|(_, rank)| rank.rank),
+        communicator: served.map(|(communicator, ..)| communicator.id.clone()),
+        rank: served.map(|(_, rank, _)| rank.rank),
+        grade: served.map(|(.., pair)| pair.grade),
     }
 }

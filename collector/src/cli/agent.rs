@@ -35,7 +35,7 @@ pub(super) struct AgentArgs {
     /// The settings
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// One setting, in TOML: prometheus.listen='\"0.0.0.0:9474\"'
+    /// One setting, in TOML: prometheus.listen='"0.0.0.0:9474"'
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Only read the settings, and say what could be seen of this host and what is missing for the rest

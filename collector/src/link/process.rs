@@ -6,6 +6,7 @@
 
 mod queue_pairs;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
 
@@ -33,6 +34,10 @@ const COUNT_LIMIT: usize = 16_384;
 /// Connections whose owners are remembered.
 const OWNER_LIMIT: usize = 65_536;
 
+/// The magic of every unique id that was made of NCCL_COMM_ID (NCCL `src/bootstrap.cc`, `NCCL_MAGIC`): it
+/// tells no communicator from another.
+const SHARED_MAGIC: u64 = 0x0280_0280_0280_0280;
+
 /// A process's part in a communicator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Membership {
@@ -42,6 +47,8 @@ struct Membership {
     origin: Option<(u64, SocketAddr)>,
     /// When the call began that made the communicator, and when it returned.
     made: Option<Span>,
+    /// From the first to the last call on it that moves data.
+    communicated: Option<Span>,
 }
 
 /// A process's part in a communicator of the job.
@@ -49,13 +56,12 @@ struct Membership {
 struct Part {
     communicator: CommunicatorId,
     rank: u32,
-    nranks: Option<u32>,
-    made: Option<Span>,
+    membership: Membership,
 }
 
 impl Part {
     fn is_made_at(&self, time: Timestamp) -> bool {
-        self.made.is_some_and(|made| (made.first..=made.last).contains(&time))
+        self.membership.made.is_some_and(|made| (made.first..=made.last).contains(&time))
     }
 
     fn rank_in<'a>(&self, job: &'a mut Job) -> Option<&'a mut Rank> {
@@ -83,8 +89,6 @@ pub struct ProcessTracker {
     counts: BTreeMap<(Function, Option<u32>), CallCount>,
     owners: HashMap<(SocketAddr, SocketAddr), u32, FixedState>,
     queue_pairs: QueuePairs,
-    /// From the first to the last call of a process that moves data.
-    communicated: BTreeMap<u32, Span>,
     refused: u64,
 }
 
@@ -111,7 +115,11 @@ impl ProcessTracker {
             let count = self.counts.entry(key).or_default();
             count.calls += 1;
             count.bytes = count.bytes.saturating_add(communication.bytes().unwrap_or(0));
-            self.communicate(pid, call.time);
+            let known = self.memberships.get_mut(&(pid, communication.communicator));
+            if let Some(span) = known.map(|known| &mut known.communicated) {
+                let first = span.map_or(call.time, |span| span.first);
+                *span = Some(Span { first, last: call.time });
+            }
         }
         self.queue_pairs.observe(call);
         // What a call makes is there when it returns. Communicators that do not block are as well.
@@ -122,14 +130,18 @@ impl ProcessTracker {
                 let is_rank = rank < nranks && nranks <= RANK_LIMIT;
                 let known = |number| is_rank.then_some(number);
                 let id = id.and_then(|id| unique_id::parse(&id));
-                let origin = id.and_then(|id| Some((id.magic?, id.root)));
+                let magic = |magic: &u64| *magic != SHARED_MAGIC;
+                let origin = id.and_then(|id| Some((id.magic.filter(magic)?, id.root)));
                 let (rank, nranks) = (known(rank), known(nranks));
-                self.begin(pid, communicator, Membership { rank, nranks, origin, made });
+                let membership = Membership { rank, nranks, origin, made, ..Membership::default() };
+                self.begin(pid, communicator, membership);
                 if let Some(key) = origin.map(|(magic, _)| magic).zip(rank) {
-                    match self.pids.len() < MEMBERSHIP_LIMIT || self.pids.contains_key(&key) {
-                        true => _ = self.pids.insert(key, pid),
-                        false => self.refused += 1,
+                    if self.pids.len() >= MEMBERSHIP_LIMIT {
+                        // Nearly all are of processes that have long ended.
+                        self.pids.pop_first();
+                        self.refused += 1;
                     }
+                    self.pids.insert(key, pid);
                 }
             }
             Action::Split { child: Some(child), .. }
@@ -202,7 +214,7 @@ impl ProcessTracker {
             for part in &parts {
                 let Some(rank) = part.rank_in(job) else { continue };
                 rank.host = rank.host.take().or_else(|| self.host.clone());
-                rank.communicated = self.communicated.get(&pid).copied();
+                rank.communicated = part.membership.communicated;
             }
             self.join_queue_pairs(pid, &parts, job);
         }
@@ -226,30 +238,28 @@ impl ProcessTracker {
                         one.ranks.insert(at, new);
                     }
                 }
-                let Membership { nranks, made, .. } = *membership;
-                Part { communicator: place, rank, nranks, made }
+                Part { communicator: place, rank, membership: *membership }
             })
             .collect()
     }
 
     /// Gives a process's queue pairs to its ranks: to that of the communicator that was being made when
     /// the queue pair was, or to that of the only one. Of several, nothing tells which: the greatest has
-    /// most of the connections.
+    /// most of the connections. The process may also have queue pairs that are not NCCL's, as MPI does.
     fn join_queue_pairs(&self, pid: u32, parts: &[Part], job: &mut Job) {
         let is_only = self.of(pid).count() == 1;
         for (mut pair, made) in self.queue_pairs.of(pid) {
             let mut during = parts.iter().filter(|one| made.is_some_and(|at| one.is_made_at(at)));
             let during = during.next().filter(|_| during.next().is_none());
-            let greatest = parts.iter().max_by_key(|one| one.nranks);
-            let Some(part) = during.or(greatest) else { continue };
-            pair.grade = match during {
-                Some(_) => Grade::Proven,
-                // The process may have others for other ends, as MPI does.
-                None if is_only => Grade::Inferred,
-                None => Grade::Unknown,
+            let greatest = || {
+                let first = |one: &Part| one.membership.made.map(|made| Reverse(made.first));
+                parts.iter().max_by_key(|one| (one.membership.nranks, first(one)))
             };
+            let Some(part) = during.or_else(greatest) else { continue };
+            let is_likely = during.is_some() || is_only;
+            pair.grade = if is_likely { Grade::Inferred } else { Grade::Unknown };
             let communicator = job.communicators.get_mut(part.communicator.0 as usize);
-            if let Some(one) = communicator.filter(|_| pair.grade != Grade::Unknown)
+            if let Some(one) = communicator.filter(|_| during.is_some())
                 && one.transport == Transport::Unknown
             {
                 one.transport = Transport::Ib;
@@ -268,7 +278,6 @@ impl ProcessTracker {
     /// Forgets processes that have ended. What they called stays counted.
     pub fn retain(&mut self, mut is_there: impl FnMut(u32) -> bool) {
         self.memberships.retain(|(pid, _), _| is_there(*pid));
-        self.communicated.retain(|pid, _| is_there(*pid));
         self.queue_pairs.retain(&mut is_there);
     }
 
@@ -288,15 +297,6 @@ impl ProcessTracker {
             return;
         }
         self.memberships.insert((pid, communicator), membership);
-    }
-
-    fn communicate(&mut self, pid: u32, time: Timestamp) {
-        if self.communicated.len() < MEMBERSHIP_LIMIT || self.communicated.contains_key(&pid) {
-            let span = self.communicated.entry(pid).or_insert(Span { first: time, last: time });
-            span.last = span.last.max(time);
-        } else {
-            self.refused += 1;
-        }
     }
 
     fn with(

@@ -12,7 +12,8 @@ use crate::report::{Report, ReportContext};
 
 /// Of one CPU, analysis takes at most one part in so many where somebody looks at a screen ...
 pub const SHARE_FOR_SCREEN: u32 = 4;
-/// ... and where a training runs that must not notice.
+/// ... and where a training runs that must not notice. What is longer than the pauses allow, or urgent,
+/// takes more.
 pub const SHARE_BESIDE_TRAINING: u32 = 100;
 
 /// The longest pause between two reports, whatever they cost: figures that are older mislead.
@@ -51,9 +52,11 @@ impl Analyst {
         Ok(Self { orders, reports, is_ordered: false, next: None, every, share })
     }
 
-    /// Orders a report of `pipeline`, if it is time for one; whether it was.
+    /// Orders a report of `pipeline`, if it is time for one, or where its window is full: messages that
+    /// find no room would be in none; whether it was.
     pub fn offer(&mut self, pipeline: &Pipeline, context: impl FnOnce() -> ReportContext) -> bool {
-        if self.is_ordered || self.next.is_some_and(|next| now() < next) {
+        let is_early = self.next.is_some_and(|next| now() < next);
+        if self.is_ordered || is_early && !pipeline.is_crowded() {
             return false;
         }
         self.is_ordered = self.orders.send((pipeline.clone(), context())).is_ok();

@@ -36,11 +36,19 @@ impl Pipeline {
         self.counters.forget_before(bound.max(least));
     }
 
+    /// Whether there is hardly room for more messages: the window wants to slide, and before that a
+    /// report of what it forgets.
+    #[must_use]
+    pub fn is_crowded(&self) -> bool {
+        let room = self.linking.as_ref().map(|linking| linking.traffic.room());
+        room.is_some_and(|room| room < self.message_capacity / LEAST_ROOM)
+    }
+
     fn slide_messages(&mut self, window_ns: u64, report: &Report) {
+        let is_crowded = self.is_crowded();
         let Some(linking) = &mut self.linking else { return };
         let Some(Span { first, last }) = linking.traffic.span() else { return };
         let mut bound = first.max(before(last, window_ns));
-        let is_crowded = linking.traffic.room() < self.message_capacity / LEAST_ROOM;
         if is_crowded {
             bound = bound.max(first.plus_nanos(last.nanos_since(first) / CROWDED_PART));
         }

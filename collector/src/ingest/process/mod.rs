@@ -79,6 +79,12 @@ impl Processes {
         if now == id { Ok(()) } else { Err(ProcessError::Reused(id.pid)) }
     }
 
+    /// Whether a process is there and has not ended.
+    #[must_use]
+    pub fn is_alive(&self, pid: u32) -> bool {
+        self.text(pid, "stat").is_ok_and(|stat| stat::is_alive(&stat))
+    }
+
     /// The process that a thread belongs to; a process is its own.
     ///
     /// # Errors

@@ -13,6 +13,12 @@ pub(super) fn read(stat: &str) -> Option<(&str, u64)> {
     Some((name, start.parse().ok()?))
 }
 
+/// Whether the process still runs: one that nobody has waited for is there, but dead.
+pub(super) fn is_alive(stat: &str) -> bool {
+    let state = stat.rsplit_once(')').and_then(|(_, fields)| fields.trim_start().chars().next());
+    !matches!(state, None | Some('Z' | 'X' | 'x'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -27,6 +33,10 @@ mod tests {
         }
         for line in ["", "4711 (x", "4711 (x) S 1", "4711 x) S"] {
             assert_eq!(read(line), None, "{line}");
+        }
+        assert!(is_alive(&format!("4711 (Z) {BEHIND}")));
+        for line in ["4711 (x) Z 1 2", "4711 (x) X 1 2", "4711 (x)", ""] {
+            assert!(!is_alive(line), "{line}");
         }
     }
 }

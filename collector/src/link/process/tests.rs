@@ -187,7 +187,9 @@ fn what_nobody_captured_is_known_from_calls() {
     tracker.observe(&call(7, all_reduce(1), None));
     tracker.join(&mut job, &[]);
     let (one, rank) = (&job.communicators[0], &job.communicators[0].ranks[0]);
-    assert_eq!((one.nranks, one.transport, one.grade), (Some(4), Transport::Ib, Grade::Proven));
+    assert_eq!((one.nranks, one.grade), (Some(4), Grade::Proven));
+    // It could be another program's part of the process.
+    assert_eq!(one.transport, Transport::Unknown);
     assert_eq!(one.root, Some("192.0.2.1:9".parse().unwrap()));
     assert_eq!((rank.pid, rank.host.as_deref()), (Some(7), Some("gpu-node-3")));
     assert_eq!(rank.communicated, Some(Span { first: TIME, last: TIME }));
@@ -212,10 +214,14 @@ fn of_several_communicators_the_one_that_was_being_made_has_the_queue_pair() {
         })
         .collect();
     let expected = [
-        (Identity::Magic(4), 1, vec![(1, Grade::Proven)]),
-        (Identity::Magic(8), 5, vec![(2, Grade::Proven), (3, Grade::Unknown)]),
+        (Identity::Magic(4), 1, vec![(1, Grade::Inferred)]),
+        (Identity::Magic(8), 5, vec![(2, Grade::Inferred), (3, Grade::Unknown)]),
     ];
     assert_eq!(told, expected);
+
+    let mut job = Job::default();
+    tracker.join(&mut job, &[]);
+    assert!(job.communicators.iter().all(|one| one.transport == Transport::Ib));
 
     // A child may have its own, and no unique id tells which communicator it is.
     let mut tracker = ProcessTracker::default();
@@ -225,4 +231,15 @@ fn of_several_communicators_the_one_that_was_being_made_has_the_queue_pair() {
     tracker.observe(&between([32, 34], 7, create(0x20, 2)));
     tracker.observe(&between([30, 40], 7, split));
     assert_eq!(alone(&tracker)[0].2[0].grade, Grade::Unknown);
+}
+
+#[test]
+fn ids_of_one_setting_make_no_communicator() {
+    let mut tracker = ProcessTracker::default();
+    let id = unique_id::from_magic(SHARED_MAGIC, "192.0.2.1:9".parse().unwrap());
+    let communicator = Some(CommunicatorHandle(1));
+    let action = Action::Initialise { nranks: 4, rank: 1, id: Some(id), ids: 1, communicator };
+    tracker.observe(&call(7, action, Some(0)));
+    assert_eq!(tracker.rank(7), Some(1));
+    assert_eq!(alone(&tracker), []);
 }

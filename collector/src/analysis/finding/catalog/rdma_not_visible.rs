@@ -11,8 +11,8 @@ use crate::model::qpn::Qpn;
 use crate::model::quantity::{counted, duration};
 use crate::model::queue_pair::QueuePairState;
 
-/// Ranks must have asked for data to be moved for so long: a queue pair that has nothing to send has no
-/// packets.
+/// From the first call that moves data to the last there must be so much time: a queue pair that has
+/// nothing to send has no packets.
 const ASKED_NS: u64 = 1_000_000_000;
 
 /// Ranks that are told as evidence.
@@ -25,11 +25,12 @@ pub const KIND: Kind = Kind {
             no packet of these queue pairs is seen: an RDMA NIC carries them past the kernel, or nobody \
             taps its port. Who is a rank, its process and its queue pairs come from calls and from the \
             kernel's list; CE marks, CNPs, losses, messages and who was late do not show here.",
-    threshold: "Ranks called collectives or transfers for at least 1 s (our choice) while their queue \
-                pairs were ready to send, and no RoCEv2 flow has the number of one of them or of its \
-                other end.",
-    remedy: "NIC counters still tell of congestion, pause and loss on this host (`sources.counters`). For \
-             packets: a mirror port or in-band capture of the switch (`railscope watch -i mirror0`), or \
+    threshold: "At least 1 s (our choice) from the first collective or transfer that a rank called on the \
+                communicator to the last, queue pairs that are ready to send, and no RoCEv2 flow to one \
+                of them or to its other end.",
+    remedy: "Software RDMA and mirror ports: `sources.packets = true`, and the interface in \
+             `taps.interfaces`. On an RDMA NIC, its counters still tell of congestion, pause and loss \
+             (`sources.counters`). For its packets: a mirror port or in-band capture of the switch (`railscope watch -i mirror0`), or \
              the NIC's sniffer (`tcpdump -i mlx5_0`, where libpcap has RDMA support; it costs \
              throughput), given to `railscope analyze`.",
     needs: &[Need::Processes],
@@ -97,10 +98,10 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, unseen: &[(&Rank, u64, u64)]) 
     for (rank, pairs, asked_ns) in unseen.iter().take(TOLD) {
         let process = rank.pid.map(|pid| format!(", process {pid},")).unwrap_or_default();
         finding = finding.because(Proof::call(format!(
-            "rank {}{process} asked for data to be moved for {}, with {} ready to send",
+            "rank {}{process} has {} ready to send, and called NCCL over {}",
             rank.rank,
-            duration(*asked_ns),
-            counted(*pairs, "queue pair")
+            counted(*pairs, "queue pair"),
+            duration(*asked_ns)
         )));
     }
     finding
