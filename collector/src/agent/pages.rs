@@ -31,8 +31,8 @@ impl Pages {
     }
 
     /// `/metrics`; `/report.json`, the report on what is in the window; `/queue_pairs.json`, the
-    /// kernel's queue pairs with their processes, which `proc` tells of, and ranks; `/healthz`, which answers
-    /// while the agent runs; `/readyz`, which says whether there is anything to show yet.
+    /// kernel's queue pairs with their processes, which `proc` tells of, and ranks; `/healthz`, which
+    /// answers while the agent runs; `/readyz`, which says whether there is anything to show yet.
     pub(super) fn routes(pages: &Arc<Self>, proc: PathBuf) -> Vec<Route> {
         let [metrics, report, pairs, ready] = [(); 4].map(|()| Arc::clone(pages));
         let not_yet = || page(503, TEXT, "no report yet\n".to_owned());

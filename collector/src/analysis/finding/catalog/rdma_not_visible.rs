@@ -42,6 +42,10 @@ type Seen = BTreeMap<Qpn, Vec<(IpAddr, IpAddr)>>;
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let Some(job) = facts.job else { return Vec::new() };
+    let mut ranks = job.communicators.iter().flat_map(|one| &one.ranks);
+    if ranks.all(|rank| rank.queue_pairs.is_empty()) {
+        return Vec::new();
+    }
     let mut seen = Seen::new();
     for flow in facts.table() {
         let ends = (flow.key.source.to_ip(), flow.key.destination.to_ip());
