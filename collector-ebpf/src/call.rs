@@ -15,12 +15,31 @@ pub const HAS_COPY: u32 = 1;
 /// Bit of [`CallEvent::read`]: [`CallEvent::word`] could be read.
 pub const HAS_WORD: u32 = 2;
 
+/// Which call of which thread has begun: the function's number, and below it the thread's, which is one
+/// of a kind on its host.
+#[must_use]
+#[inline(always)]
+pub const fn pending_key(function: u8, thread: u32) -> u64 {
+    (function as u64) << 32 | thread as u64
+}
+
+/// How a call began.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct Beginning {
+    /// When the function was entered.
+    pub entered: u64,
+    /// The function's arguments in the order of its declaration, without one that is a structure and
+    /// passed by value. Of those shorter than 64 bits the upper bits mean nothing.
+    pub arguments: [u64; ARGUMENTS],
+}
+
 /// A call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct CallEvent {
-    /// When the function was entered.
-    pub entered: u64,
+    /// How it began.
+    pub beginning: Beginning,
     /// When it returned; 0 in the event of its beginning.
     pub returned: u64,
     /// The caller's control group of version 2, as in `bpf_get_current_cgroup_id`.
@@ -29,9 +48,6 @@ pub struct CallEvent {
     pub plan: u64,
     /// Where the function stands in the caller's memory; 0 in the event of its return.
     pub address: u64,
-    /// The function's arguments in the order of its declaration, without one that is a structure and
-    /// passed by value. Of those shorter than 64 bits the upper bits mean nothing.
-    pub arguments: [u64; ARGUMENTS],
     /// What it returned.
     pub result: u64,
     /// What [`Plan::word`] asks for.
@@ -162,24 +178,4 @@ impl Plan {
             returns: bits >> 50 & 1 != 0,
         }
     }
-}
-
-/// Which call of which thread has begun.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Pod, Zeroable)]
-pub struct PendingKey {
-    /// Process and thread, as `bpf_get_current_pid_tgid` has them.
-    pub thread: u64,
-    /// Number of the function.
-    pub function: u64,
-}
-
-/// A call that has begun and not returned.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-pub struct Pending {
-    /// When it began.
-    pub entered: u64,
-    /// Its arguments.
-    pub arguments: [u64; ARGUMENTS],
 }

@@ -3,28 +3,15 @@
 use bytemuck::{Pod, Zeroable};
 
 use crate::event::Run;
+use crate::table::Value;
 
-/// What identifies a flow: one direction between two addresses towards one queue pair, at one
-/// interface.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Pod, Zeroable)]
-pub struct FlowKey {
-    /// Source address, network order; IPv4 as an IPv4-mapped IPv6 address.
-    pub source: [u8; 16],
-    /// Destination address, network order; IPv4 as an IPv4-mapped IPv6 address.
-    pub destination: [u8; 16],
-    /// Destination queue pair number, 24 bits.
-    pub dest_qpn: u32,
-    /// Index of the network interface, as in `if_nametoindex(3)`.
-    pub interface_index: u32,
-}
+/// Nanoseconds after which a flow without a packet makes room for another.
+pub const SILENT_NS: u64 = 120_000_000_000;
 
 /// The state of a flow.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct FlowState {
-    /// Packets.
-    pub frames: u64,
     /// When the latest packet passed.
     pub last_time: u64,
     /// The packets that were counted since the latest one that was handed out.
@@ -41,6 +28,13 @@ pub struct FlowState {
     pub has_requests: u32,
     /// Always 0.
     pub reserved: u32,
+}
+
+impl Value for FlowState {
+    #[inline(always)]
+    fn may_go(&mut self, now: u64) -> bool {
+        now.wrapping_sub(self.last_time) > SILENT_NS
+    }
 }
 
 /// Requests in a row that are behind, after which they are taken for another use of the queue pair.
@@ -133,7 +127,6 @@ impl FlowState {
 
     #[inline(always)]
     fn pass(&mut self, arrival: &Arrival) {
-        self.frames += 1;
         self.last_time = arrival.time;
         self.fields = arrival.fields;
         self.dscp = arrival.dscp;

@@ -12,3 +12,4 @@ pub mod flow;
 pub mod loss;
 pub mod settings;
 pub mod stream;
+pub mod table;

@@ -16,12 +16,24 @@ pub enum Loss {
     Call = 4,
     /// A TCP connection's change of state found no room in the ring.
     Connection = 5,
+    /// The beginning of a call could not be kept until it returns: its return is not told.
+    Return = 6,
+    /// Memory of a caller could not be read: it was not in place.
+    Memory = 7,
 }
 
 impl Loss {
     /// All of them, in the order of their counters.
-    pub const ALL: [Self; 6] =
-        [Self::Event, Self::Flow, Self::Payload, Self::Header, Self::Call, Self::Connection];
+    pub const ALL: [Self; 8] = [
+        Self::Event,
+        Self::Flow,
+        Self::Payload,
+        Self::Header,
+        Self::Call,
+        Self::Connection,
+        Self::Return,
+        Self::Memory,
+    ];
 
     /// Its name in `health`.
     #[must_use]
@@ -33,6 +45,8 @@ impl Loss {
             Self::Header => "ebpf.headers_unread",
             Self::Call => "calls.lost",
             Self::Connection => "connections.lost",
+            Self::Return => "calls.returns_lost",
+            Self::Memory => "calls.memory_unread",
         }
     }
 }

@@ -2,28 +2,22 @@
 
 use bytemuck::{Pod, Zeroable};
 
-/// What identifies it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Pod, Zeroable)]
-pub struct StreamKey {
-    /// Source address, network order; IPv4 as an IPv4-mapped IPv6 address.
-    pub source: [u8; 16],
-    /// Destination address, network order; IPv4 as an IPv4-mapped IPv6 address.
-    pub destination: [u8; 16],
-    /// Source port, and below it the destination port.
-    pub ports: u32,
-    /// Index of the network interface, as in `if_nametoindex(3)`.
-    pub interface_index: u32,
-}
+use crate::table::Value;
 
 /// Its state.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct StreamState {
-    /// Packets with payload.
-    pub segments: u64,
     /// Bytes of payload, those sent again included.
     pub bytes: u64,
-    /// Bytes of payload that were handed out.
-    pub handed_out: u64,
+    /// Not 0: it carried something since another wanted its place.
+    pub is_used: u64,
+}
+
+impl Value for StreamState {
+    /// A second chance: one that is used goes when it is met again, and was not used until then.
+    #[inline(always)]
+    fn may_go(&mut self, _: u64) -> bool {
+        core::mem::replace(&mut self.is_used, 0) == 0
+    }
 }

@@ -1,4 +1,4 @@
-// What NCCL and libibverbs declare, as far as it is called here (NCCL 2.30, src/nccl.h.in).
+// What NCCL and libibverbs declare, as far as it is called here (NCCL 2.32, nccl.h).
 #include <infiniband/verbs.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,15 +25,31 @@ ncclResult_t ncclCommRevoke(ncclComm_t, int flags);
 ncclResult_t ncclCommUserRank(ncclComm_t, int *);
 ncclResult_t ncclCommCount(ncclComm_t, int *);
 ncclResult_t ncclAllReduce(const void *, void *, size_t, int type, int operation, ncclComm_t, void *stream);
+ncclResult_t ncclAllReduceConfig(const void *, void *, size_t, int type, int operation, ncclComm_t,
+                                 void *stream, const void *config);
 ncclResult_t ncclReduceScatter(const void *, void *, size_t, int type, int operation, ncclComm_t, void *stream);
+ncclResult_t ncclReduceScatterConfig(const void *, void *, size_t, int type, int operation, ncclComm_t,
+                                     void *stream, const void *config);
 ncclResult_t ncclAllGather(const void *, void *, size_t, int type, ncclComm_t, void *stream);
+ncclResult_t ncclAllGatherConfig(const void *, void *, size_t, int type, ncclComm_t,
+                                 void *stream, const void *config);
 ncclResult_t ncclAlltoAll(const void *, void *, size_t, int type, ncclComm_t, void *stream);
+ncclResult_t ncclAlltoAllConfig(const void *, void *, size_t, int type, ncclComm_t,
+                                void *stream, const void *config);
 ncclResult_t ncclBroadcast(const void *, void *, size_t, int type, int root, ncclComm_t, void *stream);
+ncclResult_t ncclBroadcastConfig(const void *, void *, size_t, int type, int root, ncclComm_t,
+                                 void *stream, const void *config);
 ncclResult_t ncclGather(const void *, void *, size_t, int type, int root, ncclComm_t, void *stream);
+ncclResult_t ncclGatherConfig(const void *, void *, size_t, int type, int root, ncclComm_t,
+                              void *stream, const void *config);
 ncclResult_t ncclScatter(const void *, void *, size_t, int type, int root, ncclComm_t, void *stream);
+ncclResult_t ncclScatterConfig(const void *, void *, size_t, int type, int root, ncclComm_t,
+                               void *stream, const void *config);
 ncclResult_t ncclBcast(void *, size_t, int type, int root, ncclComm_t, void *stream);
 ncclResult_t ncclSend(void *, size_t, int type, int peer, ncclComm_t, void *stream);
 ncclResult_t ncclRecv(void *, size_t, int type, int peer, ncclComm_t, void *stream);
 ncclResult_t ncclReduce(const void *, void *, size_t, int type, int operation, int root, ncclComm_t, void *stream);
+ncclResult_t ncclReduceConfig(const void *, void *, size_t, int type, int operation, int root, ncclComm_t,
+                              void *stream, const void *config);
 ncclResult_t ncclGroupStart(void);
 ncclResult_t ncclGroupEnd(void);

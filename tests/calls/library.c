@@ -1,5 +1,5 @@
-// NCCL's functions, and those of libibverbs that are watched, with the declarations of NCCL 2.30
-// (src/nccl.h.in) and rdma-core (libibverbs/verbs.h). They do nothing but fill what they return.
+// NCCL's functions, and those of libibverbs that are watched, with the declarations of NCCL 2.32
+// (nccl.h) and rdma-core (libibverbs/verbs.h). They do nothing but fill what they return.
 #include "calls.h"
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
@@ -54,36 +54,49 @@ ncclResult_t ncclCommRevoke(ncclComm_t comm, int flags) { (void)comm, (void)flag
 ncclResult_t ncclCommUserRank(ncclComm_t comm, int *rank) { (void)comm; *rank = 11; return 0; }
 ncclResult_t ncclCommCount(ncclComm_t comm, int *count) { (void)comm; *count = 12; return 0; }
 
-#define WITH_OPERATION(name)                                                                               \
+// Functions that have a second form, with a configuration of the call behind the other arguments.
+#define CONFIG , __attribute__((unused)) const void *config
+#define WITH_OPERATION(name, config)                                                                         \
   ncclResult_t name(const void *send, void *receive, size_t count, int type, int operation, ncclComm_t comm, \
-                    void *stream) {                                                                        \
+                    void *stream config) {                                                                   \
     return (void)send, (void)receive, (void)count, (void)type, (void)operation, (void)comm, (void)stream, 0; \
   }
-#define WITH_ROOT(name)                                                                                     \
-  ncclResult_t name(const void *send, void *receive, size_t count, int type, int root, ncclComm_t comm,      \
-                    void *stream) {                                                                         \
-    return (void)send, (void)receive, (void)count, (void)type, (void)root, (void)comm, (void)stream, 0;      \
+#define WITH_ROOT(name, config)                                                                         \
+  ncclResult_t name(const void *send, void *receive, size_t count, int type, int root, ncclComm_t comm, \
+                    void *stream config) {                                                              \
+    return (void)send, (void)receive, (void)count, (void)type, (void)root, (void)comm, (void)stream, 0; \
   }
-#define ALL_ALIKE(name)                                                                                     \
-  ncclResult_t name(const void *send, void *receive, size_t count, int type, ncclComm_t comm, void *stream) { \
-    return (void)send, (void)receive, (void)count, (void)type, (void)comm, (void)stream, 0;                  \
+#define ALL_ALIKE(name, config)                                                                                      \
+  ncclResult_t name(const void *send, void *receive, size_t count, int type, ncclComm_t comm, void *stream config) { \
+    return (void)send, (void)receive, (void)count, (void)type, (void)comm, (void)stream, 0;                          \
   }
 #define ONE_BUFFER(name)                                                                                   \
   ncclResult_t name(void *buffer, size_t count, int type, int peer, ncclComm_t comm, void *stream) {         \
     return (void)buffer, (void)count, (void)type, (void)peer, (void)comm, (void)stream, 0;                   \
   }
-WITH_OPERATION(ncclAllReduce)
-WITH_OPERATION(ncclReduceScatter)
-ALL_ALIKE(ncclAllGather)
-ALL_ALIKE(ncclAlltoAll)
-WITH_ROOT(ncclBroadcast)
-WITH_ROOT(ncclGather)
-WITH_ROOT(ncclScatter)
+WITH_OPERATION(ncclAllReduce, )
+WITH_OPERATION(ncclAllReduceConfig, CONFIG)
+WITH_OPERATION(ncclReduceScatter, )
+WITH_OPERATION(ncclReduceScatterConfig, CONFIG)
+ALL_ALIKE(ncclAllGather, )
+ALL_ALIKE(ncclAllGatherConfig, CONFIG)
+ALL_ALIKE(ncclAlltoAll, )
+ALL_ALIKE(ncclAlltoAllConfig, CONFIG)
+WITH_ROOT(ncclBroadcast, )
+WITH_ROOT(ncclBroadcastConfig, CONFIG)
+WITH_ROOT(ncclGather, )
+WITH_ROOT(ncclGatherConfig, CONFIG)
+WITH_ROOT(ncclScatter, )
+WITH_ROOT(ncclScatterConfig, CONFIG)
 ONE_BUFFER(ncclBcast)
 ONE_BUFFER(ncclSend)
 ONE_BUFFER(ncclRecv)
 ncclResult_t ncclReduce(const void *send, void *receive, size_t count, int type, int operation, int root,
                         ncclComm_t comm, void *stream) {
+  return (void)send, (void)receive, (void)count, (void)type, (void)operation, (void)root, (void)comm, (void)stream, 0;
+}
+ncclResult_t ncclReduceConfig(const void *send, void *receive, size_t count, int type, int operation, int root,
+                              ncclComm_t comm, void *stream CONFIG) {
   return (void)send, (void)receive, (void)count, (void)type, (void)operation, (void)root, (void)comm, (void)stream, 0;
 }
 ncclResult_t ncclGroupStart(void) { return 0; }

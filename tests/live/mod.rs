@@ -13,6 +13,7 @@ mod runs;
 // The view of `watch`, character by character.
 #[cfg(feature = "tui")]
 mod screen;
+mod table;
 // Lines and the view, as a user runs them.
 mod watch;
 // A window on a job.

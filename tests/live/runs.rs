@@ -12,8 +12,9 @@ use railscope::model::run::Run;
 use railscope::model::time::Timestamp;
 use railscope::pipeline::{Pipeline, PipelineConfig};
 use railscope::report::{Detail, ReportContext};
-use railscope_ebpf::flow::{Arrival, FlowKey, FlowState};
+use railscope_ebpf::flow::{Arrival, FlowState};
 use railscope_ebpf::settings::Settings;
+use railscope_ebpf::table::Key;
 use serde_json::Value;
 
 use crate::support::recording::Recording;
@@ -24,7 +25,7 @@ const ROCE_PORT: [u8; 2] = 4791_u16.to_be_bytes();
 /// What the kernel programs keep, and what they would hand out.
 #[derive(Default)]
 struct Kernel {
-    flows: HashMap<FlowKey, FlowState>,
+    flows: HashMap<Key, FlowState>,
     counted: u64,
     handed_out: u64,
 }
@@ -48,17 +49,13 @@ impl Kernel {
             return Handed::Frame;
         }
         let address = |at: usize| {
-            let mut address = [0; 16];
-            address[12..].copy_from_slice(&bytes[at..at + 4]);
-            address
+            let words = bytes[at..at + 4].try_into().unwrap();
+            [0, 0, 0xffff_u32.to_be(), u32::from_ne_bytes(words)]
         };
         let bth = &bytes[42..];
-        let key = FlowKey {
-            source: address(ETHERNET_LEN + 12),
-            destination: address(ETHERNET_LEN + 16),
-            dest_qpn: u32::from_be_bytes([0, bth[5], bth[6], bth[7]]),
-            interface_index: frame.tap.0,
-        };
+        let [source, destination] = [ETHERNET_LEN + 12, ETHERNET_LEN + 16].map(address);
+        let dest_qpn = u32::from_be_bytes([0, bth[5], bth[6], bth[7]]);
+        let key = Key::new(source, destination, dest_qpn, frame.tap.0);
         let arrival = Arrival {
             time: frame.time.as_nanos(),
             wire_len: frame.wire_len,

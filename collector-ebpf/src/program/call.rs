@@ -2,19 +2,22 @@
 //!
 //! Hook: uprobe and uretprobe with an attach cookie (kernel 5.15). Needs
 //! `CAP_SYS_ADMIN`, which the kernel asks for at functions of programs, whatever else there is.
-//! What is read of a call is said by the cookie, a [`Plan`].
+//! What is read of a call is said by the cookie, a [`Plan`]. Everything is written where it is handed
+//! out: a program at a function can be preempted, and must not take 64 bytes of stack (`cargo xtask
+//! ebpf` looks).
 
-use aya_ebpf::bindings::{BPF_ANY, BPF_RB_NO_WAKEUP};
+use aya_ebpf::EbpfContext;
+use aya_ebpf::bindings::{BPF_ANY, BPF_RB_NO_WAKEUP, pt_regs};
+use aya_ebpf::cty::c_void;
+use aya_ebpf::helpers::generated::bpf_probe_read_user;
 use aya_ebpf::helpers::{
     bpf_get_attach_cookie, bpf_get_current_cgroup_id, bpf_get_current_pid_tgid, bpf_ktime_get_ns,
-    bpf_probe_read_user, bpf_probe_read_user_buf,
 };
 use aya_ebpf::macros::{uprobe, uretprobe};
-use aya_ebpf::maps::ring_buf::RingBufEntry;
 use aya_ebpf::programs::{ProbeContext, RetProbeContext};
-use aya_ebpf::{EbpfContext, bindings::pt_regs};
 use railscope_ebpf::call::{
-    ARGUMENTS, COPY_LEN, CallEvent, HAS_COPY, HAS_WORD, Pending, PendingKey, Place, Plan, Reading,
+    ARGUMENTS, Beginning, COPY_LEN, CallEvent, HAS_COPY, HAS_WORD, Place, Plan, Reading,
+    pending_key,
 };
 use railscope_ebpf::loss::Loss;
 
@@ -22,160 +25,160 @@ use super::maps::{self, ACTS, PENDING};
 
 #[uprobe]
 pub(crate) fn call_entered(context: ProbeContext) -> u32 {
-    // SAFETY: helpers for programs at functions.
-    let (plan_bits, entered) =
-        unsafe { (bpf_get_attach_cookie(context.as_ptr()), bpf_ktime_get_ns()) };
-    let plan = Plan::from_bits(plan_bits);
-    // SAFETY: the registers of the caller, which the kernel keeps while the program runs.
-    let registers = unsafe { &*context.regs };
-    let (arguments, by_value) = arguments(&context, registers, plan.copy.place);
-    if plan.returns {
-        let key = pending_key(&plan);
-        _ = PENDING.insert(&key, &Pending { entered, arguments }, u64::from(BPF_ANY));
+    // SAFETY: a helper for programs at functions.
+    let plan_bits = unsafe { bpf_get_attach_cookie(context.as_ptr()) };
+    let Some(mut entry) = ACTS.reserve::<CallEvent>(0) else {
+        maps::count(Loss::Call);
+        return 0;
+    };
+    // SAFETY: as long as an event; the registers of the caller are the kernel's while it runs.
+    let (event, registers) = unsafe { (&mut *entry.as_mut_ptr(), &*context.regs) };
+    begin(event, plan_bits);
+    event.address = address(registers);
+    // SAFETY: a helper without arguments.
+    event.beginning.entered = unsafe { bpf_ktime_get_ns() };
+    let by_value = arguments(&context, plan(event).copy.place, &mut event.beginning.arguments);
+    let key = pending_key(plan(event).function, event.tid);
+    if plan(event).returns && PENDING.insert(&key, &event.beginning, u64::from(BPF_ANY)).is_err() {
+        maps::count(Loss::Return);
     }
-    let call = Call { plan, plan_bits, entered, returned: 0, arguments, by_value, result: 0 };
-    call.hand_out(address(registers));
+    read(event, by_value);
+    entry.submit(u64::from(BPF_RB_NO_WAKEUP));
     0
 }
 
 #[uretprobe]
 pub(crate) fn call_returned(context: RetProbeContext) -> u32 {
-    // SAFETY: helpers for programs at functions.
-    let (plan_bits, returned) =
-        unsafe { (bpf_get_attach_cookie(context.as_ptr()), bpf_ktime_get_ns()) };
-    let plan = Plan::from_bits(plan_bits);
-    let key = pending_key(&plan);
+    // SAFETY: a helper for programs at functions.
+    let plan_bits = unsafe { bpf_get_attach_cookie(context.as_ptr()) };
+    let thread = bpf_get_current_pid_tgid() as u32;
+    let key = pending_key(Plan::from_bits(plan_bits).function, thread);
     // Where a file is attached to twice, the first program takes it.
-    let Some(pending) = PENDING.get_ptr(&key) else { return 0 };
-    // SAFETY: the map keeps the value while the program runs.
-    let Pending { entered, arguments } = unsafe { *pending };
+    let Some(beginning) = PENDING.get_ptr(&key) else { return 0 };
+    if let Some(mut entry) = ACTS.reserve::<CallEvent>(0) {
+        // SAFETY: as long as an event; the map keeps the value while the program runs.
+        let event = unsafe { &mut *entry.as_mut_ptr() };
+        begin(event, plan_bits);
+        // SAFETY: as above.
+        event.beginning = unsafe { *beginning };
+        // SAFETY: a helper without arguments.
+        event.returned = unsafe { bpf_ktime_get_ns() };
+        event.result = context.ret();
+        read(event, 0);
+        entry.submit(u64::from(BPF_RB_NO_WAKEUP));
+    } else {
+        maps::count(Loss::Call);
+    }
     _ = PENDING.remove(&key);
-    let result = context.ret();
-    let call = Call { plan, plan_bits, entered, returned, arguments, by_value: 0, result };
-    call.hand_out(0);
     0
 }
 
+/// Writes who calls, and what is not known yet.
 #[inline(always)]
-fn pending_key(plan: &Plan) -> PendingKey {
-    PendingKey { thread: bpf_get_current_pid_tgid(), function: u64::from(plan.function) }
+fn begin(event: &mut CallEvent, plan_bits: u64) {
+    let thread = bpf_get_current_pid_tgid();
+    event.beginning = Beginning { entered: 0, arguments: [0; ARGUMENTS] };
+    event.returned = 0;
+    // SAFETY: a helper without arguments.
+    event.cgroup = unsafe { bpf_get_current_cgroup_id() };
+    event.plan = plan_bits;
+    event.address = 0;
+    event.result = 0;
+    event.word = 0;
+    event.pid = (thread >> 32) as u32;
+    event.tid = thread as u32;
+    event.read = 0;
+    event.reserved = 0;
+    event.copy = [0; COPY_LEN / 8];
 }
 
-/// What is known of a call.
-struct Call {
-    plan: Plan,
-    plan_bits: u64,
-    entered: u64,
-    returned: u64,
-    arguments: [u64; ARGUMENTS],
-    /// Where the structure passed by value is; 0 when it is gone.
-    by_value: u64,
-    result: u64,
+/// The plan, read from the event again: kept, its parts would lie on the stack.
+#[inline(always)]
+fn plan(event: &CallEvent) -> Plan {
+    // SAFETY: a valid reference.
+    Plan::from_bits(unsafe { core::ptr::read_volatile(&raw const event.plan) })
 }
 
-impl Call {
-    #[inline(always)]
-    fn hand_out(&self, address: u64) {
-        let Some(mut entry) = ACTS.reserve::<CallEvent>(0) else {
-            maps::count(Loss::Call);
-            return;
-        };
-        self.write(&mut entry, address);
-        entry.submit(u64::from(BPF_RB_NO_WAKEUP));
-    }
-
-    #[inline(always)]
-    fn write(&self, entry: &mut RingBufEntry<CallEvent>, address: u64) {
-        let thread = bpf_get_current_pid_tgid();
-        let event = entry.as_mut_ptr();
-        // SAFETY: the entry is as long as the event, and every field of it is written.
-        unsafe {
-            (&raw mut (*event).entered).write(self.entered);
-            (&raw mut (*event).returned).write(self.returned);
-            (&raw mut (*event).cgroup).write(bpf_get_current_cgroup_id());
-            (&raw mut (*event).plan).write(self.plan_bits);
-            (&raw mut (*event).address).write(address);
-            (&raw mut (*event).arguments).write(self.arguments);
-            (&raw mut (*event).result).write(self.result);
-            (&raw mut (*event).pid).write((thread >> 32) as u32);
-            (&raw mut (*event).tid).write(thread as u32);
-            (&raw mut (*event).reserved).write(0);
-            (&raw mut (*event).copy).write([0; COPY_LEN / 8]);
-            let has_copy = self.copy(&mut *(&raw mut (*event).copy).cast());
-            let word = self.word();
-            (&raw mut (*event).word).write(word.unwrap_or(0));
-            let read = if has_copy { HAS_COPY } else { 0 };
-            (&raw mut (*event).read).write(read | if word.is_some() { HAS_WORD } else { 0 });
+/// Reads what the plan asks for at this time.
+#[inline(always)]
+fn read(event: &mut CallEvent, by_value: u64) {
+    let plan = self::plan(event);
+    if let Some(from) = place(event, &plan.copy, by_value) {
+        let asked = u32::from(plan.copy.len);
+        let len = if asked < COPY_LEN as u32 { asked } else { COPY_LEN as u32 };
+        if copy((&raw mut event.copy).cast(), len, from) {
+            event.read |= HAS_COPY;
         }
     }
-
-    /// Copies what is asked for; whether it could.
-    #[inline(always)]
-    fn copy(&self, to: &mut [u8; COPY_LEN]) -> bool {
-        let reading = &self.plan.copy;
-        let Some(from) = self.place(reading) else { return false };
-        let len =
-            if usize::from(reading.len) < COPY_LEN { usize::from(reading.len) } else { COPY_LEN };
-        // SAFETY: the helper refuses what the caller cannot read; the length is in bounds.
-        unsafe { bpf_probe_read_user_buf(from as *const u8, &mut to[..len]) }.is_ok()
-    }
-
-    #[inline(always)]
-    fn word(&self) -> Option<u64> {
-        let reading = &self.plan.word;
-        let from = self.place(reading)?;
-        // SAFETY: the helper refuses what the caller cannot read.
-        unsafe {
-            match reading.len {
-                4 => bpf_probe_read_user(from as *const u32).map(u64::from),
-                _ => bpf_probe_read_user(from as *const u64),
-            }
+    let plan = self::plan(event);
+    if let Some(from) = place(event, &plan.word, by_value) {
+        // The lower half, of a number of 4 bytes.
+        let len = if plan.word.len == 4 { 4 } else { 8 };
+        if copy((&raw mut event.word).cast(), len, from) {
+            event.read |= HAS_WORD;
         }
-        .ok()
-    }
-
-    /// Where to read; `None` where there is nothing to read at this time.
-    #[inline(always)]
-    fn place(&self, reading: &Reading) -> Option<u64> {
-        if reading.len == 0 || reading.is_result != (self.returned != 0) {
-            return None;
-        }
-        let base = match reading.place {
-            Place::Argument(number) => self.arguments[usize::from(number) & (ARGUMENTS - 1)],
-            Place::Result => self.result,
-            Place::ByValue => self.by_value,
-        };
-        (base != 0).then(|| base + u64::from(reading.offset))
     }
 }
 
-/// The arguments but the one passed by value, and where that is.
+/// Copies the caller's memory; whether it could. What lies on the disk now, or is about to be moved
+/// between nodes of memory, cannot be read here.
+#[inline(always)]
+fn copy(to: *mut c_void, len: u32, from: u64) -> bool {
+    // SAFETY: the verifier knows how long the place is; the helper refuses what cannot be read.
+    let is_read = unsafe { bpf_probe_read_user(to, len, from as *const c_void) } == 0;
+    if !is_read {
+        maps::count(Loss::Memory);
+    }
+    is_read
+}
+
+/// Where to read; `None` where there is nothing to read at this time.
+#[inline(always)]
+fn place(event: &CallEvent, reading: &Reading, by_value: u64) -> Option<u64> {
+    if reading.len == 0 || reading.is_result != (event.returned != 0) {
+        return None;
+    }
+    let base = match reading.place {
+        Place::Argument(number) => event.beginning.arguments[usize::from(number) & (ARGUMENTS - 1)],
+        Place::Result => event.result,
+        Place::ByValue => by_value,
+    };
+    (base != 0).then(|| base + u64::from(reading.offset))
+}
+
+/// Writes the arguments but the one passed by value; where that is.
 #[cfg(bpf_target_arch = "x86_64")]
 #[inline(always)]
-fn arguments(context: &ProbeContext, registers: &pt_regs, copy: Place) -> ([u64; ARGUMENTS], u64) {
+fn arguments(context: &ProbeContext, copied: Place, to: &mut [u64; ARGUMENTS]) -> u64 {
     let argument = |number| context.arg(number).unwrap_or(0);
+    let [a, b, c, d, e, f, ..] = to;
+    (*a, *b, *c) = (argument(0), argument(1), argument(2));
+    (*d, *e, *f) = (argument(3), argument(4), argument(5));
+    // SAFETY: the registers of the caller are the kernel's while the program runs.
+    let stack = unsafe { (*context.regs).rsp };
     // Behind the address to return to.
-    let stack = registers.rsp + 8;
-    let (seventh, eighth) = match copy {
-        Place::ByValue => (0, 0),
-        // SAFETY: the helper refuses what the caller cannot read.
-        _ => unsafe { bpf_probe_read_user(stack as *const [u64; 2]) }
-            .map_or((0, 0), |[seventh, eighth]| (seventh, eighth)),
-    };
-    let [a, b, c, d, e, f] = [0, 1, 2, 3, 4, 5].map(argument);
-    ([a, b, c, d, e, f, seventh, eighth], stack)
+    let stack = stack + 8;
+    if copied != Place::ByValue {
+        copy((&raw mut to[6]).cast(), 16, stack);
+    }
+    stack
 }
 
-/// The arguments but the one passed by value, and where that is.
+/// Writes the arguments but the one passed by value; where that is.
 #[cfg(bpf_target_arch = "aarch64")]
 #[inline(always)]
-fn arguments(context: &ProbeContext, _: &pt_regs, copy: Place) -> ([u64; ARGUMENTS], u64) {
+fn arguments(context: &ProbeContext, copied: Place, to: &mut [u64; ARGUMENTS]) -> u64 {
     let argument = |number| context.arg(number).unwrap_or(0);
-    let [a, b, c, d, e, f, g, h] = [0, 1, 2, 3, 4, 5, 6, 7].map(argument);
-    match copy {
-        Place::ByValue => ([a, b, d, e, f, g, h, 0], c),
-        _ => ([a, b, c, d, e, f, g, h], 0),
+    let [a, b, c, d, e, f, g, h] = to;
+    (*a, *b) = (argument(0), argument(1));
+    if copied != Place::ByValue {
+        (*c, *d, *e) = (argument(2), argument(3), argument(4));
+        (*f, *g, *h) = (argument(5), argument(6), argument(7));
+        return 0;
     }
+    (*c, *d, *e) = (argument(3), argument(4), argument(5));
+    (*f, *g) = (argument(6), argument(7));
+    argument(2)
 }
 
 #[cfg(bpf_target_arch = "x86_64")]

@@ -4,10 +4,10 @@
 //! `CAP_PERFMON`, and tracefs to find it, which is for root to read (`CAP_DAC_READ_SEARCH`) or, where it
 //! is not mounted, to mount (`CAP_SYS_ADMIN`).
 
+use aya_ebpf::EbpfContext;
 use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
-use aya_ebpf::helpers::{
-    bpf_get_current_cgroup_id, bpf_get_current_comm, bpf_get_current_pid_tgid, bpf_ktime_get_ns,
-};
+use aya_ebpf::helpers::generated::bpf_get_current_comm;
+use aya_ebpf::helpers::{bpf_get_current_cgroup_id, bpf_get_current_pid_tgid, bpf_ktime_get_ns};
 use aya_ebpf::macros::tracepoint;
 use aya_ebpf::programs::TracePointContext;
 use railscope_ebpf::connection::ConnectionEvent;
@@ -32,15 +32,15 @@ struct Change {
     local_v4: [u8; 4],
     remote_v4: [u8; 4],
     /// IPv4 as an IPv4-mapped IPv6 address.
-    local: [u8; 16],
+    local: [u64; 2],
     /// IPv4 as an IPv4-mapped IPv6 address.
-    remote: [u8; 16],
+    remote: [u64; 2],
 }
 
 #[tracepoint]
 pub(crate) fn connection_changed(context: TracePointContext) -> u32 {
     // SAFETY: the record is as long as that, in every kernel that has ring buffers.
-    let Ok(change) = (unsafe { context.read_at::<Change>(0) }) else { return 0 };
+    let change = unsafe { &*context.as_ptr().cast::<Change>() };
     if change.protocol != TCP {
         return 0;
     }
@@ -48,21 +48,30 @@ pub(crate) fn connection_changed(context: TracePointContext) -> u32 {
         maps::count(Loss::Connection);
         return 0;
     };
-    // SAFETY: helpers without arguments.
-    let (time, cgroup) = unsafe { (bpf_ktime_get_ns(), bpf_get_current_cgroup_id()) };
-    entry.write(ConnectionEvent {
-        time,
-        cgroup,
-        socket: change.socket,
-        pid: (bpf_get_current_pid_tgid() >> 32) as u32,
-        old_state: change.old_state,
-        new_state: change.new_state,
-        local_port: change.local_port,
-        remote_port: change.remote_port,
-        local: change.local,
-        remote: change.remote,
-        name: bpf_get_current_comm().unwrap_or([0; 16]),
-    });
+    let event = entry.as_mut_ptr();
+    // SAFETY: the entry is as long as the event, and every field of it is written; addresses are as
+    // long as two words, and aligned like them.
+    unsafe {
+        (&raw mut (*event).time).write(bpf_ktime_get_ns());
+        (&raw mut (*event).cgroup).write(bpf_get_current_cgroup_id());
+        (&raw mut (*event).socket).write(change.socket);
+        (&raw mut (*event).pid).write((bpf_get_current_pid_tgid() >> 32) as u32);
+        (&raw mut (*event).old_state).write(change.old_state);
+        (&raw mut (*event).new_state).write(change.new_state);
+        (&raw mut (*event).local_port).write(change.local_port);
+        (&raw mut (*event).remote_port).write(change.remote_port);
+        let (local, remote) = (&raw mut (*event).local, &raw mut (*event).remote);
+        // Word by word: the verifier lets nobody copy from the record.
+        local.cast::<u64>().write(change.local[0]);
+        local.cast::<u64>().add(1).write(change.local[1]);
+        remote.cast::<u64>().write(change.remote[0]);
+        remote.cast::<u64>().add(1).write(change.remote[1]);
+        // It writes zeros where there is no name.
+        _ = bpf_get_current_comm(
+            (&raw mut (*event).name).cast(),
+            size_of_val(&(*event).name) as u32,
+        );
+    }
     entry.submit(u64::from(BPF_RB_NO_WAKEUP));
     0
 }

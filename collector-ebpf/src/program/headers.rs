@@ -2,13 +2,9 @@
 
 use aya_ebpf::programs::TcContext;
 use railscope_ebpf::loss::Loss;
+use railscope_ebpf::table::Address;
 
 use super::maps;
-
-const ETHERNET_LEN: usize = 14;
-const VLAN_LEN: usize = 4;
-const IPV4_LEN: usize = 20;
-const IPV6_LEN: usize = 40;
 
 const VLAN: u16 = 0x8100;
 const SERVICE_VLAN: u16 = 0x88a8;
@@ -20,10 +16,72 @@ pub(super) const TCP: u8 = 6;
 /// UDP (RFC 768).
 pub(super) const UDP: u8 = 17;
 
+/// A header as it stands in a packet: its fields are in network order, and none is packed, so that
+/// each is read by one instruction.
+///
+/// # Safety
+///
+/// Every pattern of bits is a value.
+pub(super) unsafe trait Header: Copy {}
+
+/// Ethernet (IEEE 802.3, clause 3).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Ethernet {
+    addresses: [u16; 6],
+    ether_type: u16,
+}
+
+/// A VLAN tag (IEEE 802.1Q, clause 9), behind the type that announces it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Vlan {
+    control: u16,
+    ether_type: u16,
+}
+
+/// IPv4 (RFC 791, section 3.1).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Ipv4 {
+    version_and_len: u8,
+    traffic_class: u8,
+    total_len: u16,
+    identification: u16,
+    fragment: u16,
+    time_to_live: u8,
+    protocol: u8,
+    checksum: u16,
+    source: u32,
+    destination: u32,
+}
+
+/// IPv6 (RFC 8200, section 3).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Ipv6 {
+    version_and_class: u16,
+    flow_label: u16,
+    payload_len: u16,
+    next_header: u8,
+    hop_limit: u8,
+    source: [u32; 4],
+    destination: [u32; 4],
+}
+
+// SAFETY: integers only.
+unsafe impl Header for Ethernet {}
+// SAFETY: integers only.
+unsafe impl Header for Vlan {}
+// SAFETY: integers only.
+unsafe impl Header for Ipv4 {}
+// SAFETY: integers only.
+unsafe impl Header for Ipv6 {}
+
 /// What an IP packet says of itself.
 pub(super) struct Network {
-    pub(super) source: [u8; 16],
-    pub(super) destination: [u8; 16],
+    pub(super) source: Address,
+    pub(super) destination: Address,
     pub(super) protocol: u8,
     /// Differentiated services and ECN.
     pub(super) traffic_class: u8,
@@ -35,17 +93,15 @@ pub(super) struct Network {
 /// later fragments, IPv6 with extension headers.
 #[inline(always)]
 pub(super) fn network(context: &TcContext) -> Option<Network> {
-    let ethernet: [u8; ETHERNET_LEN] = load(context, 0)?;
-    let mut ether_type = u16::from_be_bytes([ethernet[12], ethernet[13]]);
-    let mut offset = ETHERNET_LEN;
+    let mut ether_type = u16::from_be(load::<Ethernet>(context, 0)?.ether_type);
+    let mut offset = size_of::<Ethernet>();
     // Two tags at most (IEEE 802.1ad); the outer one is often the NIC's to keep.
     for _ in 0..2 {
         if ether_type != VLAN && ether_type != SERVICE_VLAN {
             break;
         }
-        let tag: [u8; VLAN_LEN] = load(context, offset)?;
-        ether_type = u16::from_be_bytes([tag[2], tag[3]]);
-        offset += VLAN_LEN;
+        ether_type = u16::from_be(load::<Vlan>(context, offset)?.ether_type);
+        offset += size_of::<Vlan>();
     }
     match ether_type {
         IPV4 => ipv4(context, offset),
@@ -56,58 +112,53 @@ pub(super) fn network(context: &TcContext) -> Option<Network> {
 
 #[inline(always)]
 fn ipv4(context: &TcContext, offset: usize) -> Option<Network> {
-    let header: [u8; IPV4_LEN] = load(context, offset)?;
-    let is_later_fragment = header[6] & 0x1f != 0 || header[7] != 0;
-    let header_len = usize::from(header[0] & 0x0f) * 4;
-    if is_later_fragment || header_len < IPV4_LEN {
+    let header: Ipv4 = load(context, offset)?;
+    let is_later_fragment = u16::from_be(header.fragment) & 0x1fff != 0;
+    let header_len = usize::from(header.version_and_len & 0x0f) * 4;
+    if is_later_fragment || header_len < size_of::<Ipv4>() {
         return None;
     }
     Some(Network {
-        source: mapped([header[12], header[13], header[14], header[15]]),
-        destination: mapped([header[16], header[17], header[18], header[19]]),
-        protocol: header[9],
-        traffic_class: header[1],
+        source: mapped(header.source),
+        destination: mapped(header.destination),
+        protocol: header.protocol,
+        traffic_class: header.traffic_class,
         transport: offset + header_len,
     })
 }
 
 #[inline(always)]
 fn ipv6(context: &TcContext, offset: usize) -> Option<Network> {
-    let header: [u8; IPV6_LEN] = load(context, offset)?;
-    let mut source = [0; 16];
-    let mut destination = [0; 16];
-    source.copy_from_slice(&header[8..24]);
-    destination.copy_from_slice(&header[24..40]);
+    let header: Ipv6 = load(context, offset)?;
     Some(Network {
-        source,
-        destination,
-        protocol: header[6],
-        traffic_class: header[0] << 4 | header[1] >> 4,
-        transport: offset + IPV6_LEN,
+        source: header.source,
+        destination: header.destination,
+        protocol: header.next_header,
+        traffic_class: (u16::from_be(header.version_and_class) >> 4) as u8,
+        transport: offset + size_of::<Ipv6>(),
     })
 }
 
 /// An IPv4 address as an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2).
 #[inline(always)]
-fn mapped(address: [u8; 4]) -> [u8; 16] {
-    let [a, b, c, d] = address;
-    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d]
+fn mapped(address: u32) -> Address {
+    [0, 0, u32::to_be(0xffff), address]
 }
 
-/// Bytes of the packet; `None`, and counted, where it has them but they cannot be read. Where they lie
-/// in the packet's first piece, as headers nearly always do, that takes no call.
+/// A header of the packet; `None`, and counted, where it has it but it cannot be read. Where it lies in
+/// the packet's first piece, as headers nearly always do, that takes no call.
 #[inline(always)]
-pub(super) fn load<const N: usize>(context: &TcContext, offset: usize) -> Option<[u8; N]> {
+pub(super) fn load<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
     let at = context.data() + offset;
-    if at + N <= context.data_end() {
-        // SAFETY: the verifier sees the comparison above.
-        return Some(unsafe { (at as *const [u8; N]).read_unaligned() });
+    if at + size_of::<T>() <= context.data_end() {
+        // SAFETY: the verifier sees the comparison above; every pattern of bits is a value.
+        return Some(unsafe { (at as *const T).read_unaligned() });
     }
-    let bytes = context.load(offset).ok();
-    if bytes.is_none() && offset + N <= context.len() as usize {
+    let header = context.load(offset).ok();
+    if header.is_none() && offset + size_of::<T>() <= context.len() as usize {
         maps::count(Loss::Header);
     }
-    bytes
+    header
 }
 
 /// The tag that the NIC took off: TCI and above it the tag's protocol; 0 for none.

@@ -1,25 +1,41 @@
 //! All maps, and the settings.
 
 use aya_ebpf::macros::map;
-use aya_ebpf::maps::{HashMap, LruHashMap, PerCpuArray, RingBuf};
-use railscope_ebpf::call::{Pending, PendingKey};
-use railscope_ebpf::flow::{FlowKey, FlowState};
+use aya_ebpf::maps::{Array, LruHashMap, PerCpuArray, RingBuf};
+use railscope_ebpf::call::Beginning;
+use railscope_ebpf::flow::FlowState;
 use railscope_ebpf::loss::Loss;
 use railscope_ebpf::settings::Settings;
-use railscope_ebpf::stream::{StreamKey, StreamState};
+use railscope_ebpf::stream::StreamState;
+use railscope_ebpf::table::{Key, Set};
 
 /// What user space reads. It polls: waking it for every packet costs far more than the packet.
 #[map]
 pub(super) static EVENTS: RingBuf = RingBuf::with_byte_size(16 << 20, 0);
 
-/// Flows; user space removes those that are silent.
+/// 65,536 flows.
 #[map]
-pub(super) static FLOWS: HashMap<FlowKey, FlowState> = HashMap::with_max_entries(65_536, 0);
+pub(super) static FLOWS: Array<Set<FlowState>> = Array::with_max_entries(1 << FLOW_BITS, 0);
+const FLOW_BITS: u32 = 14;
 
-/// Directions of TCP connections; the one that was silent longest makes room.
+/// 16,384 directions of TCP connections.
 #[map]
-pub(super) static STREAMS: LruHashMap<StreamKey, StreamState> =
-    LruHashMap::with_max_entries(16_384, 0);
+pub(super) static STREAMS: Array<Set<StreamState>> = Array::with_max_entries(1 << STREAM_BITS, 0);
+const STREAM_BITS: u32 = 12;
+
+/// The set of flows that this one is in.
+#[inline(always)]
+pub(super) fn flows(key: &Key) -> Option<&'static mut Set<FlowState>> {
+    // SAFETY: as everywhere here; where two CPUs do race, a count of a run is the worst that is lost.
+    unsafe { FLOWS.get_ptr_mut(key.set(FLOW_BITS)).map(|set| &mut *set) }
+}
+
+/// The set of directions of TCP connections that this one is in.
+#[inline(always)]
+pub(super) fn streams(key: &Key) -> Option<&'static mut Set<StreamState>> {
+    // SAFETY: as everywhere here; a race costs a count.
+    unsafe { STREAMS.get_ptr_mut(key.set(STREAM_BITS)).map(|set| &mut *set) }
+}
 
 /// What processes do, for user space: calls, and TCP's changes of state.
 #[map]
@@ -27,8 +43,7 @@ pub(super) static ACTS: RingBuf = RingBuf::with_byte_size(4 << 20, 0);
 
 /// Calls that have begun, of functions whose return is told, too. A thread is in few at a time.
 #[map]
-pub(super) static PENDING: LruHashMap<PendingKey, Pending> =
-    LruHashMap::with_max_entries(16_384, 0);
+pub(super) static PENDING: LruHashMap<u64, Beginning> = LruHashMap::with_max_entries(16_384, 0);
 
 /// [`Loss`], one counter each.
 #[map]

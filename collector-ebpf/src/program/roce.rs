@@ -1,24 +1,49 @@
 //! RoCEv2: packets that say something new are handed out, the others are counted.
 
-use aya_ebpf::bindings::{BPF_NOEXIST, BPF_RB_NO_WAKEUP};
+use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
 use aya_ebpf::helpers::{bpf_ktime_get_ns, bpf_skb_load_bytes};
 use aya_ebpf::programs::TcContext;
 use railscope_ebpf::event::{EventHeader, HEAD_LEN, PacketEvent, Run};
-use railscope_ebpf::flow::{Arrival, FlowKey, FlowState};
+use railscope_ebpf::flow::{Arrival, FlowState};
 use railscope_ebpf::loss::Loss;
+use railscope_ebpf::table::{Claim, Key};
 
-use super::headers::{self, Network};
-use super::maps::{self, EVENTS, FLOWS};
+use super::headers::{self, Header, Network};
+use super::maps::{self, EVENTS};
 
 /// UDP destination port (IBTA annex A17).
 const ROCE_PORT: u16 = 4791;
-const UDP_AND_BTH_LEN: usize = 20;
+
+/// UDP (RFC 768) and the base transport header (IBTA volume 1, section 9.2).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct UdpAndBth {
+    source_port: u16,
+    dest_port: u16,
+    udp_len: u16,
+    udp_checksum: u16,
+    opcode: u8,
+    flags: u8,
+    pkey: u16,
+    /// Eight bits that are not its own, and the destination queue pair number.
+    dest_qpn: u32,
+    /// The bit AckReq, seven reserved ones, and the packet sequence number.
+    psn: u32,
+}
+
+// SAFETY: integers only.
+unsafe impl Header for UdpAndBth {}
+
+/// AckReq, in the word with the packet sequence number.
+const ACK_REQ: u32 = 1 << 31;
+/// Queue pair numbers and packet sequence numbers.
+const LOW_24: u32 = 0x00ff_ffff;
 
 /// Takes a UDP packet; `None` when it is not RoCEv2.
 #[inline(always)]
 pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool) -> Option<()> {
-    let bytes: [u8; UDP_AND_BTH_LEN] = headers::load(context, network.transport)?;
-    if u16::from_be_bytes([bytes[2], bytes[3]]) != ROCE_PORT {
+    let header: UdpAndBth = headers::load(context, network.transport)?;
+    if header.dest_port != ROCE_PORT.to_be() {
         return None;
     }
     // SAFETY: a helper without arguments.
@@ -26,33 +51,28 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
     let skb = context.skb.skb;
     // SAFETY: the kernel's, alive while the program runs.
     let interface_index = unsafe { (*skb).ifindex };
-    let key = FlowKey {
-        source: network.source,
-        destination: network.destination,
-        dest_qpn: u32::from_be_bytes([0, bytes[13], bytes[14], bytes[15]]),
-        interface_index,
-    };
+    let dest_qpn = u32::from_be(header.dest_qpn) & LOW_24;
+    let key = Key::new(network.source, network.destination, dest_qpn, interface_index);
+    let psn = u32::from_be(header.psn);
     let arrival = Arrival {
         time,
         wire_len: context.len(),
-        opcode: bytes[8],
-        asks_for_ack: bytes[16] & 0x80 != 0,
-        psn: u32::from_be_bytes([0, bytes[17], bytes[18], bytes[19]]),
-        fields: u32::from_be_bytes([bytes[0], bytes[1], bytes[10], bytes[11]]),
+        opcode: header.opcode,
+        asks_for_ack: psn & ACK_REQ != 0,
+        psn: psn & LOW_24,
+        fields: u32::from(u16::from_be(header.source_port)) << 16
+            | u32::from(u16::from_be(header.pkey)),
         dscp: u32::from(network.traffic_class >> 2),
         ecn: u32::from(network.traffic_class & 3),
     };
-    let Some(flow) = FLOWS.get_ptr_mut(&key) else {
-        let flow = FlowState::new(&arrival);
-        if FLOWS.insert(&key, &flow, u64::from(BPF_NOEXIST)).is_err() {
+    let flows = maps::flows(&key)?;
+    let Some(flow) = flows.find(&key) else {
+        if flows.claim(&key, FlowState::new(&arrival), time) == Claim::Refused {
             maps::count(Loss::Flow);
         }
         hand_out(context, &arrival, interface_index, is_outbound, &Run::default());
         return Some(());
     };
-    // SAFETY: the map keeps the value while the program runs; packets of a flow come one after the
-    // other, and where two CPUs do race, a count of a run is the worst that is lost.
-    let flow = unsafe { &mut *flow };
     if flow.goes_on_with(&arrival, maps::settings().run_limit) {
         flow.count(&arrival);
     } else if hand_out(context, &arrival, interface_index, is_outbound, &flow.run) {

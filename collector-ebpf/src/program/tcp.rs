@@ -1,19 +1,37 @@
 //! TCP: how connections begin and end, and the first bytes that they carry, where NCCL's bootstrap
 //! and PyTorch's TCPStore say who is who. What comes after is counted.
 
-use aya_ebpf::bindings::{BPF_ANY, BPF_RB_NO_WAKEUP};
+use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
 use aya_ebpf::helpers::{bpf_ktime_get_ns, bpf_skb_load_bytes};
 use aya_ebpf::programs::TcContext;
 use railscope_ebpf::event::{EventHeader, HEAD_LEN, PAYLOAD_LEN, SegmentEvent};
 use railscope_ebpf::loss::Loss;
-use railscope_ebpf::stream::{StreamKey, StreamState};
+use railscope_ebpf::stream::StreamState;
+use railscope_ebpf::table::Key;
 
-use super::headers::{self, Network};
-use super::maps::{self, EVENTS, STREAMS};
+use super::headers::{self, Header, Network};
+use super::maps::{self, EVENTS};
 
-const TCP_LEN: usize = 20;
+/// TCP (RFC 9293, section 3.1).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Tcp {
+    ports: u32,
+    sequence: u32,
+    acknowledgement: u32,
+    /// In 32-bit words, in the upper four bits.
+    header_len: u8,
+    flags: u8,
+    window: u16,
+    checksum: u16,
+    urgent: u16,
+}
 
-/// FIN, SYN and RST (RFC 9293, section 3.1).
+// SAFETY: integers only.
+unsafe impl Header for Tcp {}
+
+const SYN: u8 = 0x02;
+/// FIN, SYN and RST.
 const EDGES: u8 = 0x07;
 
 /// Pieces of one packet: 64 KiB, the most that is joined from segments.
@@ -22,9 +40,9 @@ const PIECE_LIMIT: u32 = 64;
 /// Takes a TCP packet; `None` when it cannot be read.
 #[inline(always)]
 pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool) -> Option<()> {
-    let bytes: [u8; TCP_LEN] = headers::load(context, network.transport)?;
-    let is_edge = bytes[13] & EDGES != 0;
-    let payload_at = network.transport as u32 + u32::from(bytes[12] >> 4) * 4;
+    let header: Tcp = headers::load(context, network.transport)?;
+    let is_edge = header.flags & EDGES != 0;
+    let payload_at = network.transport as u32 + u32::from(header.header_len >> 4) * 4;
     let payload_len = context.len().saturating_sub(payload_at);
     // Ethernet pads frames to 60 bytes: a short ACK has no payload.
     if !is_edge && (payload_len == 0 || context.len() <= 60) {
@@ -33,31 +51,23 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
     let skb = context.skb.skb;
     // SAFETY: the kernel's, alive while the program runs.
     let interface_index = unsafe { (*skb).ifindex };
-    let key = StreamKey {
-        source: network.source,
-        destination: network.destination,
-        ports: u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
-        interface_index,
-    };
-    let begins = bytes[13] & 0x02 != 0;
-    let known = if begins { None } else { STREAMS.get_ptr_mut(&key) };
-    let handed_out = match known {
-        // SAFETY: the map keeps the value while the program runs; a race costs a count.
-        Some(stream) => unsafe {
-            let before = (*stream).handed_out;
-            (*stream).segments += 1;
-            (*stream).bytes += u64::from(payload_len);
-            (*stream).handed_out += u64::from(payload_len);
+    let ports = u32::from_be(header.ports);
+    let key = Key::new(network.source, network.destination, ports, interface_index);
+    let streams = maps::streams(&key)?;
+    let len = u64::from(payload_len);
+    let before = match streams.find(&key) {
+        Some(stream) => {
+            let before = if header.flags & SYN != 0 { 0 } else { stream.bytes };
+            *stream = StreamState { bytes: before + len, is_used: 1 };
             before
-        },
+        }
         None => {
-            let len = u64::from(payload_len);
-            let stream = StreamState { segments: 1, bytes: len, handed_out: len };
-            _ = STREAMS.insert(&key, &stream, u64::from(BPF_ANY));
+            // Without room its payload is handed out as long as it has none.
+            _ = streams.claim(&key, StreamState { bytes: len, is_used: 1 }, 0);
             0
         }
     };
-    let is_wanted = handed_out < u64::from(maps::settings().stream_limit);
+    let is_wanted = before < u64::from(maps::settings().stream_limit);
     if is_edge || is_wanted && payload_len > 0 {
         let header = EventHeader {
             // SAFETY: a helper without arguments.

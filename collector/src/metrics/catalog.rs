@@ -527,13 +527,13 @@ pub static HEALTH_EVENTS: Metric = Metric {
     about: "What was missed, refused or could not be known, as the last report has it: what is only not known yet may fall",
 };
 
-/// CPU time of the agent and of its programs in the kernel.
+/// CPU time of the agent and of its programs in the kernel, which are measured now and then and extrapolated.
 pub static CPU_TIME: Metric = Metric {
     name: "railscope.cpu.time",
     unit: Unit::Seconds,
     instrument: Counter,
     attributes: &[&PART],
-    about: "CPU time of the agent and of its programs in the kernel",
+    about: "CPU time of the agent and of its programs in the kernel, which are measured now and then and extrapolated",
 };
 
 /// Points, spans and log records that were to be exported, by what became of them.

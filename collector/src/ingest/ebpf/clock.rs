@@ -14,29 +14,22 @@ const JITTER_NS: i64 = 10_000;
 #[derive(Debug)]
 pub(in crate::ingest) struct Clock {
     offset_ns: i64,
-    monotonic_ns: u64,
 }
 
 impl Clock {
     pub(in crate::ingest) fn new() -> Self {
-        let mut clock = Self { offset_ns: i64::MIN, monotonic_ns: 0 };
+        let mut clock = Self { offset_ns: i64::MIN };
         clock.look();
         clock
     }
 
     /// Reads both clocks.
     pub(in crate::ingest) fn look(&mut self) {
-        let monotonic = read(ClockId::CLOCK_MONOTONIC);
-        let offset_ns = read(ClockId::CLOCK_REALTIME) as i64 - monotonic as i64;
+        let monotonic = read(ClockId::CLOCK_MONOTONIC) as i64;
+        let offset_ns = read(ClockId::CLOCK_REALTIME) as i64 - monotonic;
         if offset_ns.abs_diff(self.offset_ns) > JITTER_NS.unsigned_abs() {
             self.offset_ns = offset_ns;
         }
-        self.monotonic_ns = monotonic;
-    }
-
-    /// When it was read last, in nanoseconds of `CLOCK_MONOTONIC`.
-    pub(in crate::ingest) const fn monotonic(&self) -> u64 {
-        self.monotonic_ns
     }
 
     /// A time of a kernel program.

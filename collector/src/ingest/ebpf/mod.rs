@@ -11,6 +11,7 @@
 
 mod attach;
 pub(super) mod clock;
+pub(super) mod cost;
 pub(super) mod error;
 mod event;
 pub(super) mod object;
@@ -19,11 +20,11 @@ mod sys;
 use std::collections::HashMap;
 use std::io;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub use self::attach::EbpfConfig;
+pub use self::cost::ProgramCost;
 pub use self::error::EbpfError;
-pub use self::object::ProgramCost;
 
 use self::attach::{Attached, Port};
 use self::clock::Clock;
@@ -40,12 +41,6 @@ const NAP: Duration = Duration::from_millis(50);
 /// Most events that one call hands out.
 const MOST_EVENTS: u32 = 1 << 16;
 
-/// How often silent flows are looked for.
-const TIDY_EVERY: Duration = Duration::from_secs(10);
-
-/// A flow that was silent for so long makes room for others.
-const SILENT_NS: u64 = 120_000_000_000;
-
 /// Programs that run, and what they hand out. When it is dropped, or its process dies, they are gone.
 pub struct Ebpf {
     object: Object,
@@ -53,7 +48,6 @@ pub struct Ebpf {
     ports: HashMap<u32, PortState>,
     clock: Clock,
     event: event::Buffer,
-    tidied: Instant,
     is_told: bool,
     /// There was more in the ring than one call hands out.
     is_behind: bool,
@@ -93,7 +87,6 @@ impl Ebpf {
             ports,
             clock: Clock::new(),
             event: event::Buffer::default(),
-            tidied: now(),
             is_told: false,
             is_behind: false,
         })
@@ -124,8 +117,12 @@ impl Ebpf {
         true
     }
 
-    fn tell_losses(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
-        for (loss, count) in self.object.losses()? {
+    fn tell_losses(
+        &mut self,
+        at_once: bool,
+        sink: &mut dyn FnMut(LiveEvent<'_>),
+    ) -> io::Result<()> {
+        for (loss, count) in self.object.losses(at_once)? {
             sink(LiveEvent::Missed { counter: loss.name(), count });
         }
         Ok(())
@@ -142,11 +139,9 @@ impl LiveSource for Ebpf {
             thread::sleep(NAP.min(patience));
         }
         self.is_behind = self.hand_out(sink);
-        self.tell_losses(sink)?;
-        if self.tidied.elapsed() >= TIDY_EVERY {
-            self.tidied = now();
-            self.object.remove_silent_flows(self.clock.monotonic().saturating_sub(SILENT_NS));
-        }
+        // Who has no patience will not ask again.
+        self.tell_losses(patience.is_zero(), sink)?;
+        self.object.measure();
         Ok(())
     }
 
@@ -171,9 +166,4 @@ impl LiveSource for Ebpf {
                 .to_owned(),
         ]
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "flows and losses are looked at now and then")]
-fn now() -> Instant {
-    Instant::now()
 }

@@ -1,20 +1,18 @@
 //! The object with all programs and maps, once it is in the kernel.
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use aya::maps::{MapData, PerCpuArray, RingBuf};
 use aya::programs::SchedClassifier;
-use aya::sys::{Stats, enable_stats};
 use aya::{EbpfLoader, include_bytes_aligned};
 use railscope_ebpf::loss::Loss;
 use railscope_ebpf::settings::Settings;
 
 use super::attach::EbpfConfig;
+use super::cost::{Costs, ProgramCost};
 use super::error::EbpfError;
-use super::now;
-use super::sys::{Global, Key, State};
+use super::sys::Global;
 
 /// Built by `cargo xtask ebpf`.
 #[cfg(target_arch = "x86_64")]
@@ -28,17 +26,6 @@ pub(in crate::ingest) const OBJECT: &[u8] =
 /// The programs at traffic control, in and out.
 pub(super) const DIRECTIONS: [&str; 2] = ["packets_in", "packets_out"];
 
-/// What a program cost so far.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProgramCost {
-    /// Its name.
-    pub name: String,
-    /// How often it ran.
-    pub runs: u64,
-    /// How long, all CPUs together; zero where the kernel keeps no statistics.
-    pub time: Duration,
-}
-
 /// Maps that only some of the programs use, and the least size that the kernel makes them in: a ring
 /// takes whole pages, of 64 KiB at most.
 const MAPS: [(&str, u32); 5] =
@@ -51,17 +38,6 @@ pub(in crate::ingest) fn loader<'a>(used: &[&str]) -> EbpfLoader<'a> {
         loader.map_max_entries(name, *least);
     }
     loader
-}
-
-/// What the programs cost that are loaded, by name.
-pub(in crate::ingest) fn costs(ebpf: &aya::Ebpf) -> Vec<ProgramCost> {
-    let cost = |(name, program): (&str, &aya::programs::Program)| {
-        let info = program.info().ok()?;
-        Some(ProgramCost { name: name.to_owned(), runs: info.run_count(), time: info.run_time() })
-    };
-    let mut costs: Vec<_> = ebpf.programs().filter_map(cost).collect();
-    costs.sort_by(|one, other| one.name.cmp(&other.name));
-    costs
 }
 
 /// How often the kernel is asked for losses: each counter is a call of its own.
@@ -82,10 +58,11 @@ impl Losses {
         Ok(Self { map, told: [0; Loss::ALL.len()], asked: now() })
     }
 
-    /// What was lost since it was told last; nothing where the kernel was asked just now.
-    pub(in crate::ingest) fn news(&mut self) -> io::Result<Vec<(Loss, u64)>> {
+    /// What was lost since it was told last; nothing where the kernel was asked just now, unless it is
+    /// asked `at_once`.
+    pub(in crate::ingest) fn news(&mut self, at_once: bool) -> io::Result<Vec<(Loss, u64)>> {
         let mut news = Vec::new();
-        if self.asked.elapsed() < ASK_EVERY {
+        if !at_once && self.asked.elapsed() < ASK_EVERY {
             return Ok(news);
         }
         self.asked = now();
@@ -106,9 +83,7 @@ pub(super) struct Object {
     pub(super) ebpf: aya::Ebpf,
     pub(super) events: RingBuf<MapData>,
     losses: Losses,
-    flows: aya::maps::HashMap<MapData, Key, State>,
-    /// The kernel measures programs while this is open.
-    _statistics: Option<OwnedFd>,
+    costs: Costs,
 }
 
 impl Object {
@@ -123,39 +98,28 @@ impl Object {
         }
         let losses = Losses::of(&mut ebpf)?;
         let missing = |name: &str| EbpfError::Object { part: name.to_owned() };
-        let mut map = |name: &str| ebpf.take_map(name).ok_or_else(|| missing(name));
+        let events = ebpf.take_map("EVENTS").ok_or_else(|| missing("EVENTS"))?;
         Ok(Self {
-            events: map("EVENTS")?.try_into().map_err(|_| missing("EVENTS"))?,
+            events: events.try_into().map_err(|_| missing("EVENTS"))?,
             losses,
-            flows: map("FLOWS")?.try_into().map_err(|_| missing("FLOWS"))?,
+            costs: Costs::of(&ebpf),
             ebpf,
-            _statistics: enable_stats(Stats::RunTime).ok(),
         })
     }
 
-    /// What was lost since it was told last; nothing where the kernel was asked just now.
-    pub(super) fn losses(&mut self) -> io::Result<Vec<(Loss, u64)>> {
-        self.losses.news()
+    /// What was lost since it was told last; nothing where the kernel was asked just now, unless it is
+    /// asked `at_once`.
+    pub(super) fn losses(&mut self, at_once: bool) -> io::Result<Vec<(Loss, u64)>> {
+        self.losses.news(at_once)
     }
 
-    /// Makes room: removes flows without a packet since `time`.
-    pub(super) fn remove_silent_flows(&mut self, time: u64) {
-        let is_silent = |state: &State| state.0.last_time < time;
-        let silent: Vec<_> = self
-            .flows
-            .iter()
-            .flatten()
-            .filter(|(_, state)| is_silent(state))
-            .map(|(key, _)| key)
-            .collect();
-        for key in silent {
-            // One that is gone needs no removal.
-            _ = self.flows.remove(&key);
-        }
+    /// Measures its programs now and then.
+    pub(super) fn measure(&mut self) {
+        self.costs.look(&self.ebpf);
     }
 
     pub(super) fn costs(&self) -> Vec<ProgramCost> {
-        costs(&self.ebpf)
+        self.costs.now(&self.ebpf)
     }
 }
 
@@ -166,4 +130,9 @@ pub(super) fn program<'a>(
 ) -> Result<&'a mut SchedClassifier, EbpfError> {
     let missing = || EbpfError::Object { part: name.to_owned() };
     ebpf.program_mut(name).ok_or_else(missing)?.try_into().map_err(|_| missing())
+}
+
+#[expect(clippy::disallowed_methods, reason = "losses are looked at now and then")]
+fn now() -> Instant {
+    Instant::now()
 }

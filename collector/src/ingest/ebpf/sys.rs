@@ -2,18 +2,7 @@
 
 #![expect(unsafe_code, reason = "a marker of the loader's")]
 
-use railscope_ebpf::flow::{FlowKey, FlowState};
 use railscope_ebpf::settings::Settings;
-
-/// [`FlowKey`] in a map.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub(super) struct Key(pub(super) FlowKey);
-
-/// [`FlowState`] in a map.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub(super) struct State(pub(super) FlowState);
 
 /// [`Settings`] in the object.
 #[derive(Clone, Copy)]
@@ -21,8 +10,4 @@ pub(super) struct State(pub(super) FlowState);
 pub(super) struct Global(pub(super) Settings);
 
 // SAFETY: plain data without padding, valid for every bit pattern: `bytemuck::Pod` is asked for.
-unsafe impl aya::Pod for Key where FlowKey: bytemuck::Pod {}
-// SAFETY: as above.
-unsafe impl aya::Pod for State where FlowState: bytemuck::Pod {}
-// SAFETY: as above.
 unsafe impl aya::Pod for Global where Settings: bytemuck::Pod {}

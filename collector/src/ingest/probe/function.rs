@@ -1,5 +1,5 @@
 //! The functions that are watched, and what is read of each call (NCCL `src/nccl.h.in`, releases 2.0
-//! to 2.30; rdma-core `libibverbs/verbs.h`).
+//! to 2.32; rdma-core `libibverbs/verbs.h`).
 
 use railscope_ebpf::call::{Place, Plan, Reading};
 
@@ -42,6 +42,14 @@ pub(super) enum Function {
     Scatter,
     Send,
     Recv,
+    AllReduceConfig,
+    ReduceScatterConfig,
+    AllGatherConfig,
+    AllToAllConfig,
+    BroadcastConfig,
+    ReduceConfig,
+    GatherConfig,
+    ScatterConfig,
     GroupStart,
     GroupEnd,
     CreateQp,
@@ -119,7 +127,7 @@ const QP_NUM: Reading = behind(0, 52, 4);
 const NEW_KEYS: [Reading; 2] = [NOTHING, result(Place::Result, 36, 8)];
 
 /// All functions.
-pub(super) const SIGNATURES: [Signature; 36] = [
+pub(super) const SIGNATURES: [Signature; 44] = [
     nccl(Function::GetUniqueId, "ncclGetUniqueId", [result(Place::Argument(0), 0, ID), NOTHING]),
     nccl(
         Function::CommGetUniqueId,
@@ -154,6 +162,15 @@ pub(super) const SIGNATURES: [Signature; 36] = [
     nccl(Function::Scatter, "ncclScatter", ARGUMENTS_ONLY),
     nccl(Function::Send, "ncclSend", ARGUMENTS_ONLY),
     nccl(Function::Recv, "ncclRecv", ARGUMENTS_ONLY),
+    // With a configuration of the call behind the other arguments (2.31).
+    nccl(Function::AllReduceConfig, "ncclAllReduceConfig", ARGUMENTS_ONLY),
+    nccl(Function::ReduceScatterConfig, "ncclReduceScatterConfig", ARGUMENTS_ONLY),
+    nccl(Function::AllGatherConfig, "ncclAllGatherConfig", ARGUMENTS_ONLY),
+    nccl(Function::AllToAllConfig, "ncclAlltoAllConfig", ARGUMENTS_ONLY),
+    nccl(Function::BroadcastConfig, "ncclBroadcastConfig", ARGUMENTS_ONLY),
+    nccl(Function::ReduceConfig, "ncclReduceConfig", ARGUMENTS_ONLY),
+    nccl(Function::GatherConfig, "ncclGatherConfig", ARGUMENTS_ONLY),
+    nccl(Function::ScatterConfig, "ncclScatterConfig", ARGUMENTS_ONLY),
     nccl(Function::GroupStart, "ncclGroupStart", ARGUMENTS_ONLY),
     nccl(Function::GroupEnd, "ncclGroupEnd", ARGUMENTS_ONLY),
     // `struct ibv_qp_init_attr`: `qp_type` is at 52.
@@ -199,6 +216,6 @@ mod tests {
                 assert_eq!(Plan::from_bits(plan.to_bits()), plan, "{}", signature.symbol);
             }
         }
-        assert!(Signature::of(36).is_none());
+        assert!(Signature::of(44).is_none());
     }
 }

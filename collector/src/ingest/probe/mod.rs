@@ -19,12 +19,10 @@ mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use aya::maps::{MapData, RingBuf};
-use aya::sys::{Stats, enable_stats};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use railscope_ebpf::call::CallEvent;
 use railscope_ebpf::connection::ConnectionEvent;
@@ -35,8 +33,9 @@ use self::record::Reading;
 use self::search::{FileId, Found, Search};
 use super::capability::{Host, Source};
 use super::ebpf::clock::Clock;
+use super::ebpf::cost::{Costs, ProgramCost};
 use super::ebpf::error::EbpfError;
-use super::ebpf::object::{self, Losses, OBJECT, ProgramCost};
+use super::ebpf::object::{self, Losses, OBJECT};
 use crate::model::call::Call;
 use crate::model::connection::ConnectionChange;
 
@@ -98,8 +97,7 @@ pub struct Probes {
     connections: connection::Reader,
     libraries: Option<Libraries>,
     has_connections: bool,
-    /// The kernel measures programs while this is open.
-    _statistics: Option<OwnedFd>,
+    costs: Costs,
 }
 
 impl Probes {
@@ -133,6 +131,7 @@ impl Probes {
         let missing = || EbpfError::Object { part: "ACTS".to_owned() };
         let ring = ebpf.take_map("ACTS").ok_or_else(missing)?.try_into().map_err(|_| missing())?;
         Ok(Self {
+            costs: Costs::of(&ebpf),
             ebpf,
             ring,
             losses,
@@ -141,7 +140,6 @@ impl Probes {
             connections: connection::Reader::default(),
             libraries: config.calls.then(|| Libraries::new(config)),
             has_connections: config.connections,
-            _statistics: enable_stats(Stats::RunTime).ok(),
         })
     }
 
@@ -163,7 +161,8 @@ impl Probes {
                 sink(event);
             }
         }
-        for (loss, count) in self.losses.news()? {
+        self.costs.look(&self.ebpf);
+        for (loss, count) in self.losses.news(false)? {
             sink(ProbeEvent::Missed { counter: loss.name(), count });
         }
         Ok(())
@@ -172,7 +171,7 @@ impl Probes {
     /// What the programs cost so far.
     #[must_use]
     pub fn costs(&self) -> Vec<ProgramCost> {
-        object::costs(&self.ebpf)
+        self.costs.now(&self.ebpf)
     }
 
     /// How complete it is, and what it cannot see, in sentences for people.
@@ -267,8 +266,8 @@ impl Libraries {
         let refused = std::mem::replace(&mut self.refused, self.search.refused);
         if refused == 0 && self.refused > 0 {
             sink(ProbeEvent::Warning(format!(
-                "calls: not seen of libraries that only processes map that may not be looked into, now \
-                 {} (those of other users need CAP_SYS_PTRACE)",
+                "calls: {} processes may not be looked into; what only they call is not seen (those of \
+                 other users need CAP_SYS_PTRACE)",
                 self.refused
             )));
         }

@@ -64,7 +64,7 @@ impl Reader {
             }
         });
         let caller = Caller { pid: event.pid, tid: event.tid, cgroup: event.cgroup };
-        let time = clock.timestamp(event.entered);
+        let time = clock.timestamp(event.beginning.entered);
         Reading::Call(Box::new(Call { caller, time, returned, action }))
     }
 
@@ -205,28 +205,28 @@ impl Fields<'_> {
         };
         // All begin with one or two buffers, the count and the type.
         let (buffers, places) = match function {
-            Function::AllReduce => {
+            Function::AllReduce | Function::AllReduceConfig => {
                 ([Some(0), Some(1)], places(Communicating::AllReduce, Some(4), None, 5))
             }
-            Function::ReduceScatter => {
+            Function::ReduceScatter | Function::ReduceScatterConfig => {
                 ([Some(0), Some(1)], places(Communicating::ReduceScatter, Some(4), None, 5))
             }
-            Function::AllGather => {
+            Function::AllGather | Function::AllGatherConfig => {
                 ([Some(0), Some(1)], places(Communicating::AllGather, None, None, 4))
             }
-            Function::AllToAll => {
+            Function::AllToAll | Function::AllToAllConfig => {
                 ([Some(0), Some(1)], places(Communicating::AllToAll, None, None, 4))
             }
-            Function::Broadcast => {
+            Function::Broadcast | Function::BroadcastConfig => {
                 ([Some(0), Some(1)], places(Communicating::Broadcast, None, Some(4), 5))
             }
-            Function::Gather => {
+            Function::Gather | Function::GatherConfig => {
                 ([Some(0), Some(1)], places(Communicating::Gather, None, Some(4), 5))
             }
-            Function::Scatter => {
+            Function::Scatter | Function::ScatterConfig => {
                 ([Some(0), Some(1)], places(Communicating::Scatter, None, Some(4), 5))
             }
-            Function::Reduce => {
+            Function::Reduce | Function::ReduceConfig => {
                 ([Some(0), Some(1)], places(Communicating::Reduce, Some(4), Some(5), 6))
             }
             Function::Bcast => {
@@ -289,7 +289,7 @@ impl Fields<'_> {
     }
 
     fn argument(&self, place: usize) -> Option<u64> {
-        self.event.arguments.get(place).copied()
+        self.event.beginning.arguments.get(place).copied()
     }
 
     fn short(&self, place: usize) -> Option<u32> {

@@ -4,6 +4,8 @@
 //! The BPF target has no precompiled `core`, and rustc no linker for it: both are fetched into
 //! `target/ebpf-tools`. The objects are committed, so that nobody else needs these tools.
 
+mod stack;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -128,6 +130,7 @@ impl Tools {
         let built = target.join("bpfel-unknown-none/release/railscope-ebpf");
         let stripped = target.join("railscope.bpf.o");
         strip(&built, &stripped).with_context(|| format!("strip {}", built.display()))?;
+        stack::check(&fs::read(&stripped)?).with_context(|| stripped.display().to_string())?;
         for folder in registries()?.into_iter().chain([root().to_owned()]) {
             let names = names(&stripped, &folder)?;
             ensure!(!names, "{} tells where it was built", stripped.display());
