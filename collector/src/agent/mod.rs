@@ -164,6 +164,8 @@ impl Agent {
                 self.tell(*report, Ending::Open, say);
             }
         }
+        // What lies in the kernel's rings, and what found no room there.
+        self.session.poll(Duration::ZERO, &mut |_| {}, say).context("read packets")?;
         let report = self.session.pipeline().report(self.session.context(Detail::Summary));
         self.tell(report, Ending::Closed, say);
         if let Some(otlp) = self.otlp.take() {

@@ -231,6 +231,10 @@ impl Watch {
         if let Some(kernel) = &mut self.kernel {
             let pairs = queue_pairs::owned(kernel, &self.identities)?;
             send(&self.sender, &self.shared, News::QueuePairs(pairs));
+            for (counter, count) in kernel.take_health().iter() {
+                let missed = ProbeEvent::Missed { counter, count };
+                send(&self.sender, &self.shared, News::Probe(missed));
+            }
         }
         Ok(())
     }

@@ -56,7 +56,7 @@ pub(super) fn rows(
     let processes = Processes::new(proc);
     let ranks = report.map(ranks).unwrap_or_default();
     let mut known: BTreeMap<u32, Option<Process>> = BTreeMap::new();
-    let pairs = of_devices(&mut RdmaNetlink::open()?)?;
+    let pairs = RdmaNetlink::open()?.all_queue_pairs()?;
     let rows = pairs.iter().map(|pair| {
         let process = match pair.owner {
             // One that has gone since is nobody.
@@ -80,20 +80,12 @@ pub(super) fn owned(
     kernel: &mut RdmaNetlink,
     processes: &Processes,
 ) -> Result<Vec<HostQueuePair>, NetlinkError> {
-    let mut pairs = of_devices(kernel)?;
+    let mut pairs = kernel.all_queue_pairs()?;
     let mut known: BTreeMap<u32, u32> = BTreeMap::new();
     for pair in &mut pairs {
         if let QueuePairOwner::Process(pid) = &mut pair.owner {
             *pid = *known.entry(*pid).or_insert_with(|| processes.of_thread(*pid).unwrap_or(*pid));
         }
-    }
-    Ok(pairs)
-}
-
-fn of_devices(kernel: &mut RdmaNetlink) -> Result<Vec<HostQueuePair>, NetlinkError> {
-    let mut pairs = Vec::new();
-    for device in kernel.devices()? {
-        pairs.append(&mut kernel.queue_pairs(device.index)?);
     }
     Ok(pairs)
 }

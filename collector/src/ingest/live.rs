@@ -11,7 +11,7 @@ use crate::model::tap::{HostName, Tap, TapId};
 /// Where traffic is seen while it passes.
 pub trait LiveSource: Send {
     /// Hands out what comes, in the order of time; waits for it, at most for `patience`. It returns soon
-    /// whatever comes: call it again.
+    /// whatever comes: call it again. Asked without patience it tells all that was lost until now.
     ///
     /// # Errors
     ///

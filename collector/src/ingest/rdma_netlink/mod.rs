@@ -86,6 +86,31 @@ impl RdmaNetlink {
         })
     }
 
+    /// The queue pairs of all devices of this network namespace. A device that fails, or goes away
+    /// meanwhile, hides no other: it is counted.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel does not answer, or no device does.
+    pub fn all_queue_pairs(&mut self) -> Result<Vec<HostQueuePair>, NetlinkError> {
+        let devices = self.devices()?;
+        let (mut pairs, mut answers, mut failure) = (Vec::new(), 0, None);
+        for device in &devices {
+            match self.queue_pairs(device.index) {
+                Ok(mut of_device) => {
+                    pairs.append(&mut of_device);
+                    answers += 1;
+                }
+                Err(error) => failure = Some(error),
+            }
+        }
+        self.health.add("rdma.unread_devices", (devices.len() - answers) as u64);
+        match failure {
+            Some(error) if answers == 0 => Err(error),
+            _ => Ok(pairs),
+        }
+    }
+
     /// The queue pairs of a device.
     ///
     /// # Errors
