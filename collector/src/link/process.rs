@@ -38,6 +38,10 @@ const OWNER_LIMIT: usize = 65_536;
 /// tells no communicator from another.
 const SHARED_MAGIC: u64 = 0x0280_0280_0280_0280;
 
+/// Nanoseconds that a communicator may take to connect when it is used for the first time: NCCL connects
+/// then, and not when it makes the communicator (2.22, `NCCL_RUNTIME_CONNECT`).
+const CONNECTING: u64 = 10_000_000_000;
+
 /// A process's part in a communicator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Membership {
@@ -54,6 +58,7 @@ struct Membership {
 /// A process's part in a communicator of the job.
 #[derive(Clone, Copy, Debug)]
 struct Part {
+    handle: CommunicatorHandle,
     communicator: CommunicatorId,
     rank: u32,
     membership: Membership,
@@ -182,7 +187,7 @@ impl ProcessTracker {
     /// processes.
     #[must_use]
     pub fn rank(&self, pid: u32) -> Option<u32> {
-        let largest = self.of(pid).max_by_key(|membership| membership.nranks)?;
+        let (_, largest) = self.of(pid).max_by_key(|(_, membership)| membership.nranks)?;
         largest.rank
     }
 
@@ -222,9 +227,9 @@ impl ProcessTracker {
 
     /// The communicators that a process has now, with its rank; new ones are added to the job.
     fn parts(&self, pid: u32, job: &mut Job) -> Vec<Part> {
-        let known = self.of(pid).filter_map(|one| Some((one, one.origin?, one.rank?)));
-        known
-            .map(|(membership, (magic, root), rank)| {
+        self.of(pid)
+            .filter_map(|(handle, one)| Some((handle, one, one.origin?, one.rank?)))
+            .map(|(handle, membership, (magic, root), rank)| {
                 let next = CommunicatorId(job.communicators.len() as u32);
                 let place = *job.magics.entry(magic).or_insert(next);
                 if place == next {
@@ -238,19 +243,23 @@ impl ProcessTracker {
                         one.ranks.insert(at, new);
                     }
                 }
-                Part { communicator: place, rank, membership: *membership }
+                Part { handle, communicator: place, rank, membership: *membership }
             })
             .collect()
     }
 
     /// Gives a process's queue pairs to its ranks: to that of the communicator that was being made when
-    /// the queue pair was, or to that of the only one. Of several, nothing tells which: the greatest has
-    /// most of the connections. The process may also have queue pairs that are not NCCL's, as MPI does.
+    /// the queue pair was, or had just been used for the first time, or to that of the only one. Of
+    /// several, nothing else tells which: the greatest has most of the connections. The process may also have queue pairs that are not NCCL's, as MPI does.
     fn join_queue_pairs(&self, pid: u32, parts: &[Part], job: &mut Job) {
         let is_only = self.of(pid).count() == 1;
         for (mut pair, made) in self.queue_pairs.of(pid) {
             let mut during = parts.iter().filter(|one| made.is_some_and(|at| one.is_made_at(at)));
             let during = during.next().filter(|_| during.next().is_none());
+            let during = during.or_else(|| {
+                let handle = self.just_used(pid, made?)?;
+                parts.iter().find(|part| part.handle == handle)
+            });
             let greatest = || {
                 let first = |one: &Part| one.membership.made.map(|made| Reverse(made.first));
                 parts.iter().max_by_key(|one| (one.membership.nranks, first(one)))
@@ -286,9 +295,17 @@ impl ProcessTracker {
         health.add("processes.refused", self.refused + self.queue_pairs.refused);
     }
 
-    fn of(&self, pid: u32) -> impl Iterator<Item = &Membership> {
+    fn of(&self, pid: u32) -> impl Iterator<Item = (CommunicatorHandle, &Membership)> {
         let all = (pid, CommunicatorHandle(0))..=(pid, CommunicatorHandle(u64::MAX));
-        self.memberships.range(all).map(|(_, membership)| membership)
+        self.memberships.range(all).map(|((_, handle), membership)| (*handle, membership))
+    }
+
+    /// Which communicator a process had just used for the first time, and may have connected then.
+    fn just_used(&self, pid: u32, at: Timestamp) -> Option<CommunicatorHandle> {
+        let used = self.of(pid).filter_map(|(handle, one)| Some((one.communicated?.first, handle)));
+        let before = used.filter(|(first, _)| *first <= at);
+        let (first, handle) = before.max_by_key(|(first, _)| *first)?;
+        (at.as_nanos().saturating_sub(first.as_nanos()) <= CONNECTING).then_some(handle)
     }
 
     fn begin(&mut self, pid: u32, communicator: CommunicatorHandle, membership: Membership) {

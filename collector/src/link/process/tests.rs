@@ -233,6 +233,33 @@ fn of_several_communicators_the_one_that_was_being_made_has_the_queue_pair() {
     assert_eq!(alone(&tracker)[0].2[0].grade, Grade::Unknown);
 }
 
+/// NCCL from 2.22 on makes queue pairs when a communicator is used for the first time.
+#[test]
+fn the_communicator_that_was_just_used_has_the_queue_pair() {
+    let mut tracker = ProcessTracker::default();
+    let second = 1_000_000_000;
+    let at = |seconds: u64| [seconds * second, seconds * second + 5];
+    tracker.observe(&between(at(1), 7, initialise(1, 4, 1)));
+    tracker.observe(&between(at(2), 7, initialise(2, 8, 5)));
+    tracker.observe(&between(at(3), 7, all_reduce(1)));
+    tracker.observe(&between(at(4), 7, create(0x10, 1)));
+    tracker.observe(&between(at(30), 7, all_reduce(1)));
+    tracker.observe(&between(at(31), 7, create(0x20, 2)));
+    let mut job = Job::default();
+    tracker.join(&mut job, &[]);
+    let told = job.communicators.iter().map(|one| {
+        let pairs = one.ranks.iter().flat_map(|rank| &rank.queue_pairs);
+        let pairs: Vec<_> = pairs.map(|pair| (pair.number.value(), pair.grade)).collect();
+        (one.transport, pairs)
+    });
+    let expected = [
+        (Transport::Ib, vec![(1, Grade::Inferred)]),
+        // It had been used long before.
+        (Transport::Unknown, vec![(2, Grade::Unknown)]),
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+}
+
 #[test]
 fn ids_of_one_setting_make_no_communicator() {
     let mut tracker = ProcessTracker::default();
