@@ -5,9 +5,10 @@ mod drive;
 mod faults;
 mod perftest;
 mod queue_pairs;
+mod ranks;
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -19,6 +20,7 @@ use super::facts::Facts;
 use super::machine::{Machine, Terminal};
 use super::share::Share;
 use crate::clock::timed;
+use crate::repository::{command, root};
 use crate::verbs;
 
 /// Seconds for a boot on a machine that is busy.
@@ -31,7 +33,8 @@ pub(super) struct Scenario {
     pub(super) about: &'static str,
     /// Seconds until the script is given up; an idle machine takes a tenth.
     limit: u64,
-    /// Runs programs that are built with the feature `verbs`: /host/railscope and /host/suite.
+    /// Runs programs that are built with the feature `verbs`, /host/railscope and /host/suite, or
+    /// /host/libnccl.so.2, which is built with the same headers.
     pub(super) needs_verbs: bool,
     /// Checks the results in the folder with the program.
     check: fn(&Path, &Path, &mut Facts) -> Result<()>,
@@ -48,8 +51,13 @@ impl Scenario {
     }
 }
 
-pub(super) const ALL: &[Scenario] =
-    &[perftest::SCENARIO, faults::SCENARIO, drive::SCENARIO, queue_pairs::SCENARIO];
+pub(super) const ALL: &[Scenario] = &[
+    perftest::SCENARIO,
+    faults::SCENARIO,
+    drive::SCENARIO,
+    queue_pairs::SCENARIO,
+    ranks::SCENARIO,
+];
 
 /// The scenarios of these names; if there are none, all that can be built here.
 pub(super) fn named(names: &[String]) -> Result<Vec<&'static Scenario>> {
@@ -72,6 +80,7 @@ pub(super) fn run(built: &Built, scenarios: &[&Scenario], railscope: &Path) -> R
         let programs = verbs::build()?;
         share.lend("railscope", &programs.railscope)?;
         share.lend("suite", &programs.suite)?;
+        share.lend("libnccl.so.2", &nccl_stand_in(&built.folder)?)?;
     }
     let machine = Machine { built, accelerator, share: &share, terminal: Terminal::None };
     let limit = BOOT + scenarios.iter().map(|scenario| scenario.limit).sum::<u64>();
@@ -92,6 +101,17 @@ pub(super) fn run(built: &Built, scenarios: &[&Scenario], railscope: &Path) -> R
         bail!("{} facts do not hold:\n{}", broken.len(), broken.join("\n"));
     }
     Ok(())
+}
+
+/// A library with NCCL's functions, which do nothing: NCCL's own need a GPU.
+fn nccl_stand_in(folder: &Path) -> Result<PathBuf> {
+    let library = folder.join("libnccl.so.2");
+    let mut compile = command("cc");
+    compile.args(["-shared", "-fPIC", "-O1", "-Wl,-soname,libnccl.so.2", "-o"]).arg(&library);
+    let source = root().join("tests/calls/library.c");
+    let status = compile.arg(&source).status().context("start cc")?;
+    ensure!(status.success(), "{} does not build", source.display());
+    Ok(library)
 }
 
 /// The guest's job. The first scenario that fails is the last: what it leaves could break others.
@@ -123,8 +143,7 @@ fn failure(scenarios: &[&Scenario], share: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ALL, named, script};
-    use crate::repository::root;
+    use super::{ALL, named, root, script};
 
     #[test]
     fn every_scenario_has_its_script() {
