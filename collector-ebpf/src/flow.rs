@@ -33,7 +33,7 @@ pub struct FlowState {
 impl Value for FlowState {
     #[inline(always)]
     fn may_go(&mut self, now: u64) -> bool {
-        now.wrapping_sub(self.last_time) > SILENT_NS
+        now.saturating_sub(self.last_time) > SILENT_NS
     }
 }
 

@@ -20,11 +20,14 @@ pub enum Loss {
     Return = 6,
     /// Memory of a caller could not be read: it was not in place.
     Memory = 7,
+    /// A packet of a TCP connection whose direction found no room in the table: its payload is not
+    /// handed out.
+    Stream = 8,
 }
 
 impl Loss {
     /// All of them, in the order of their counters.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Event,
         Self::Flow,
         Self::Payload,
@@ -33,6 +36,7 @@ impl Loss {
         Self::Connection,
         Self::Return,
         Self::Memory,
+        Self::Stream,
     ];
 
     /// Its name in `health`.
@@ -47,6 +51,7 @@ impl Loss {
             Self::Connection => "connections.lost",
             Self::Return => "calls.returns_lost",
             Self::Memory => "calls.memory_unread",
+            Self::Stream => "ebpf.streams_refused",
         }
     }
 }

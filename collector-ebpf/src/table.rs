@@ -1,6 +1,10 @@
 //! Where the packet programs keep what they know between packets: a table of sets of four places, as in
 //! a CPU's cache. The key says in which set its value lies, so that finding it takes no call of the
 //! kernel's, whose hash map would cost more than all else that is done for a packet.
+//!
+//! Nothing locks a set. Packets of one flow come one after the other, so that CPUs meet in one only where
+//! a new flow takes the place of another: then that other one's packets of these nanoseconds may count
+//! for the new one, or a key be mixed of two, whose place then lies waste until it is silent.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -96,8 +100,7 @@ impl<T: Value> Set<T> {
         self.places.iter_mut().find(|place| place.key.is(key)).map(|place| &mut place.value)
     }
 
-    /// Keeps the value of a key that is not there. Of two CPUs that take one place at the same time one
-    /// does not find its value again, and claims once more.
+    /// Keeps the value of a key that is not there.
     #[inline(always)]
     pub fn claim(&mut self, key: &Key, value: T, now: u64) -> Claim {
         for place in &mut self.places {

@@ -35,7 +35,7 @@ fn a_connection_over_both_families() {
             ProbeEvent::Connection(change) => changes.push(change),
             other => panic!("{other:?}"),
         };
-        probes.poll(&mut take).unwrap();
+        probes.poll(false, &mut take).unwrap();
 
         let of = |local: SocketAddr| {
             let change = changes.iter().find(|change| change.local == local).unwrap();

@@ -37,7 +37,7 @@ fn connections_name_the_processes_of_ranks() {
             ProbeEvent::Connection(change) => pipeline.processes_mut().observe_connection(&change),
             other => panic!("{other:?}"),
         };
-        probes.poll(&mut take).unwrap();
+        probes.poll(false, &mut take).unwrap();
         std::thread::sleep(Duration::from_millis(10));
     }
     assert!(job.wait().unwrap().success());

@@ -74,7 +74,7 @@ impl Watcher {
     pub(super) fn poll(&mut self) {
         let Self { probes, calls, said } = self;
         probes
-            .poll(&mut |event| match event {
+            .poll(false, &mut |event| match event {
                 ProbeEvent::Call(call) => calls.push(*call),
                 ProbeEvent::Watched { path, .. } => said.push(path),
                 ProbeEvent::Warning(words) => said.push(words),

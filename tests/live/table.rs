@@ -8,7 +8,8 @@ use railscope_ebpf::flow::{Arrival, FlowState, SILENT_NS};
 use railscope_ebpf::stream::StreamState;
 use railscope_ebpf::table::{Claim, Key, Set, WAYS};
 
-const BITS: u32 = 14;
+/// As many sets as the kernel programs have for flows.
+const BITS: u32 = 15;
 
 fn ipv4(host: u32) -> [u32; 4] {
     [0, 0, 0xffff_u32.to_be(), (0x0a00_0000 | host).to_be()]
@@ -47,7 +48,7 @@ fn crowds(hosts: u32, pairs: u32) -> Vec<usize> {
 /// As many as chance would have: neighbouring addresses and queue pair numbers are what there is.
 #[test]
 fn neighbours_do_not_crowd() {
-    for (hosts, pairs) in [(2, 2_000), (16, 16), (32, 4), (64, 1)] {
+    for (hosts, pairs) in [(2, 8_000), (16, 64), (32, 16), (64, 4)] {
         let crowds = crowds(hosts, pairs);
         let flows: usize = crowds.iter().sum();
         let mean = flows as f64 / f64::from(1 << BITS);
@@ -56,7 +57,7 @@ fn neighbours_do_not_crowd() {
         let expected = (-mean).exp() * f64::from(1 << BITS);
         assert!((without - expected).abs() < 0.03 * expected, "{flows}: {without} of {expected}");
         let refused: usize = crowds.iter().map(|crowd| crowd.saturating_sub(WAYS)).sum();
-        assert!(refused * 500 <= flows, "{refused} of {flows}");
+        assert!(refused * 1_000 <= flows, "{refused} of {flows}");
     }
 }
 
@@ -68,6 +69,8 @@ fn silence_makes_room() {
     for qpn in 0..WAYS as u32 {
         assert_eq!(set.claim(&key(qpn), flow(u64::from(qpn)), u64::from(qpn)), Claim::Kept);
     }
+    // Another CPU's packet was a little earlier than all of them.
+    assert_eq!(set.claim(&key(99), flow(0), 0), Claim::Refused);
     let later = SILENT_NS + 1;
     assert_eq!(set.claim(&key(99), flow(later - 1), later - 1), Claim::Refused);
     assert_eq!(set.claim(&key(99), flow(later), later), Claim::Kept);
@@ -93,13 +96,15 @@ proptest! {
             }
             prop_assert!(!used.contains(&port), "{} was used and is gone", port);
             let claim = set.claim(&key, StreamState { bytes: number, is_used: 1 }, 0);
-            // Each was asked once whether it goes.
+            // Those that stayed were asked whether they go, and go the next time.
             used.clear();
-            if claim == Claim::Kept {
-                bytes.insert(port, number);
-                used.insert(port);
-                prop_assert_eq!(set.find(&key).map(|stream| stream.bytes), Some(number));
+            if claim == Claim::Refused {
+                let again = set.claim(&key, StreamState { bytes: number, is_used: 1 }, 0);
+                prop_assert_eq!(again, Claim::Kept);
             }
+            bytes.insert(port, number);
+            used.insert(port);
+            prop_assert_eq!(set.find(&key).map(|stream| stream.bytes), Some(number));
         }
     }
 }

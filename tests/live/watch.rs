@@ -35,8 +35,9 @@ fn lines_come_while_a_file_grows() {
     watch.stdout.take().unwrap().read_to_string(&mut said).unwrap();
     assert!(watch.wait().unwrap().success());
     let told: Vec<&str> = said.lines().filter(|line| line.contains("training step ")).collect();
+    // Looked at once, when all is there.
     let whole = Command::new(env!("CARGO_BIN_EXE_railscope"))
-        .args(["watch", "-"])
+        .args(["watch", "-", "--every", "1h"])
         .stdin(File::open(capture(&job)).unwrap())
         .output()
         .unwrap();

@@ -15,6 +15,7 @@ proc/sys/kernel/unprivileged_bpf_disabled = 2
 sys/kernel/btf/vmlinux = types
 sys/kernel/tracing/events/enable = 0
 sys/bus/event_source/devices/uprobe/type = 9
+sys/class/infiniband/mlx5_0/node_type = 1: CA
 ";
 
 const ALL: &str = "000001ffffffffff";
@@ -53,6 +54,15 @@ queue pairs as listed by the kernel: yes
 NIC counters: yes
 containers, pods and Slurm jobs of processes: yes; without CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH: environments of other users' processes are not read: Slurm's ranks and job names are not known";
     assert_eq!(told(&host("0", &[])).join("\n"), expected);
+}
+
+#[test]
+fn without_a_device_there_is_nothing_to_read() {
+    let told = told(&host(ALL, &[("class/infiniband/mlx5_0", "class/net/eth0")]));
+    for source in ["queue pairs as listed by the kernel", "NIC counters"] {
+        let line = format!("{source}: yes; there is no RDMA device here now");
+        assert!(told.contains(&line), "{told:?}");
+    }
 }
 
 #[test]

@@ -27,6 +27,9 @@ use super::maps::{self, ACTS, PENDING};
 pub(crate) fn call_entered(context: ProbeContext) -> u32 {
     // SAFETY: a helper for programs at functions.
     let plan_bits = unsafe { bpf_get_attach_cookie(context.as_ptr()) };
+    // SAFETY: a helper without arguments.
+    let entered = unsafe { bpf_ktime_get_ns() };
+    keep(&context, Plan::from_bits(plan_bits), entered);
     let Some(mut entry) = ACTS.reserve::<CallEvent>(0) else {
         maps::count(Loss::Call);
         return 0;
@@ -35,13 +38,8 @@ pub(crate) fn call_entered(context: ProbeContext) -> u32 {
     let (event, registers) = unsafe { (&mut *entry.as_mut_ptr(), &*context.regs) };
     begin(event, plan_bits);
     event.address = address(registers);
-    // SAFETY: a helper without arguments.
-    event.beginning.entered = unsafe { bpf_ktime_get_ns() };
+    event.beginning.entered = entered;
     let by_value = arguments(&context, plan(event).copy.place, &mut event.beginning.arguments);
-    let key = pending_key(plan(event).function, event.tid);
-    if plan(event).returns && PENDING.insert(&key, &event.beginning, u64::from(BPF_ANY)).is_err() {
-        maps::count(Loss::Return);
-    }
     read(event, by_value);
     entry.submit(u64::from(BPF_RB_NO_WAKEUP));
     0
@@ -71,6 +69,27 @@ pub(crate) fn call_returned(context: RetProbeContext) -> u32 {
     }
     _ = PENDING.remove(&key);
     0
+}
+
+/// Before Linux 6.2 only the stack and maps may be written into a map from.
+static NOTHING: Beginning = Beginning { entered: 0, arguments: [0; ARGUMENTS] };
+
+/// Keeps how a call began until it returns, whether its beginning can be told or not.
+#[inline(always)]
+fn keep(context: &ProbeContext, plan: Plan, entered: u64) {
+    if !plan.returns {
+        return;
+    }
+    let key = pending_key(plan.function, bpf_get_current_pid_tgid() as u32);
+    _ = PENDING.insert(&key, &NOTHING, u64::from(BPF_ANY));
+    let Some(beginning) = PENDING.get_ptr_mut(&key) else {
+        maps::count(Loss::Return);
+        return;
+    };
+    // SAFETY: the map keeps the value while the program runs, and only this thread has the key.
+    let beginning = unsafe { &mut *beginning };
+    beginning.entered = entered;
+    arguments(context, plan.copy.place, &mut beginning.arguments);
 }
 
 /// Writes who calls, and what is not known yet.

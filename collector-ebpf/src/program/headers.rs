@@ -16,8 +16,7 @@ pub(super) const TCP: u8 = 6;
 /// UDP (RFC 768).
 pub(super) const UDP: u8 = 17;
 
-/// A header as it stands in a packet: its fields are in network order, and none is packed, so that
-/// each is read by one instruction.
+/// A header as it stands in a packet: its fields are in network order, and none needs packing.
 ///
 /// # Safety
 ///

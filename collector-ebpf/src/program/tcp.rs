@@ -7,7 +7,7 @@ use aya_ebpf::programs::TcContext;
 use railscope_ebpf::event::{EventHeader, HEAD_LEN, PAYLOAD_LEN, SegmentEvent};
 use railscope_ebpf::loss::Loss;
 use railscope_ebpf::stream::StreamState;
-use railscope_ebpf::table::Key;
+use railscope_ebpf::table::{Claim, Key};
 
 use super::headers::{self, Header, Network};
 use super::maps::{self, EVENTS};
@@ -62,9 +62,14 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
             before
         }
         None => {
-            // Without room its payload is handed out as long as it has none.
-            _ = streams.claim(&key, StreamState { bytes: len, is_used: 1 }, 0);
-            0
+            match streams.claim(&key, StreamState { bytes: len, is_used: 1 }, 0) {
+                Claim::Kept => 0,
+                // Nobody would know when it has carried enough.
+                Claim::Refused => {
+                    maps::count(Loss::Stream);
+                    u64::MAX
+                }
+            }
         }
     };
     let is_wanted = before < u64::from(maps::settings().stream_limit);

@@ -58,6 +58,9 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// How long what waits for a receiver may still take when all is over.
 const FLUSHING: Duration = Duration::from_secs(5);
 
+/// Polls at the end: the kernel's ring has room for as much as two take.
+const LAST_POLLS: u32 = 2;
+
 /// An agent that runs.
 pub struct Agent {
     config: Config,
@@ -165,7 +168,14 @@ impl Agent {
             }
         }
         // What lies in the kernel's rings, and what found no room there.
-        self.session.poll(Duration::ZERO, &mut |_| {}, say).context("read packets")?;
+        for _ in 0..LAST_POLLS {
+            if let Err(error) = self.session.poll(Duration::ZERO, &mut |_| {}, say) {
+                say(format!("packets: {error}"));
+            }
+        }
+        if let Some(processes) = &mut self.processes {
+            processes.finish(self.session.pipeline_mut(), say);
+        }
         let report = self.session.pipeline().report(self.session.context(Detail::Summary));
         self.tell(report, Ending::Closed, say);
         if let Some(otlp) = self.otlp.take() {

@@ -27,6 +27,9 @@ const RING_MEBIBYTES: u32 = 8;
 /// Events that wait for the pipeline.
 const WAITING: usize = 1 << 16;
 
+/// How long the thread may take to tell what is left.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Naps between two lists of the kernel's queue pairs: for each of them it asks the device.
 const LIST_EVERY: u32 = 50;
 
@@ -47,6 +50,8 @@ enum News {
     Probe(ProbeEvent),
     /// All queue pairs that there are.
     QueuePairs(Vec<HostQueuePair>),
+    /// That was all.
+    End,
 }
 
 #[derive(Default)]
@@ -112,27 +117,7 @@ impl Processes {
     /// Hands on what has come.
     pub(super) fn read(&mut self, pipeline: &mut Pipeline, say: &mut dyn FnMut(String)) {
         for news in self.news.try_iter().take(WAITING) {
-            let event = match news {
-                News::Probe(event) => event,
-                News::QueuePairs(pairs) => {
-                    pipeline.processes_mut().observe_queue_pairs(pairs);
-                    continue;
-                }
-            };
-            match event {
-                ProbeEvent::Call(call) => {
-                    pipeline.processes_mut().observe(&call);
-                    self.introduce(&call, say);
-                }
-                ProbeEvent::Connection(change) => {
-                    pipeline.processes_mut().observe_connection(&change);
-                }
-                ProbeEvent::Missed { counter, count } => pipeline.add_health(counter, count),
-                ProbeEvent::Watched { path, functions } => {
-                    say(format!("calls of {path} are seen: {functions} functions"));
-                }
-                ProbeEvent::Warning(words) => say(words),
-            }
+            self.take(news, pipeline, say);
         }
         let dropped = self.shared.dropped.swap(0, Ordering::Relaxed);
         if dropped > 0 {
@@ -143,6 +128,42 @@ impl Processes {
             self.rounds = 0;
             let identities = &self.identities;
             pipeline.processes_mut().retain(|pid| identities.is_alive(pid));
+        }
+    }
+
+    /// Hands on what is left, and watches no longer.
+    pub(super) fn finish(&mut self, pipeline: &mut Pipeline, say: &mut dyn FnMut(String)) {
+        self.shared.is_over.store(true, Ordering::Relaxed);
+        // The thread may be waiting for a device that does not answer.
+        while let Ok(news) = self.news.recv_timeout(PATIENCE)
+            && !matches!(news, News::End)
+        {
+            self.take(news, pipeline, say);
+        }
+        self.read(pipeline, say);
+    }
+
+    fn take(&self, news: News, pipeline: &mut Pipeline, say: &mut dyn FnMut(String)) {
+        let event = match news {
+            News::Probe(event) => event,
+            News::QueuePairs(pairs) => {
+                return pipeline.processes_mut().observe_queue_pairs(pairs);
+            }
+            News::End => return,
+        };
+        match event {
+            ProbeEvent::Call(call) => {
+                pipeline.processes_mut().observe(&call);
+                self.introduce(&call, say);
+            }
+            ProbeEvent::Connection(change) => {
+                pipeline.processes_mut().observe_connection(&change);
+            }
+            ProbeEvent::Missed { counter, count } => pipeline.add_health(counter, count),
+            ProbeEvent::Watched { path, functions } => {
+                say(format!("calls of {path} are seen: {functions} functions"));
+            }
+            ProbeEvent::Warning(words) => say(words),
         }
     }
 
@@ -204,11 +225,13 @@ impl Watch {
     fn run(&mut self) {
         let (mut probe_trouble, mut list_trouble) = (None, None);
         for round in (0..LIST_EVERY).cycle() {
-            if self.shared.is_over.load(Ordering::Relaxed) {
+            let is_over = self.shared.is_over.load(Ordering::Relaxed);
+            let polled = self.poll(is_over);
+            self.say_once("calls", polled, &mut probe_trouble);
+            if is_over {
+                send(&self.sender, &self.shared, News::End);
                 return;
             }
-            let polled = self.poll();
-            self.say_once("calls", polled, &mut probe_trouble);
             if round == 0 {
                 let listed = self.list();
                 self.say_once("queue pairs", listed, &mut list_trouble);
@@ -217,10 +240,10 @@ impl Watch {
         }
     }
 
-    fn poll(&mut self) -> anyhow::Result<()> {
+    fn poll(&mut self, is_last: bool) -> anyhow::Result<()> {
         let Self { probes, sender, shared, .. } = self;
         let mut take = |event| send(sender, shared, News::Probe(event));
-        probes.iter_mut().try_for_each(|one| one.poll(&mut take))?;
+        probes.iter_mut().try_for_each(|one| one.poll(is_last, &mut take))?;
         let costs =
             probes.iter().flat_map(Probes::costs).map(|cost| (cost.name, cost.time)).collect();
         *shared.costs.lock().unwrap_or_else(PoisonError::into_inner) = costs;
@@ -229,12 +252,13 @@ impl Watch {
 
     fn list(&mut self) -> anyhow::Result<()> {
         if let Some(kernel) = &mut self.kernel {
-            let pairs = queue_pairs::owned(kernel, &self.identities)?;
+            let (pairs, failure) = queue_pairs::owned(kernel, &self.identities)?;
             send(&self.sender, &self.shared, News::QueuePairs(pairs));
             for (counter, count) in kernel.take_health().iter() {
                 let missed = ProbeEvent::Missed { counter, count };
                 send(&self.sender, &self.shared, News::Probe(missed));
             }
+            failure.map_or(Ok(()), Err)?;
         }
         Ok(())
     }

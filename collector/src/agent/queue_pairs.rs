@@ -56,7 +56,10 @@ pub(super) fn rows(
     let processes = Processes::new(proc);
     let ranks = report.map(ranks).unwrap_or_default();
     let mut known: BTreeMap<u32, Option<Process>> = BTreeMap::new();
-    let pairs = RdmaNetlink::open()?.all_queue_pairs()?;
+    let (pairs, failure) = RdmaNetlink::open()?.all_queue_pairs()?;
+    if let Some(error) = failure.filter(|_| pairs.is_empty()) {
+        return Err(error);
+    }
     let rows = pairs.iter().map(|pair| {
         let process = match pair.owner {
             // One that has gone since is nobody.
@@ -71,7 +74,8 @@ pub(super) fn rows(
     Ok(rows.collect())
 }
 
-/// The same pairs for the pipeline: owners are processes, where they were threads of them.
+/// The same pairs for the pipeline, and why some are missing: owners are processes, where they were
+/// threads of them.
 ///
 /// # Errors
 ///
@@ -79,15 +83,15 @@ pub(super) fn rows(
 pub(super) fn owned(
     kernel: &mut RdmaNetlink,
     processes: &Processes,
-) -> Result<Vec<HostQueuePair>, NetlinkError> {
-    let mut pairs = kernel.all_queue_pairs()?;
+) -> Result<(Vec<HostQueuePair>, Option<NetlinkError>), NetlinkError> {
+    let (mut pairs, failure) = kernel.all_queue_pairs()?;
     let mut known: BTreeMap<u32, u32> = BTreeMap::new();
     for pair in &mut pairs {
         if let QueuePairOwner::Process(pid) = &mut pair.owner {
             *pid = *known.entry(*pid).or_insert_with(|| processes.of_thread(*pid).unwrap_or(*pid));
         }
     }
-    Ok(pairs)
+    Ok((pairs, failure))
 }
 
 /// Whom a queue pair serves.

@@ -64,11 +64,13 @@ struct Part {
     membership: Membership,
 }
 
-impl Part {
+impl Membership {
     fn is_made_at(&self, time: Timestamp) -> bool {
-        self.membership.made.is_some_and(|made| (made.first..=made.last).contains(&time))
+        self.made.is_some_and(|made| (made.first..=made.last).contains(&time))
     }
+}
 
+impl Part {
     fn rank_in<'a>(&self, job: &'a mut Job) -> Option<&'a mut Rank> {
         let communicator = job.communicators.get_mut(self.communicator.0 as usize)?;
         communicator.ranks.iter_mut().find(|known| known.rank == self.rank)
@@ -254,7 +256,8 @@ impl ProcessTracker {
     fn join_queue_pairs(&self, pid: u32, parts: &[Part], job: &mut Job) {
         let is_only = self.of(pid).count() == 1;
         for (mut pair, made) in self.queue_pairs.of(pid) {
-            let mut during = parts.iter().filter(|one| made.is_some_and(|at| one.is_made_at(at)));
+            let mut during =
+                parts.iter().filter(|one| made.is_some_and(|at| one.membership.is_made_at(at)));
             let during = during.next().filter(|_| during.next().is_none());
             let during = during.or_else(|| {
                 let handle = self.just_used(pid, made?)?;
@@ -300,12 +303,18 @@ impl ProcessTracker {
         self.memberships.range(all).map(|((_, handle), membership)| (*handle, membership))
     }
 
-    /// Which communicator a process had just used for the first time, and may have connected then.
+    /// Which communicator a process had just used for the first time, and may have connected then; none
+    /// where it could as well be another's, or was made for one that was being made.
     fn just_used(&self, pid: u32, at: Timestamp) -> Option<CommunicatorHandle> {
-        let used = self.of(pid).filter_map(|(handle, one)| Some((one.communicated?.first, handle)));
-        let before = used.filter(|(first, _)| *first <= at);
-        let (first, handle) = before.max_by_key(|(first, _)| *first)?;
-        (at.as_nanos().saturating_sub(first.as_nanos()) <= CONNECTING).then_some(handle)
+        if self.of(pid).any(|(_, one)| one.is_made_at(at)) {
+            return None;
+        }
+        let since = Timestamp::from_nanos(at.as_nanos().saturating_sub(CONNECTING));
+        let mut just = self.of(pid).filter(|(_, one)| {
+            one.communicated.is_some_and(|used| (since..=at).contains(&used.first))
+        });
+        let (handle, _) = just.next()?;
+        just.next().is_none().then_some(handle)
     }
 
     fn begin(&mut self, pid: u32, communicator: CommunicatorHandle, membership: Membership) {

@@ -101,7 +101,8 @@ impl Drop for Measured {
 fn programs_of(pid: u32) -> Result<f64> {
     let mut times = BTreeMap::new();
     for entry in fs::read_dir(format!("/proc/{pid}/fdinfo"))? {
-        let text = fs::read_to_string(entry?.path())?;
+        // Files and connections come and go.
+        let Ok(text) = fs::read_to_string(entry?.path()) else { continue };
         let field = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name))?;
             line.trim().parse::<u64>().ok()

@@ -210,7 +210,7 @@ fn library(folder: &Path) -> Result<PathBuf> {
     let version = output(command("rustc").arg("--version"))?;
     ensure!(
         version.starts_with(&format!("rustc {} ", SOURCE.release)),
-        "the sources of rustc {} are known here, the compiler is {}: change SOURCE in xtask's ebpf.rs",
+        "the sources of rustc {} are known here, the compiler is {}: change SOURCE in xtask/src/ebpf/mod.rs",
         SOURCE.release,
         version.trim()
     );

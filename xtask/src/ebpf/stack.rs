@@ -5,58 +5,77 @@
 //! task that calls the function on the same CPU: then the two write into one stack, and an event has the
 //! arguments of another process, or worse.
 
-use anyhow::{Result, ensure};
-use object::{Object, ObjectSection};
+use anyhow::{Context, Result, ensure};
+use object::{Object, ObjectSection, SectionKind};
 
 /// Less than what makes the kernel give a program a stack of its own, in steps of 16.
 const MOST: i32 = 48;
 
-/// Sections of programs that can be preempted.
-const SECTIONS: [&str; 3] = ["uprobe", "uretprobe", "tracepoint"];
+/// The section of programs at traffic control, which nobody preempts. All others are looked at, and so are
+/// functions that programs call.
+const NOT_PREEMPTED: &str = "classifier";
 
 /// Register 10, the frame pointer.
-const FRAME: u8 = 10;
+const FRAME: usize = 10;
 
 /// Fails where a program takes too much.
 pub(super) fn check(object: &[u8]) -> Result<()> {
     let file = object::File::parse(object)?;
-    for name in SECTIONS {
-        let section = file.section_by_name(name);
-        ensure!(section.is_some(), "no programs in {name}");
-        let depth = section.map(|section| section.data()).transpose()?.map_or(0, depth);
+    let mut count = 0;
+    for section in file.sections().filter(|section| section.kind() == SectionKind::Text) {
+        let name = section.name()?;
+        if name == NOT_PREEMPTED {
+            continue;
+        }
+        let depth = depth(section.data()?).with_context(|| format!("programs in {name}"))?;
         ensure!(depth <= MOST, "a program in {name} takes {depth} bytes of stack, {MOST} may be");
+        count += 1;
     }
+    ensure!(count > 0, "it has no programs at functions");
     Ok(())
 }
 
 /// Bytes between the frame pointer and the lowest place that is named by it (RFC 9669, section 3: 8
-/// bytes an instruction).
-fn depth(code: &[u8]) -> i32 {
-    let mut frames = [false; 16];
+/// bytes an instruction), in the order in which the instructions stand.
+fn depth(code: &[u8]) -> Result<i32> {
+    // How far below the frame pointer a register points.
+    let mut places: [Option<i32>; 16] = [None; 16];
+    places[FRAME] = Some(0);
     let mut lowest = 0;
-    for instruction in code.chunks_exact(8) {
-        let [operation, registers, low, high, a, b, c, d] = instruction else { continue };
-        let (to, from) = (registers & 0xf, registers >> 4);
-        let offset = i32::from(i16::from_le_bytes([*low, *high]));
-        let immediate = i32::from_le_bytes([*a, *b, *c, *d]);
-        match operation {
-            // `r = r10` and then `r += N`: the address of a place.
-            0xbf => {
-                if let Some(is_frame) = frames.get_mut(usize::from(to)) {
-                    *is_frame = from == FRAME;
-                }
+    for instruction in code.chunks(8) {
+        let &[operation, registers, low, high, a, b, c, d] = instruction else {
+            anyhow::bail!("half an instruction");
+        };
+        let (to, from) = (usize::from(registers & 0xf), usize::from(registers >> 4));
+        let offset = i32::from(i16::from_le_bytes([low, high]));
+        let immediate = i32::from_le_bytes([a, b, c, d]);
+        let mut reach = |place: Option<i32>, more: i32| {
+            lowest = lowest.min(place.map_or(0, |place| place + more));
+        };
+        match (operation, operation & 7) {
+            // `to = from`
+            (0xbf, _) => places[to] = places[from],
+            // `to += immediate`
+            (0x07, _) => {
+                reach(places[to], immediate);
+                places[to] = places[to].map(|place| place + immediate);
             }
-            0x07 if frames.get(usize::from(to)) == Some(&true) => lowest = lowest.min(immediate),
-            _ => {
-                let is_load = operation & 7 == 1 && from == FRAME;
-                let is_store = matches!(operation & 7, 2 | 3) && to == FRAME;
-                if is_load || is_store {
-                    lowest = lowest.min(offset);
-                }
+            // Stores.
+            (_, 2 | 3) => reach(places[to], offset),
+            // Calls leave nothing in the registers of arguments.
+            (0x85, _) => places[..6].fill(None),
+            // Loads.
+            (_, 1) => {
+                reach(places[from], offset);
+                places[to] = None;
             }
+            // Numbers and arithmetic make no address; jumps write nothing.
+            (_, 0 | 4 | 7) => places[to] = None,
+            _ => {}
         }
+        places[FRAME] = Some(0);
     }
-    -lowest
+    Ok(-lowest)
 }
 
 #[cfg(test)]
@@ -74,8 +93,17 @@ mod tests {
             [0x07, 0x03, 0, 0, 0xc0, 0xff, 0xff, 0xff],
             [0x95, 0, 0, 0, 0, 0, 0, 0],
         ];
-        assert_eq!(depth(code[..1].as_flattened()), 24);
-        assert_eq!(depth(code.as_flattened()), 40);
-        assert_eq!(depth(&[]), 0);
+        assert_eq!(depth(code[..1].as_flattened()).unwrap(), 24);
+        assert_eq!(depth(code.as_flattened()).unwrap(), 40);
+        assert_eq!(depth(&[]).unwrap(), 0);
+        assert!(depth(&[0x95]).is_err());
+        // r2 = r10; r2 += -16; r3 = r2; r3 += -64
+        let copied = [
+            [0xbf, 0xa2, 0, 0, 0, 0, 0, 0],
+            [0x07, 0x02, 0, 0, 0xf0, 0xff, 0xff, 0xff],
+            [0xbf, 0x23, 0, 0, 0, 0, 0, 0],
+            [0x07, 0x03, 0, 0, 0xc0, 0xff, 0xff, 0xff],
+        ];
+        assert_eq!(depth(copied.as_flattened()).unwrap(), 80);
     }
 }

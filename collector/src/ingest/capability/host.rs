@@ -1,6 +1,7 @@
 //! Facts about this process and its kernel.
 
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::ingest::kernel_file;
@@ -84,6 +85,8 @@ pub struct Host {
     /// `kernel.unprivileged_bpf_disabled`: 0 allows a few kinds of programs without capabilities, none
     /// of those that are used here.
     pub unprivileged_bpf_disabled: Option<u8>,
+    /// There is an RDMA device now, in a network namespace that this process sees.
+    pub has_rdma_device: bool,
 }
 
 impl Host {
@@ -95,6 +98,7 @@ impl Host {
         let mounts = kernel_file::bytes(&proc.join("self/mounts"), 1 << 20).unwrap_or_default();
         let tracefs = ["kernel/tracing", "kernel/debug/tracing"].map(|path| sysfs.join(path));
         let uid_map = text(proc.join("self/uid_map"));
+        let devices = fs::read_dir(sysfs.join("class/infiniband"));
         Self {
             effective: effective(&status).unwrap_or(0),
             is_initial_user_namespace: uid_map.split_whitespace().eq(["0", "0", "4294967295"]),
@@ -106,6 +110,7 @@ impl Host {
             unprivileged_bpf_disabled: text(proc.join("sys/kernel/unprivileged_bpf_disabled"))
                 .parse()
                 .ok(),
+            has_rdma_device: devices.is_ok_and(|mut devices| devices.next().is_some()),
         }
     }
 

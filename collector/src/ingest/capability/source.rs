@@ -113,7 +113,11 @@ impl Source {
                 );
             }
             // Anybody may ask.
-            Self::RdmaNetlink | Self::Counters => {}
+            Self::RdmaNetlink | Self::Counters => {
+                if !host.has_rdma_device {
+                    verdict.lesser.push("there is no RDMA device here now".to_owned());
+                }
+            }
             Self::Processes => {
                 verdict.wants(
                     host,

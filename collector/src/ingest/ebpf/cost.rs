@@ -66,7 +66,7 @@ impl Costs {
         let elapsed = self.begun.elapsed();
         let long_enough = if self.ended.is_none() { FIRST } else { LATER };
         if self.window.is_some() && elapsed >= long_enough {
-            self.settled = self.now(ebpf);
+            self.settled = self.sum(ebpf);
             self.window = None;
             self.ended = Some(now());
         } else if elapsed >= EVERY {
@@ -75,8 +75,14 @@ impl Costs {
         }
     }
 
-    /// What they cost so far.
+    /// What they cost so far; it never falls. A later window counts when it is over: the first moments
+    /// of it say little about the time before.
     pub(in crate::ingest) fn now(&self, ebpf: &aya::Ebpf) -> Vec<ProgramCost> {
+        if self.ended.is_none() { self.sum(ebpf) } else { self.settled.clone() }
+    }
+
+    /// With what is measured now, which stands for the time since the last window too.
+    fn sum(&self, ebpf: &aya::Ebpf) -> Vec<ProgramCost> {
         let Some(window) = &self.window else { return self.settled.clone() };
         let measured = self.begun.elapsed().as_secs_f64();
         let since = self.ended.map_or(measured, |ended| ended.elapsed().as_secs_f64());

@@ -144,13 +144,14 @@ impl Probes {
     }
 
     /// Hands out what has happened since the last time, in the order of the kernel's ring; now and
-    /// then looks for new processes first. Never waits.
+    /// then looks for new processes first. Never waits. The last time it tells all that was lost, and
+    /// looks for nobody.
     ///
     /// # Errors
     ///
     /// When processes cannot be listed, or the kernel's counters not be read.
-    pub fn poll(&mut self, sink: &mut dyn FnMut(ProbeEvent)) -> io::Result<()> {
-        if let Some(libraries) = &mut self.libraries {
+    pub fn poll(&mut self, is_last: bool, sink: &mut dyn FnMut(ProbeEvent)) -> io::Result<()> {
+        if let Some(libraries) = self.libraries.as_mut().filter(|_| !is_last) {
             libraries.look(&mut self.ebpf, sink)?;
         }
         self.clock.look();
@@ -162,7 +163,7 @@ impl Probes {
             }
         }
         self.costs.look(&self.ebpf);
-        for (loss, count) in self.losses.news(false)? {
+        for (loss, count) in self.losses.news(is_last)? {
             sink(ProbeEvent::Missed { counter: loss.name(), count });
         }
         Ok(())

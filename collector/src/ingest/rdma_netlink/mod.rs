@@ -86,29 +86,26 @@ impl RdmaNetlink {
         })
     }
 
-    /// The queue pairs of all devices of this network namespace. A device that fails, or goes away
-    /// meanwhile, hides no other: it is counted.
+    /// The queue pairs of all devices of this network namespace, and why some are missing: a device that
+    /// fails, or goes away meanwhile, hides no other.
     ///
     /// # Errors
     ///
-    /// When the kernel does not answer, or no device does.
-    pub fn all_queue_pairs(&mut self) -> Result<Vec<HostQueuePair>, NetlinkError> {
-        let devices = self.devices()?;
-        let (mut pairs, mut answers, mut failure) = (Vec::new(), 0, None);
-        for device in &devices {
+    /// When the kernel does not answer.
+    pub fn all_queue_pairs(
+        &mut self,
+    ) -> Result<(Vec<HostQueuePair>, Option<NetlinkError>), NetlinkError> {
+        let (mut pairs, mut failure) = (Vec::new(), None);
+        for device in self.devices()? {
             match self.queue_pairs(device.index) {
-                Ok(mut of_device) => {
-                    pairs.append(&mut of_device);
-                    answers += 1;
+                Ok(mut of_device) => pairs.append(&mut of_device),
+                Err(error) => {
+                    self.health.add("rdma.unread_devices", 1);
+                    failure = Some(error);
                 }
-                Err(error) => failure = Some(error),
             }
         }
-        self.health.add("rdma.unread_devices", (devices.len() - answers) as u64);
-        match failure {
-            Some(error) if answers == 0 => Err(error),
-            _ => Ok(pairs),
-        }
+        Ok((pairs, failure))
     }
 
     /// The queue pairs of a device.

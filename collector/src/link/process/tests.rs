@@ -258,6 +258,24 @@ fn the_communicator_that_was_just_used_has_the_queue_pair() {
         (Transport::Unknown, vec![(2, Grade::Unknown)]),
     ];
     assert_eq!(told.collect::<Vec<_>>(), expected);
+
+    // The other one was used just then, too; or a third was being made.
+    let with = |action: Action, time: [u64; 2]| {
+        let mut tracker = ProcessTracker::default();
+        tracker.observe(&between(at(1), 7, initialise(1, 4, 1)));
+        tracker.observe(&between(at(2), 7, initialise(2, 8, 5)));
+        tracker.observe(&between(at(3), 7, all_reduce(1)));
+        tracker.observe(&between(time, 7, action));
+        tracker.observe(&between(at(5), 7, create(0x10, 1)));
+        let told = alone(&tracker);
+        told.iter().flat_map(|(.., pairs)| pairs).map(|pair| pair.grade).collect::<Vec<_>>()
+    };
+    let Action::Communicate(call) = all_reduce(1) else { panic!() };
+    let other = Action::Communicate(Communication { communicator: CommunicatorHandle(2), ..call });
+    assert_eq!(with(other, at(4)), [Grade::Unknown]);
+    let (parent, child) = (CommunicatorHandle(1), Some(CommunicatorHandle(3)));
+    let split = Action::Split { parent, color: Some(0), key: 0, child };
+    assert_eq!(with(split, [4 * second, 6 * second]), [Grade::Unknown]);
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn check(folder: &Path, _: &Path, facts: &mut Facts) -> Result<()> {
     facts.equal("ranks", list(&known["ranks"]).len(), 2);
     facts.equal("taps", list(&report["taps"]).len(), 0);
     for (number, pid) in (0_u64..).zip(pids.split_whitespace()) {
-        facts.about(&format!("rank {number}"));
+        facts.about(format!("rank {number}"));
         let pid: u64 = pid.parse().context("read pids")?;
         let rank = list(&known["ranks"]).iter().find(|rank| rank["rank"] == number);
         let rank = rank.unwrap_or(&Value::Null);
