@@ -1,5 +1,5 @@
 //! What the kernel programs cost. To measure a program takes the kernel as long as the program takes
-//! with a packet, so it is done for the first ten seconds and then one second in thirty, and the times
+//! with a packet, so it is done for the first three seconds and then one second in thirty, and the times
 //! between are taken to be alike.
 
 use std::os::fd::OwnedFd;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use aya::sys::{Stats, enable_stats};
 
 /// How long they are measured from when they are loaded.
-const FIRST: Duration = Duration::from_secs(10);
+const FIRST: Duration = Duration::from_secs(3);
 /// How long later.
 const LATER: Duration = Duration::from_secs(1);
 /// From one beginning to the next.
@@ -28,68 +28,93 @@ pub struct ProgramCost {
 
 /// Costs of the programs of an object.
 pub(in crate::ingest) struct Costs {
-    /// As of the last window.
-    settled: Vec<ProgramCost>,
-    window: Option<Window>,
-    /// When the last window began, and when it ended.
-    begun: Instant,
-    ended: Option<Instant>,
-}
-
-/// The kernel measures as long as this is there.
-struct Window {
-    before: Vec<ProgramCost>,
-    _statistics: Option<OwnedFd>,
-}
-
-impl Window {
-    fn open(ebpf: &aya::Ebpf) -> Self {
-        let statistics = enable_stats(Stats::RunTime).ok();
-        Self { before: read(ebpf), _statistics: statistics }
-    }
+    estimate: Estimate,
+    loaded: Instant,
+    /// The kernel measures as long as this is there.
+    statistics: Option<OwnedFd>,
 }
 
 impl Costs {
     /// Of programs that are loaded; measures from now on.
     pub(in crate::ingest) fn of(ebpf: &aya::Ebpf) -> Self {
-        let nothing = |cost| ProgramCost { runs: 0, time: Duration::ZERO, ..cost };
-        Self {
-            settled: read(ebpf).into_iter().map(nothing).collect(),
-            window: Some(Window::open(ebpf)),
-            begun: now(),
-            ended: None,
-        }
+        let statistics = enable_stats(Stats::RunTime).ok();
+        Self { estimate: Estimate::begin(read(ebpf)), loaded: now(), statistics }
     }
 
     /// Begins or ends to measure, if it is time to.
     pub(in crate::ingest) fn look(&mut self, ebpf: &aya::Ebpf) {
-        let elapsed = self.begun.elapsed();
-        let long_enough = if self.ended.is_none() { FIRST } else { LATER };
-        if self.window.is_some() && elapsed >= long_enough {
-            self.settled = self.sum(ebpf);
-            self.window = None;
-            self.ended = Some(now());
-        } else if elapsed >= EVERY {
-            self.begun = now();
-            self.window = Some(Window::open(ebpf));
+        let now = self.loaded.elapsed();
+        if self.estimate.is_over(now) {
+            self.estimate.end(now, &read(ebpf));
+            self.statistics = None;
+        } else if self.estimate.is_due(now) {
+            self.statistics = enable_stats(Stats::RunTime).ok();
+            self.estimate.measure(now, read(ebpf));
         }
     }
 
-    /// What they cost so far; it never falls. A later window counts when it is over: the first moments
-    /// of it say little about the time before.
+    /// What they cost so far.
     pub(in crate::ingest) fn now(&self, ebpf: &aya::Ebpf) -> Vec<ProgramCost> {
-        if self.ended.is_none() { self.sum(ebpf) } else { self.settled.clone() }
+        match self.estimate.is_first() {
+            true => self.estimate.sum(self.loaded.elapsed(), &read(ebpf)),
+            false => self.estimate.settled.clone(),
+        }
+    }
+}
+
+/// Costs by what was measured in windows. It never falls: but for the first, a window counts when it is
+/// over, for its first moments say little about the time before.
+struct Estimate {
+    /// As of the last window.
+    settled: Vec<ProgramCost>,
+    /// What the kernel had measured when the window began that is open.
+    before: Option<Vec<ProgramCost>>,
+    /// When the last window began, and when the one before it ended, from the load of the programs on.
+    begun: Duration,
+    ended: Duration,
+}
+
+impl Estimate {
+    fn begin(before: Vec<ProgramCost>) -> Self {
+        let nothing = |cost| ProgramCost { runs: 0, time: Duration::ZERO, ..cost };
+        let settled = before.iter().cloned().map(nothing).collect();
+        let (begun, ended) = (Duration::ZERO, Duration::ZERO);
+        Self { settled, before: Some(before), begun, ended }
     }
 
-    /// With what is measured now, which stands for the time since the last window too.
-    fn sum(&self, ebpf: &aya::Ebpf) -> Vec<ProgramCost> {
-        let Some(window) = &self.window else { return self.settled.clone() };
-        let measured = self.begun.elapsed().as_secs_f64();
-        let since = self.ended.map_or(measured, |ended| ended.elapsed().as_secs_f64());
-        let scale = if measured > 0.0 { since / measured } else { 1.0 };
+    /// Nothing was extrapolated yet.
+    fn is_first(&self) -> bool {
+        self.ended.is_zero()
+    }
+
+    fn is_over(&self, now: Duration) -> bool {
+        let long_enough = if self.is_first() { FIRST } else { LATER };
+        self.before.is_some() && now.saturating_sub(self.begun) >= long_enough
+    }
+
+    fn is_due(&self, now: Duration) -> bool {
+        self.before.is_none() && now.saturating_sub(self.begun) >= EVERY
+    }
+
+    fn measure(&mut self, now: Duration, before: Vec<ProgramCost>) {
+        self.before = Some(before);
+        self.begun = now;
+    }
+
+    fn end(&mut self, now: Duration, after: &[ProgramCost]) {
+        self.settled = self.sum(now, after);
+        self.before = None;
+        self.ended = now;
+    }
+
+    /// With what was measured in the window, which stands for the time since the last one too.
+    fn sum(&self, now: Duration, after: &[ProgramCost]) -> Vec<ProgramCost> {
         let mut costs = self.settled.clone();
-        let changes = window.before.iter().zip(read(ebpf));
-        for (cost, (before, after)) in costs.iter_mut().zip(changes) {
+        let Some(before) = &self.before else { return costs };
+        let measured = now.saturating_sub(self.begun).as_secs_f64();
+        let since = now.saturating_sub(self.ended).as_secs_f64();
+        let scale = if measured > 0.0 { since / measured } else { 1.0 };
+        for (cost, (before, after)) in costs.iter_mut().zip(before.iter().zip(after)) {
             cost.runs += after.runs.saturating_sub(before.runs);
             cost.time += after.time.saturating_sub(before.time).mul_f64(scale);
         }
@@ -111,4 +136,41 @@ fn read(ebpf: &aya::Ebpf) -> Vec<ProgramCost> {
 #[expect(clippy::disallowed_methods, reason = "programs are measured now and then")]
 fn now() -> Instant {
     Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that takes a tenth of the time, and a thousand runs a second.
+    #[test]
+    fn what_is_measured_now_and_then_stands_for_all_the_time() {
+        // The kernel's own figures, which go on while it measures only.
+        let mut measured = Duration::ZERO;
+        let reading = |measured: Duration| {
+            let (runs, time) = (measured.as_millis() as u64, measured / 10);
+            vec![ProgramCost { name: "packets_in".to_owned(), runs, time }]
+        };
+        let mut estimate = Estimate::begin(reading(measured));
+        let tick = Duration::from_millis(50);
+        let (mut told, mut windows) = (Duration::ZERO, 0);
+        for round in 1..=2_000 {
+            let now = tick * round;
+            if estimate.before.is_some() {
+                measured += tick;
+            }
+            if estimate.is_over(now) {
+                estimate.end(now, &reading(measured));
+                windows += 1;
+                let error = estimate.settled[0].time.abs_diff(now / 10);
+                assert!(error < Duration::from_micros(1), "{error:?} at {now:?}");
+            } else if estimate.is_due(now) {
+                estimate.measure(now, reading(measured));
+            }
+            assert!(estimate.settled[0].time >= told, "it fell at {now:?}");
+            told = estimate.settled[0].time;
+        }
+        assert_eq!(windows, 4);
+        assert_eq!(u128::from(estimate.settled[0].runs), (FIRST + 3 * LATER).as_millis());
+    }
 }
