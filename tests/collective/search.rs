@@ -5,6 +5,7 @@ use railscope::analysis::collective::{self, Collective};
 use railscope::link::job::{CommunicatorId, Job, LoggedCall};
 use railscope::model::grade::Grade;
 use railscope::model::nccl::{CollectiveKind, Protocol};
+use railscope::model::time::Timestamp;
 use railscope::model::witness::{LogId, Witness};
 
 use super::job::{Cluster, Operation};
@@ -163,6 +164,49 @@ fn a_capture_that_begins_and_ends_amid_a_collective_says_so() {
     assert_eq!(bytes, [None, Some(1_048_576), Some(1_048_576), None]);
     assert!(found.iter().all(|one| !one.is_counted_from_init));
     assert_eq!(found[3].kind, CollectiveKind::Unknown);
+}
+
+#[test]
+fn a_capture_that_begins_amid_many_alike_finds_where_each_begins() {
+    // One loop of full chunks: as bytes go, a collective might as well have all loops there are.
+    let reduce = operation(CollectiveKind::AllReduce, Protocol::Simple, &[8_388_608; 2]);
+    let mut job = run(4, 2, &vec![reduce; 28]);
+    // Connections have come differently far.
+    for (connection, ahead) in job.connections.iter_mut().zip([10, 9, 7, 6].into_iter().cycle()) {
+        connection.transfers.drain(..ahead);
+    }
+    let found = collective::find(&job);
+    let (amid, whole) = found.split_first().unwrap();
+    assert_eq!(amid.kind, CollectiveKind::Unknown);
+    assert_eq!(whole.len(), 27);
+    for one in whole {
+        assert_eq!((one.kind, one.bytes), (CollectiveKind::AllReduce, Some(16_777_216)));
+    }
+}
+
+#[test]
+fn a_long_collective_is_one_though_receivers_are_late_now_and_then() {
+    let reduce = operation(CollectiveKind::AllReduce, Protocol::Simple, &[64 * 8_388_608]);
+    let mut job = run(4, 1, &[reduce.clone(), reduce]);
+    for (place, connection) in (0_u64..).zip(&mut job.connections) {
+        let mut ended = None;
+        for (at, transfer) in (0_u64..).zip(&mut connection.transfers) {
+            // One in ten.
+            let is_late = scattered(at * 4 + place).is_multiple_of(10);
+            if let Some((ended, cts)) = ended.zip(transfer.cts.as_mut()).filter(|_| is_late) {
+                cts.posted = Some(Timestamp::plus_nanos(ended, 1));
+            }
+            ended = transfer.received.map(|span| span.last);
+        }
+    }
+    let found = collective::find(&job);
+    let facts: Vec<_> = found.iter().map(|one| (one.kind, one.bytes)).collect();
+    assert_eq!(facts, [(CollectiveKind::AllReduce, Some(64 * 8_388_608)); 2]);
+}
+
+/// Numbers that look drawn by lot.
+const fn scattered(number: u64) -> u64 {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }
 
 #[test]

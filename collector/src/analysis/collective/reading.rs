@@ -4,14 +4,18 @@ use super::lane::Lane;
 use crate::model::nccl::CollectiveKind;
 use crate::model::time::Timestamp;
 
-/// Cost of an operation: fewer are more plausible.
-pub const OPERATION: u32 = 1000;
+/// Cost of an operation: fewer are more plausible ...
+pub const OPERATION: u32 = 100;
+/// ... and much more so where no CTS proves that one ended.
+pub const UNPROVEN: u32 = 900;
 /// Cost of beginning the next operation where CTSs had been sent before.
 const UNFENCED: u32 = 4000;
 /// Cost of going on across a place where nothing had been sent ahead, though elsewhere it was.
 const ACROSS_FENCE: u32 = 1600;
 /// Cost of an end that no CTS confirms or denies.
 const UNCONFIRMED: u32 = 300;
+/// Thousandths of lanes that allow a boundary where there is none, from which on they prove nothing.
+const CHANCE: u32 = 250;
 /// Cost of forwarding that contradicts the kind.
 pub const CONTRADICTION: u32 = 6000;
 /// Cost of a kind that is rarer than AllReduce.
@@ -52,7 +56,7 @@ pub struct Reading {
     pub is_witnessed: bool,
 }
 
-/// Lanes of which the CTS proves or allows a boundary, at some messages behind their cursors.
+/// Places at which the CTS proves or allows a boundary, of those where one is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fences {
     fenced: u32,
@@ -65,12 +69,26 @@ impl Fences {
     pub fn at(lanes: &[(&Lane, usize)], ahead: usize) -> Self {
         let mut fences = Self::default();
         for (lane, cursor) in lanes {
-            if let Some(is_fenced) = lane.fence_at(cursor + ahead) {
-                fences.known += 1;
-                fences.fenced += u32::from(is_fenced);
-            }
+            fences.add_message(lane, cursor + ahead);
         }
         fences
+    }
+
+    /// Adds what the message at `at` of a lane tells.
+    pub fn add_message(&mut self, lane: &Lane, at: usize) {
+        if let Some(is_fenced) = lane.fence_at(at) {
+            self.known += 1;
+            self.fenced += u32::from(is_fenced);
+        }
+    }
+
+    /// Those of `self` that are not among `before`.
+    #[must_use]
+    pub const fn since(self, before: Self) -> Self {
+        Self {
+            fenced: self.fenced.saturating_sub(before.fenced),
+            known: self.known.saturating_sub(before.known),
+        }
     }
 
     /// Adds what another place tells.
@@ -92,6 +110,14 @@ impl Fences {
             let against = 1000 - share;
             UNFENCED * against / 1000 * against / 1000
         })
+    }
+
+    /// Cost of an end that proves nothing, where places within the operation are as `inside`: the more
+    /// of them look like an end by chance, the less this one proves, and nothing where there are none.
+    #[must_use]
+    pub fn cost_of_doubt(self, inside: Self) -> u32 {
+        let chance = if self.is_clean() { inside.share().unwrap_or(CHANCE) } else { CHANCE };
+        UNPROVEN * chance.min(CHANCE) / CHANCE
     }
 
     /// Cost of going on across this place, where elsewhere in the operation `usual` allow a

@@ -1,12 +1,13 @@
 //! The search for the collectives that explain a communicator's messages at the least cost: a
 //! shortest path over how far each connection has got.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::calls::{Call, Size};
 use super::cut;
 use super::lane::Lane;
-use super::reading::{CONTRADICTION, OPERATION, Pattern, Reading};
+use super::reading::{CONTRADICTION, Fences, OPERATION, Pattern, Reading, UNPROVEN};
 use super::ring::Ring;
 use super::slicing::Slicing;
 use super::stream;
@@ -14,14 +15,15 @@ use super::traffic::{ChannelLanes, Traffic};
 use crate::model::nccl::{CollectiveKind, Protocol};
 use crate::model::time::Timestamp;
 
-/// States that are followed at once; beyond, the dearest by message is given up.
+/// States that are followed at once.
 const STATES: usize = 64;
 /// A state that costs this much more than one that explains more messages is given up.
-const BEHIND: u64 = 4 * OPERATION as u64;
+const BEHIND: u64 = 4000;
 /// A kind whose cost is less than this above the best is an alternative.
 const ALTERNATIVE: u32 = 500;
-/// Cost for each channel that takes part only after the others have ended.
-const APART: u32 = 600;
+/// Cost for each channel that takes part only after the others have ended: less than for a collective of
+/// its own.
+const APART: u32 = 60;
 
 /// How far each lane has got.
 type Cursors = Box<[u32]>;
@@ -55,9 +57,9 @@ struct State {
 pub fn explain(traffic: &Traffic) -> Vec<Explanation> {
     let mut search = Search::new(traffic);
     let mut reached = None;
-    while let Some((_, at)) = search.open.pop_first() {
+    while let Some((_, Open { at, cost })) = search.open.pop_first() {
         reached = Some(at);
-        if !search.is_behind(at) {
+        if !search.is_behind(cost) {
             search.expand(at);
             search.prune();
         }
@@ -73,11 +75,19 @@ pub fn explain(traffic: &Traffic) -> Vec<Explanation> {
     found
 }
 
+#[derive(Clone, Copy)]
+struct Open {
+    at: usize,
+    cost: u64,
+}
+
 struct Search<'a> {
     traffic: &'a Traffic,
+    /// By lane and message: the fences of those before it.
+    fences: Vec<Vec<Fences>>,
     states: Vec<State>,
-    /// States to go on from, by messages explained.
-    open: BTreeMap<(u64, Cursors), usize>,
+    /// States to go on from, by messages explained, and their costs.
+    open: BTreeMap<(u64, Cursors), Open>,
 }
 
 impl<'a> Search<'a> {
@@ -86,9 +96,11 @@ impl<'a> Search<'a> {
         for place in &traffic.point_to_point {
             cursors[*place] = traffic.lanes[*place].messages.len() as u32;
         }
-        let open = BTreeMap::from([((sum(&cursors), cursors.clone()), 0)]);
+        let first = Open { at: 0, cost: 0 };
+        let open = BTreeMap::from([((sum(&cursors), cursors.clone()), first)]);
         let start = State { cost: 0, parent: 0, count: 0, explanation: None, cursors };
-        Self { traffic, states: vec![start], open }
+        let fences = traffic.lanes.iter().map(fences_before).collect();
+        Self { traffic, fences, states: vec![start], open }
     }
 
     fn expand(&mut self, at: usize) {
@@ -127,36 +139,65 @@ impl<'a> Search<'a> {
                     best.alternatives.push(kind);
                 }
             }
-            self.reach(at, target, cost + u64::from(own_cost), best);
+            let doubt = self.doubt(&best, &cursors);
+            self.reach(at, target, cost + u64::from(own_cost + doubt), best);
+        }
+    }
+
+    /// What it costs that CTSs do not prove the end of what begins at `cursors`.
+    fn doubt(&self, explanation: &Explanation, cursors: &[u32]) -> u32 {
+        let (mut end, mut inside) = (Fences::default(), Fences::default());
+        for (place, count) in explanation.readings.iter().flat_map(|reading| &reading.lanes) {
+            let from = cursors[*place] as usize;
+            end.add_message(&self.traffic.lanes[*place], from + count);
+            let fences = &self.fences[*place];
+            if let Some((to, first)) = fences.get(from + count).zip(fences.get(from + 1)) {
+                inside.add(to.since(*first));
+            }
+        }
+        match explanation.pattern() {
+            Pattern::Cut => UNPROVEN,
+            _ => end.cost_of_doubt(inside),
         }
     }
 
     fn reach(&mut self, parent: usize, cursors: Cursors, cost: u64, explanation: Explanation) {
         let key = (sum(&cursors), cursors);
-        if self.open.get(&key).is_some_and(|known| self.states[*known].cost <= cost) {
+        if self.open.get(&key).is_some_and(|known| known.cost <= cost) {
             return;
         }
         let cursors = key.1.clone();
         let count = self.states[parent].count + 1;
         self.states.push(State { cost, parent, count, explanation: Some(explanation), cursors });
-        self.open.insert(key, self.states.len() - 1);
+        self.open.insert(key, Open { at: self.states.len() - 1, cost });
     }
 
     /// Others have explained more at much less.
-    fn is_behind(&self, at: usize) -> bool {
-        let cost = self.states[at].cost;
-        self.open.values().any(|other| self.states[*other].cost + BEHIND < cost)
+    fn is_behind(&self, cost: u64) -> bool {
+        self.open.values().any(|other| other.cost + BEHIND < cost)
     }
 
+    /// Keeps half of the states because they are cheap, and half because they are cheap for what they
+    /// explain: of a long collective the right reading costs more than many a wrong beginning.
     fn prune(&mut self) {
-        while self.open.len() > STATES {
-            let dearest = self
-                .open
-                .iter()
-                .max_by_key(|((messages, _), at)| self.states[**at].cost * 1000 / (messages + 1));
-            let Some(key) = dearest.map(|(key, _)| key.clone()) else { return };
-            self.open.remove(&key);
+        let count = self.open.len();
+        if count <= STATES {
+            return;
         }
+        let costs: Vec<(u64, u64)> = self
+            .open
+            .iter()
+            .map(|((messages, _), open)| (open.cost, open.cost * 1000 / (messages + 1)))
+            .collect();
+        let mut places: Vec<usize> = (0..count).collect();
+        // Of equals, those that explain more.
+        places.sort_unstable_by_key(|place| (costs[*place].0, Reverse(*place)));
+        let dear = &mut places[STATES / 2..];
+        dear.sort_unstable_by_key(|place| (costs[*place].1, Reverse(*place)));
+        let mut is_kept = vec![false; count];
+        places.iter().take(STATES).for_each(|place| is_kept[*place] = true);
+        let mut is_kept = is_kept.into_iter();
+        self.open.retain(|_, _| is_kept.next().unwrap_or(false));
     }
 
     /// The channel with the earliest message that is not explained yet.
@@ -386,6 +427,16 @@ impl Explanation {
     pub fn pattern(&self) -> Pattern {
         self.readings.first().map_or(Pattern::Cut, |reading| reading.pattern)
     }
+}
+
+/// By message, and behind the last one: the fences of those before it.
+fn fences_before(lane: &Lane) -> Vec<Fences> {
+    let mut fences = Fences::default();
+    let of_all = (0..lane.messages.len()).map(|at| {
+        fences.add_message(lane, at);
+        fences
+    });
+    std::iter::once(Fences::default()).chain(of_all).collect()
 }
 
 fn sum(cursors: &[u32]) -> u64 {
