@@ -39,7 +39,7 @@ use self::server::Server;
 use crate::flow::tracker::FlowConfig;
 use crate::ingest::capability::Verdict;
 use crate::ingest::live::LiveSource;
-use crate::live::analyst::{Analyst, SHARE_BESIDE_TRAINING};
+use crate::live::analyst::{Analyst, SHARE_BESIDE_TRAINING, timed};
 use crate::live::packets::{self, Choice, Packets};
 use crate::live::session::Session;
 use crate::metrics::Settings as MetricSettings;
@@ -163,8 +163,12 @@ impl Agent {
             self.analyst.offer(self.session.pipeline(), context);
             if let Some(report) = self.analyst.take()? {
                 let window = self.config.window.length.as_nanos();
-                self.session.slide(u64::try_from(window).unwrap_or(u64::MAX), &report);
-                self.tell(*report, Ending::Open, say);
+                let window = u64::try_from(window).unwrap_or(u64::MAX);
+                let ((), took) = timed(|| {
+                    self.session.slide(window, &report);
+                    self.tell(*report, Ending::Open, say);
+                });
+                self.analyst.charge(took);
             }
         }
         // What lies in the kernel's rings, and what found no room there.

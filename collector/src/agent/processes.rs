@@ -19,7 +19,7 @@ use crate::model::queue_pair::HostQueuePair;
 use crate::pipeline::Pipeline;
 
 /// How long records may lie in the kernel's ring: nobody is woken for them, and each look costs CPU.
-const NAP: Duration = Duration::from_millis(100);
+const NAP: Duration = Duration::from_millis(250);
 
 /// Room for records, MiB: 20,000 calls.
 const RING_MEBIBYTES: u32 = 8;
@@ -31,7 +31,7 @@ const WAITING: usize = 1 << 16;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Naps between two lists of the kernel's queue pairs: for each of them it asks the device.
-const LIST_EVERY: u32 = 50;
+const LIST_EVERY: u32 = 20;
 
 /// Rounds of the agent between two looks for processes that have ended.
 const TIDY_EVERY: u32 = 100;

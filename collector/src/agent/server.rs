@@ -6,6 +6,7 @@
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
@@ -26,8 +27,8 @@ const REQUEST_TIME: Duration = Duration::from_secs(5);
 const ANSWER_TIME: Duration = Duration::from_secs(10);
 /// Time for the client to end after its answer.
 const LINGER_TIME: Duration = Duration::from_secs(1);
-/// How often the server looks whether it is to end.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How long to wait where the system has no room for a connection.
+const REST: Duration = Duration::from_millis(100);
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +61,8 @@ pub struct Server {
     address: SocketAddr,
     state: Arc<State>,
     thread: Option<JoinHandle<()>>,
+    /// Ends the thread's waiting when it is closed.
+    waiting: Option<UnixStream>,
 }
 
 #[derive(Debug, Default)]
@@ -81,11 +84,12 @@ impl Server {
             listener.set_nonblocking(true)?;
             let state = Arc::new(State::default());
             let address = listener.local_addr()?;
+            let (waiting, end) = UnixStream::pair()?;
             let thread = thread::Builder::new().name("http".to_owned()).spawn({
                 let state = Arc::clone(&state);
-                move || serve(&listener, &Arc::new(routes), &state)
+                move || serve(&listener, &end, &Arc::new(routes), &state)
             })?;
-            Ok(Self { address, state, thread: Some(thread) })
+            Ok(Self { address, state, thread: Some(thread), waiting: Some(waiting) })
         };
         listen().map_err(|source| ServerError { address, source })
     }
@@ -107,28 +111,29 @@ impl Drop for Server {
     /// Listens no more. Connections that are served end by their deadlines.
     fn drop(&mut self) {
         self.state.is_over.store(true, Ordering::Relaxed);
+        drop(self.waiting.take());
         // A thread that panicked has said so.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-fn serve(listener: &TcpListener, routes: &Arc<Vec<Route>>, state: &Arc<State>) {
+fn serve(listener: &TcpListener, end: &UnixStream, routes: &Arc<Vec<Route>>, state: &Arc<State>) {
     while !state.is_over.load(Ordering::Relaxed) {
         match listener.accept() {
             Ok((stream, _)) => accept(stream, routes, state),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait(listener),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait(listener, end),
             // Out of descriptors, or a client that gave up: neither ends the server.
-            Err(_) => thread::sleep(PATIENCE),
+            Err(_) => thread::sleep(REST),
         }
     }
 }
 
-fn wait(listener: &TcpListener) {
-    let timeout = PollTimeout::try_from(PATIENCE).unwrap_or(PollTimeout::ZERO);
-    let mut polled = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
-    match poll(&mut polled, timeout) {
+/// Waits for a connection or for the end.
+fn wait(listener: &TcpListener, end: &UnixStream) {
+    let mut polled = [listener.as_fd(), end.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+    match poll(&mut polled, PollTimeout::NONE) {
         Ok(_) | Err(Errno::EINTR) => {}
-        Err(_) => thread::sleep(PATIENCE),
+        Err(_) => thread::sleep(REST),
     }
 }
 

@@ -10,11 +10,11 @@ use anyhow::{Context, bail};
 use crate::pipeline::Pipeline;
 use crate::report::{Report, ReportContext};
 
-/// Of one CPU, analysis takes at most one part in so many where somebody looks at a screen ...
+/// Of one CPU, reports take at most one part in so many where somebody looks at a screen ...
 pub const SHARE_FOR_SCREEN: u32 = 4;
 /// ... and where a training runs that must not notice. What is longer than the pauses allow, or urgent,
 /// takes more.
-pub const SHARE_BESIDE_TRAINING: u32 = 100;
+pub const SHARE_BESIDE_TRAINING: u32 = 250;
 
 /// The longest pause between two reports, whatever they cost: figures that are older mislead.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -26,8 +26,10 @@ pub struct Analyst {
     reports: Receiver<(Box<Report>, Duration)>,
     /// Whether a report is being made.
     is_ordered: bool,
-    /// Not before.
-    next: Option<Instant>,
+    /// When the latest report came.
+    latest: Option<Instant>,
+    /// CPU time that went into it.
+    cost: Duration,
     every: Duration,
     share: u32,
 }
@@ -41,25 +43,27 @@ impl Analyst {
         let work = move || {
             // Ends with whoever orders.
             for (pipeline, context) in ordered {
-                let before = used();
-                let report = Box::new(pipeline.finish(context));
-                if made.send((report, used().saturating_sub(before))).is_err() {
+                if made.send(timed(|| Box::new(pipeline.finish(context)))).is_err() {
                     return;
                 }
             }
         };
         thread::Builder::new().name("analysis".to_owned()).spawn(work).context("start a thread")?;
-        Ok(Self { orders, reports, is_ordered: false, next: None, every, share })
+        let cost = Duration::ZERO;
+        Ok(Self { orders, reports, is_ordered: false, latest: None, cost, every, share })
     }
 
     /// Orders a report of `pipeline`, if it is time for one, or where its window is full: messages that
     /// find no room would be in none; whether it was.
     pub fn offer(&mut self, pipeline: &Pipeline, context: impl FnOnce() -> ReportContext) -> bool {
-        let is_early = self.next.is_some_and(|next| now() < next);
+        let pause = self.every.max((self.cost * self.share).min(LONGEST_PAUSE));
+        let is_early = self.latest.is_some_and(|latest| latest.elapsed() < pause);
         if self.is_ordered || is_early && !pipeline.is_crowded() {
             return false;
         }
-        self.is_ordered = self.orders.send((pipeline.clone(), context())).is_ok();
+        let (copy, took) = timed(|| pipeline.clone());
+        self.cost = took;
+        self.is_ordered = self.orders.send((copy, context())).is_ok();
         self.is_ordered
     }
 
@@ -72,14 +76,26 @@ impl Analyst {
         match self.reports.try_recv() {
             Ok((report, took)) => {
                 self.is_ordered = false;
-                let pause = self.every.max((took * self.share).min(LONGEST_PAUSE));
-                self.next = Some(now() + pause);
+                self.cost += took;
+                self.latest = Some(now());
                 Ok(Some(report))
             }
             Err(TryRecvError::Empty) => Ok(None),
             Err(TryRecvError::Disconnected) => bail!("the analysis ended unexpectedly"),
         }
     }
+
+    /// Adds CPU time that was spent on the latest report.
+    pub fn charge(&mut self, took: Duration) {
+        self.cost += took;
+    }
+}
+
+/// What work makes, and the CPU time that it took.
+pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let before = used();
+    let done = work();
+    (done, used().saturating_sub(before))
 }
 
 /// CPU time of this thread: on a busy machine, less than what passes.

@@ -34,9 +34,15 @@ use super::capability::{Host, Source};
 use super::live::{LiveEvent, LiveSource};
 use crate::model::tap::TapId;
 
-/// How long events may lie in the ring: nobody is woken for them. Each look costs CPU, and 32 MiB have
-/// room for 80,000 of them.
-const NAP: Duration = Duration::from_millis(50);
+/// How long events may lie in the ring: nobody is woken for them. The first look at a flow after a while
+/// costs the most, for its state has left the caches, so many events at a time cost less than few.
+const LONGEST_NAP: Duration = Duration::from_millis(100);
+
+/// The same, where they are many.
+const SHORTEST_NAP: Duration = Duration::from_millis(1);
+
+/// The part of the ring above which events are many. That leaves room for four times as many.
+const MANY: u32 = 4;
 
 /// Most events that one call hands out.
 const MOST_EVENTS: u32 = 1 << 16;
@@ -49,6 +55,10 @@ pub struct Ebpf {
     clock: Clock,
     event: event::Buffer,
     is_told: bool,
+    /// How long events lie in the ring now.
+    nap: Duration,
+    /// Bytes of events that are many.
+    many: usize,
     /// There was more in the ring than one call hands out.
     is_behind: bool,
 }
@@ -88,6 +98,8 @@ impl Ebpf {
             clock: Clock::new(),
             event: event::Buffer::default(),
             is_told: false,
+            nap: LONGEST_NAP,
+            many: (config.ring_bytes() / MANY) as usize,
             is_behind: false,
         })
     }
@@ -98,11 +110,17 @@ impl Ebpf {
         self.object.costs()
     }
 
-    /// Hands out what lies in the ring; whether there may be more.
-    fn hand_out(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) -> bool {
+    /// Hands out what lies in the ring, and learns how soon to look again.
+    fn hand_out(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) {
         self.clock.look();
+        let mut bytes = 0;
+        self.is_behind = true;
         for _ in 0..MOST_EVENTS {
-            let Some(item) = self.object.events.next() else { return false };
+            let Some(item) = self.object.events.next() else {
+                self.is_behind = false;
+                break;
+            };
+            bytes += item.len();
             let Some(record) = Record::read(&item) else {
                 sink(LiveEvent::Missed { counter: "ebpf.unknown_events", count: 1 });
                 continue;
@@ -114,7 +132,8 @@ impl Ebpf {
             let (id, number) = (port.id, port.frames);
             sink(self.event.frame(&record, id, number, port.hardware_address, &self.clock));
         }
-        true
+        let nap = if bytes > self.many { self.nap / 2 } else { self.nap * 2 };
+        self.nap = nap.clamp(SHORTEST_NAP, LONGEST_NAP);
     }
 
     fn tell_losses(
@@ -136,9 +155,9 @@ impl LiveSource for Ebpf {
         }
         // Whoever looked again at once would find the few that came meanwhile, and never rest.
         if !self.is_behind {
-            thread::sleep(NAP.min(patience));
+            thread::sleep(self.nap.min(patience));
         }
-        self.is_behind = self.hand_out(sink);
+        self.hand_out(sink);
         // Who has no patience will not ask again.
         self.tell_losses(patience.is_zero(), sink)?;
         self.object.measure();
