@@ -49,7 +49,7 @@ pub(super) fn measure(
 
 /// Polls until `ended`. A program that lives shorter than a pause may be missed: it has no memory
 /// worth the name.
-fn peak_anon_bytes(process: u32, ended: &AtomicBool) -> u64 {
+pub(super) fn peak_anon_bytes(process: u32, ended: &AtomicBool) -> u64 {
     let mut peak = 0;
     while !ended.load(Ordering::Relaxed) {
         peak = peak.max(anon_bytes(process).unwrap_or(0));
@@ -67,13 +67,23 @@ fn anon_bytes(process: u32) -> Option<u64> {
 
 /// User and system time of all children waited for: fields 16 and 17 of `proc_pid_stat(5)`.
 pub(super) fn cpu_seconds_of_children() -> Result<f64> {
+    cpu_seconds("/proc/self/stat", 16)
+}
+
+/// User and system time of a process that runs: fields 14 and 15 of `proc_pid_stat(5)`.
+pub(super) fn cpu_seconds_of(process: u32) -> Result<f64> {
+    cpu_seconds(&format!("/proc/{process}/stat"), 14)
+}
+
+/// The sum of two fields, of which `first` is the first, counted from 1.
+fn cpu_seconds(path: &str, first: usize) -> Result<f64> {
     /// `USER_HZ`, the same on every architecture that Linux runs Rust on.
     const TICKS_PER_SECOND: f64 = 100.0;
-    let stat = fs::read_to_string("/proc/self/stat").context("read /proc/self/stat")?;
+    let stat = fs::read_to_string(path).with_context(|| format!("read {path}"))?;
     // Field 2 is a name in parentheses that may hold spaces.
-    let (_, fields) = stat.rsplit_once(')').context("parse /proc/self/stat")?;
-    let ticks = fields.split_whitespace().skip(16 - 3).take(2).map(str::parse::<u32>);
-    let ticks: u32 = ticks.sum::<Result<_, _>>().context("parse /proc/self/stat")?;
+    let (_, fields) = stat.rsplit_once(')').with_context(|| format!("parse {path}"))?;
+    let ticks = fields.split_whitespace().skip(first - 3).take(2).map(str::parse::<u32>);
+    let ticks: u32 = ticks.sum::<Result<_, _>>().with_context(|| format!("parse {path}"))?;
     Ok(f64::from(ticks) / TICKS_PER_SECOND)
 }
 

@@ -5,54 +5,98 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::process::cpu_seconds_of_children;
+use super::process::{cpu_seconds_of, cpu_seconds_of_children, peak_anon_bytes};
 use crate::clock::timed;
 
 /// A job whose packets come at a rate of their own: compute is most of it.
-const PACED: &str =
-    "--ranks 4 --iterations 100 --warmup_iters 0 --check 0 --buckets 2MiB --compute 80ms";
+const PACED: Load = Load {
+    options: "--ranks 4 --iterations 30 --warmup_iters 0 --check 0 --buckets 8MiB --compute 450ms",
+    queue_pairs_per_connection: "1",
+    taps: "[\"rank*\"]",
+};
+
+/// A job with 1,024 queue pairs at the two ports that are watched: as a node with two NICs and two ranks,
+/// each with 32 channels to and from its neighbours, and eight queue pairs for each.
+const MANY: Load = Load {
+    options: "--ranks 4 --iterations 10 --warmup_iters 0 --check 0 --buckets 8MiB --channels 32 \
+              --compute 2000ms",
+    queue_pairs_per_connection: "8",
+    taps: "[\"rank0\", \"rank1\"]",
+};
 
 /// A job as fast as the machine goes; its bus bandwidth counts, once the agent has started and the kernel
 /// no longer measures its programs.
-const FAST: &str = "--ranks 4 -b 4M -e 4M -n 80 -w 60 -c 0";
+const FAST: Load = Load {
+    options: "--ranks 4 -b 16M -e 16M -n 40 -w 50 -c 0",
+    queue_pairs_per_connection: "1",
+    taps: "[\"rank*\"]",
+};
+
+/// A job, and where it is watched.
+struct Load {
+    options: &'static str,
+    /// `NCCL_IB_QPS_PER_CONNECTION`.
+    queue_pairs_per_connection: &'static str,
+    /// The agent's `taps.interfaces`.
+    taps: &'static str,
+}
 
 /// Where the agent is asked, in the namespace of the fabric.
 const LISTEN: &str = "127.0.0.1:9474";
 
-/// Goal and floor of the share of CPU time that watching takes.
+/// Goal and floor of the share of the machine's CPU time that watching takes, and of the share of one
+/// core that the agent takes with many queue pairs.
 const SHARE: [f64; 2] = [0.005, 0.01];
+
+/// The same of the agent's memory with many queue pairs, MiB.
+const MEMORY: [f64; 2] = [48.0, 64.0];
 
 /// Beyond this part, busbw must not be lost, with 95 % certainty.
 const LOST: f64 = 0.05;
 
 /// `cargo xtask bench --watched`.
 pub(super) fn run(railscope: &Path, folder: &Path, pairs: usize) -> Result<()> {
-    let mut paced = Vec::new();
-    let measured = Measured::begin()?;
-    for _ in 0..PACED_RUNS {
-        paced.push(Paced::measure(railscope)?);
-    }
-    drop(measured);
-    let middle = |figure: fn(&Paced) -> f64| median(paced.iter().map(figure).collect());
-    let share = middle(|run| (run.agent + run.programs) / run.total);
-    println!("watched at {:.0} frames/s, medians of {PACED_RUNS} runs", middle(|run| run.rate));
-    println!(
-        "  agent              {:.2} % of one core",
-        100.0 * middle(|run| run.agent / run.seconds)
-    );
-    println!(
-        "  kernel programs    {:.2} % of one core",
-        100.0 * middle(|run| run.programs / run.seconds)
-    );
-    println!("  memory             {:.0} MiB", middle(|run| run.memory));
-    println!("  to start, once     {:.2} s of one core", middle(|run| run.start));
+    let cores = std::thread::available_parallelism()?.get() as f64;
     let [goal, floor] = SHARE.map(|share| 100.0 * share);
-    println!("  of all CPU time    {:.2} % (goal {goal} %, floor {floor} %)", 100.0 * share);
+    let paced = Medians::measure(railscope, &PACED)?;
+    let watching = |run: &Paced| run.agent + run.programs;
+    println!(
+        "watched at {:.0} frames/s, medians of {PACED_RUNS} runs",
+        paced.of(|run| run.frames / run.seconds)
+    );
+    println!("  agent              {:.2} % of one core", paced.percent(|run| run.agent));
+    println!("  kernel programs    {:.2} % of one core", paced.percent(|run| run.programs));
+    println!("  memory, at most    {:.0} MiB", paced.of(|run| run.memory));
+    println!("  to start, once     {:.2} s of one core", paced.of(|run| run.start));
+    println!(
+        "  of the {cores} cores     {:.2} % (goal {goal} %, floor {floor} %)",
+        paced.percent(|run| watching(run) / cores)
+    );
+    println!(
+        "  of what is used    {:.2} % (CPU time of ranks, agent and programs)",
+        100.0 * paced.of(|run| watching(run) / run.total)
+    );
+
+    let many = Medians::measure(railscope, &MANY)?;
+    println!(
+        "1,024 queue pairs at {:.0} frames/s, medians of {PACED_RUNS} runs",
+        many.of(|run| run.frames / run.seconds)
+    );
+    println!(
+        "  agent              {:.2} % of one core (goal {goal} %, floor {floor} %)",
+        many.percent(|run| run.agent)
+    );
+    let [goal, floor] = MEMORY;
+    println!(
+        "  memory, at most    {:.0} MiB (goal {goal}, floor {floor})",
+        many.of(|run| run.memory)
+    );
 
     let mut ratios = Vec::new();
     for pair in 0..pairs {
@@ -60,6 +104,7 @@ pub(super) fn run(railscope: &Path, folder: &Path, pairs: usize) -> Result<()> {
         let order = [pair % 2 == 0, pair % 2 == 1];
         let [first, second] = order.map(|is_watched| busbw(railscope, folder, is_watched));
         let (watched, alone) = if order[0] { (first?, second?) } else { (second?, first?) };
+        eprintln!("pair {}: {watched:.3} watched, {alone:.3} GB/s alone", pair + 1);
         ratios.push(watched / alone);
     }
     ratios.sort_by(f64::total_cmp);
@@ -73,7 +118,26 @@ pub(super) fn run(railscope: &Path, folder: &Path, pairs: usize) -> Result<()> {
     Ok(())
 }
 
-const PACED_RUNS: usize = 5;
+const PACED_RUNS: usize = 3;
+
+/// Some runs of a paced job.
+struct Medians(Vec<Paced>);
+
+impl Medians {
+    fn measure(railscope: &Path, load: &Load) -> Result<Self> {
+        let _measured = Measured::begin()?;
+        (0..PACED_RUNS).map(|_| Paced::measure(railscope, load)).collect::<Result<_>>().map(Self)
+    }
+
+    fn of(&self, figure: impl Fn(&Paced) -> f64) -> f64 {
+        median(self.0.iter().map(figure).collect())
+    }
+
+    /// CPU seconds as a part of the time that the job took, in hundredths.
+    fn percent(&self, figure: impl Fn(&Paced) -> f64) -> f64 {
+        self.of(|run| 100.0 * figure(run) / run.seconds)
+    }
+}
 
 /// Whether the kernel measures programs all the time; the agent has it do so now and then.
 const STATISTICS: &str = "/proc/sys/kernel/bpf_stats_enabled";
@@ -115,40 +179,39 @@ fn programs_of(pid: u32) -> Result<f64> {
     Ok(times.values().sum::<u64>() as f64 / 1e9)
 }
 
-/// One paced job, watched once the agent has made its first report: seconds, frames a second, CPU
-/// seconds, MiB.
+/// One paced job, watched once the agent has made its first report: seconds, frames, CPU seconds, MiB.
 struct Paced {
     seconds: f64,
-    rate: f64,
+    frames: f64,
     agent: f64,
     programs: f64,
-    /// Of the ranks, the agent and its programs.
+    /// Of the ranks, in which the programs run, and of the agent.
     total: f64,
+    /// The most.
     memory: f64,
     /// Of the agent before.
     start: f64,
 }
 
 impl Paced {
-    fn measure(railscope: &Path) -> Result<Self> {
+    fn measure(railscope: &Path, load: &Load) -> Result<Self> {
         let before = cpu_seconds_of_children()?;
-        let mut job = Job::start(railscope, PACED, None)?;
-        let watcher = Agent::start(railscope, job.fabric()?)?;
-        let start = watcher.first_figures()?;
-        let (ended, seconds) = timed(|| job.wait());
-        ended?;
-        // The last report is up to a second old.
-        std::thread::sleep(Duration::from_millis(1500));
-        let end = watcher.figures()?;
+        let mut job = Job::start(railscope, load, None)?;
+        let watcher = Agent::start(railscope, job.fabric()?, load)?;
+        watcher.wait_for_report()?;
+        let (start, frames) = (watcher.used()?, watcher.frames()?);
+        let (memory, seconds) = timed(|| watcher.peak_memory_while(|| job.wait()));
+        let end = watcher.used()?;
+        let frames = watcher.settled_frames()? - frames;
+        let after = watcher.used()?;
         watcher.end()?;
-        let programs = end.programs - start.programs;
         Ok(Self {
             seconds,
-            rate: (end.frames - start.frames) / seconds,
+            frames,
             agent: end.agent - start.agent,
-            programs,
-            total: cpu_seconds_of_children()? - before - start.agent + programs,
-            memory: end.memory,
+            programs: end.programs - start.programs,
+            total: cpu_seconds_of_children()? - before - start.agent - (after.agent - end.agent),
+            memory: memory? as f64 / f64::from(1 << 20),
             start: start.agent,
         })
     }
@@ -157,8 +220,9 @@ impl Paced {
 /// Bus bandwidth of a fast job, GB/s.
 fn busbw(railscope: &Path, folder: &Path, is_watched: bool) -> Result<f64> {
     let table = folder.join("busbw.json");
-    let mut job = Job::start(railscope, FAST, Some(&table))?;
-    let agent = if is_watched { Some(Agent::start(railscope, job.fabric()?)?) } else { None };
+    let mut job = Job::start(railscope, &FAST, Some(&table))?;
+    let agent =
+        if is_watched { Some(Agent::start(railscope, job.fabric()?, &FAST)?) } else { None };
     job.wait()?;
     if let Some(agent) = agent {
         agent.end()?;
@@ -172,9 +236,10 @@ fn busbw(railscope: &Path, folder: &Path, is_watched: bool) -> Result<f64> {
 struct Job(Child);
 
 impl Job {
-    fn start(railscope: &Path, options: &str, table: Option<&PathBuf>) -> Result<Self> {
+    fn start(railscope: &Path, load: &Load, table: Option<&PathBuf>) -> Result<Self> {
         let mut drive = Command::new(railscope);
-        drive.arg("drive").args(options.split_whitespace());
+        drive.arg("drive").args(load.options.split_whitespace());
+        drive.env("NCCL_IB_QPS_PER_CONNECTION", load.queue_pairs_per_connection);
         if let Some(table) = table {
             drive.arg("--json").arg(table);
         }
@@ -220,26 +285,19 @@ struct Agent {
     fabric: PathBuf,
 }
 
-/// What the agent says of itself: frames, CPU seconds, MiB.
-struct Figures {
-    frames: f64,
+/// CPU seconds so far.
+struct Used {
     agent: f64,
     programs: f64,
-    memory: f64,
 }
 
 impl Agent {
-    fn start(railscope: &Path, fabric: PathBuf) -> Result<Self> {
+    fn start(railscope: &Path, fabric: PathBuf, load: &Load) -> Result<Self> {
         let up = inside(&fabric, "ip").args(["link", "set", "dev", "lo", "up"]).status()?;
         ensure!(up.success(), "ip link set dev lo up: {up}");
         let mut agent = inside(&fabric, railscope);
-        agent.args([
-            "agent",
-            "--set",
-            "taps.interfaces=[\"rank*\"]",
-            "--set",
-            "otlp.interval=\"1s\"",
-        ]);
+        agent.args(["agent", "--set", &format!("taps.interfaces={}", load.taps)]);
+        agent.args(["--set", "otlp.interval=\"1s\""]);
         agent.args(["--set", &format!("prometheus.listen=\"{LISTEN}\"")]);
         let child = agent.stderr(Stdio::null()).spawn().context("start railscope agent")?;
         let fabric = PathBuf::from(format!("/proc/{}/ns/net", child.id()));
@@ -254,33 +312,49 @@ impl Agent {
         Ok(String::from_utf8(output.stdout)?)
     }
 
-    /// Once there is a report.
-    fn first_figures(&self) -> Result<Figures> {
+    fn wait_for_report(&self) -> Result<()> {
         for _ in 0..200 {
             if self.page("/readyz").is_ok() {
-                return self.figures();
+                return Ok(());
             }
             std::thread::sleep(Duration::from_millis(20));
         }
         anyhow::bail!("the agent makes no report")
     }
 
-    fn figures(&self) -> Result<Figures> {
+    fn used(&self) -> Result<Used> {
+        let pid = self.child.id();
+        Ok(Used { agent: cpu_seconds_of(pid)?, programs: programs_of(pid)? })
+    }
+
+    /// Frames of the latest report.
+    fn frames(&self) -> Result<f64> {
         let text = self.page("/metrics")?;
-        let sum = |wanted: &dyn Fn(&str) -> bool| -> f64 {
-            let lines = text.lines().filter(|line| wanted(line));
-            lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum()
-        };
-        let time = "railscope_cpu_time_seconds_total{";
-        let is_agent = |line: &str| line.starts_with(time) && line.contains("\"agent\"");
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let memory = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-        let memory = memory.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
-        Ok(Figures {
-            frames: sum(&|line| line.starts_with("railscope_tap_frames_total{")),
-            agent: sum(&is_agent),
-            programs: programs_of(self.child.id())?,
-            memory: memory.context("the agent's memory")? / 1024.0,
+        let of_frames = |line: &&str| line.starts_with("railscope_tap_frames_total{");
+        let values = text.lines().filter(of_frames).filter_map(|line| line.rsplit_once(' '));
+        Ok(values.filter_map(|(_, value)| value.parse::<f64>().ok()).sum())
+    }
+
+    /// Frames once reports no longer say more: they are up to half a minute apart.
+    fn settled_frames(&self) -> Result<f64> {
+        let mut frames = self.frames()?;
+        let mut unchanged = 0;
+        while unchanged < 32 {
+            std::thread::sleep(Duration::from_secs(1));
+            let now = self.frames()?;
+            unchanged = if now > frames { 0 } else { unchanged + 1 };
+            frames = now;
+        }
+        Ok(frames)
+    }
+
+    fn peak_memory_while(&self, work: impl FnOnce() -> Result<()>) -> Result<u64> {
+        let ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let memory = scope.spawn(|| peak_anon_bytes(self.child.id(), &ended));
+            let done = work();
+            ended.store(true, Ordering::Relaxed);
+            done.map(|()| memory.join().unwrap_or_default())
         })
     }
 
