@@ -198,7 +198,7 @@ impl Agent {
         let exports = self.otlp.as_ref().map(Otlp::figures).unwrap_or_default();
         let mut kernel_times = self.session.kernel_times();
         kernel_times.extend(self.processes.iter().flat_map(Processes::kernel_times));
-        self.accumulator.observe_own(&self.own.figures(kernel_times, exports));
+        self.accumulator.observe_own(&self.own.after_report(kernel_times, exports));
         self.accumulator.observe_processes(self.session.pipeline().processes());
         let points = self.accumulator.points(now);
         if let Some(otlp) = &mut self.otlp {

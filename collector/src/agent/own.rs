@@ -10,6 +10,7 @@ use crate::metrics::own::{ExportFigures, OwnFigures, SourceFigures};
 #[derive(Debug, Default)]
 pub(super) struct Own {
     sources: Vec<SourceFigures>,
+    reports: u64,
 }
 
 impl Own {
@@ -33,9 +34,9 @@ impl Own {
         });
     }
 
-    /// All of it, now.
-    pub(super) fn figures(
-        &self,
+    /// All of it, now that another report is made.
+    pub(super) fn after_report(
+        &mut self,
         kernel_times: Vec<(String, Duration)>,
         exports: Vec<(&'static str, ExportFigures)>,
     ) -> OwnFigures {
@@ -44,7 +45,8 @@ impl Own {
             .into_iter()
             .map(|(program, time)| (program, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)));
         let cpu_ns = [("agent".to_owned(), used)].into_iter().chain(kernel).collect();
-        OwnFigures { sources: self.sources.clone(), cpu_ns, exports }
+        self.reports += 1;
+        OwnFigures { sources: self.sources.clone(), reports: self.reports, cpu_ns, exports }
     }
 }
 

@@ -527,6 +527,15 @@ pub static HEALTH_EVENTS: Metric = Metric {
     about: "What was missed, refused or could not be known, as the last report has it: what is only not known yet may fall",
 };
 
+/// Reports that were made: other metrics change with each, and not in between.
+pub static REPORTS: Metric = Metric {
+    name: "railscope.report.count",
+    unit: Unit::Things("report"),
+    instrument: Counter,
+    attributes: &[],
+    about: "Reports that were made: other metrics change with each, and not in between",
+};
+
 /// CPU time of the agent and of its programs in the kernel, which are measured now and then and extrapolated.
 pub static CPU_TIME: Metric = Metric {
     name: "railscope.cpu.time",
@@ -641,7 +650,10 @@ pub static ALL: &[Group] = &[
             &HEALTH_EVENTS,
         ],
     },
-    Group { heading: "railscope itself.", metrics: &[&CPU_TIME, &EXPORT_ITEMS, &SERIES_REFUSED] },
+    Group {
+        heading: "railscope itself.",
+        metrics: &[&REPORTS, &CPU_TIME, &EXPORT_ITEMS, &SERIES_REFUSED],
+    },
 ];
 
 /// Every metric, in the order of the documentation.

@@ -10,6 +10,8 @@ use super::series::SeriesTable;
 pub struct OwnFigures {
     /// Its sources.
     pub sources: Vec<SourceFigures>,
+    /// Reports that were made.
+    pub reports: u64,
     /// CPU time in nanoseconds, by part: `agent`, programs in the kernel.
     pub cpu_ns: Vec<(String, u64)>,
     /// What became of what was to be exported, by signal.
@@ -72,6 +74,7 @@ pub(super) fn set(series: &mut SeriesTable, own: &OwnFigures) {
             series.set(&catalog::SOURCE_LOST, Attributes::new(named), lost);
         }
     }
+    series.set(&catalog::REPORTS, Attributes::default(), own.reports);
     for (part, used) in &own.cpu_ns {
         let attributes = Attributes::new([(attribute::PART.name, part.clone())]);
         series.set(&catalog::CPU_TIME, attributes, *used);

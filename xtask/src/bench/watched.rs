@@ -74,6 +74,7 @@ pub(super) fn run(railscope: &Path, folder: &Path, pairs: usize) -> Result<()> {
     println!("  kernel programs    {:.2} % of one core", paced.percent(|run| run.programs));
     println!("  memory, at most    {:.0} MiB", paced.of(|run| run.memory));
     println!("  to start, once     {:.2} s of one core", paced.of(|run| run.start));
+    println!("  a report every     {:.1} s", paced.of(|run| run.seconds / run.reports));
     println!(
         "  of the {cores} cores     {:.2} % (goal {goal} %, floor {floor} %)",
         paced.percent(|run| watching(run) / cores)
@@ -92,6 +93,7 @@ pub(super) fn run(railscope: &Path, folder: &Path, pairs: usize) -> Result<()> {
         "  agent              {:.2} % of one core (goal {goal} %, floor {floor} %)",
         many.percent(|run| run.agent)
     );
+    println!("  a report every     {:.1} s", many.of(|run| run.seconds / run.reports));
     let [goal, floor] = MEMORY;
     println!(
         "  memory, at most    {:.0} MiB (goal {goal}, floor {floor})",
@@ -179,10 +181,12 @@ fn programs_of(pid: u32) -> Result<f64> {
     Ok(times.values().sum::<u64>() as f64 / 1e9)
 }
 
-/// One paced job, watched once the agent has made its first report: seconds, frames, CPU seconds, MiB.
+/// One paced job, watched once the agent has made its first report: seconds, frames, reports, CPU
+/// seconds, MiB.
 struct Paced {
     seconds: f64,
     frames: f64,
+    reports: f64,
     agent: f64,
     programs: f64,
     /// Of the ranks, in which the programs run, and of the agent.
@@ -199,15 +203,16 @@ impl Paced {
         let mut job = Job::start(railscope, load, None)?;
         let watcher = Agent::start(railscope, job.fabric()?, load)?;
         watcher.wait_for_report()?;
-        let (start, frames) = (watcher.used()?, watcher.frames()?);
+        let (start, frames, reports) = (watcher.used()?, watcher.frames()?, watcher.reports()?);
         let (memory, seconds) = timed(|| watcher.peak_memory_while(|| job.wait()));
-        let end = watcher.used()?;
+        let (end, reports) = (watcher.used()?, watcher.reports()? - reports);
         let frames = watcher.settled_frames()? - frames;
         let after = watcher.used()?;
         watcher.end()?;
         Ok(Self {
             seconds,
             frames,
+            reports,
             agent: end.agent - start.agent,
             programs: end.programs - start.programs,
             total: cpu_seconds_of_children()? - before - start.agent - (after.agent - end.agent),
@@ -329,10 +334,19 @@ impl Agent {
 
     /// Frames of the latest report.
     fn frames(&self) -> Result<f64> {
+        self.sum("railscope_tap_frames_total{")
+    }
+
+    fn reports(&self) -> Result<f64> {
+        self.sum("railscope_report_count_total ")
+    }
+
+    /// Of the values of a metric, whose lines begin so.
+    fn sum(&self, metric: &str) -> Result<f64> {
         let text = self.page("/metrics")?;
-        let of_frames = |line: &&str| line.starts_with("railscope_tap_frames_total{");
-        let values = text.lines().filter(of_frames).filter_map(|line| line.rsplit_once(' '));
-        Ok(values.filter_map(|(_, value)| value.parse::<f64>().ok()).sum())
+        let lines = text.lines().filter(|line| line.starts_with(metric));
+        let values = lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok());
+        Ok(values.sum())
     }
 
     /// Frames once reports no longer say more: they are up to half a minute apart.
