@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use railscope::decode::packet::{self, Body, TcpFlags};
+use railscope::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use railscope::flow::tracker::FlowConfig;
 use railscope::ingest::ebpf::{Ebpf, EbpfConfig};
 use railscope::ingest::file::CaptureSet;
@@ -19,7 +21,8 @@ use serde_json::Value;
 
 use crate::support::clock::now;
 use crate::support::recording::Recording;
-use crate::support::require;
+use crate::support::streams::Recorder;
+use crate::support::{pcap, require};
 
 /// A network namespace with a veth pair, which goes with the test.
 struct Wire(String);
@@ -95,11 +98,13 @@ fn offline(captures: &[PathBuf]) -> Report {
     finish(pipeline)
 }
 
-/// The report on the same frames, seen while they pass; and the events that this took.
-fn live(wire: &Wire, captures: &[PathBuf]) -> (Report, u64) {
-    let mut source = wire.observe();
-    let mut pipeline = pipeline();
-    let mut events = 0;
+/// Sends the frames of captures into the wire; what the programs at its far end tell of them.
+fn replay(
+    wire: &Wire,
+    source: &mut Ebpf,
+    captures: &[PathBuf],
+    sink: &mut dyn FnMut(LiveEvent<'_>),
+) {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/live/replay.py");
     let mut replay = Command::new("ip")
         .args(["netns", "exec", &wire.0, "python3", script, "near"])
@@ -112,30 +117,101 @@ fn live(wire: &Wire, captures: &[PathBuf]) -> (Report, u64) {
     // What was sent last lies in the ring for a nap at most.
     while ended.is_none_or(|ended: Instant| ended.elapsed() < Duration::from_millis(300)) {
         assert!(begun.elapsed() < Duration::from_secs(60), "the replay hangs");
-        source
-            .poll(Duration::from_millis(20), &mut |event| match event {
-                LiveEvent::Tap(tap) => pipeline.add_tap(tap),
-                LiveEvent::Frame(frame) => {
-                    events += 1;
-                    pipeline.handle_frame(&frame);
-                }
-                LiveEvent::Run(run, frame) => {
-                    events += 1;
-                    pipeline.handle_run(&run, &frame);
-                }
-                LiveEvent::Missed { counter, count } => panic!("{counter}: {count}"),
-                other => panic!("{other:?}"),
-            })
-            .unwrap();
+        source.poll(Duration::from_millis(20), sink).unwrap();
         if ended.is_none() && replay.try_wait().unwrap().is_some() {
             ended = Some(now());
         }
     }
     assert!(replay.wait().unwrap().success());
+}
+
+/// The report on the same frames, seen while they pass; and the events that this took.
+fn live(wire: &Wire, captures: &[PathBuf]) -> (Report, u64) {
+    let mut source = wire.observe();
+    let mut pipeline = pipeline();
+    let mut events = 0;
+    replay(wire, &mut source, captures, &mut |event| match event {
+        LiveEvent::Tap(tap) => pipeline.add_tap(tap),
+        LiveEvent::Frame(frame) => {
+            events += 1;
+            pipeline.handle_frame(&frame);
+        }
+        LiveEvent::Run(run, frame) => {
+            events += 1;
+            pipeline.handle_run(&run, &frame);
+        }
+        LiveEvent::Missed { counter, count } => panic!("{counter}: {count}"),
+        other => panic!("{other:?}"),
+    });
     let costs = source.costs();
     assert_eq!(costs.len(), 2);
     assert!(costs.iter().any(|cost| cost.runs > 0), "{costs:?}");
     (finish(pipeline), events)
+}
+
+/// A segment from 10.0.0.1 to 10.0.0.2, in Ethernet.
+fn segment(sequence: u32, flags: TcpFlags, payload: usize) -> Vec<u8> {
+    let mut bytes = vec![0x02; 12];
+    bytes.extend([0x08, 0x00, 0x45, 0]);
+    bytes.extend((40 + payload as u16).to_be_bytes());
+    bytes.extend([0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    bytes.extend([0x9c, 0x40, 0x9c, 0x41]);
+    bytes.extend(sequence.to_be_bytes());
+    bytes.extend([0, 0, 0, 0, 0x50, flags.0, 0xff, 0xff, 0, 0, 0, 0]);
+    bytes.resize(bytes.len() + payload, 0x5a);
+    bytes
+}
+
+/// Of a stream that is too long for user space all bytes are counted: to the last one where it ends, and
+/// else to the last mebibyte.
+#[test]
+fn a_long_stream() {
+    if !require::root("a_long_stream") || !require::has("a_long_stream", "ip") {
+        return;
+    }
+    const LEN: u32 = 32_000;
+    const SEGMENTS: u32 = 100;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("stream.pcap");
+    for has_end in [true, false] {
+        let mut frames = vec![segment(99, TcpFlags::SYN, 0)];
+        let payload = |at| segment(100 + at * LEN, TcpFlags::ACK, LEN as usize);
+        frames.extend((0..SEGMENTS).map(payload));
+        if has_end {
+            frames.push(segment(100 + SEGMENTS * LEN, TcpFlags::FIN, 0));
+        }
+        let mut file = pcap::header(1, 1 << 18);
+        for (at, frame) in frames.iter().enumerate() {
+            pcap::record(&mut file, at as u64 * 1_000, frame, frame.len());
+        }
+        std::fs::write(&path, file).unwrap();
+        let wire = Wire::new(if has_end { "stream" } else { "open-stream" });
+        let mut source = wire.observe();
+        let (mut streams, mut recorder) =
+            (TcpStreams::new(TcpConfig::default()), Recorder::default());
+        let mut taken = 0;
+        replay(&wire, &mut source, std::slice::from_ref(&path), &mut |event| match event {
+            LiveEvent::Frame(frame) => {
+                taken += frame.bytes.len();
+                let packet = packet::decode(&frame);
+                if let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) {
+                    let ends = (ip.source, ip.destination);
+                    streams.observe(&frame, ends.0, ends.1, segment, &mut recorder);
+                }
+            }
+            LiveEvent::Missed { counter, count } => panic!("{counter}: {count}"),
+            _ => {}
+        });
+        streams.finish(&mut recorder);
+        let sent = recorder.connections[0].totals.unwrap().client.bytes;
+        let all = u64::from(SEGMENTS * LEN);
+        if has_end {
+            assert_eq!(sent, all);
+        } else {
+            assert!((all - (1 << 20)..all).contains(&sent), "{sent} of {all}");
+        }
+        assert!(taken < 1_200_000, "{taken} bytes were handed out");
+    }
 }
 
 fn value(part: &impl Serialize) -> Value {

@@ -1,5 +1,6 @@
 //! TCP: how connections begin and end, and the first bytes that they carry, where NCCL's bootstrap
-//! and PyTorch's TCPStore say who is who. What comes after is counted.
+//! and PyTorch's TCPStore say who is who. What comes after is counted: of each mebibyte one segment's
+//! headers are handed out, whose sequence number says how far the stream has come.
 
 use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
 use aya_ebpf::helpers::{bpf_ktime_get_ns, bpf_skb_load_bytes};
@@ -33,6 +34,9 @@ unsafe impl Header for Tcp {}
 const SYN: u8 = 0x02;
 /// FIN, SYN and RST.
 const EDGES: u8 = 0x07;
+
+/// Bytes of a stream, as a power of two, of which one segment's headers are handed out.
+const MILE_BITS: u32 = 20;
 
 /// Pieces of one packet: 64 KiB, the most that is joined from segments.
 const PIECE_LIMIT: u32 = 64;
@@ -73,7 +77,8 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
         }
     };
     let is_wanted = before < u64::from(maps::settings().stream_limit);
-    if is_edge || is_wanted && payload_len > 0 {
+    let is_milestone = before >> MILE_BITS != before.saturating_add(len) >> MILE_BITS;
+    if is_edge || (is_wanted || is_milestone) && payload_len > 0 {
         let header = EventHeader {
             // SAFETY: a helper without arguments.
             time: unsafe { bpf_ktime_get_ns() },

@@ -146,11 +146,17 @@ impl Half {
         }
     }
 
-    /// Hands out everything that is held, with the gaps between.
+    /// Hands out everything that is held, with the gaps between, and before the FIN.
     pub(super) fn give_up_waiting(&mut self, out: &mut impl FnMut(Piece<'_>) -> Interest) {
-        while let Some(start) = self.held.start() {
+        while let Some(start) = self.held.start().or(self.unfinished()) {
             self.skip_to(start, out);
         }
+    }
+
+    /// The FIN, where bytes before it are missing.
+    fn unfinished(&self) -> Option<Position> {
+        let (fin, next) = self.fin.zip(self.next)?;
+        (next < fin && fin.since(next) <= WINDOW).then_some(fin)
     }
 
     /// Gives up what is missing before `position`.

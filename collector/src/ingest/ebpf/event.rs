@@ -71,8 +71,12 @@ impl Buffer {
                 let head = first(&event.head, header.head_len);
                 let payload = first(&event.payload, header.payload_len);
                 self.0.extend_from_slice(head);
-                // What the kernel joined is cut again, into what may have been on the wire.
-                if header.payload_offset > 0 || header.payload_len + header.head_len < wire_len {
+                // What the kernel joined is cut again, into what may have been on the wire. Headers alone
+                // go on saying how much there was.
+                if !payload.is_empty()
+                    && (header.payload_offset > 0
+                        || header.payload_len + header.head_len < wire_len)
+                {
                     cut(&mut self.0, payload.len(), header.payload_offset);
                     wire_len = (head.len() + payload.len()) as u32;
                 }
