@@ -242,5 +242,26 @@ fn after_enough_nothing_is_kept_and_everything_counted() {
     let recorded = feed.finish();
     assert_eq!(recorded[0].client, [bytes(b"ab")]);
     let totals = recorded[0].totals.unwrap().client;
-    assert_eq!((totals.bytes, totals.missing_bytes, totals.gaps), (11, 5, 1));
+    assert_eq!((totals.bytes, totals.missing_bytes, totals.gaps), (11, 0, 0));
+}
+
+/// As kernel programs tell of a long stream: of each mebibyte one segment's headers.
+#[test]
+fn headers_that_are_far_apart_count_what_lies_between() {
+    let mut feed = Feed::new(TcpConfig::default());
+    feed.recorder.enough_after = Some(2);
+    for segment in [syn(99), client(100, b"ab")] {
+        feed.send(&segment);
+    }
+    const MILES: u32 = 5_000;
+    for mile in 1..=MILES {
+        let headers = client(100_u32.wrapping_add(mile << 20), b"");
+        feed.send(&Sent { cut: 1000, ..headers });
+    }
+    assert_eq!(feed.streams.counts().stray_segments, 0);
+    let recorded = feed.finish();
+    assert_eq!(recorded[0].client, [bytes(b"ab")]);
+    let totals = recorded[0].totals.unwrap().client;
+    let all = (u64::from(MILES) << 20) + 1000;
+    assert_eq!((totals.bytes, totals.missing_bytes, totals.gaps), (all, 0, 0));
 }

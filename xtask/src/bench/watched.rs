@@ -205,9 +205,9 @@ impl Paced {
         watcher.wait_for_report()?;
         let (start, frames, reports) = (watcher.used()?, watcher.frames()?, watcher.reports()?);
         let (memory, seconds) = timed(|| watcher.peak_memory_while(|| job.wait()));
+        let ranks = cpu_seconds_of_children()? - before;
         let (end, reports) = (watcher.used()?, watcher.reports()? - reports);
         let frames = watcher.settled_frames()? - frames;
-        let after = watcher.used()?;
         watcher.end()?;
         Ok(Self {
             seconds,
@@ -215,7 +215,7 @@ impl Paced {
             reports,
             agent: end.agent - start.agent,
             programs: end.programs - start.programs,
-            total: cpu_seconds_of_children()? - before - start.agent - (after.agent - end.agent),
+            total: ranks + end.agent - start.agent,
             memory: memory? as f64 / f64::from(1 << 20),
             start: start.agent,
         })

@@ -84,6 +84,9 @@ impl Half {
         if let Some(next) = self.next {
             self.fin.get_or_insert(next.near(sequence));
         }
+        if self.is_enough {
+            self.give_up_waiting(&mut |_| Interest::Enough);
+        }
     }
 
     /// Takes the payload of a segment, and holds at most `limit` for what is missing before it.
@@ -110,8 +113,10 @@ impl Half {
         let kept_end = start.plus(payload.bytes.len() as u64).min(end);
         let Payload { bytes, time, number, .. } = *payload;
         let segment = Segment { start, end, kept_end, bytes, time, number };
-        if start > next {
-            self.held.insert(&segment, !self.is_enough);
+        if self.is_enough {
+            self.skip_to(end, out);
+        } else if start > next {
+            self.held.insert(&segment);
         } else if end > next {
             self.pass(&segment, out);
             self.release(out);
@@ -223,10 +228,12 @@ impl Half {
         }
         self.next = Some(next.plus(bytes));
         self.totals.bytes += bytes;
-        self.totals.missing_bytes += bytes;
-        self.totals.gaps += u64::from(!self.is_in_gap);
-        self.is_in_gap = true;
-        self.tell(Piece::Gap(bytes), out);
+        if !self.is_enough {
+            self.totals.missing_bytes += bytes;
+            self.totals.gaps += u64::from(!self.is_in_gap);
+            self.is_in_gap = true;
+            self.tell(Piece::Gap(bytes), out);
+        }
     }
 
     fn tell(&mut self, piece: Piece<'_>, out: &mut impl FnMut(Piece<'_>) -> Interest) {

@@ -75,9 +75,8 @@ impl HeldSegments {
         self.segments.front().map(|segment| segment.start)
     }
 
-    /// Puts in those parts of `segment` that are not there yet; without their bytes where nobody
-    /// `wants_bytes`.
-    pub(super) fn insert(&mut self, segment: &Segment<'_>, wants_bytes: bool) {
+    /// Puts in those parts of `segment` that are not there yet.
+    pub(super) fn insert(&mut self, segment: &Segment<'_>) {
         let mut at = self.segments.partition_point(|held| held.end <= segment.start);
         let mut from = segment.start;
         while from < segment.end {
@@ -87,7 +86,7 @@ impl HeldSegments {
             };
             if from < free_to {
                 let kept_end = segment.kept_end.clamp(from, free_to);
-                let bytes = if wants_bytes { segment.between(from, kept_end) } else { &[] };
+                let bytes = segment.between(from, kept_end);
                 let held = HeldSegment {
                     start: from,
                     end: free_to,

@@ -74,9 +74,9 @@ pub enum Ending {
 pub struct DirectionTotals {
     /// Bytes that were sent, each counted once.
     pub bytes: u64,
-    /// Those of them that were not captured.
+    /// Those of them that were not captured while somebody listened.
     pub missing_bytes: u64,
-    /// Stretches of bytes that were not captured.
+    /// Stretches of such bytes.
     pub gaps: u64,
 }
 

@@ -48,9 +48,9 @@ pub struct TcpCounts {
     pub connections: u64,
     /// Connections that made room for others.
     pub evicted_connections: u64,
-    /// Stretches of bytes that were not captured.
+    /// Stretches of bytes that were not captured while somebody listened.
     pub gaps: u64,
-    /// Bytes that were not captured.
+    /// Such bytes.
     pub missing_bytes: u64,
     /// Times that bytes were given up as missing because too much waited for them.
     pub hold_overflows: u64,
