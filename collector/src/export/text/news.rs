@@ -42,8 +42,9 @@ impl News {
             for one in job.all.iter().take(settled) {
                 let of = one.communicator.clone().unwrap_or_default();
                 let until = self.told_until.entry(of).or_insert(i64::MIN);
-                // Times last; numbers change when more of the job is understood.
-                if one.start_ns.saturating_add(origin) < *until {
+                // Numbers change when more of the job is understood, and ends move a little; middles last.
+                let middle = one.start_ns.midpoint(one.end_ns);
+                if middle.saturating_add(origin) < *until {
                     continue;
                 }
                 *until = one.end_ns.saturating_add(origin);
