@@ -1,20 +1,21 @@
 //! What the packet programs hand out: a packet that says something new, behind the run of packets
 //! that did not.
 //!
-//! Most packets of a flow are the middles of long messages, each the successor of the one before.
-//! These are counted as a [`Run`]; every other packet is handed out with its headers, together with
-//! the run before it. So user space sees the same sequence, messages and marks as in a capture.
+//! Most packets of a flow are the middles of long messages, each the successor of the one before, and on
+//! the way back ACKs of more of such a message. These are counted as a [`Run`]; every other packet is
+//! handed out with its headers, together with the run before it. So user space sees the same sequence,
+//! messages and marks as in a capture.
 
 use bytemuck::{Pod, Zeroable};
 
 /// Bytes of a RoCEv2 packet that are handed out: its headers behind VLAN tags and IPv6, and a
 /// clear-to-send of NCCL, which is 64 bytes of payload.
-pub const HEAD_LEN: usize = 256;
+pub const HEAD_LEN: usize = 192;
 
 /// Bytes of a TCP segment's payload in one event.
 pub const PAYLOAD_LEN: usize = 1024;
 
-/// In-order middle packets of one flow that were only counted.
+/// Packets of one flow that were only counted: middles of messages in order, or ACKs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct Run {
@@ -34,10 +35,10 @@ pub struct Run {
     pub first_psn: u32,
     /// Packets that were to be handed out and found no room.
     pub lost: u32,
-    /// BTH opcode of all of them.
+    /// BTH opcode of all of them; of the first one that was lost, where none was counted.
     pub opcode: u32,
-    /// Always 0.
-    pub reserved: u32,
+    /// Packet sequence number of the last one.
+    pub last_psn: u32,
 }
 
 /// What every event begins with.

@@ -8,43 +8,54 @@ use crate::table::Value;
 /// Nanoseconds after which a flow without a packet makes room for another.
 pub const SILENT_NS: u64 = 120_000_000_000;
 
-/// The state of a flow.
+/// The state of a flow. With its key it fills two cache lines of 64 bytes.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct FlowState {
-    /// When the latest packet passed.
-    pub last_time: u64,
-    /// The packets that were counted since the latest one that was handed out.
+    /// The packets that were counted since the latest one that was handed out; where there is none, the
+    /// time of that one.
     pub run: Run,
-    /// Packet sequence number after the highest one of requests, as far as it is known.
+    /// Packet sequence number after the highest one of requests, or [`NONE`].
     pub next_psn: u32,
+    /// Packet sequence number of the latest ACK.
+    pub acknowledged: u32,
+    /// The AETH of the ACKs of this message, or [`NONE`]; if there was a NAK, that one's.
+    pub aeth: u32,
     /// Header fields that the packets of a run share: UDP source port, and P_Key.
     pub fields: u32,
-    /// The differentiated services code point that they share.
-    pub dscp: u32,
-    /// Requests in a row that were behind that number: sent again, or another use of the queue pair.
-    pub behind: u32,
-    /// Whether there was a request.
-    pub has_requests: u32,
-    /// Always 0.
-    pub reserved: u32,
+    /// The kernel's tick when the clock was read.
+    pub tick: u32,
+    /// Requests in a row that were behind `next_psn`: sent again, or another use of the queue pair.
+    pub behind: u16,
+    /// The differentiated services code point that the packets of a run share.
+    pub dscp: u8,
+    /// Packets of the run since the clock was read.
+    pub untimed: u8,
 }
+
+/// Neither a packet sequence number nor an AETH that acknowledges.
+pub const NONE: u32 = u32::MAX;
 
 impl Value for FlowState {
     #[inline(always)]
     fn may_go(&mut self, now: u64) -> bool {
-        now.saturating_sub(self.last_time) > SILENT_NS
+        now.saturating_sub(self.run.last_time) > SILENT_NS
     }
 }
 
 /// Requests in a row that are behind, after which they are taken for another use of the queue pair.
-const BEHIND_LIMIT: u32 = 4096;
+const BEHIND_LIMIT: u16 = 4096;
+
+/// Packets of a run for which the clock is read once: it costs as much as all else that is done for one.
+const PACKETS_PER_TIME: u8 = 8;
+
+/// Nanoseconds after which a run of ACKs ends: less than any timeout of a sender's, 4.096 us times 2^12 and
+/// more in practice, so that the first ACK after one is handed out.
+const ACK_RUN_LIMIT_NS: u64 = 8_000_000;
 
 /// What is compared of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When it passed.
-    pub time: u64,
     /// Its bytes, from the Ethernet header on, without its check sequence.
     pub wire_len: u32,
     /// BTH opcode.
@@ -53,65 +64,131 @@ pub struct Arrival {
     pub asks_for_ack: bool,
     /// Packet sequence number.
     pub psn: u32,
+    /// The AETH of an ACK: syndrome, and below it the message sequence number; else [`NONE`].
+    pub aeth: u32,
     /// UDP source port, and below it the P_Key.
     pub fields: u32,
     /// Differentiated services code point.
-    pub dscp: u32,
+    pub dscp: u8,
     /// ECN codepoint.
-    pub ecn: u32,
+    pub ecn: u8,
+}
+
+/// When a packet passed.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// In nanoseconds.
+    pub time: u64,
+    /// In ticks of the kernel, which cost nothing to read.
+    pub tick: u32,
 }
 
 impl FlowState {
     /// The state behind the first packet, which is handed out.
     #[inline(always)]
     #[must_use]
-    pub fn new(first: &Arrival) -> Self {
-        let mut state = Self::default();
-        state.handed_out(first);
+    pub fn new(first: &Arrival, clock: Clock) -> Self {
+        let mut state = Self { next_psn: NONE, aeth: NONE, ..Self::zeroed() };
+        state.handed_out(first, clock);
         state
     }
 
-    /// Whether a packet says nothing but that it passed.
+    /// Whether a packet says nothing but that it passed: the next middle of a message, or an ACK of
+    /// more of a message that it does not complete.
     #[inline(always)]
     #[must_use]
-    pub fn goes_on_with(&self, arrival: &Arrival, run_limit: u64) -> bool {
+    pub fn goes_on_with(&self, arrival: &Arrival) -> bool {
         let run = &self.run;
-        self.has_requests != 0
-            && is_middle(arrival.opcode)
-            && !arrival.asks_for_ack
+        let is_next = if is_middle(arrival.opcode) {
+            !arrival.asks_for_ack && arrival.psn == self.next_psn
+        } else {
+            is_ack(arrival.opcode)
+                && arrival.aeth == self.aeth
+                && arrival.aeth & NOT_POSITIVE == 0
+                && arrival.psn != self.acknowledged
+                && is_ahead(arrival.psn, self.acknowledged)
+        };
+        is_next
             && run.lost == 0
-            && arrival.psn == self.next_psn
             && arrival.fields == self.fields
             && arrival.dscp == self.dscp
             && (run.frames == 0
-                || arrival.wire_len == run.wire_len
-                    && u32::from(arrival.opcode) == run.opcode
-                    && arrival.time.wrapping_sub(run.first_time) < run_limit)
+                || arrival.wire_len == run.wire_len && u32::from(arrival.opcode) == run.opcode)
+    }
+
+    /// Whether such a packet is counted without a time of its own: few are between two that have one,
+    /// and all of the same tick.
+    #[inline(always)]
+    #[must_use]
+    pub fn needs_no_time(&self, arrival: &Arrival, tick: u32) -> bool {
+        self.run.frames != 0
+            && self.untimed + 1 < PACKETS_PER_TIME
+            && self.tick == tick
+            && (arrival.ecn != CE || self.run.first_ce_time != 0)
     }
 
     /// Adds such a packet to the run.
     #[inline(always)]
     pub fn count(&mut self, arrival: &Arrival) {
-        self.pass(arrival);
+        self.untimed += 1;
+        self.add(arrival);
+    }
+
+    /// Whether the run may still grow. ACKs make no bursts: theirs may last longer.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_open(&self, arrival: &Arrival, time: u64, run_limit: u64) -> bool {
+        let limit = if is_ack(arrival.opcode) { ACK_RUN_LIMIT_NS } else { run_limit };
+        self.run.frames == 0 || time.wrapping_sub(self.run.first_time) < limit
+    }
+
+    /// Adds a packet to the run, and its time.
+    #[inline(always)]
+    pub fn count_timed(&mut self, arrival: &Arrival, clock: Clock) {
         let run = &mut self.run;
         if run.frames == 0 {
-            run.first_time = arrival.time;
+            run.first_time = clock.time;
             run.first_psn = arrival.psn;
             run.wire_len = arrival.wire_len;
             run.opcode = u32::from(arrival.opcode);
         }
+        if arrival.ecn == CE && run.first_ce_time == 0 {
+            run.first_ce_time = clock.time;
+        }
+        run.last_time = clock.time;
+        self.untimed = 0;
+        self.tick = clock.tick;
+        self.add(arrival);
+    }
+
+    #[inline(always)]
+    fn add(&mut self, arrival: &Arrival) {
+        let run = &mut self.run;
         run.frames += 1;
-        run.last_time = arrival.time;
-        run.ecn[(arrival.ecn & 3) as usize] += 1;
-        if arrival.ecn == 3 && run.first_ce_time == 0 {
-            run.first_ce_time = arrival.time;
+        run.last_psn = arrival.psn;
+        run.ecn[usize::from(arrival.ecn & 3)] += 1;
+        self.pass(arrival);
+    }
+
+    /// The run is handed out before a packet of this time: packets since the clock was read are taken as
+    /// evenly spread.
+    #[inline(always)]
+    pub fn end_run(&mut self, time: u64) {
+        let untimed = u64::from(self.untimed);
+        if untimed > 0 {
+            let since = time.saturating_sub(self.run.last_time);
+            self.run.last_time += since * untimed / (untimed + 1);
+            self.untimed = 0;
         }
     }
 
     /// A packet was handed out, and the run with it.
     #[inline(always)]
-    pub fn handed_out(&mut self, arrival: &Arrival) {
-        self.run = Run::default();
+    pub fn handed_out(&mut self, arrival: &Arrival, clock: Clock) {
+        self.run = Run { last_time: clock.time, ..Run::zeroed() };
+        self.untimed = 0;
+        self.fields = arrival.fields;
+        self.dscp = arrival.dscp;
         self.pass(arrival);
     }
 
@@ -120,36 +197,57 @@ impl FlowState {
     pub fn lost(&mut self, arrival: &Arrival) {
         if self.run.frames == 0 && self.run.lost == 0 {
             self.run.first_psn = arrival.psn;
+            self.run.opcode = u32::from(arrival.opcode);
         }
         self.run.lost += 1;
+        self.fields = arrival.fields;
+        self.dscp = arrival.dscp;
         self.pass(arrival);
     }
 
     #[inline(always)]
     fn pass(&mut self, arrival: &Arrival) {
-        self.last_time = arrival.time;
-        self.fields = arrival.fields;
-        self.dscp = arrival.dscp;
+        if is_ack(arrival.opcode) {
+            self.acknowledged = arrival.psn;
+            // How a recovery goes on is worth every ACK of its message.
+            let was_refused = self.aeth & NOT_POSITIVE != 0 && self.aeth != NONE;
+            if !was_refused || (self.aeth ^ arrival.aeth) & MESSAGES != 0 {
+                self.aeth = arrival.aeth;
+            }
+        }
         if !is_request(arrival.opcode) {
             return;
         }
         let next = successor(arrival.psn);
-        let is_ahead = next.wrapping_sub(self.next_psn) & PSN_MASK < HALF_CIRCLE;
-        if is_ahead || self.has_requests == 0 || self.behind >= BEHIND_LIMIT {
+        if self.next_psn == NONE || is_ahead(next, self.next_psn) || self.behind >= BEHIND_LIMIT {
             self.next_psn = next;
             self.behind = 0;
         } else {
             self.behind += 1;
         }
-        self.has_requests = 1;
     }
 }
+
+/// Congestion experienced (RFC 3168).
+const CE: u8 = 3;
+
+/// Bits of an AETH that are set in what is not an ACK (IBTA volume 1, table 45: syndromes above 0x1f).
+const NOT_POSITIVE: u32 = 0xe000_0000;
+
+/// How many messages the responder has completed, in an AETH.
+const MESSAGES: u32 = 0x00ff_ffff;
 
 /// Packet sequence numbers are modulo 2^24 (IBTA volume 1, section 9.7.2).
 const PSN_MASK: u32 = 0x00ff_ffff;
 
 /// What is less than this ahead is ahead, not behind.
 const HALF_CIRCLE: u32 = 1 << 23;
+
+/// Whether a packet sequence number is another, or less than half of the circle behind it.
+#[inline(always)]
+const fn is_ahead(psn: u32, other: u32) -> bool {
+    psn.wrapping_sub(other) & PSN_MASK < HALF_CIRCLE
+}
 
 #[inline(always)]
 const fn successor(psn: u32) -> u32 {
@@ -167,6 +265,13 @@ const fn is_connected(opcode: u8) -> bool {
 #[inline(always)]
 const fn is_middle(opcode: u8) -> bool {
     is_connected(opcode) && matches!(opcode & 0x1f, 0x01 | 0x07)
+}
+
+/// ACKNOWLEDGE.
+#[inline(always)]
+#[must_use]
+pub const fn is_ack(opcode: u8) -> bool {
+    is_connected(opcode) && opcode & 0x1f == 0x11
 }
 
 /// Everything but responses (0x0d to 0x12).

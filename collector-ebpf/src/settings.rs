@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct Settings {
-    /// Nanoseconds after which a run ends although nothing new came.
+    /// Nanoseconds after which a run of middles ends although nothing new came.
     pub run_limit: u64,
     /// Bytes of payload of each direction of a TCP connection that are handed out.
     pub stream_limit: u32,

@@ -35,9 +35,9 @@ struct Kind {
 fn kinds() -> Vec<Kind> {
     let plain =
         |name, packet| Kind { name, packet, programs: ["packets_in", "repeated_pass"], runs: RUNS };
-    let roce = |name, opcode, payload_len, runs| Kind {
+    let roce = |name, opcode, payload: &[u8], runs| Kind {
         name,
-        packet: roce(opcode, 0, payload_len),
+        packet: roce(opcode, 0, payload),
         programs: ["repeated_advance_in", "repeated_advance"],
         runs,
     };
@@ -46,9 +46,10 @@ fn kinds() -> Vec<Kind> {
         plain("UDP, not RoCEv2", udp(53, &[0; 64])),
         plain("TCP, acknowledgement", tcp(0, 0)),
         plain("TCP, payload that is counted", tcp(1, 1024)),
-        roce("RoCEv2, middle of a message: counted", 0x07, 1024, RUNS),
-        roce("RoCEv2, message: handed out", 0x0a, 1024, RUNS_WITH_EVENTS),
-        roce("RoCEv2, acknowledgement: handed out", 0x11, 4, RUNS_WITH_EVENTS),
+        roce("RoCEv2, middle of a message: counted", 0x07, &[0; 1024], RUNS),
+        roce("RoCEv2, ACK of a part of a message: counted", 0x11, &[0x1f, 0, 0, 1], RUNS),
+        roce("RoCEv2, message: handed out", 0x0a, &[0; 1024], RUNS_WITH_EVENTS),
+        roce("RoCEv2, NAK: handed out", 0x11, &[0x60, 0, 0, 1], RUNS_WITH_EVENTS),
     ]
 }
 
@@ -133,9 +134,11 @@ fn tcp(number: u32, payload_len: usize) -> Vec<u8> {
     ipv4(6, &segment)
 }
 
-fn roce(opcode: u8, psn: u32, payload_len: usize) -> Vec<u8> {
+/// `payload` is what comes behind the BTH, without the check sequence.
+fn roce(opcode: u8, psn: u32, payload: &[u8]) -> Vec<u8> {
     let mut packet = vec![opcode, 0, 0xff, 0xff, 0, 0, 0, 17];
     packet.extend((psn & 0x00ff_ffff).to_be_bytes());
-    packet.extend(vec![0; payload_len + 4]);
+    packet.extend(payload);
+    packet.extend([0; 4]);
     udp(4791, &packet)
 }

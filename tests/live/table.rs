@@ -3,8 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
-use railscope_ebpf::event::Run;
-use railscope_ebpf::flow::{Arrival, FlowState, SILENT_NS};
+use railscope_ebpf::flow::{Arrival, Clock, FlowState, NONE, SILENT_NS};
 use railscope_ebpf::stream::StreamState;
 use railscope_ebpf::table::{Claim, Key, Set, WAYS};
 
@@ -17,16 +16,16 @@ fn ipv4(host: u32) -> [u32; 4] {
 
 fn flow(time: u64) -> FlowState {
     let arrival = Arrival {
-        time,
         wire_len: 1082,
         opcode: 0x07,
         asks_for_ack: false,
         psn: 7,
+        aeth: NONE,
         fields: 0,
         dscp: 0,
         ecn: 0,
     };
-    FlowState::new(&arrival)
+    FlowState::new(&arrival, Clock { time, tick: 0 })
 }
 
 /// Flows of each set, of hosts that all talk to all over so many queue pairs.
@@ -75,8 +74,8 @@ fn silence_makes_room() {
     assert_eq!(set.claim(&key(99), flow(later - 1), later - 1), Claim::Refused);
     assert_eq!(set.claim(&key(99), flow(later), later), Claim::Kept);
     assert!(set.find(&key(0)).is_none());
-    assert_eq!(set.find(&key(99)).map(|flow| flow.run), Some(Run::default()));
-    assert_eq!(set.find(&key(1)).map(|flow| flow.last_time), Some(1));
+    assert_eq!(set.find(&key(99)).map(|flow| flow.run.last_time), Some(later));
+    assert_eq!(set.find(&key(1)).map(|flow| flow.run.last_time), Some(1));
 }
 
 proptest! {

@@ -144,8 +144,22 @@ fn mapped(address: u32) -> Address {
     [0, 0, u32::to_be(0xffff), address]
 }
 
-/// A header of the packet; `None`, and counted, where it has it but it cannot be read. Where it lies in
-/// the packet's first piece, as headers nearly always do, that takes no call.
+/// Bytes that may come before the end of the last header that is read: Ethernet, two tags, an IP header
+/// with options, UDP and BTH.
+const LONGEST: usize = 128;
+
+/// Has the kernel put headers that are spread over several pieces of memory into the first one, where they
+/// nearly always are.
+#[inline(always)]
+pub(super) fn gather(context: &TcContext) {
+    let len = (context.len() as usize).min(LONGEST);
+    if context.data() + len > context.data_end() {
+        // What cannot be had is counted where it is missed.
+        _ = context.pull_data(len as u32);
+    }
+}
+
+/// A header of the packet; `None`, and counted, where it has it but it cannot be read.
 #[inline(always)]
 pub(super) fn load<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
     let at = context.data() + offset;
@@ -153,11 +167,10 @@ pub(super) fn load<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
         // SAFETY: the verifier sees the comparison above; every pattern of bits is a value.
         return Some(unsafe { (at as *const T).read_unaligned() });
     }
-    let header = context.load(offset).ok();
-    if header.is_none() && offset + size_of::<T>() <= context.len() as usize {
+    if offset + size_of::<T>() <= context.len() as usize {
         maps::count(Loss::Header);
     }
-    header
+    None
 }
 
 /// The tag that the NIC took off: TCI and above it the tag's protocol; 0 for none.

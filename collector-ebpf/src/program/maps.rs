@@ -1,5 +1,6 @@
 //! All maps, and the settings.
 
+use aya_ebpf::bindings::BPF_F_MMAPABLE;
 use aya_ebpf::macros::map;
 use aya_ebpf::maps::{Array, LruHashMap, PerCpuArray, RingBuf};
 use railscope_ebpf::call::Beginning;
@@ -7,16 +8,19 @@ use railscope_ebpf::flow::FlowState;
 use railscope_ebpf::loss::Loss;
 use railscope_ebpf::settings::Settings;
 use railscope_ebpf::stream::StreamState;
-use railscope_ebpf::table::{Key, Set};
+use railscope_ebpf::table::{Key, Set, WAYS};
 
 /// What user space reads. It polls: waking it for every packet costs far more than the packet.
 #[map]
 pub(super) static EVENTS: RingBuf = RingBuf::with_byte_size(16 << 20, 0);
 
-/// Places for 131,072 flows; of 32,768 flows one in 250 finds its set full.
+/// Places for 131,072 flows; of 32,768 flows one in 250 finds its set full. What may be mapped begins with
+/// a page, so that a place of 128 bytes is two whole cache lines.
 #[map]
-pub(super) static FLOWS: Array<Set<FlowState>> = Array::with_max_entries(1 << FLOW_BITS, 0);
+pub(super) static FLOWS: Array<Set<FlowState>> =
+    Array::with_max_entries(1 << FLOW_BITS, BPF_F_MMAPABLE);
 const FLOW_BITS: u32 = 15;
+const _: () = assert!(size_of::<Set<FlowState>>() == WAYS * 128);
 
 /// Places for 65,536 directions of TCP connections; of 16,384 one in 250 finds its set full.
 #[map]

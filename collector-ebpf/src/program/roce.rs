@@ -1,10 +1,10 @@
 //! RoCEv2: packets that say something new are handed out, the others are counted.
 
 use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
-use aya_ebpf::helpers::{bpf_ktime_get_ns, bpf_skb_load_bytes};
+use aya_ebpf::helpers::{bpf_jiffies64, bpf_ktime_get_ns, bpf_skb_load_bytes};
 use aya_ebpf::programs::TcContext;
 use railscope_ebpf::event::{EventHeader, HEAD_LEN, PacketEvent, Run};
-use railscope_ebpf::flow::{Arrival, FlowState};
+use railscope_ebpf::flow::{Arrival, Clock, FlowState, NONE, is_ack};
 use railscope_ebpf::loss::Loss;
 use railscope_ebpf::table::{Claim, Key};
 
@@ -34,6 +34,14 @@ struct UdpAndBth {
 // SAFETY: integers only.
 unsafe impl Header for UdpAndBth {}
 
+/// ACK extended transport header (IBTA volume 1, section 9.2.5).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Aeth(u32);
+
+// SAFETY: integers only.
+unsafe impl Header for Aeth {}
+
 /// AckReq, in the word with the packet sequence number.
 const ACK_REQ: u32 = 1 << 31;
 /// Queue pair numbers and packet sequence numbers.
@@ -46,52 +54,74 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
     if header.dest_port != ROCE_PORT.to_be() {
         return None;
     }
-    // SAFETY: a helper without arguments.
-    let time = unsafe { bpf_ktime_get_ns() };
     let skb = context.skb.skb;
     // SAFETY: the kernel's, alive while the program runs.
     let interface_index = unsafe { (*skb).ifindex };
     let dest_qpn = u32::from_be(header.dest_qpn) & LOW_24;
     let key = Key::new(network.source, network.destination, dest_qpn, interface_index);
     let psn = u32::from_be(header.psn);
+    let aeth_at = network.transport + size_of::<UdpAndBth>();
+    let aeth = if is_ack(header.opcode) { headers::load(context, aeth_at) } else { None };
     let arrival = Arrival {
-        time,
         wire_len: context.len(),
         opcode: header.opcode,
         asks_for_ack: psn & ACK_REQ != 0,
         psn: psn & LOW_24,
+        aeth: aeth.map_or(NONE, |Aeth(word)| u32::from_be(word)),
         fields: u32::from(u16::from_be(header.source_port)) << 16
             | u32::from(u16::from_be(header.pkey)),
-        dscp: u32::from(network.traffic_class >> 2),
-        ecn: u32::from(network.traffic_class & 3),
+        dscp: network.traffic_class >> 2,
+        ecn: network.traffic_class & 3,
     };
+    // SAFETY: a helper without arguments.
+    let tick = unsafe { bpf_jiffies64() } as u32;
     let flows = maps::flows(&key)?;
     let Some(flow) = flows.find(&key) else {
-        if flows.claim(&key, FlowState::new(&arrival), time) == Claim::Refused {
+        let clock = Clock { time: now(), tick };
+        if flows.claim(&key, FlowState::new(&arrival, clock), clock.time) == Claim::Refused {
             maps::count(Loss::Flow);
         }
-        hand_out(context, &arrival, interface_index, is_outbound, &Run::default());
+        let place = Place { interface_index, is_outbound, time: clock.time };
+        hand_out(context, &arrival, place, &Run::default());
         return Some(());
     };
-    if flow.goes_on_with(&arrival, maps::settings().run_limit) {
+    let says_nothing = flow.goes_on_with(&arrival);
+    if says_nothing && flow.needs_no_time(&arrival, tick) {
         flow.count(&arrival);
-    } else if hand_out(context, &arrival, interface_index, is_outbound, &flow.run) {
-        flow.handed_out(&arrival);
+        return Some(());
+    }
+    let clock = Clock { time: now(), tick };
+    if says_nothing && flow.is_open(&arrival, clock.time, maps::settings().run_limit) {
+        flow.count_timed(&arrival, clock);
+        return Some(());
+    }
+    flow.end_run(clock.time);
+    let place = Place { interface_index, is_outbound, time: clock.time };
+    if hand_out(context, &arrival, place, &flow.run) {
+        flow.handed_out(&arrival, clock);
     } else {
         flow.lost(&arrival);
     }
     Some(())
 }
 
-/// Gives the packet to user space; whether there was room.
+/// Nanoseconds of `CLOCK_MONOTONIC`.
 #[inline(always)]
-fn hand_out(
-    context: &TcContext,
-    arrival: &Arrival,
+fn now() -> u64 {
+    // SAFETY: a helper without arguments.
+    unsafe { bpf_ktime_get_ns() }
+}
+
+/// When and where a packet passed.
+struct Place {
     interface_index: u32,
     is_outbound: bool,
-    run: &Run,
-) -> bool {
+    time: u64,
+}
+
+/// Gives the packet to user space; whether there was room.
+#[inline(always)]
+fn hand_out(context: &TcContext, arrival: &Arrival, place: Place, run: &Run) -> bool {
     let Some(mut entry) = EVENTS.reserve::<PacketEvent>(0) else {
         maps::count(Loss::Event);
         return false;
@@ -103,9 +133,9 @@ fn hand_out(
     // header that leaves it out.
     unsafe {
         (&raw mut (*event).header).write(EventHeader {
-            time: arrival.time,
-            interface_index,
-            is_outbound: u32::from(is_outbound),
+            time: place.time,
+            interface_index: place.interface_index,
+            is_outbound: u32::from(place.is_outbound),
             wire_len: arrival.wire_len,
             head_len: len,
             vlan: headers::vlan(context),

@@ -102,26 +102,26 @@ impl BurstMeter {
         }
     }
 
-    /// A frame of `bytes` wire bytes passed. `marks` are those of its flow; `None` for traffic
-    /// that is not counted as a flow.
+    /// `bytes` wire bytes passed, with so many packets with congestion experienced among them. `marks` are
+    /// those of their flow; `None` for traffic that is not counted as a flow.
     #[inline]
     pub fn observe(
         &mut self,
         time: Timestamp,
         bytes: u64,
-        is_ce: bool,
+        ce_packets: u64,
         marks: Option<&mut BucketMarks>,
     ) {
         // A clock that went back is far ahead on the circle, and comes here as well.
         if time.as_nanos().wrapping_sub(self.narrow_start) >= WIDTHS_NS[0] {
             let number = time.as_nanos() / WIDTHS_NS[0];
             if let Some(bucket) = self.earlier_bucket(number) {
-                bucket.add(number, bytes, is_ce, marks);
+                bucket.add(number, bytes, ce_packets, marks);
                 return;
             }
             self.begin_bucket(number);
         }
-        self.narrow.add(self.narrow_number, bytes, is_ce, marks);
+        self.narrow.add(self.narrow_number, bytes, ce_packets, marks);
     }
 
     /// What the buckets of each width showed, in the order of [`WIDTHS_NS`], with the open buckets
@@ -223,13 +223,11 @@ impl BurstMeter {
 }
 
 impl Bucket {
-    /// Counts a frame in this bucket, which has the number.
+    /// Counts frames in this bucket, which has the number.
     #[inline]
-    fn add(&mut self, number: u64, bytes: u64, is_ce: bool, marks: Option<&mut BucketMarks>) {
+    fn add(&mut self, number: u64, bytes: u64, ce_packets: u64, marks: Option<&mut BucketMarks>) {
         self.bytes += bytes;
-        if is_ce {
-            self.ce_packets += 1;
-        }
+        self.ce_packets += ce_packets;
         if let Some(BucketMarks(marks)) = marks
             && marks[0] != number
         {
@@ -278,7 +276,7 @@ mod tests {
     fn meter(packets: &[(u64, u64)]) -> [BurstStats; 2] {
         let mut meter = BurstMeter::new(RATE);
         for (time, bytes) in packets {
-            meter.observe(Timestamp::from_nanos(*time), *bytes, true, None);
+            meter.observe(Timestamp::from_nanos(*time), *bytes, 1, None);
         }
         meter.finish()
     }
@@ -322,7 +320,7 @@ mod tests {
         let mut marks = [BucketMarks::default(), BucketMarks::default()];
         for time in [1_000_000, 1_000_010, 1_000_020, 1_100_000] {
             for mark in &mut marks {
-                meter.observe(Timestamp::from_nanos(time), 100, false, Some(mark));
+                meter.observe(Timestamp::from_nanos(time), 100, 0, Some(mark));
             }
         }
         assert_eq!(meter.finish().map(|stats| stats.max_flows), [2, 2]);

@@ -46,8 +46,8 @@ pub struct PortTraffic {
     pub time: Timestamp,
     /// Bytes with FCS, preamble and gap.
     pub bytes: u64,
-    /// Its IP header is CE-marked.
-    pub is_ce: bool,
+    /// Packets among it with congestion experienced.
+    pub ce_packets: u64,
 }
 
 /// The ports of all taps.
@@ -116,17 +116,17 @@ impl PortTable {
         traffic: &PortTraffic,
         marks: Option<&mut [BucketMarks; 2]>,
     ) {
-        let PortTraffic { time, bytes, is_ce } = *traffic;
+        let PortTraffic { time, bytes, ce_packets } = *traffic;
         let (sender_marks, receiver_marks) = match marks {
             Some([sender, receiver]) => (Some(sender), Some(receiver)),
             None => (None, None),
         };
         match self.ports.get_mut(source.0 as usize) {
-            Some(port) => port.sent.observe(time, bytes, is_ce, sender_marks),
+            Some(port) => port.sent.observe(time, bytes, ce_packets, sender_marks),
             None => self.unmetered += 1,
         }
         match self.ports.get_mut(destination.0 as usize) {
-            Some(port) => port.received.observe(time, bytes, is_ce, receiver_marks),
+            Some(port) => port.received.observe(time, bytes, ce_packets, receiver_marks),
             None => self.unmetered += 1,
         }
     }

@@ -5,6 +5,7 @@ use super::identification::Identifications;
 use crate::decode::roce::aeth::{NakCode, Syndrome};
 use crate::model::opcode::Operation;
 use crate::model::psn::Psn;
+use crate::model::run::Run;
 
 /// A READ response this far ahead of the one before belongs to something else.
 const RESPONSE_GAP: i32 = 1 << 16;
@@ -74,6 +75,17 @@ impl ResponseSpace {
             self.counts.add(syndrome);
         }
         self.observe_read(operation, psn);
+    }
+
+    /// Takes ACKs that were counted where they passed, each ahead of the one before.
+    pub fn observe_run(&mut self, run: &Run) {
+        let Run { first_psn: first, last_psn: last, .. } = *run;
+        let psns = self.psns.get_or_insert(ResponsePsns { first, last, high: last });
+        psns.last = last;
+        if last.is_after(psns.high) {
+            psns.high = last;
+        }
+        self.counts.acks += u64::from(run.frames);
     }
 
     /// READ responses of one message have consecutive PSNs.

@@ -5,14 +5,16 @@ use super::burst;
 use super::key::FlowKey;
 use super::observer::FlowObserver;
 use super::port::PortTraffic;
-use super::state::{Flow, Sighting};
+use super::state::{Flow, Response, Sighting};
 use super::tracker::FlowTracker;
 use crate::decode::packet::{Body, Packet};
 use crate::decode::roce::bth::Bth;
 use crate::decode::roce::packet::RocePacket;
 use crate::model::ecn::Ecn;
 use crate::model::frame::Frame;
+use crate::model::opcode::Traits;
 use crate::model::run::Run;
+use crate::model::time::Timestamp;
 
 impl FlowTracker {
     /// Takes the run before a frame, which belongs to the same flow, and then is to be observed
@@ -37,15 +39,62 @@ impl FlowTracker {
         let Some(at) = self.flows.find(&key) else { return };
         let flow = self.flows.at_mut(at);
         flow.count_run(run, frame);
-        let bytes = u64::from(run.wire_len) + burst::WIRE_OVERHEAD;
-        let mut marked = run.ecn[Ecn::Ce as usize];
+        if run.is_of_acks() {
+            self.observe_acks(at, run, frame.time);
+        } else if run.opcode.traits().has(Traits::REQUEST) {
+            let (tap, time) = (frame.tap, run.first_time);
+            let first = Arrival { tap, time, frame, packet, ip, roce };
+            self.observe_middles(at, run, &first, observer);
+        }
+        let flow = self.flows.at_mut(at);
+        if let Some(response) = flow.counted.get_or_insert_default().response.take() {
+            flow.acknowledge(response);
+        }
+    }
+
+    /// ACKs of more of a message each; they are told at `now`.
+    fn observe_acks(&mut self, at: u32, run: &Run, now: Timestamp) {
+        if run.frames == 0 {
+            return;
+        }
+        // Buckets of bursts do not stay open for as long as ACKs may be held back, and these are small.
+        self.meter(at, run, now, run.frames, run.ecn[Ecn::Ce as usize]);
+        let flow = self.flows.at_mut(at);
+        flow.responses.observe_run(run);
+        let Some(requester) = flow.reverse.map(|reverse| reverse.flow) else { return };
+        // Which of those between was the first to cover a packet is not known: ACKs that are handed out
+        // measure round trips.
+        for (psn, time) in [(run.first_psn, run.first_time), (run.last_psn, run.last_time)] {
+            let response = Response { psn, time, syndrome: None, is_ack: false };
+            self.flows.at_mut(requester).acknowledge(response);
+        }
+    }
+
+    /// Loads the ports at both ends with so many packets of a run; the bytes that they are on the wire.
+    fn meter(&mut self, at: u32, run: &Run, time: Timestamp, frames: u32, ce_packets: u32) -> u64 {
+        let flow = self.flows.at_mut(at);
+        let bytes = (u64::from(run.wire_len) + burst::WIRE_OVERHEAD) * u64::from(frames);
+        let traffic = PortTraffic { time, bytes, ce_packets: ce_packets.into() };
         let [source, destination] = flow.ports;
-        for time in run.times() {
-            let is_ce = marked > 0;
-            marked = marked.saturating_sub(1);
-            let traffic = PortTraffic { time, bytes, is_ce };
-            self.ports.observe(source, destination, &traffic, Some(&mut flow.bucket_marks));
-            flow.rate.sent(time, bytes);
+        self.ports.observe(source, destination, &traffic, Some(&mut flow.bucket_marks));
+        bytes
+    }
+
+    /// Middles of messages; `next` is the frame behind them.
+    fn observe_middles(
+        &mut self,
+        at: u32,
+        run: &Run,
+        next: &Arrival<'_>,
+        observer: &mut impl FlowObserver,
+    ) {
+        let Arrival { frame, roce, .. } = *next;
+        let mut marked = run.ecn[Ecn::Ce as usize];
+        for (time, frames) in run.parts(burst::WIDTHS_NS[0]) {
+            let ce_packets = marked.min(frames);
+            marked -= ce_packets;
+            let bytes = self.meter(at, run, time, frames, ce_packets);
+            self.flows.at_mut(at).rate.sent(time, bytes);
         }
         // What was lost on the way here passed the tap: the numbers up to the frame are no gap.
         let reach = roce.bth.psn.distance_from(run.first_psn).max(0).unsigned_abs();
@@ -54,19 +103,14 @@ impl FlowTracker {
             let flow = self.flows.at_mut(at);
             let psn = run.first_psn.plus(number);
             if flow.requests.observe_run(psn, packets - number, run.last_time) {
-                break;
+                return;
             }
             // It decides what the packet before it was.
             let bth = Bth { opcode: run.opcode, psn, ack_request: false, ..roce.bth };
             let roce = RocePacket { bth, ..*roce };
             let frame = Frame { time: run.first_time, ..*frame };
-            let (tap, time, frame) = (frame.tap, frame.time, &frame);
-            let arrival = Arrival { tap, time, frame, packet, ip, roce: &roce };
+            let arrival = Arrival { frame: &frame, roce: &roce, ..*next };
             self.observe_request(at, &arrival, run.opcode.traits(), 0, observer);
-        }
-        let flow = self.flows.at_mut(at);
-        if let Some(response) = flow.counted.get_or_insert_default().response.take() {
-            flow.acknowledge(response);
         }
     }
 }

@@ -108,7 +108,9 @@ impl TapState {
         let frames = u64::from(run.frames);
         self.frames += frames;
         self.roce_frames += frames;
-        self.truncated_frames += frames;
+        if run.payload_len() > 0 {
+            self.truncated_frames += frames;
+        }
         self.wire_bytes += frames * u64::from(run.wire_len);
         self.lost_frames += u64::from(run.lost);
     }

@@ -226,7 +226,7 @@ impl FlowTracker {
         let traffic = PortTraffic {
             time: frame.time,
             bytes: u64::from(packet.wire_len) + burst::WIRE_OVERHEAD,
-            is_ce: ip.ecn() == Ecn::Ce,
+            ce_packets: u64::from(ip.ecn() == Ecn::Ce),
         };
         self.ports.observe(source, destination, &traffic, None);
     }
@@ -258,7 +258,8 @@ impl FlowTracker {
         let flow = self.flows.at_mut(at);
         let bytes = u64::from(packet.wire_len) + burst::WIRE_OVERHEAD;
         flow.count(arrival);
-        let traffic = PortTraffic { time, bytes, is_ce: ip.ecn() == Ecn::Ce };
+        let ce_packets = u64::from(ip.ecn() == Ecn::Ce);
+        let traffic = PortTraffic { time, bytes, ce_packets };
         let [source, destination] = flow.ports;
         self.ports.observe(source, destination, &traffic, Some(&mut flow.bucket_marks));
         if traits.has(Traits::REQUEST) {

@@ -1,18 +1,21 @@
 //! Packets that a source counted instead of handing them out.
 
-use super::opcode::Opcode;
+use super::opcode::{Opcode, Operation, Traits};
 use super::psn::Psn;
 use super::time::Timestamp;
 
-/// Middles of a flow's messages, each the successor of the one before, counted where they passed.
+/// Packets of a flow that were counted where they passed: middles of its messages, each the successor of
+/// the one before, or ACKs, each of more of the same message than the one before.
 ///
 /// It stands before the next frame of the flow, which is handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// What each of them is: the middle of a SEND or of an RDMA WRITE.
+    /// What each of them is: the middle of a SEND or of an RDMA WRITE, or an ACK.
     pub opcode: Opcode,
     /// Packet sequence number of the first one.
     pub first_psn: Psn,
+    /// Packet sequence number of the last one.
+    pub last_psn: Psn,
     /// How many.
     pub frames: u32,
     /// Bytes that each had on the wire, without FCS.
@@ -34,22 +37,80 @@ pub struct Run {
 const HEADERS_LEN: u32 = 58;
 
 impl Run {
-    /// Bytes of payload of each: the path MTU, a power of two (IBTA volume 1, section 5.2).
+    /// Whether these are ACKs.
+    #[must_use]
+    pub fn is_of_acks(&self) -> bool {
+        self.opcode.operation() == Some(Operation::Acknowledge)
+    }
+
+    /// Bytes of payload of each: the path MTU, a power of two (IBTA volume 1, section 5.2), and none in
+    /// an ACK.
     #[must_use]
     pub fn payload_len(&self) -> u32 {
+        if !self.opcode.traits().has(Traits::PAYLOAD) {
+            return 0;
+        }
         match self.wire_len.saturating_sub(HEADERS_LEN).checked_ilog2() {
             Some(exponent) => 1 << exponent,
             None => 0,
         }
     }
 
-    /// When each of them passed, taken as evenly spread.
-    pub fn times(&self) -> impl Iterator<Item = Timestamp> + use<> {
-        let (first, frames) = (self.first_time, u64::from(self.frames));
-        let whole = self.last_time.nanos_since(first);
-        (0..frames).map(move |number| {
-            let share = u128::from(whole) * u128::from(number) / u128::from((frames - 1).max(1));
-            first.plus_nanos(share as u64)
+    /// How many of them passed in each span of `width_ns` since the epoch that had any, and when the first
+    /// of these did; taken as evenly spread.
+    pub fn parts(&self, width_ns: u64) -> impl Iterator<Item = (Timestamp, u32)> + use<> {
+        let (first, frames) = (self.first_time, self.frames);
+        let gaps = u128::from(frames.saturating_sub(1).max(1));
+        let whole = u128::from(self.last_time.nanos_since(first));
+        let mut next = 0;
+        std::iter::from_fn(move || {
+            if next >= frames {
+                return None;
+            }
+            let time = first.plus_nanos((whole * u128::from(next) / gaps) as u64);
+            let to_end = (time.as_nanos() / width_ns + 1) * width_ns - first.as_nanos();
+            // The first one that does not pass before the end.
+            let after = (whole > 0).then(|| (u128::from(to_end) * gaps).div_ceil(whole));
+            let after = after.map_or(frames, |after| after.min(u128::from(frames)) as u32);
+            Some((time, after - std::mem::replace(&mut next, after)))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(first: u64, last: u64, frames: u32) -> Run {
+        let [first_time, last_time] = [first, last].map(Timestamp::from_nanos);
+        let psn = Psn::new(0);
+        Run {
+            opcode: Opcode(7),
+            first_psn: psn,
+            last_psn: psn,
+            frames,
+            wire_len: 1082,
+            first_time,
+            last_time,
+            ecn: [0; 4],
+            first_ce_time: None,
+            lost: 0,
+        }
+    }
+
+    proptest::proptest! {
+        /// As if each frame were asked for its time.
+        #[test]
+        fn parts_are_what_frames_are(first in 0_u64..5_000, length in 0_u64..3_000, frames in 0_u32..400) {
+            let mut one_by_one = std::collections::BTreeMap::new();
+            for number in 0..u64::from(frames) {
+                let time = first + length * number / u64::from(frames - 1).max(1);
+                let (_, count) = one_by_one.entry(time / 100).or_insert((time, 0));
+                *count += 1;
+            }
+            let parts: Vec<_> = run(first, first + length, frames).parts(100).collect();
+            let parts = parts.into_iter().map(|(time, frames)| (time.as_nanos(), frames));
+            proptest::prop_assert_eq!(parts.collect::<Vec<_>>(), one_by_one.into_values().collect::<Vec<_>>());
+        }
     }
 }

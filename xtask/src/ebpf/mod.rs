@@ -108,7 +108,7 @@ impl Tools {
     fn build(&self, architecture: &str) -> Result<PathBuf> {
         let target = root().join("target/ebpf").join(architecture);
         let mut flags = format!(
-            "--cfg=bpf_target_arch=\"{architecture}\" -Cdebuginfo=2 -Clink-arg=--btf -Clinker={} \
+            "--cfg=bpf_target_arch=\"{architecture}\" -Cdebuginfo=2 -Ctarget-feature=+allows-misaligned-mem-access -Clink-arg=--btf -Clinker={} \
              --remap-path-prefix={}=/railscope",
             self.linker.display(),
             root().display()

@@ -127,6 +127,7 @@ fn run(record: &RunRecord, clock: &Clock) -> Run {
     Run {
         opcode: Opcode(record.opcode as u8),
         first_psn: Psn::new(record.first_psn),
+        last_psn: Psn::new(record.last_psn),
         frames: record.frames,
         wire_len: record.wire_len,
         first_time: clock.timestamp(record.first_time),

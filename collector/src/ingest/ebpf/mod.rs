@@ -177,7 +177,8 @@ impl LiveSource for Ebpf {
         vec![
             format!(
                 "kernel programs at {}: all RoCEv2 that passes the kernel there, both directions, \
-                 middles of messages counted; of TCP the first bytes of each connection",
+                 middles of messages and ACKs of their parts counted; of TCP the first bytes of each \
+                 connection",
                 names.join(", ")
             ),
             "not visible there: RoCE that an RDMA NIC sends and receives itself, which never \
