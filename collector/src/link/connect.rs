@@ -267,7 +267,9 @@ impl<'a> Finder<'a> {
         for (records, at) in self.traffic.records.iter().zip(places) {
             if at.is_some() && !records.cts.is_empty() {
                 let FlowKey { tap, source, destination, .. } = records.key;
-                controls.entry((tap, source, destination)).or_default().push(records);
+                let addresses = Addresses::of_offers(records);
+                let control = Control { records, addresses };
+                controls.entry((tap, source, destination)).or_default().push(control);
             }
         }
         controls
@@ -373,16 +375,53 @@ fn way_of(flow: &Flow) -> Way {
 }
 
 /// Flows of clear-to-sends by tap, source and destination.
-type Controls<'a> = BTreeMap<(TapId, HostAddress, HostAddress), Vec<&'a FlowTraffic>>;
+type Controls<'a> = BTreeMap<(TapId, HostAddress, HostAddress), Vec<Control<'a>>>;
+
+/// A flow of clear-to-sends.
+struct Control<'a> {
+    records: &'a FlowTraffic,
+    /// All that it offers lies there.
+    addresses: Addresses,
+}
+
+/// A span of memory, with both ends.
+#[derive(Clone, Copy)]
+struct Addresses {
+    low: u64,
+    high: u64,
+}
+
+impl Addresses {
+    /// Of no address at all.
+    const NONE: Self = Self { low: u64::MAX, high: 0 };
+
+    fn of_offers(control: &FlowTraffic) -> Self {
+        control.cts.iter().fold(Self::NONE, |span, cts| {
+            span.with(cts.address).with(cts.address.saturating_add(cts.capacity.into()))
+        })
+    }
+
+    fn with(self, address: u64) -> Self {
+        Self { low: self.low.min(address), high: self.high.max(address) }
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        self.low <= other.high && other.low <= self.high
+    }
+}
 
 /// The flow whose clear-to-sends the messages of `data` answer most often.
 fn best_match(data: &FlowTraffic, controls: &Controls<'_>) -> Option<(Way, Evidence)> {
     let FlowKey { tap, source, destination, .. } = data.key;
+    let starts = data.data.iter().take(MATCH_SAMPLE).filter_map(|message| message.start.as_ref());
+    let addresses = starts.fold(Addresses::NONE, |span, start| span.with(start.address));
     let mut best: Option<(Way, Evidence)> = None;
-    for control in controls.get(&(tap, destination, source))? {
-        let Some(evidence) = count_answers(control, data) else { continue };
+    // Connections receive into memory of their own, nearly always: few controls are worth a closer look.
+    let controls = controls.get(&(tap, destination, source))?;
+    for Control { records, .. } in controls.iter().filter(|one| one.addresses.meets(&addresses)) {
+        let Some(evidence) = count_answers(records, data) else { continue };
         if best.is_none_or(|(_, known)| known.count < evidence.count) {
-            let FlowKey { source, destination, dest_qpn, .. } = control.key;
+            let FlowKey { source, destination, dest_qpn, .. } = records.key;
             best = Some(((source, destination, dest_qpn), evidence));
         }
     }
