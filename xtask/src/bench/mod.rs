@@ -112,7 +112,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let railscope = build_railscope("release")?;
     println!("{}", host());
     if let Some(pairs) = options.watched {
-        watched::run(&railscope, &options.folder()?, pairs)?;
+        watched::run(&railscope, pairs)?;
     } else if let Some(connections) = options.hostile_tcp {
         measure_hostile_tcp(connections, &railscope)?;
     } else if options.memory {

@@ -6,10 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
 
 use super::process::{cpu_seconds_of, cpu_seconds_of_children, peak_anon_bytes};
 use crate::clock::timed;
@@ -30,10 +30,9 @@ const MANY: Load = Load {
     taps: "[\"rank0\", \"rank1\"]",
 };
 
-/// A job as fast as the machine goes; its bus bandwidth counts, once the agent has started and the kernel
-/// no longer measures its programs.
+/// A job as fast as the machine goes, and longer than all turns.
 const FAST: Load = Load {
-    options: "--ranks 4 -b 16M -e 16M -n 40 -w 50 -c 0",
+    options: "--ranks 4 -b 16M -e 16M -n 100000 -w 5 -c 0",
     queue_pairs_per_connection: "1",
     taps: "[\"rank*\"]",
 };
@@ -61,7 +60,7 @@ const MEMORY: [f64; 2] = [48.0, 64.0];
 const LOST: f64 = 0.05;
 
 /// `cargo xtask bench --watched`.
-pub(super) fn run(railscope: &Path, folder: &Path, pairs: usize) -> Result<()> {
+pub(super) fn run(railscope: &Path, pairs: usize) -> Result<()> {
     let cores = std::thread::available_parallelism()?.get() as f64;
     let [goal, floor] = SHARE.map(|share| 100.0 * share);
     let paced = Medians::measure(railscope, &PACED)?;
@@ -100,18 +99,10 @@ pub(super) fn run(railscope: &Path, folder: &Path, pairs: usize) -> Result<()> {
         many.of(|run| run.memory)
     );
 
-    let mut ratios = Vec::new();
-    for pair in 0..pairs {
-        // Whoever comes first may find the machine another.
-        let order = [pair % 2 == 0, pair % 2 == 1];
-        let [first, second] = order.map(|is_watched| busbw(railscope, folder, is_watched));
-        let (watched, alone) = if order[0] { (first?, second?) } else { (second?, first?) };
-        eprintln!("pair {}: {watched:.3} watched, {alone:.3} GB/s alone", pair + 1);
-        ratios.push(watched / alone);
-    }
+    let mut ratios = turns(railscope, pairs)?;
     ratios.sort_by(f64::total_cmp);
     let (low, high) = interval(&ratios);
-    println!("busbw watched over alone, {pairs} pairs in turns");
+    println!("busbw watched over alone, {pairs} pairs, in turns of one job");
     println!(
         "  median {:.3}, 95 % interval {low:.3} to {high:.3} (floor {})",
         median(ratios),
@@ -200,7 +191,7 @@ struct Paced {
 impl Paced {
     fn measure(railscope: &Path, load: &Load) -> Result<Self> {
         let before = cpu_seconds_of_children()?;
-        let mut job = Job::start(railscope, load, None)?;
+        let mut job = Job::start(railscope, load)?;
         let watcher = Agent::start(railscope, job.fabric()?, load)?;
         watcher.wait_for_report()?;
         let (start, frames, reports) = (watcher.used()?, watcher.frames()?, watcher.reports()?);
@@ -222,32 +213,66 @@ impl Paced {
     }
 }
 
-/// Bus bandwidth of a fast job, GB/s.
-fn busbw(railscope: &Path, folder: &Path, is_watched: bool) -> Result<f64> {
-    let table = folder.join("busbw.json");
-    let mut job = Job::start(railscope, &FAST, Some(&table))?;
-    let agent =
-        if is_watched { Some(Agent::start(railscope, job.fabric()?, &FAST)?) } else { None };
-    job.wait()?;
-    if let Some(agent) = agent {
+/// How long a turn with the agent, and one without it, is measured.
+const TURN: Duration = Duration::from_secs(10);
+
+/// How long the job takes to be as fast as it gets ...
+const WARM_UP: Duration = Duration::from_secs(4);
+/// ... an agent to have started, and the kernel to measure its programs no longer ...
+const START: Duration = Duration::from_millis(4500);
+/// ... and all of it to be gone.
+const END: Duration = Duration::from_millis(700);
+
+/// Bus bandwidth of one job in turns, watched over the mean of alone before and after. The bandwidth is
+/// taken from the bytes at a port, which differ from what nccl-tests counts by headers alone.
+fn turns(railscope: &Path, pairs: usize) -> Result<Vec<f64>> {
+    let job = Job::start(railscope, &FAST)?;
+    let fabric = job.fabric()?;
+    sleep(WARM_UP);
+    let mut before = bandwidth(&fabric)?;
+    let mut ratios = Vec::new();
+    for pair in 1..=pairs {
+        let agent = Agent::start(railscope, fabric.clone(), &FAST)?;
+        sleep(START);
+        let watched = bandwidth(&fabric)?;
         agent.end()?;
+        sleep(END);
+        let after = bandwidth(&fabric)?;
+        let alone = f64::midpoint(before, after);
+        eprintln!("pair {pair}: {watched:.3} watched, {alone:.3} GB/s alone");
+        ratios.push(watched / alone);
+        before = after;
     }
-    let text = fs::read_to_string(&table).with_context(|| format!("read {}", table.display()))?;
-    let table: Value = serde_json::from_str(&text)?;
-    table["average_bus_bandwidth"]["bandwidth"].as_f64().context("the table has no bandwidth")
+    Ok(ratios)
+}
+
+/// Of a port, for a turn, GB/s.
+fn bandwidth(fabric: &Path) -> Result<f64> {
+    let before = received(fabric)?;
+    let (rest, seconds) = timed(|| {
+        sleep(TURN);
+        received(fabric)
+    });
+    Ok((rest? - before) / seconds / 1e9)
+}
+
+/// Bytes that a port has received.
+fn received(fabric: &Path) -> Result<f64> {
+    let output = inside(fabric, "cat").arg("/proc/self/net/dev").output()?;
+    let text = String::from_utf8(output.stdout)?;
+    let port = text.lines().find_map(|line| line.trim_start().strip_prefix("rank0:"));
+    let bytes = port.and_then(|line| line.split_whitespace().next());
+    Ok(bytes.context("the fabric has no port rank0")?.parse()?)
 }
 
 /// A job of the driver.
 struct Job(Child);
 
 impl Job {
-    fn start(railscope: &Path, load: &Load, table: Option<&PathBuf>) -> Result<Self> {
+    fn start(railscope: &Path, load: &Load) -> Result<Self> {
         let mut drive = Command::new(railscope);
         drive.arg("drive").args(load.options.split_whitespace());
         drive.env("NCCL_IB_QPS_PER_CONNECTION", load.queue_pairs_per_connection);
-        if let Some(table) = table {
-            drive.arg("--json").arg(table);
-        }
         let drive = drive.stdout(Stdio::null()).spawn().context("start railscope drive")?;
         Ok(Self(drive))
     }
@@ -260,7 +285,7 @@ impl Job {
             if fs::read_link(&path)? != own && has_port(&path) {
                 return Ok(path);
             }
-            std::thread::sleep(Duration::from_millis(5));
+            sleep(Duration::from_millis(5));
         }
         anyhow::bail!("the driver makes no network namespaces here: that needs root")
     }
@@ -270,6 +295,19 @@ impl Job {
         ensure!(status.success(), "railscope drive: {status}");
         Ok(())
     }
+}
+
+impl Drop for Job {
+    /// Its processes go with it.
+    fn drop(&mut self) {
+        end(&mut self.0);
+    }
+}
+
+/// Ends a process, if it has not ended: nothing is left of a bench that failed.
+fn end(child: &mut Child) {
+    _ = child.kill();
+    _ = child.wait();
 }
 
 fn has_port(fabric: &Path) -> bool {
@@ -322,7 +360,7 @@ impl Agent {
             if self.page("/readyz").is_ok() {
                 return Ok(());
             }
-            std::thread::sleep(Duration::from_millis(20));
+            sleep(Duration::from_millis(20));
         }
         anyhow::bail!("the agent makes no report")
     }
@@ -354,7 +392,7 @@ impl Agent {
         let mut frames = self.frames()?;
         let mut unchanged = 0;
         while unchanged < 32 {
-            std::thread::sleep(Duration::from_secs(1));
+            sleep(Duration::from_secs(1));
             let now = self.frames()?;
             unchanged = if now > frames { 0 } else { unchanged + 1 };
             frames = now;
@@ -378,6 +416,12 @@ impl Agent {
         let status = self.child.wait()?;
         ensure!(status.success(), "railscope agent: {status}");
         Ok(())
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        end(&mut self.child);
     }
 }
 
