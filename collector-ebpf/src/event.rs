@@ -8,9 +8,9 @@
 
 use bytemuck::{Pod, Zeroable};
 
-/// Bytes of a RoCEv2 packet that are handed out: its headers behind VLAN tags and IPv6, and a
-/// clear-to-send of NCCL, which is 64 bytes of payload.
-pub const HEAD_LEN: usize = 192;
+/// Bytes of a RoCEv2 packet that are handed out: a connection manager's request behind two VLAN tags and
+/// IPv6 takes 254, a clear-to-send of NCCL less.
+pub const HEAD_LEN: usize = 256;
 
 /// Bytes of a TCP segment's payload in one event.
 pub const PAYLOAD_LEN: usize = 1024;

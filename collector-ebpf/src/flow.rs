@@ -23,7 +23,7 @@ pub struct FlowState {
     pub aeth: u32,
     /// Header fields that the packets of a run share: UDP source port, and P_Key.
     pub fields: u32,
-    /// The kernel's tick when the clock was read.
+    /// The kernel's tick when the clock was read, if packets come fast.
     pub tick: u32,
     /// Requests in a row that were behind `next_psn`: sent again, or another use of the queue pair.
     pub behind: u16,
@@ -49,8 +49,12 @@ const BEHIND_LIMIT: u16 = 4096;
 /// Packets of a run for which the clock is read once: it costs as much as all else that is done for one.
 const PACKETS_PER_TIME: u8 = 8;
 
-/// Nanoseconds after which a run of ACKs ends: less than any timeout of a sender's, 4.096 us times 2^12 and
-/// more in practice, so that the first ACK after one is handed out.
+/// Nanoseconds that so many packets take, at the most, where the clock is not read for each: a run ends
+/// that much too late, and a packet's time is that much unsure.
+const FAST_NS: u64 = 250_000;
+
+/// Nanoseconds after which a run of ACKs ends, and without an ACK none begins: less than a sender's timeout,
+/// which is 4.096 us times 2^12 or more in practice, so that the first ACK after one is handed out.
 const ACK_RUN_LIMIT_NS: u64 = 8_000_000;
 
 /// What is compared of a packet.
@@ -117,7 +121,7 @@ impl FlowState {
     }
 
     /// Whether such a packet is counted without a time of its own: few are between two that have one,
-    /// and all of the same tick.
+    /// all of the same tick, and they came fast so far.
     #[inline(always)]
     #[must_use]
     pub fn needs_no_time(&self, arrival: &Arrival, tick: u32) -> bool {
@@ -138,14 +142,21 @@ impl FlowState {
     #[inline(always)]
     #[must_use]
     pub fn is_open(&self, arrival: &Arrival, time: u64, run_limit: u64) -> bool {
-        let limit = if is_ack(arrival.opcode) { ACK_RUN_LIMIT_NS } else { run_limit };
-        self.run.frames == 0 || time.wrapping_sub(self.run.first_time) < limit
+        let run = &self.run;
+        if is_ack(arrival.opcode) {
+            let since = if run.frames == 0 { run.last_time } else { run.first_time };
+            return time.wrapping_sub(since) < ACK_RUN_LIMIT_NS;
+        }
+        run.frames == 0 || time.wrapping_sub(run.first_time) < run_limit
     }
 
     /// Adds a packet to the run, and its time.
     #[inline(always)]
     pub fn count_timed(&mut self, arrival: &Arrival, clock: Clock) {
         let run = &mut self.run;
+        let took = clock.time.wrapping_sub(run.last_time);
+        let packets = u64::from(self.untimed) + 1;
+        let is_fast = took < FAST_NS && took * u64::from(PACKETS_PER_TIME) < FAST_NS * packets;
         if run.frames == 0 {
             run.first_time = clock.time;
             run.first_psn = arrival.psn;
@@ -157,7 +168,8 @@ impl FlowState {
         }
         run.last_time = clock.time;
         self.untimed = 0;
-        self.tick = clock.tick;
+        // Another tick than that of the next packet makes it read the clock.
+        self.tick = if is_fast { clock.tick } else { !clock.tick };
         self.add(arrival);
     }
 
@@ -171,12 +183,12 @@ impl FlowState {
     }
 
     /// The run is handed out before a packet of this time: packets since the clock was read are taken as
-    /// evenly spread.
+    /// evenly spread, but for a silence behind them.
     #[inline(always)]
     pub fn end_run(&mut self, time: u64) {
         let untimed = u64::from(self.untimed);
         if untimed > 0 {
-            let since = time.saturating_sub(self.run.last_time);
+            let since = time.saturating_sub(self.run.last_time).min(FAST_NS);
             self.run.last_time += since * untimed / (untimed + 1);
             self.untimed = 0;
         }
@@ -243,7 +255,7 @@ const PSN_MASK: u32 = 0x00ff_ffff;
 /// What is less than this ahead is ahead, not behind.
 const HALF_CIRCLE: u32 = 1 << 23;
 
-/// Whether a packet sequence number is another, or less than half of the circle behind it.
+/// Whether a packet sequence number is less than half of the circle ahead of another, or the same.
 #[inline(always)]
 const fn is_ahead(psn: u32, other: u32) -> bool {
     psn.wrapping_sub(other) & PSN_MASK < HALF_CIRCLE

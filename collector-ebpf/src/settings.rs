@@ -6,7 +6,8 @@ use bytemuck::{Pod, Zeroable};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct Settings {
-    /// Nanoseconds after which a run of middles ends although nothing new came.
+    /// Nanoseconds after which a run of middles ends although nothing new came, or a quarter of a millisecond
+    /// later.
     pub run_limit: u64,
     /// Bytes of payload of each direction of a TCP connection that are handed out.
     pub stream_limit: u32,

@@ -6,6 +6,7 @@ mod demo;
 mod ebpf;
 // Packet sockets on real interfaces.
 mod interfaces;
+mod kept;
 // Frames written as a capture.
 mod record;
 mod recorded;

@@ -1,5 +1,6 @@
 //! The headers around RoCEv2 and TCP, as far as they tell one flow from another.
 
+use aya_ebpf::helpers::bpf_skb_load_bytes;
 use aya_ebpf::programs::TcContext;
 use railscope_ebpf::loss::Loss;
 use railscope_ebpf::table::Address;
@@ -144,22 +145,8 @@ fn mapped(address: u32) -> Address {
     [0, 0, u32::to_be(0xffff), address]
 }
 
-/// Bytes that may come before the end of the last header that is read: Ethernet, two tags, an IP header
-/// with options, UDP and BTH.
-const LONGEST: usize = 128;
-
-/// Has the kernel put headers that are spread over several pieces of memory into the first one, where they
-/// nearly always are.
-#[inline(always)]
-pub(super) fn gather(context: &TcContext) {
-    let len = (context.len() as usize).min(LONGEST);
-    if context.data() + len > context.data_end() {
-        // What cannot be had is counted where it is missed.
-        _ = context.pull_data(len as u32);
-    }
-}
-
-/// A header of the packet; `None`, and counted, where it has it but it cannot be read.
+/// A header of the packet; `None`, and counted, where it has it but it cannot be read. Where it lies in
+/// the packet's first piece, as headers nearly always do, that takes no call.
 #[inline(always)]
 pub(super) fn load<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
     let at = context.data() + offset;
@@ -167,10 +154,31 @@ pub(super) fn load<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
         // SAFETY: the verifier sees the comparison above; every pattern of bits is a value.
         return Some(unsafe { (at as *const T).read_unaligned() });
     }
-    if offset + size_of::<T>() <= context.len() as usize {
+    if offset + size_of::<T>() > context.len() as usize {
+        return None;
+    }
+    let header = gather(context, offset);
+    if header.is_none() {
         maps::count(Loss::Header);
     }
-    None
+    header
+}
+
+/// Bytes of the longest header that is read.
+pub(super) const LONGEST: usize = 40;
+
+/// A header that lies elsewhere, perhaps in several pieces. It is put together in a map: fields of a copy
+/// on the stack may not be read where they are not aligned, as the compiler has it do.
+#[inline(always)]
+fn gather<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
+    const { assert!(size_of::<T>() <= LONGEST) };
+    let room = maps::scratch()?;
+    let (skb, len) = (context.skb.skb.cast(), size_of::<T>() as u32);
+    // SAFETY: the room is this CPU's own, and long enough; every pattern of bits is a value.
+    unsafe {
+        let is_read = bpf_skb_load_bytes(skb, offset as u32, room.cast(), len) == 0;
+        is_read.then(|| room.cast::<T>().read_unaligned())
+    }
 }
 
 /// The tag that the NIC took off: TCI and above it the tag's protocol; 0 for none.

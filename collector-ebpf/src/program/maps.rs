@@ -10,6 +10,8 @@ use railscope_ebpf::settings::Settings;
 use railscope_ebpf::stream::StreamState;
 use railscope_ebpf::table::{Key, Set, WAYS};
 
+use super::headers::LONGEST;
+
 /// What user space reads. It polls: waking it for every packet costs far more than the packet.
 #[map]
 pub(super) static EVENTS: RingBuf = RingBuf::with_byte_size(16 << 20, 0);
@@ -53,6 +55,15 @@ pub(super) static PENDING: LruHashMap<u64, Beginning> = LruHashMap::with_max_ent
 #[map]
 pub(super) static LOSSES: PerCpuArray<u64> =
     PerCpuArray::with_max_entries(Loss::ALL.len() as u32, 0);
+
+/// Where a header is put together: a CPU looks at one packet at a time.
+#[map]
+static SCRATCH: PerCpuArray<[u8; LONGEST]> = PerCpuArray::with_max_entries(1, 0);
+
+#[inline(always)]
+pub(super) fn scratch() -> Option<*mut [u8; LONGEST]> {
+    SCRATCH.get_ptr_mut(0)
+}
 
 #[unsafe(no_mangle)]
 static SETTINGS: Settings = Settings::DEFAULT;

@@ -22,7 +22,6 @@ pub(crate) fn packets_out(context: TcContext) -> i32 {
 
 #[inline(always)]
 pub(super) fn observe(context: &TcContext, is_outbound: bool) -> i32 {
-    headers::gather(context);
     if let Some(network) = headers::network(context) {
         match network.protocol {
             UDP => _ = roce::observe(context, &network, is_outbound),

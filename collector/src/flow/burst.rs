@@ -16,8 +16,11 @@ pub const WIDTHS_NS: [u64; 2] = [100_000, 1_000_000];
 const RATIO: u64 = WIDTHS_NS[1] / WIDTHS_NS[0];
 
 /// Narrow buckets that stay open: packets that were counted where they passed are told with the next
-/// packet of their flow, up to 1 ms later.
+/// packet of their flow, up to 1.25 ms later.
 const OPEN_BUCKETS: usize = 16;
+
+/// How far back a narrow bucket is still open.
+pub const OPEN_NS: u64 = (OPEN_BUCKETS as u64 - 1) * WIDTHS_NS[0];
 
 /// Share of the line rate above which a bucket belongs to a burst.
 pub const THRESHOLD_OF_LINE_RATE: f64 = 0.5;

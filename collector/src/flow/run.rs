@@ -13,6 +13,7 @@ use crate::decode::roce::packet::RocePacket;
 use crate::model::ecn::Ecn;
 use crate::model::frame::Frame;
 use crate::model::opcode::Traits;
+use crate::model::psn::Psn;
 use crate::model::run::Run;
 use crate::model::time::Timestamp;
 
@@ -39,12 +40,15 @@ impl FlowTracker {
         let Some(at) = self.flows.find(&key) else { return };
         let flow = self.flows.at_mut(at);
         flow.count_run(run, frame);
+        let (tap, time) = (frame.tap, run.first_time);
+        let next = Arrival { tap, time, frame, packet, ip, roce };
         if run.is_of_acks() {
             self.observe_acks(at, run, frame.time);
-        } else if run.opcode.traits().has(Traits::REQUEST) {
-            let (tap, time) = (frame.tap, run.first_time);
-            let first = Arrival { tap, time, frame, packet, ip, roce };
-            self.observe_middles(at, run, &first, observer);
+        } else {
+            self.observe_middles(at, run, &next, observer);
+        }
+        if run.lost > 0 && roce.bth.opcode.traits().has(Traits::REQUEST) {
+            self.observe_lost(at, run, roce.bth.psn);
         }
         let flow = self.flows.at_mut(at);
         if let Some(response) = flow.counted.get_or_insert_default().response.take() {
@@ -57,8 +61,9 @@ impl FlowTracker {
         if run.frames == 0 {
             return;
         }
-        // Buckets of bursts do not stay open for as long as ACKs may be held back, and these are small.
-        self.meter(at, run, now, run.frames, run.ecn[Ecn::Ce as usize]);
+        // ACKs may be held back for longer than buckets of bursts stay open.
+        let open = Timestamp::from_nanos(now.as_nanos().saturating_sub(burst::OPEN_NS));
+        self.meter(at, run, open, &mut |_, _, _| {});
         let flow = self.flows.at_mut(at);
         flow.responses.observe_run(run);
         let Some(requester) = flow.reverse.map(|reverse| reverse.flow) else { return };
@@ -70,14 +75,40 @@ impl FlowTracker {
         }
     }
 
-    /// Loads the ports at both ends with so many packets of a run; the bytes that they are on the wire.
-    fn meter(&mut self, at: u32, run: &Run, time: Timestamp, frames: u32, ce_packets: u32) -> u64 {
+    /// Packets of requests that were lost on the way here passed the tap: up to `next`, as many numbers as
+    /// were lost are no gap.
+    fn observe_lost(&mut self, at: u32, run: &Run, next: Psn) {
+        let requests = &mut self.flows.at_mut(at).requests;
+        let Some(high) = requests.high() else { return };
+        let missing = next.distance_from(high).saturating_sub(1).max(0).unsigned_abs();
+        let packets = missing.min(run.lost);
+        if packets > 0 {
+            // While it is undecided what the packet before was, they stay a gap.
+            _ = requests.observe_run(high.plus(1), packets, run.last_time);
+        }
+    }
+
+    /// Loads the ports at both ends with a run, none of it before `earliest`, and tells `sent` the bytes
+    /// that it was on the wire.
+    fn meter(
+        &mut self,
+        at: u32,
+        run: &Run,
+        earliest: Timestamp,
+        sent: &mut dyn FnMut(&mut Flow, Timestamp, u64),
+    ) {
         let flow = self.flows.at_mut(at);
-        let bytes = (u64::from(run.wire_len) + burst::WIRE_OVERHEAD) * u64::from(frames);
-        let traffic = PortTraffic { time, bytes, ce_packets: ce_packets.into() };
+        let mut marked = run.ecn[Ecn::Ce as usize];
         let [source, destination] = flow.ports;
-        self.ports.observe(source, destination, &traffic, Some(&mut flow.bucket_marks));
-        bytes
+        for (time, frames) in run.parts(burst::WIDTHS_NS[0]) {
+            let time = time.max(earliest);
+            let ce_packets = marked.min(frames);
+            marked -= ce_packets;
+            let bytes = (u64::from(run.wire_len) + burst::WIRE_OVERHEAD) * u64::from(frames);
+            let traffic = PortTraffic { time, bytes, ce_packets: ce_packets.into() };
+            self.ports.observe(source, destination, &traffic, Some(&mut flow.bucket_marks));
+            sent(flow, time, bytes);
+        }
     }
 
     /// Middles of messages; `next` is the frame behind them.
@@ -89,20 +120,11 @@ impl FlowTracker {
         observer: &mut impl FlowObserver,
     ) {
         let Arrival { frame, roce, .. } = *next;
-        let mut marked = run.ecn[Ecn::Ce as usize];
-        for (time, frames) in run.parts(burst::WIDTHS_NS[0]) {
-            let ce_packets = marked.min(frames);
-            marked -= ce_packets;
-            let bytes = self.meter(at, run, time, frames, ce_packets);
-            self.flows.at_mut(at).rate.sent(time, bytes);
-        }
-        // What was lost on the way here passed the tap: the numbers up to the frame are no gap.
-        let reach = roce.bth.psn.distance_from(run.first_psn).max(0).unsigned_abs();
-        let packets = reach.min(run.frames + run.lost).max(run.frames);
-        for number in 0..packets {
+        self.meter(at, run, Timestamp::EPOCH, &mut |flow, time, bytes| flow.rate.sent(time, bytes));
+        for number in 0..run.frames {
             let flow = self.flows.at_mut(at);
             let psn = run.first_psn.plus(number);
-            if flow.requests.observe_run(psn, packets - number, run.last_time) {
+            if flow.requests.observe_run(psn, run.frames - number, run.last_time) {
                 return;
             }
             // It decides what the packet before it was.

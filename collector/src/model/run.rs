@@ -68,7 +68,8 @@ impl Run {
                 return None;
             }
             let time = first.plus_nanos((whole * u128::from(next) / gaps) as u64);
-            let to_end = (time.as_nanos() / width_ns + 1) * width_ns - first.as_nanos();
+            let end = (time.as_nanos() / width_ns + 1).saturating_mul(width_ns);
+            let to_end = end - first.as_nanos();
             // The first one that does not pass before the end.
             let after = (whole > 0).then(|| (u128::from(to_end) * gaps).div_ceil(whole));
             let after = after.map_or(frames, |after| after.min(u128::from(frames)) as u32);

@@ -218,32 +218,41 @@ const TURN: Duration = Duration::from_secs(10);
 
 /// How long the job takes to be as fast as it gets ...
 const WARM_UP: Duration = Duration::from_secs(4);
-/// ... an agent to have started, and the kernel to measure its programs no longer ...
-const START: Duration = Duration::from_millis(4500);
+/// ... the kernel to measure an agent's programs no longer, from its first report on ...
+const START: Duration = Duration::from_secs(4);
 /// ... and all of it to be gone.
 const END: Duration = Duration::from_millis(700);
 
-/// Bus bandwidth of one job in turns, watched over the mean of alone before and after. The bandwidth is
-/// taken from the bytes at a port, which differ from what nccl-tests counts by headers alone.
+/// Bus bandwidth of one job in turns, watched over alone. The bandwidth is taken from the bytes at a port,
+/// which differ from what nccl-tests counts by headers alone.
 fn turns(railscope: &Path, pairs: usize) -> Result<Vec<f64>> {
     let job = Job::start(railscope, &FAST)?;
     let fabric = job.fabric()?;
     sleep(WARM_UP);
-    let mut before = bandwidth(&fabric)?;
     let mut ratios = Vec::new();
-    for pair in 1..=pairs {
-        let agent = Agent::start(railscope, fabric.clone(), &FAST)?;
-        sleep(START);
-        let watched = bandwidth(&fabric)?;
-        agent.end()?;
-        sleep(END);
-        let after = bandwidth(&fabric)?;
-        let alone = f64::midpoint(before, after);
-        eprintln!("pair {pair}: {watched:.3} watched, {alone:.3} GB/s alone");
+    for pair in 0..pairs {
+        // Whoever comes first may find the machine another.
+        let order = [pair % 2 == 0, pair % 2 == 1];
+        let [first, second] = order.map(|is_watched| turn(railscope, &fabric, is_watched));
+        let (watched, alone) = if order[0] { (first?, second?) } else { (second?, first?) };
+        ensure!(alone > 0.0, "railscope drive ended, or sends nothing");
+        eprintln!("pair {}: {watched:.3} watched, {alone:.3} GB/s alone", pair + 1);
         ratios.push(watched / alone);
-        before = after;
     }
     Ok(ratios)
+}
+
+fn turn(railscope: &Path, fabric: &Path, is_watched: bool) -> Result<f64> {
+    if !is_watched {
+        return bandwidth(fabric);
+    }
+    let agent = Agent::start(railscope, fabric.to_owned(), &FAST)?;
+    agent.wait_for_report()?;
+    sleep(START);
+    let watched = bandwidth(fabric)?;
+    agent.end()?;
+    sleep(END);
+    Ok(watched)
 }
 
 /// Of a port, for a turn, GB/s.

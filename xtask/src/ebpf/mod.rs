@@ -107,8 +107,10 @@ impl Tools {
     /// The object for hosts of one architecture, stripped of what only debuggers read.
     fn build(&self, architecture: &str) -> Result<PathBuf> {
         let target = root().join("target/ebpf").join(architecture);
+        // Headers stand where they are not aligned; kernels of both architectures read words there.
         let mut flags = format!(
-            "--cfg=bpf_target_arch=\"{architecture}\" -Cdebuginfo=2 -Ctarget-feature=+allows-misaligned-mem-access -Clink-arg=--btf -Clinker={} \
+            "--cfg=bpf_target_arch=\"{architecture}\" -Cdebuginfo=2 -Clink-arg=--btf \
+             -Ctarget-feature=+allows-misaligned-mem-access -Clinker={} \
              --remap-path-prefix={}=/railscope",
             self.linker.display(),
             root().display()
