@@ -214,6 +214,53 @@ fn a_long_stream() {
     }
 }
 
+/// Sends a file as datagrams: its bytes stay in its page, behind headers that lie elsewhere.
+const SEND_FILE: &str = "
+import os, socket, sys
+out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+out.connect(('10.9.0.2', 4791))
+file = os.open(sys.argv[1], os.O_RDONLY)
+for _ in range(3):
+    os.sendfile(out.fileno(), file, 0, os.fstat(file).st_size)
+";
+
+/// Of a packet in pieces, headers are put together.
+#[test]
+fn headers_in_pieces() {
+    let test = "headers_in_pieces";
+    if !require::root(test) || !require::has(test, "ip") || !require::has(test, "python3") {
+        return;
+    }
+    let wire = Wire::new("pieces");
+    let namespace = wire.0.as_str();
+    run(&["ip", "-n", namespace, "address", "add", "10.9.0.1/24", "dev", "near"]);
+    let station = ["10.9.0.2", "lladdr", "02:00:00:00:00:02", "dev", "near"];
+    run(&[&["ip", "-n", namespace, "neighbour", "add"], &station[..]].concat());
+    // SEND ONLY to queue pair 17, eight bytes, and a check sequence.
+    let mut bytes = vec![0x04, 0, 0xff, 0xff, 0, 0, 0, 17, 0, 0, 0, 5];
+    bytes.extend([0x5a; 12]);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    let mut source = wire.observe();
+    let path = file.path().to_str().unwrap();
+    run(&["ip", "netns", "exec", namespace, "python3", "-c", SEND_FILE, path]);
+    let mut seen = Vec::new();
+    let begun = now();
+    while seen.len() < 3 && begun.elapsed() < Duration::from_secs(5) {
+        let mut take = |event: LiveEvent<'_>| match event {
+            LiveEvent::Frame(frame) => {
+                if let Body::Roce(roce) = packet::decode(&frame).body {
+                    seen.push((roce.bth.opcode.0, roce.bth.dest_qpn.value(), roce.payload_len));
+                }
+            }
+            LiveEvent::Missed { counter, count } => panic!("{counter}: {count}"),
+            _ => {}
+        };
+        source.poll(Duration::from_millis(20), &mut take).unwrap();
+    }
+    assert_eq!(seen, [(0x04, 17, 8); 3]);
+}
+
 fn value(part: &impl Serialize) -> Value {
     serde_json::to_value(part).unwrap()
 }
