@@ -61,9 +61,11 @@ impl FlowTracker {
         if run.frames == 0 {
             return;
         }
-        // ACKs may be held back for longer than buckets of bursts stay open.
+        // ACKs may be held back for longer than buckets of bursts stay open: they are spread over these.
         let open = Timestamp::from_nanos(now.as_nanos().saturating_sub(burst::OPEN_NS));
-        self.meter(at, run, open, &mut |_, _, _| {});
+        let is_late = run.first_time < open;
+        let late = Run { first_time: open, last_time: now, ..*run };
+        self.meter(at, if is_late { &late } else { run }, &mut |_, _, _| {});
         let flow = self.flows.at_mut(at);
         flow.responses.observe_run(run);
         let Some(requester) = flow.reverse.map(|reverse| reverse.flow) else { return };
@@ -88,20 +90,12 @@ impl FlowTracker {
         }
     }
 
-    /// Loads the ports at both ends with a run, none of it before `earliest`, and tells `sent` the bytes
-    /// that it was on the wire.
-    fn meter(
-        &mut self,
-        at: u32,
-        run: &Run,
-        earliest: Timestamp,
-        sent: &mut dyn FnMut(&mut Flow, Timestamp, u64),
-    ) {
+    /// Loads the ports at both ends with a run, and tells `sent` the bytes that it was on the wire.
+    fn meter(&mut self, at: u32, run: &Run, sent: &mut dyn FnMut(&mut Flow, Timestamp, u64)) {
         let flow = self.flows.at_mut(at);
         let mut marked = run.ecn[Ecn::Ce as usize];
         let [source, destination] = flow.ports;
         for (time, frames) in run.parts(burst::WIDTHS_NS[0]) {
-            let time = time.max(earliest);
             let ce_packets = marked.min(frames);
             marked -= ce_packets;
             let bytes = (u64::from(run.wire_len) + burst::WIRE_OVERHEAD) * u64::from(frames);
@@ -120,7 +114,7 @@ impl FlowTracker {
         observer: &mut impl FlowObserver,
     ) {
         let Arrival { frame, roce, .. } = *next;
-        self.meter(at, run, Timestamp::EPOCH, &mut |flow, time, bytes| flow.rate.sent(time, bytes));
+        self.meter(at, run, &mut |flow, time, bytes| flow.rate.sent(time, bytes));
         for number in 0..run.frames {
             let flow = self.flows.at_mut(at);
             let psn = run.first_psn.plus(number);
