@@ -12,8 +12,14 @@ use bytemuck::{Pod, Zeroable};
 /// IPv6 takes 254, a clear-to-send of NCCL less.
 pub const HEAD_LEN: usize = 256;
 
-/// Bytes of a TCP segment's payload in one event.
-pub const PAYLOAD_LEN: usize = 1024;
+/// Bytes of payload behind a [`SegmentEvent`] of an Ethernet packet.
+pub const PACKET_ROOM: usize = 2 * 1024;
+
+/// The same, of a piece of what the kernel joined from several.
+pub const PIECE_ROOM: usize = 16 * 1024;
+
+/// All rooms for payload behind a [`SegmentEvent`]: none where headers say it all.
+pub const PAYLOAD_ROOMS: [usize; 3] = [0, PACKET_ROOM, PIECE_ROOM];
 
 /// Packets of one flow that were only counted: middles of messages in order, or ACKs.
 #[repr(C)]
@@ -60,7 +66,7 @@ pub struct EventHeader {
     /// Bytes of the stream between the sequence number in the header and the payload that follows:
     /// a segment that was joined from several is handed out in pieces.
     pub payload_offset: u32,
-    /// Bytes of payload that follow in [`SegmentEvent::payload`].
+    /// Bytes of payload that follow a [`SegmentEvent`].
     pub payload_len: u32,
     /// Always 0.
     pub reserved: u32,
@@ -78,7 +84,7 @@ pub struct PacketEvent {
     pub head: [u8; HEAD_LEN],
 }
 
-/// A TCP segment, or a piece of one.
+/// A TCP segment, or a piece of one; as many bytes of payload follow as one of [`PAYLOAD_ROOMS`] says.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct SegmentEvent {
@@ -86,6 +92,4 @@ pub struct SegmentEvent {
     pub header: EventHeader,
     /// The packet's headers.
     pub head: [u8; HEAD_LEN],
-    /// Bytes of its payload.
-    pub payload: [u8; PAYLOAD_LEN],
 }

@@ -181,6 +181,33 @@ fn gather<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
     }
 }
 
+/// Copies bytes of the packet, from `offset`: as many as `len` says, from 1 to `ROOM`, a power of two. Whether
+/// the packet has them.
+///
+/// `len` lies in the record that is written: a verifier knows nothing of what is read from there, so it takes
+/// all ways to here for one. What is masked has its bounds without a comparison: older verifiers (seen: Linux
+/// 6.1) know no least value from the one that the compiler makes of two.
+///
+/// # Safety
+///
+/// `len` and `room` are places that can be read and written.
+#[inline(always)]
+pub(super) unsafe fn copy<const ROOM: usize>(
+    context: &TcContext,
+    offset: u32,
+    len: *const u32,
+    room: *mut [u8; ROOM],
+) -> bool {
+    const { assert!(ROOM == 0 || ROOM.is_power_of_two()) };
+    // SAFETY: by the caller; from 1 to `ROOM` bytes fit.
+    unsafe {
+        let before_last =
+            u64::from(len.read_volatile()).wrapping_sub(1) & (ROOM as u64).saturating_sub(1);
+        let len = before_last as u32 + 1;
+        bpf_skb_load_bytes(context.skb.skb.cast(), offset, room.cast(), len) == 0
+    }
+}
+
 /// The tag that the NIC took off: TCI and above it the tag's protocol; 0 for none.
 #[inline(always)]
 pub(super) fn vlan(context: &TcContext) -> u32 {

@@ -1,7 +1,7 @@
 //! RoCEv2: packets that say something new are handed out, the others are counted.
 
 use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
-use aya_ebpf::helpers::{bpf_jiffies64, bpf_ktime_get_ns, bpf_skb_load_bytes};
+use aya_ebpf::helpers::{bpf_jiffies64, bpf_ktime_get_ns};
 use aya_ebpf::programs::TcContext;
 use railscope_ebpf::event::{EventHeader, HEAD_LEN, PacketEvent, Run};
 use railscope_ebpf::flow::{Arrival, Clock, FlowState, NONE, is_ack};
@@ -127,7 +127,6 @@ fn hand_out(context: &TcContext, arrival: &Arrival, place: Place, run: &Run) -> 
         return false;
     };
     let event = entry.as_mut_ptr();
-    let skb = context.skb.skb;
     let len = if arrival.wire_len < HEAD_LEN as u32 { arrival.wire_len } else { HEAD_LEN as u32 };
     // SAFETY: the entry is as long as the event; what is not written has a length in the
     // header that leaves it out.
@@ -144,8 +143,8 @@ fn hand_out(context: &TcContext, arrival: &Arrival, place: Place, run: &Run) -> 
             reserved: 0,
         });
         (&raw mut (*event).run).write(*run);
-        let head = (&raw mut (*event).head).cast();
-        if len > 0 && bpf_skb_load_bytes(skb.cast(), 0, head, len) != 0 {
+        let len = &raw const (*event).header.head_len;
+        if !headers::copy(context, 0, len, &raw mut (*event).head) {
             entry.discard(u64::from(BPF_RB_NO_WAKEUP));
             maps::count(Loss::Header);
             return false;

@@ -3,9 +3,9 @@
 //! headers are handed out, whose sequence number says how far the stream has come.
 
 use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
-use aya_ebpf::helpers::{bpf_ktime_get_ns, bpf_skb_load_bytes};
+use aya_ebpf::helpers::bpf_ktime_get_ns;
 use aya_ebpf::programs::TcContext;
-use railscope_ebpf::event::{EventHeader, HEAD_LEN, PAYLOAD_LEN, SegmentEvent};
+use railscope_ebpf::event::{EventHeader, HEAD_LEN, PACKET_ROOM, PIECE_ROOM, SegmentEvent};
 use railscope_ebpf::loss::Loss;
 use railscope_ebpf::stream::StreamState;
 use railscope_ebpf::table::{Claim, Key};
@@ -39,7 +39,21 @@ const EDGES: u8 = 0x07;
 const MILE_BITS: u32 = 20;
 
 /// Pieces of one packet: 64 KiB, the most that is joined from segments.
-const PIECE_LIMIT: u32 = 64;
+const PIECES: usize = 4;
+
+/// An event as the ring has it.
+#[repr(C)]
+struct Handed<const ROOM: usize> {
+    event: SegmentEvent,
+    payload: [u8; ROOM],
+}
+
+/// A segment that is handed out, with the bytes of its payload that are.
+struct Segment {
+    header: EventHeader,
+    payload_at: u32,
+    payload_len: u32,
+}
 
 /// Takes a TCP packet; `None` when it cannot be read.
 #[inline(always)]
@@ -90,62 +104,57 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
             ..EventHeader::default()
         };
         let payload_len = if is_wanted { payload_len } else { 0 };
-        hand_out(context, header, payload_at, payload_len);
+        hand_out(context, &Segment { header, payload_at, payload_len });
     }
     Some(())
 }
 
-/// Gives the packet to user space in pieces.
+/// Gives the packet to user space, in pieces where it is long.
 #[inline(always)]
-fn hand_out(context: &TcContext, mut header: EventHeader, payload_at: u32, payload_len: u32) {
-    // Where a piece begins is a number for the verifier: it looks at 64 pieces, not at all the ways to
-    // reach one.
-    for piece in 0..PIECE_LIMIT {
-        header.payload_offset = piece * PAYLOAD_LEN as u32;
-        if piece > 0 && header.payload_offset >= payload_len {
-            return;
+fn hand_out(context: &TcContext, segment: &Segment) {
+    let len = segment.payload_len;
+    if len == 0 {
+        hand_out_piece::<0>(context, segment, 0);
+    } else if len <= PACKET_ROOM as u32 {
+        hand_out_piece::<PACKET_ROOM>(context, segment, 0);
+    } else {
+        // Where each piece begins is a number for the verifier, in a copy of the code of its own: older ones
+        // (seen: Linux 6.1) give up on a loop whose rounds each begin elsewhere.
+        let is_handed_out = hand_out_piece::<PIECE_ROOM>(context, segment, 0)
+            && hand_out_piece::<PIECE_ROOM>(context, segment, 1)
+            && hand_out_piece::<PIECE_ROOM>(context, segment, 2)
+            && hand_out_piece::<PIECE_ROOM>(context, segment, 3);
+        if is_handed_out && len > (PIECES * PIECE_ROOM) as u32 {
+            maps::count(Loss::Payload);
         }
-        if !hand_out_piece(context, &mut header, payload_at, payload_len) {
-            return;
-        }
-    }
-    if payload_len > PIECE_LIMIT * PAYLOAD_LEN as u32 {
-        maps::count(Loss::Payload);
     }
 }
 
-/// Gives one piece to user space; whether there was room.
+/// Gives one piece to user space; whether it did.
 #[inline(always)]
-fn hand_out_piece(
-    context: &TcContext,
-    header: &mut EventHeader,
-    payload_at: u32,
-    payload_len: u32,
-) -> bool {
-    let Some(mut entry) = EVENTS.reserve::<SegmentEvent>(0) else {
+fn hand_out_piece<const ROOM: usize>(context: &TcContext, segment: &Segment, piece: usize) -> bool {
+    let &Segment { mut header, payload_at, payload_len } = segment;
+    header.payload_offset = (piece * ROOM) as u32;
+    if piece > 0 && payload_len <= header.payload_offset {
+        return false;
+    }
+    let Some(mut entry) = EVENTS.reserve::<Handed<ROOM>>(0) else {
         maps::count(Loss::Event);
         return false;
     };
-    let event = entry.as_mut_ptr();
-    let skb = context.skb.skb.cast();
-    let rest = payload_len.wrapping_sub(header.payload_offset);
-    let len = if rest < PAYLOAD_LEN as u32 { rest } else { PAYLOAD_LEN as u32 };
-    let head_len = if payload_at < HEAD_LEN as u32 { payload_at } else { HEAD_LEN as u32 };
-    header.payload_len = len;
-    header.head_len = head_len;
-    // SAFETY: the entry is as long as the event; what is not written here is written below, or has
-    // a length in the header that leaves it out.
+    let handed = entry.as_mut_ptr();
+    header.head_len = payload_at.min(HEAD_LEN as u32);
+    header.payload_len = (payload_len - header.payload_offset).min(ROOM as u32);
+    // SAFETY: the entry is as long as what is handed out; what is not written here is written below, or
+    // has a length in the header that leaves it out.
     let is_read = unsafe {
-        (&raw mut (*event).header).write(*header);
-        let head = (&raw mut (*event).head).cast();
-        let payload = (&raw mut (*event).payload).cast();
-        let has_head = head_len > 0 && bpf_skb_load_bytes(skb, 0, head, head_len) == 0;
+        let event = &raw mut (*handed).event;
+        let written = &raw mut (*event).header;
+        written.write(header);
+        let (head_len, len) = (&raw const (*written).head_len, &raw const (*written).payload_len);
         let at = payload_at + header.payload_offset;
-        // The compiler knows more of the length than it tells the verifier: read again, it has to
-        // prove that it is not 0.
-        let len = core::ptr::read_volatile(&raw const len);
-        let is_sound = 0 < len && len <= PAYLOAD_LEN as u32;
-        has_head && (!is_sound || bpf_skb_load_bytes(skb, at, payload, len) == 0)
+        headers::copy(context, 0, head_len, &raw mut (*event).head)
+            && (ROOM == 0 || headers::copy(context, at, len, &raw mut (*handed).payload))
     };
     if !is_read {
         entry.discard(u64::from(BPF_RB_NO_WAKEUP));

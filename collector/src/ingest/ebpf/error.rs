@@ -24,6 +24,15 @@ pub enum EbpfError {
     /// The kernel refuses the programs.
     #[error("load kernel programs")]
     Load(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The kernel's verifier refuses a program.
+    #[error("load kernel programs: the verifier of this kernel says \"{verdict}\"")]
+    Refused {
+        /// The last thing that it says.
+        verdict: String,
+        /// What the kernel returns.
+        #[source]
+        source: io::Error,
+    },
     /// The object lacks something that this program was built with.
     #[error("the object with the kernel programs has no {part}: `cargo xtask ebpf` rebuilds it")]
     Object {
@@ -56,10 +65,42 @@ impl EbpfError {
     }
 
     pub(in crate::ingest) fn program(error: ProgramError) -> Self {
-        Self::Load(error.into())
+        match error {
+            ProgramError::LoadError { io_error, verifier_log } => {
+                match verdict(&verifier_log.to_string()) {
+                    Some(verdict) => Self::Refused { verdict, source: io_error },
+                    None => Self::Load(io_error.into()),
+                }
+            }
+            other => Self::Load(other.into()),
+        }
     }
 
     pub(in crate::ingest) fn attach(name: &str, error: ProgramError) -> Self {
         Self::Attach { name: name.to_owned(), source: error.into() }
+    }
+}
+
+/// What the verifier says at last, behind the instructions that it looked at; `None` where it says nothing.
+fn verdict(log: &str) -> Option<String> {
+    const FIGURES: [&str; 3] = ["processed ", "verification time ", "stack depth "];
+    let is_figure = |line: &&str| FIGURES.iter().any(|figure| line.starts_with(figure));
+    let lines = log.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.filter(|line| !is_figure(line)).next_back().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::verdict;
+
+    #[test]
+    fn a_verdict_stands_before_figures() {
+        let log = "905: (85) call bpf_skb_load_bytes#26\n\
+                   R3 min value is outside of the allowed memory range\n\
+                   verification time 23718 usec\nstack depth 184+0\n\
+                   processed 961 insns (limit 1000000) max_states_per_insn 3\n\n";
+        let expected = "R3 min value is outside of the allowed memory range";
+        assert_eq!(verdict(log).as_deref(), Some(expected));
+        assert_eq!(verdict(""), None);
     }
 }

@@ -1,6 +1,8 @@
 //! Records of the ring, made into frames.
 
-use railscope_ebpf::event::{EventHeader, PacketEvent, Run as RunRecord, SegmentEvent};
+use railscope_ebpf::event::{
+    EventHeader, PAYLOAD_ROOMS, PacketEvent, Run as RunRecord, SegmentEvent,
+};
 
 use super::clock::Clock;
 use crate::ingest::live::LiveEvent;
@@ -22,20 +24,25 @@ const TAG_TYPES: [[u8; 2]; 2] = [[0x81, 0x00], [0x88, 0xa8]];
 /// One record of the ring.
 pub(super) enum Record<'a> {
     Packet(&'a PacketEvent),
-    Segment(&'a SegmentEvent),
+    /// And its payload.
+    Segment(&'a SegmentEvent, &'a [u8]),
 }
 
 impl<'a> Record<'a> {
     /// A record by its length; `None` for one that no program writes.
     pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
-        let packet = || bytemuck::try_from_bytes(bytes).ok().map(Self::Packet);
-        packet().or_else(|| bytemuck::try_from_bytes(bytes).ok().map(Self::Segment))
+        if let Ok(packet) = bytemuck::try_from_bytes(bytes) {
+            return Some(Self::Packet(packet));
+        }
+        let (segment, payload) = bytes.split_at_checked(size_of::<SegmentEvent>())?;
+        let segment = bytemuck::try_from_bytes(segment).ok()?;
+        PAYLOAD_ROOMS.contains(&payload.len()).then_some(Self::Segment(segment, payload))
     }
 
     pub(super) const fn header(&self) -> &EventHeader {
         match self {
             Self::Packet(event) => &event.header,
-            Self::Segment(event) => &event.header,
+            Self::Segment(event, _) => &event.header,
         }
     }
 
@@ -43,7 +50,7 @@ impl<'a> Record<'a> {
     pub(super) fn counted(&self) -> u64 {
         match self {
             Self::Packet(event) => u64::from(event.run.frames),
-            Self::Segment(_) => 0,
+            Self::Segment(..) => 0,
         }
     }
 }
@@ -67,9 +74,9 @@ impl Buffer {
         let mut wire_len = header.wire_len;
         match record {
             Record::Packet(event) => self.0.extend_from_slice(first(&event.head, header.head_len)),
-            Record::Segment(event) => {
+            Record::Segment(event, room) => {
                 let head = first(&event.head, header.head_len);
-                let payload = first(&event.payload, header.payload_len);
+                let payload = first(room, header.payload_len);
                 self.0.extend_from_slice(head);
                 // What the kernel joined is cut again, into what may have been on the wire. Headers alone
                 // go on saying how much there was.
