@@ -12,14 +12,17 @@ use bytemuck::{Pod, Zeroable};
 /// IPv6 takes 254, a clear-to-send of NCCL less.
 pub const HEAD_LEN: usize = 256;
 
-/// Bytes of payload behind a [`SegmentEvent`] of an Ethernet packet.
+/// Bytes of payload behind a [`SegmentEvent`] of a short message, as most of NCCL's bootstrap are.
+pub const MESSAGE_ROOM: usize = 512;
+
+/// The same, of a packet of an MTU of 1500.
 pub const PACKET_ROOM: usize = 2 * 1024;
 
-/// The same, of a piece of what the kernel joined from several.
+/// The same, of longer packets, and of a piece of what the kernel joined from several.
 pub const PIECE_ROOM: usize = 16 * 1024;
 
 /// All rooms for payload behind a [`SegmentEvent`]: none where headers say it all.
-pub const PAYLOAD_ROOMS: [usize; 3] = [0, PACKET_ROOM, PIECE_ROOM];
+pub const PAYLOAD_ROOMS: [usize; 4] = [0, MESSAGE_ROOM, PACKET_ROOM, PIECE_ROOM];
 
 /// Packets of one flow that were only counted: middles of messages in order, or ACKs.
 #[repr(C)]
@@ -84,7 +87,8 @@ pub struct PacketEvent {
     pub head: [u8; HEAD_LEN],
 }
 
-/// A TCP segment, or a piece of one; as many bytes of payload follow as one of [`PAYLOAD_ROOMS`] says.
+/// A TCP segment, or a piece of one; one of [`PAYLOAD_ROOMS`] follows. So no record of one is as long as
+/// a [`PacketEvent`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct SegmentEvent {
@@ -93,3 +97,11 @@ pub struct SegmentEvent {
     /// The packet's headers.
     pub head: [u8; HEAD_LEN],
 }
+
+const _: () = {
+    let mut room = 0;
+    while room < PAYLOAD_ROOMS.len() {
+        assert!(size_of::<SegmentEvent>() + PAYLOAD_ROOMS[room] != size_of::<PacketEvent>());
+        room += 1;
+    }
+};

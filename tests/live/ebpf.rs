@@ -214,6 +214,49 @@ fn a_long_stream() {
     }
 }
 
+/// Long segments come in pieces, and what stands in the headers for all of it stands where it belongs: a FIN
+/// ends the last piece.
+#[test]
+fn segments_of_all_sizes_with_an_end() {
+    let test = "segments_of_all_sizes_with_an_end";
+    if !require::root(test) || !require::has(test, "ip") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("segment.pcap");
+    let wire = Wire::new("segments");
+    let mut source = wire.observe();
+    for len in [1, 512, 513, 2048, 2049, 16_384, 16_385, 40_000, 65_000] {
+        let flags = TcpFlags(TcpFlags::ACK.0 | TcpFlags::FIN.0);
+        let frames = [segment(99, TcpFlags::SYN, 0), segment(100, flags, len)];
+        let mut file = pcap::header(1, 1 << 18);
+        for (at, frame) in frames.iter().enumerate() {
+            pcap::record(&mut file, at as u64 * 1_000, frame, frame.len());
+        }
+        std::fs::write(&path, file).unwrap();
+        let mut payload = Vec::new();
+        let mut ends = Vec::new();
+        replay(&wire, &mut source, std::slice::from_ref(&path), &mut |event| match event {
+            LiveEvent::Frame(frame) => {
+                let packet = packet::decode(&frame);
+                let Body::Tcp(segment) = &packet.body else { panic!("{packet:?}") };
+                if segment.flags.has(TcpFlags::SYN) {
+                    return;
+                }
+                assert_eq!(segment.sequence as usize, 100 + payload.len());
+                payload.extend_from_slice(segment.payload);
+                if segment.flags.has(TcpFlags::FIN) {
+                    ends.push(payload.len());
+                }
+            }
+            LiveEvent::Missed { counter, count } => panic!("{counter}: {count}"),
+            _ => {}
+        });
+        assert_eq!(payload, vec![0x5a; len]);
+        assert_eq!(ends, [len]);
+    }
+}
+
 /// Sends a file as datagrams: its bytes stay in its page, behind headers that lie elsewhere.
 const SEND_FILE: &str = "
 import os, socket, sys

@@ -181,8 +181,8 @@ fn gather<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
     }
 }
 
-/// Copies bytes of the packet, from `offset`: as many as `len` says, from 1 to `ROOM`, a power of two. Whether
-/// the packet has them.
+/// Copies bytes of the packet, from `offset`: as many as `len` says, from 1 to `ROOM`, which is a power of two,
+/// or none where that is 0. Whether the packet has them.
 ///
 /// `len` lies in the record that is written: a verifier knows nothing of what is read from there, so it takes
 /// all ways to here for one. What is masked has its bounds without a comparison: older verifiers (seen: Linux
@@ -190,7 +190,7 @@ fn gather<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
 ///
 /// # Safety
 ///
-/// `len` and `room` are places that can be read and written.
+/// `len` and `room` are places that can be read and written; no more is written than `ROOM`, whatever `len` says.
 #[inline(always)]
 pub(super) unsafe fn copy<const ROOM: usize>(
     context: &TcContext,
@@ -199,10 +199,12 @@ pub(super) unsafe fn copy<const ROOM: usize>(
     room: *mut [u8; ROOM],
 ) -> bool {
     const { assert!(ROOM == 0 || ROOM.is_power_of_two()) };
+    if ROOM == 0 {
+        return true;
+    }
     // SAFETY: by the caller; from 1 to `ROOM` bytes fit.
     unsafe {
-        let before_last =
-            u64::from(len.read_volatile()).wrapping_sub(1) & (ROOM as u64).saturating_sub(1);
+        let before_last = u64::from(len.read_volatile()).wrapping_sub(1) & (ROOM as u64 - 1);
         let len = before_last as u32 + 1;
         bpf_skb_load_bytes(context.skb.skb.cast(), offset, room.cast(), len) == 0
     }

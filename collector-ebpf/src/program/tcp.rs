@@ -5,7 +5,9 @@
 use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
 use aya_ebpf::helpers::bpf_ktime_get_ns;
 use aya_ebpf::programs::TcContext;
-use railscope_ebpf::event::{EventHeader, HEAD_LEN, PACKET_ROOM, PIECE_ROOM, SegmentEvent};
+use railscope_ebpf::event::{
+    EventHeader, HEAD_LEN, MESSAGE_ROOM, PACKET_ROOM, PIECE_ROOM, SegmentEvent,
+};
 use railscope_ebpf::loss::Loss;
 use railscope_ebpf::stream::StreamState;
 use railscope_ebpf::table::{Claim, Key};
@@ -38,7 +40,7 @@ const EDGES: u8 = 0x07;
 /// Bytes of a stream, as a power of two, of which one segment's headers are handed out.
 const MILE_BITS: u32 = 20;
 
-/// Pieces of one packet: 64 KiB, the most that is joined from segments.
+/// Pieces of one packet: 64 KiB, the most that is joined from segments (but for BIG TCP, whose rest is counted).
 const PIECES: usize = 4;
 
 /// An event as the ring has it.
@@ -115,6 +117,8 @@ fn hand_out(context: &TcContext, segment: &Segment) {
     let len = segment.payload_len;
     if len == 0 {
         hand_out_piece::<0>(context, segment, 0);
+    } else if len <= MESSAGE_ROOM as u32 {
+        hand_out_piece::<MESSAGE_ROOM>(context, segment, 0);
     } else if len <= PACKET_ROOM as u32 {
         hand_out_piece::<PACKET_ROOM>(context, segment, 0);
     } else {
@@ -154,7 +158,7 @@ fn hand_out_piece<const ROOM: usize>(context: &TcContext, segment: &Segment, pie
         let (head_len, len) = (&raw const (*written).head_len, &raw const (*written).payload_len);
         let at = payload_at + header.payload_offset;
         headers::copy(context, 0, head_len, &raw mut (*event).head)
-            && (ROOM == 0 || headers::copy(context, at, len, &raw mut (*handed).payload))
+            && headers::copy(context, at, len, &raw mut (*handed).payload)
     };
     if !is_read {
         entry.discard(u64::from(BPF_RB_NO_WAKEUP));

@@ -95,7 +95,7 @@ fn ebpf(_: &[String], _: Option<PathBuf>) -> Result<Box<dyn LiveSource>, Packets
     Err(PacketsError::NotBuilt)
 }
 
-/// An error and what caused it, each once, without what the verifier has to say.
+/// An error and what caused it, each once, and of each its first line.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut below = error.source();

@@ -85,8 +85,8 @@ impl EbpfError {
 fn verdict(log: &str) -> Option<String> {
     const FIGURES: [&str; 3] = ["processed ", "verification time ", "stack depth "];
     let is_figure = |line: &&str| FIGURES.iter().any(|figure| line.starts_with(figure));
-    let lines = log.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.filter(|line| !is_figure(line)).next_back().map(str::to_owned)
+    let mut lines = log.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.rfind(|line| !is_figure(line)).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -21,6 +21,11 @@ const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
 const TAG_TYPES: [[u8; 2]; 2] = [[0x81, 0x00], [0x88, 0xa8]];
 
+/// Flags of TCP (RFC 9293, section 3.1).
+const SYN: u8 = 0x02;
+/// FIN, RST and PSH.
+const ENDS: u8 = 0x0d;
+
 /// One record of the ring.
 pub(super) enum Record<'a> {
     Packet(&'a PacketEvent),
@@ -78,13 +83,11 @@ impl Buffer {
                 let head = first(&event.head, header.head_len);
                 let payload = first(room, header.payload_len);
                 self.0.extend_from_slice(head);
-                // What the kernel joined is cut again, into what may have been on the wire. Headers alone
-                // go on saying how much there was.
-                if !payload.is_empty()
-                    && (header.payload_offset > 0
-                        || header.payload_len + header.head_len < wire_len)
-                {
-                    cut(&mut self.0, payload.len(), header.payload_offset);
+                // Each piece of what the kernel joined is a segment. Headers alone go on saying how much there
+                // was.
+                let end = header.head_len + header.payload_offset + header.payload_len;
+                if !payload.is_empty() && (header.payload_offset > 0 || end < wire_len) {
+                    cut(&mut self.0, payload.len(), header.payload_offset, end >= wire_len);
                     wire_len = (head.len() + payload.len()) as u32;
                 }
                 self.0.extend_from_slice(payload);
@@ -145,9 +148,10 @@ fn run(record: &RunRecord, clock: &Clock) -> Run {
     }
 }
 
-/// Makes the headers in `head` those of the piece of a TCP segment that begins `offset` bytes behind
-/// its sequence number and has `payload_len` bytes.
-fn cut(head: &mut [u8], payload_len: usize, offset: u32) {
+/// Makes the headers in `head` those of the piece of a TCP segment that begins `offset` bytes into its
+/// payload and has `payload_len` bytes. A SYN stands before the first piece, a FIN, a PSH and an RST behind
+/// the last.
+fn cut(head: &mut [u8], payload_len: usize, offset: u32, is_last: bool) {
     let mut ip = ETHERNET_LEN;
     let ether_type = |head: &[u8], ip: usize| head.get(ip - 2..ip).map(<[u8]>::to_vec);
     while ether_type(head, ip).is_some_and(|kind| TAG_TYPES.iter().any(|tag| kind == tag)) {
@@ -168,8 +172,17 @@ fn cut(head: &mut [u8], payload_len: usize, offset: u32) {
     {
         field.copy_from_slice(&length.to_be_bytes());
     }
-    if let Some(field) = head.get_mut(tcp + 4..tcp + 8) {
-        let sequence = field.iter().fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte));
-        field.copy_from_slice(&sequence.wrapping_add(offset).to_be_bytes());
+    let Some(Ok(header)) = head.get_mut(tcp..tcp + 14).map(<&mut [u8; 14]>::try_from) else {
+        return;
+    };
+    let [_, _, _, _, sequence @ .., _, _, _, _, _, flags] = header;
+    let mut begin = u32::from_be_bytes(*sequence).wrapping_add(offset);
+    if offset > 0 && *flags & SYN != 0 {
+        begin = begin.wrapping_add(1);
+        *flags &= !SYN;
     }
+    if !is_last {
+        *flags &= !ENDS;
+    }
+    *sequence = begin.to_be_bytes();
 }
