@@ -1,6 +1,6 @@
-# Four hosts and a switch, to be sourced: network namespaces h0 to h3 with soft-RoCE devices rxe0 to
-# rxe3 on eth0, addresses 10.0.0.1 to .4 and fd00::1 to ::4, each joined by a veth to a bridge in
-# the namespace `switch`, whose ports are p0 to p3.
+# Four hosts and a switch, to be sourced: network namespaces h0 to h3 with eth0, addresses 10.0.0.1 to .4
+# and fd00::1 to ::4, each joined by a veth to a bridge in the namespace `switch`, whose ports are p0 to
+# p3; `fabric_up` makes soft-RoCE devices rxe0 to rxe3 on them, too.
 
 # Says what ended a script that runs with `set -eE`, also where standard error goes to a file.
 exec {told}>&2
@@ -25,6 +25,15 @@ at_switch() { nsenter --net=/run/netns/switch -- "$@"; }
 
 # Makes the fabric with this MTU of Ethernet, 1500 if none is given.
 fabric_up() {
+  local host
+  ethernet_up "$@"
+  for host in 0 1 2 3; do
+    at $host rdma link add rxe$host type rxe netdev eth0
+  done
+}
+
+# Hosts and switch alone.
+ethernet_up() {
   local mtu=${1:-1500} host
   ip netns add switch
   at_switch sysctl -qw net.ipv6.conf.default.disable_ipv6=1
@@ -40,7 +49,6 @@ fabric_up() {
     at $host ip link set eth0 up
     at $host ip address add 10.0.0.$((host + 1))/24 dev eth0
     at $host ip address add fd00::$((host + 1))/64 dev eth0 nodad
-    at $host rdma link add rxe$host type rxe netdev eth0
   done
   for host in 1 2 3; do
     reaches 0 10.0.0.$((host + 1))
@@ -80,6 +88,13 @@ fabric_down() {
   local host
   for host in 0 1 2 3; do
     rdma link delete rxe$host
+  done
+  ethernet_down
+}
+
+ethernet_down() {
+  local host
+  for host in 0 1 2 3; do
     ip netns delete h$host
   done
   ip netns delete switch

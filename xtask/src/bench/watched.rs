@@ -213,7 +213,8 @@ impl Paced {
     }
 }
 
-/// How long a turn with the agent, and one without it, is measured.
+/// How long a turn with the agent, and one without it, is measured: longer ones see more of how the machine
+/// itself changes.
 const TURN: Duration = Duration::from_secs(10);
 
 /// How long the job takes to be as fast as it gets ...

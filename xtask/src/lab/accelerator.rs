@@ -45,7 +45,8 @@ pub(super) fn probe(built: &Built) -> Result<Accelerator> {
     let boots = may_open && {
         let share = Share::create(&built.folder, "true", &Terminal::None.settings())?;
         let accelerator = Accelerator::Kvm;
-        let machine = Machine { built, accelerator, share: &share, terminal: Terminal::None };
+        let (kernel, terminal) = (&built.kernel, Terminal::None);
+        let machine = Machine { built, kernel, accelerator, share: &share, terminal };
         machine.boot(PROBE).is_ok_and(|status| status == 0)
     };
     let (kind, name) = if boots { (Accelerator::Kvm, "kvm") } else { (Accelerator::Tcg, "tcg") };

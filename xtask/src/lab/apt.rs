@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::packages::{Package, parse_uris};
-use super::recipe::{KERNEL_SUITE, SUITE};
+use super::recipe::{KERNEL_SUITE, OLDER_KERNEL_SUITE, SUITE};
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
@@ -164,5 +164,5 @@ Acquire::ForceHash "SHA256";
 
 fn sources(mirror: &str) -> String {
     let line = |suite| format!("deb [signed-by={KEYRING}] {mirror} {suite} main\n");
-    [SUITE, KERNEL_SUITE].map(line).concat()
+    [SUITE, KERNEL_SUITE, OLDER_KERNEL_SUITE].map(line).concat()
 }

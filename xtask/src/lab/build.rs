@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::apt::Apt;
+use super::kernel::{self, Kernel};
 use super::packages::Package;
-use super::{initramfs, kernel, mirror, recipe, tree};
+use super::{mirror, recipe, tree};
 use crate::clock::timed;
 use crate::repository::root;
 
@@ -20,8 +21,10 @@ const PROGRESS: Duration = Duration::from_secs(5);
 pub(crate) struct Built {
     pub(super) folder: PathBuf,
     pub(super) tree: PathBuf,
-    pub(super) kernel: PathBuf,
-    pub(super) initramfs: PathBuf,
+    /// The newest.
+    pub(super) kernel: Kernel,
+    /// One from before Linux 6.6.
+    pub(super) older_kernel: Kernel,
     _lock: File,
 }
 
@@ -46,11 +49,13 @@ pub(super) fn build(mirror: Option<&str>) -> Result<Built> {
             manifest.display()
         );
     }
-    let modules = tree::kernel(&tree)?;
-    let initramfs = folder.join("initramfs");
-    fs::write(&initramfs, initramfs::make(&tree, &modules)?)
-        .with_context(|| format!("write {}", initramfs.display()))?;
-    Ok(Built { kernel: modules.join("vmlinuz"), folder, tree, initramfs, _lock: lock })
+    let modules = kernel::modules(&tree)?;
+    let [newest, older] = modules.as_slice() else {
+        bail!("{} has {} kernels, not 2", tree.display(), modules.len());
+    };
+    let kernel = Kernel::prepare(&folder, &tree, newest)?;
+    let older_kernel = Kernel::prepare(&folder, &tree, older)?;
+    Ok(Built { folder, tree, kernel, older_kernel, _lock: lock })
 }
 
 /// One lab at a time: they share tree and results.
@@ -67,8 +72,10 @@ fn lock(folder: &Path) -> Result<File> {
 fn make_tree(folder: &Path, tree: &Path, mirror: String) -> Result<Vec<Package>> {
     eprintln!("lab: reading the lists of {mirror}");
     let apt = Apt::new(folder.join("apt"), mirror)?;
-    let kernel = kernel::packages(&apt.depends(recipe::KERNEL, recipe::KERNEL_SUITE)?)?;
-    let names: Vec<_> = recipe::PACKAGES.iter().map(ToString::to_string).chain(kernel).collect();
+    let mut names: Vec<_> = recipe::PACKAGES.iter().map(ToString::to_string).collect();
+    for suite in [recipe::KERNEL_SUITE, recipe::OLDER_KERNEL_SUITE] {
+        names.extend(kernel::packages(&apt.depends(recipe::KERNEL, suite)?)?);
+    }
     let packages = apt.resolve(&names)?;
     download(&apt, &names, &packages)?;
 
@@ -78,7 +85,9 @@ fn make_tree(folder: &Path, tree: &Path, mirror: String) -> Result<Vec<Package>>
     }
     let files: Vec<_> = packages.iter().map(|package| apt.archives().join(&package.file)).collect();
     tree::unpack(&files, tree)?;
-    tree::index_modules(tree)?;
+    for modules in kernel::modules(tree)? {
+        tree::index_modules(tree, &modules)?;
+    }
     Ok(packages)
 }
 

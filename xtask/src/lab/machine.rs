@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use super::accelerator::Accelerator;
 use super::build::Built;
 use super::console;
+use super::kernel::Kernel;
 use super::share::Share;
 use super::tree;
 use crate::clock::Deadline;
@@ -50,6 +51,7 @@ impl Terminal {
 /// One guest.
 pub(super) struct Machine<'a> {
     pub(super) built: &'a Built,
+    pub(super) kernel: &'a Kernel,
     pub(super) accelerator: Accelerator,
     pub(super) share: &'a Share,
     pub(super) terminal: Terminal,
@@ -87,7 +89,8 @@ impl Machine<'_> {
     }
 
     fn command(&self, console: &Path) -> Command {
-        let Built { tree, kernel, initramfs, .. } = self.built;
+        let Built { tree, .. } = self.built;
+        let Kernel { image, initramfs } = self.kernel;
         let mut qemu = tree::program(tree, "qemu-system-x86_64", "usr/bin/qemu-system-x86_64");
         for folder in ["usr/share/qemu", "usr/share/seabios"] {
             qemu.arg("-L").arg(tree.join(folder));
@@ -95,7 +98,7 @@ impl Machine<'_> {
         qemu.args(["-M", "q35", "-accel", self.accelerator.option(), "-cpu", "max", "-smp", "1"]);
         qemu.args(["-m", MEMORY_MIB, "-nodefaults", "-no-user-config", "-no-reboot"]);
         qemu.args(["-display", "none", "-append", KERNEL_ARGUMENTS]);
-        qemu.arg("-kernel").arg(kernel).arg("-initrd").arg(initramfs);
+        qemu.arg("-kernel").arg(image).arg("-initrd").arg(initramfs);
         // The first serial port is the console, the second the job's terminal.
         qemu.arg("-chardev").arg(format!("file,id=console,path={}", comma_doubled(console)));
         qemu.args(["-serial", "chardev:console"]);

@@ -69,11 +69,18 @@ enum Command {
         /// Seconds until the guest is given up.
         #[arg(long, default_value_t = 600)]
         timeout: u64,
+        /// In a guest with the older kernel.
+        #[arg(long)]
+        older_kernel: bool,
         #[arg(required = true, last = true)]
         words: Vec<String>,
     },
     /// A shell in the guest, to look around.
-    Shell,
+    Shell {
+        /// In a guest with the older kernel.
+        #[arg(long)]
+        older_kernel: bool,
+    },
 }
 
 /// The lab, and all that judging its scenarios needs.
@@ -109,14 +116,19 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let built = build::build(mirror)?;
-    let (script, terminal, seconds) = match &options.command {
+    let (script, terminal, seconds, is_older) = match &options.command {
         Command::List | Command::Run { .. } | Command::Build => return Ok(ExitCode::SUCCESS),
-        Command::Exec { timeout, words } => (words.join(" "), Terminal::None, *timeout),
-        Command::Shell => ("exec bash -i".to_owned(), Terminal::Own, 24 * 3600),
+        Command::Exec { timeout, older_kernel, words } => {
+            (words.join(" "), Terminal::None, *timeout, *older_kernel)
+        }
+        Command::Shell { older_kernel } => {
+            ("exec bash -i".to_owned(), Terminal::Own, 24 * 3600, *older_kernel)
+        }
     };
     let accelerator = accelerator::probe(&built)?;
     let share = Share::create(&built.folder, &script, &terminal.settings())?;
-    let machine = Machine { built: &built, accelerator, share: &share, terminal };
+    let kernel = if is_older { &built.older_kernel } else { &built.kernel };
+    let machine = Machine { built: &built, kernel, accelerator, share: &share, terminal };
     let status = machine.boot(Duration::from_secs(seconds))?;
     Ok(ExitCode::from(status))
 }

@@ -7,7 +7,11 @@ pub(super) const SUITE: &str = "trixie";
 /// The suite that the kernel comes from: rdma_rxe honours network namespaces only since 7.x.
 pub(super) const KERNEL_SUITE: &str = "trixie-backports";
 
-/// The package that depends on the suite's newest kernel.
+/// The suite of an older kernel, with which many training hosts run: before 6.6, where traffic control
+/// has filters only.
+pub(super) const OLDER_KERNEL_SUITE: &str = "bookworm";
+
+/// The package that depends on a suite's newest kernel.
 pub(super) const KERNEL: &str = "linux-image-amd64";
 
 /// What the guest runs, and QEMU, which runs on the host.
@@ -34,14 +38,16 @@ pub(super) const PACKAGES: &[&str] = &[
     "rdmacm-utils",
     "sed",
     "tcpdump",
+    // The older kernel asks for something that makes an initramfs: this is the smallest.
+    "tiny-initramfs",
     "util-linux",
 ];
 
-/// What the initramfs needs to reach the tree over 9p; all other modules lie in the tree.
+/// What an initramfs needs to reach the tree over 9p; all other modules lie in the tree.
 pub(super) const BOOT_MODULES: &[&str] = &["virtio_pci", "9pnet_virtio", "9p", "overlay"];
 
 /// All of the above that the unpacked tree depends on, so that a change makes a new one.
 pub(super) fn key() -> String {
-    let words = [&[SUITE, KERNEL_SUITE, KERNEL], PACKAGES].concat().join(" ");
+    let words = [&[SUITE, KERNEL_SUITE, OLDER_KERNEL_SUITE, KERNEL], PACKAGES].concat().join(" ");
     format!("{:08x}", crc32fast::hash(words.as_bytes()))
 }

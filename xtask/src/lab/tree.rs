@@ -51,19 +51,9 @@ fn unpack_one(package: &Path, root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The folder of the only kernel in `root`: its image `vmlinuz` and its modules.
-pub(super) fn kernel(root: &Path) -> Result<PathBuf> {
-    let folder = root.join("usr/lib/modules");
-    let mut entries =
-        fs::read_dir(&folder).with_context(|| format!("list {}", folder.display()))?;
-    let entry = entries.next().with_context(|| format!("no kernel in {}", folder.display()))?;
-    Ok(entry.context("list kernels")?.path())
-}
-
-/// Writes `modules.dep`, which the kernel's package leaves to the machine it is installed on.
-pub(super) fn index_modules(root: &Path) -> Result<()> {
-    let release = kernel(root)?;
-    let release = release.file_name().context("the kernel has no release")?;
+/// Writes `modules.dep`, which a kernel's package leaves to the machine it is installed on.
+pub(super) fn index_modules(root: &Path, modules: &Path) -> Result<()> {
+    let release = modules.file_name().context("the kernel has no release")?;
     let mut depmod = program(root, "depmod", "usr/bin/kmod");
     let status = depmod.arg("-b").arg(root).arg(release).status().context("start depmod")?;
     ensure!(status.success(), "depmod: {status}");

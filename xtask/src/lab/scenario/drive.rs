@@ -18,6 +18,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     about: "railscope drive --transport verbs: 1 and 2 queue pairs, a straggler, loss",
     limit: 600,
     needs_verbs: true,
+    has_older_kernel: false,
     check,
 };
 

@@ -22,6 +22,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     about: "loss, reorder, RNR, CE by netem and RED, bad R_Key, peer killed, link down and up",
     limit: 600,
     needs_verbs: false,
+    has_older_kernel: false,
     check,
 };
 

@@ -3,6 +3,7 @@
 
 mod drive;
 mod faults;
+mod filters;
 mod perftest;
 mod queue_pairs;
 mod ranks;
@@ -17,6 +18,7 @@ use super::accelerator;
 use super::build::Built;
 use super::console;
 use super::facts::Facts;
+use super::kernel::Kernel;
 use super::machine::{Machine, Terminal};
 use super::share::Share;
 use crate::clock::timed;
@@ -36,6 +38,8 @@ pub(super) struct Scenario {
     /// Runs programs that are built with the feature `verbs`, /host/railscope and /host/suite, or
     /// /host/libnccl.so.2, which is built with the same headers.
     pub(super) needs_verbs: bool,
+    /// Runs on the older kernel.
+    has_older_kernel: bool,
     /// Checks the results in the folder with the program.
     check: fn(&Path, &Path, &mut Facts) -> Result<()>,
 }
@@ -57,6 +61,7 @@ pub(super) const ALL: &[Scenario] = &[
     drive::SCENARIO,
     queue_pairs::SCENARIO,
     ranks::SCENARIO,
+    filters::SCENARIO,
 ];
 
 /// The scenarios of these names; if there are none, all that can be built here.
@@ -72,8 +77,19 @@ pub(super) fn named(names: &[String]) -> Result<Vec<&'static Scenario>> {
     names.iter().map(find).collect()
 }
 
-/// Runs `scenarios` in one boot and checks what they left, with `railscope`.
+/// Runs `scenarios`, in one boot of each kernel that they have, and checks what they left, with `railscope`.
 pub(super) fn run(built: &Built, scenarios: &[&Scenario], railscope: &Path) -> Result<()> {
+    let (older, newest): (Vec<&Scenario>, Vec<&Scenario>) =
+        scenarios.iter().copied().partition(|scenario| scenario.has_older_kernel);
+    for (kernel, scenarios) in [(&built.kernel, newest), (&built.older_kernel, older)] {
+        if !scenarios.is_empty() {
+            run_on(built, kernel, &scenarios, railscope)?;
+        }
+    }
+    Ok(())
+}
+
+fn run_on(built: &Built, kernel: &Kernel, scenarios: &[&Scenario], railscope: &Path) -> Result<()> {
     let accelerator = accelerator::probe(built)?;
     let share = Share::create(&built.folder, &script(scenarios), &Terminal::None.settings())?;
     if scenarios.iter().any(|scenario| scenario.needs_verbs) {
@@ -82,7 +98,7 @@ pub(super) fn run(built: &Built, scenarios: &[&Scenario], railscope: &Path) -> R
         share.lend("suite", &programs.suite)?;
         share.lend("libnccl.so.2", &nccl_stand_in(&built.folder)?)?;
     }
-    let machine = Machine { built, accelerator, share: &share, terminal: Terminal::None };
+    let machine = Machine { built, kernel, accelerator, share: &share, terminal: Terminal::None };
     let limit = BOOT + scenarios.iter().map(|scenario| scenario.limit).sum::<u64>();
     let (status, seconds) = timed(|| machine.boot(Duration::from_secs(limit)));
     let status = status.with_context(|| failure(scenarios, &share.folder))?;

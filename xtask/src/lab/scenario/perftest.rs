@@ -17,6 +17,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     about: "perftest and rping: WRITE, READ, SEND, atomics; RC, UC, UD; IPv6, MTU 4096, rdma_cm",
     limit: 600,
     needs_verbs: false,
+    has_older_kernel: false,
     check,
 };
 

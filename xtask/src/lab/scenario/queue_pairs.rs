@@ -17,6 +17,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     about: "railscope agent: queue pairs older than it, new ones, ended ones, as rdma resource lists them",
     limit: 200,
     needs_verbs: true,
+    has_older_kernel: false,
     check,
 };
 

@@ -15,6 +15,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     about: "railscope agent without packets, as with a hardware NIC: ranks, and whose each queue pair is",
     limit: 400,
     needs_verbs: true,
+    has_older_kernel: false,
     check,
 };
 

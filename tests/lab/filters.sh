@@ -1,0 +1,55 @@
+#!/bin/bash
+# The agent on a kernel whose traffic control has filters only: its verifier takes the programs, they see a
+# job from its first connection on, and what a killed agent leaves is removed by the next.
+set -eEu
+. /lab/fabric.sh
+. /lab/observe.sh
+. /lab/page.sh
+ethernet_up 4500
+
+agent_up() {
+  instead_at 0 /host/railscope agent --set 'taps.interfaces=["eth0"]' --set 'otlp.interval="1s"' \
+    2>> agent.log &
+  agent=$!
+  eventually is_ready
+}
+
+is_ready() { [ "$(page readyz)" = ok ]; }
+
+# Programs of the filters at eth0.
+programs() {
+  local side
+  for side in ingress egress; do
+    at 0 tc filter show dev eth0 $side
+  done | sed -n 's/.* name \(packets_[a-z]*\) .*/\1/p'
+}
+
+agent_up
+programs > first
+for rank in 0 1; do
+  at $rank unshare --uts -- bash -c 'hostname "$0"; exec "$@"' host$rank \
+    env RANK=$rank WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=10.0.0.1 MASTER_PORT=29500 \
+    NCCL_SOCKET_IFNAME=eth0 /host/railscope drive --iterations 6 --warmup_iters 0 --buckets 256KiB \
+    --compute 20ms > rank$rank.out 2>&1 &
+  ranks[$rank]=$!
+done
+for rank in 0 1; do
+  wait ${ranks[$rank]} || { cat rank*.out agent.log; exit 1; }
+done
+
+# Asked more often, a guest without KVM has no time to tell.
+for _ in $(seq 30); do
+  page report.json > report
+  [ "$(grep -o '"kind": *"all_reduce"' report | wc -l)" -ge 6 ] && break
+  sleep 3
+done
+page metrics > metrics
+kill -KILL $agent
+wait $agent || true
+programs > killed
+agent_up
+programs > next
+kill $agent
+wait $agent
+programs > ended
+ethernet_down
