@@ -25,13 +25,7 @@ impl Own {
     }
 
     fn add(&mut self, source: &'static str, device: &str, why_blind: Option<String>) {
-        self.sources.push(SourceFigures {
-            source,
-            device: device.to_owned(),
-            why_blind,
-            // Frames that were lost are among the health figures.
-            lost: None,
-        });
+        self.sources.push(SourceFigures { source, device: device.to_owned(), why_blind });
     }
 
     /// All of it, now that another report is made.

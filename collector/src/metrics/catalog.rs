@@ -482,15 +482,6 @@ pub static SOURCE_VISIBLE: Metric = Metric {
     about: "1 where a source can see what it is for, 0 where not: then nothing of it is not 0, but not known",
 };
 
-/// Frames, events or samples that a source lost.
-pub static SOURCE_LOST: Metric = Metric {
-    name: "railscope.source.lost",
-    unit: Unit::Things("event"),
-    instrument: Counter,
-    attributes: &[&SOURCE, &DEVICE],
-    about: "Frames, events or samples that a source lost",
-};
-
 /// Frames that a tap saw.
 pub static TAP_FRAMES: Metric = Metric {
     name: "railscope.tap.frames",
@@ -643,7 +634,6 @@ pub static ALL: &[Group] = &[
             &FINDING_ACTIVE,
             &FINDING_NOT_CHECKED,
             &SOURCE_VISIBLE,
-            &SOURCE_LOST,
             &TAP_FRAMES,
             &TAP_LOST,
             &DECODE_REFUSED,

@@ -27,8 +27,6 @@ pub struct SourceFigures {
     pub device: String,
     /// Why it cannot see what it is for; `None` where it can. A fixed text, never one that changes.
     pub why_blind: Option<String>,
-    /// What it lost; `None` where it cannot know.
-    pub lost: Option<u64>,
 }
 
 /// What became of what was to be exported.
@@ -67,12 +65,9 @@ pub(super) fn set(series: &mut SeriesTable, own: &OwnFigures) {
         ];
         let why = source.why_blind.clone().unwrap_or_default();
         let reason = [(attribute::REASON.name, why)];
-        let visible = Attributes::new(named.clone().into_iter().chain(reason));
+        let visible = Attributes::new(named.into_iter().chain(reason));
         let is_visible = u64::from(source.why_blind.is_none());
         series.set(&catalog::SOURCE_VISIBLE, visible, is_visible);
-        if let Some(lost) = source.lost {
-            series.set(&catalog::SOURCE_LOST, Attributes::new(named), lost);
-        }
     }
     series.set(&catalog::REPORTS, Attributes::default(), own.reports);
     for (part, used) in &own.cpu_ns {
