@@ -124,7 +124,7 @@ fn silent_clients_hold_nobody_up() {
     let (first, mut end) = (&silent[0], [0]);
     assert_eq!((&*first).read(&mut end).unwrap(), 0);
     drop(last);
-    assert_eq!(status(&ask(&server, "GET /healthz HTTP/1.1\r\n\r\n")), "200");
+    assert!((0..100).any(|_| ask_soon()));
 }
 
 #[test]
