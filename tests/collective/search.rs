@@ -166,22 +166,41 @@ fn a_capture_that_begins_and_ends_amid_a_collective_says_so() {
     assert_eq!(found[3].kind, CollectiveKind::Unknown);
 }
 
+/// How many messages of each connection in turn were not seen.
+const BEGINNINGS: [[usize; 4]; 3] = [[10, 9, 7, 6], [3, 2, 2, 1], [11, 11, 12, 12]];
+
 #[test]
 fn a_capture_that_begins_amid_many_alike_finds_where_each_begins() {
     // One loop of full chunks: as bytes go, a collective might as well have all loops there are.
     let reduce = operation(CollectiveKind::AllReduce, Protocol::Simple, &[8_388_608; 2]);
-    let mut job = run(4, 2, &vec![reduce; 28]);
-    // Connections have come differently far.
-    for (connection, ahead) in job.connections.iter_mut().zip([10, 9, 7, 6].into_iter().cycle()) {
-        connection.transfers.drain(..ahead);
+    for beginning in BEGINNINGS {
+        let mut job = run(4, 2, &vec![reduce.clone(); 100]);
+        for (connection, unseen) in job.connections.iter_mut().zip(beginning.into_iter().cycle()) {
+            connection.transfers.drain(..unseen);
+        }
+        let found = collective::find(&job);
+        let (amid, whole) = found.split_first().unwrap();
+        assert_eq!(amid.kind, CollectiveKind::Unknown, "{beginning:?}");
+        assert_eq!(whole.len(), 99, "{beginning:?}");
+        for one in whole {
+            let facts = (one.kind, one.bytes);
+            assert_eq!(facts, (CollectiveKind::AllReduce, Some(16_777_216)), "{beginning:?}");
+        }
+    }
+}
+
+#[test]
+fn channels_that_nobody_names_are_told_apart_by_their_queue_pairs() {
+    let reduce = operation(CollectiveKind::AllReduce, Protocol::Simple, &[8_388_608, 4_194_304]);
+    let mut job = run(4, 2, &vec![reduce; 20]);
+    for (place, connection) in job.connections.iter_mut().enumerate() {
+        connection.channel = None;
+        // Of some ranks the first channel is further, of others the second.
+        connection.transfers.drain(..[3, 1, 2, 4, 1, 3, 4, 2][place]);
     }
     let found = collective::find(&job);
-    let (amid, whole) = found.split_first().unwrap();
-    assert_eq!(amid.kind, CollectiveKind::Unknown);
-    assert_eq!(whole.len(), 27);
-    for one in whole {
-        assert_eq!((one.kind, one.bytes), (CollectiveKind::AllReduce, Some(16_777_216)));
-    }
+    let sizes: Vec<_> = found.iter().skip(1).map(|one| (one.kind, one.bytes)).collect();
+    assert_eq!(sizes, [(CollectiveKind::AllReduce, Some(12_582_912)); 19]);
 }
 
 #[test]

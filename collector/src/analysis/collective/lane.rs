@@ -128,6 +128,15 @@ impl Lane {
         self.messages.get(at).map_or(self.transfer_count, |message| message.place)
     }
 
+    /// Whether the message at `at` is proven to begin a collective.
+    #[must_use]
+    pub fn begins_at(&self, at: usize) -> bool {
+        match self.messages.get(at) {
+            Some(message) if at > 0 => message.is_fenced == Some(true),
+            _ => self.is_from_start,
+        }
+    }
+
     /// Whether `at` may begin a collective as far as this connection tells; the first message and
     /// the end may.
     #[must_use]

@@ -16,6 +16,9 @@ const ACROSS_FENCE: u32 = 1600;
 const UNCONFIRMED: u32 = 300;
 /// Thousandths of lanes that allow a boundary where there is none, from which on they prove nothing.
 const CHANCE: u32 = 250;
+/// Cost of each end that an operation would hide whose own beginning nothing proves: more than for another
+/// operation, so that what was begun unseen does not swallow what follows.
+const HIDDEN: u32 = 300;
 /// Cost of forwarding that contradicts the kind.
 pub const CONTRADICTION: u32 = 6000;
 /// Cost of a kind that is rarer than AllReduce.
@@ -118,6 +121,14 @@ impl Fences {
     pub fn cost_of_doubt(self, inside: Self) -> u32 {
         let chance = if self.is_clean() { inside.share().unwrap_or(CHANCE) } else { CHANCE };
         UNPROVEN * chance.min(CHANCE) / CHANCE
+    }
+
+    /// Cost of the ends that an operation on `lanes` hides which nobody saw begin, where places within it
+    /// are as `self`.
+    #[must_use]
+    pub fn cost_of_hiding(self, lanes: usize) -> u32 {
+        let ends = self.fenced.checked_div(u32::try_from(lanes).unwrap_or(u32::MAX));
+        ends.unwrap_or(0).saturating_mul(HIDDEN)
     }
 
     /// Cost of going on across this place, where elsewhere in the operation `usual` allow a

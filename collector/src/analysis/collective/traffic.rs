@@ -16,6 +16,10 @@ use crate::model::nccl::{Graph, Protocol, Release};
 /// last loop are as short as they can be.
 const CELL_SPLIT: Release = Release::new(2, 22, 0);
 
+/// Messages by which connections of channels that do the same may differ: where a capture begins or ends, one
+/// is this far ahead of another.
+const APART: usize = 64;
+
 /// One communicator's messages.
 pub struct Traffic {
     /// Its connections.
@@ -90,12 +94,9 @@ impl Traffic {
                 }
             }
         }
-        // Where channels are not known: a channel's connections have about as many messages, and
-        // small collectives use only the first channels.
-        for places in unnumbered.values_mut() {
-            places.sort_by_key(|place| Reverse(lanes[*place].messages.len()));
-            for (ordinal, place) in (1..).zip(places) {
-                by_channel.entry((None, ordinal)).or_default().push(*place);
+        for places in unnumbered.into_values() {
+            for (ordinal, place) in (1..).zip(by_likely_channel(job, &lanes, places)) {
+                by_channel.entry((None, ordinal)).or_default().push(place);
             }
         }
         let nranks = nranks(communicator, &lanes);
@@ -155,6 +156,21 @@ impl Traffic {
             }
         }
     }
+}
+
+/// The connections between two ranks in the order of channels that nobody names. Small collectives use only
+/// the first channels, so that those have more messages; where all have about as many, NCCL has made the
+/// queue pairs of one channel after those of another.
+fn by_likely_channel(job: &Job, lanes: &[Lane], mut places: Vec<usize>) -> Vec<usize> {
+    let count = |place: &usize| lanes[*place].messages.len();
+    places.sort_by_key(|place| Reverse(count(place)));
+    for alike in places.chunk_by_mut(|one, next| count(one) - count(next) <= APART) {
+        alike.sort_by_key(|place| {
+            let connection = &job.connections[lanes[*place].connection.0 as usize];
+            connection.queue_pairs.first().map(|pair| pair.receiver_qpn)
+        });
+    }
+    places
 }
 
 fn nranks(communicator: &Communicator, lanes: &[Lane]) -> usize {
