@@ -93,6 +93,7 @@ pub(super) fn run(railscope: &Path, pairs: usize) -> Result<()> {
         many.percent(|run| run.agent)
     );
     println!("  a report every     {:.1} s", many.of(|run| run.seconds / run.reports));
+    println!("  traffic told every {:.1} s", many.of(|run| run.seconds / run.told));
     let [goal, floor] = MEMORY;
     println!(
         "  memory, at most    {:.0} MiB (goal {goal}, floor {floor})",
@@ -102,7 +103,10 @@ pub(super) fn run(railscope: &Path, pairs: usize) -> Result<()> {
     let mut ratios = turns(railscope, pairs)?;
     ratios.sort_by(f64::total_cmp);
     let (low, high) = interval(&ratios);
-    println!("busbw watched over alone, {pairs} pairs, in turns of one job");
+    println!(
+        "busbw watched over alone, {pairs} pairs of {TURNS} turns of {} s each, in one job",
+        TURN.as_secs()
+    );
     println!(
         "  median {:.3}, 95 % interval {low:.3} to {high:.3} (floor {})",
         median(ratios),
@@ -178,6 +182,8 @@ struct Paced {
     seconds: f64,
     frames: f64,
     reports: f64,
+    /// How often metrics of flows were told: with each report and in between.
+    told: f64,
     agent: f64,
     programs: f64,
     /// Of the ranks, in which the programs run, and of the agent.
@@ -194,16 +200,19 @@ impl Paced {
         let mut job = Job::start(railscope, load)?;
         let watcher = Agent::start(railscope, job.fabric()?, load)?;
         watcher.wait_for_report()?;
-        let (start, frames, reports) = (watcher.used()?, watcher.frames()?, watcher.reports()?);
+        let (start, frames) = (watcher.used()?, watcher.frames()?);
+        let (reports, updates) = (watcher.reports()?, watcher.updates()?);
         let (memory, seconds) = timed(|| watcher.peak_memory_while(|| job.wait()));
         let ranks = cpu_seconds_of_children()? - before;
-        let (end, reports) = (watcher.used()?, watcher.reports()? - reports);
+        let end = watcher.used()?;
+        let (reports, updates) = (watcher.reports()? - reports, watcher.updates()? - updates);
         let frames = watcher.settled_frames()? - frames;
         watcher.end()?;
         Ok(Self {
             seconds,
             frames,
             reports,
+            told: reports + updates,
             agent: end.agent - start.agent,
             programs: end.programs - start.programs,
             total: ranks + end.agent - start.agent,
@@ -215,14 +224,16 @@ impl Paced {
 
 /// How long a turn with the agent, and one without it, is measured: longer ones see more of how the machine
 /// itself changes.
-const TURN: Duration = Duration::from_secs(10);
+const TURN: Duration = Duration::from_secs(3);
+/// Turns of each kind in a pair.
+const TURNS: u32 = 4;
 
 /// How long the job takes to be as fast as it gets ...
 const WARM_UP: Duration = Duration::from_secs(4);
 /// ... the kernel to measure an agent's programs no longer, from its first report on ...
-const START: Duration = Duration::from_secs(4);
+const START: Duration = Duration::from_millis(1500);
 /// ... and all of it to be gone.
-const END: Duration = Duration::from_millis(700);
+const END: Duration = Duration::from_millis(500);
 
 /// Bus bandwidth of one job in turns, watched over alone. The bandwidth is taken from the bytes at a port,
 /// which differ from what nccl-tests counts by headers alone.
@@ -232,21 +243,24 @@ fn turns(railscope: &Path, pairs: usize) -> Result<Vec<f64>> {
     sleep(WARM_UP);
     let mut ratios = Vec::new();
     for pair in 0..pairs {
-        // Whoever comes first may find the machine another.
-        let order = [pair % 2 == 0, pair % 2 == 1];
-        let [first, second] = order.map(|is_watched| turn(railscope, &fabric, is_watched));
-        let (watched, alone) = if order[0] { (first?, second?) } else { (second?, first?) };
+        let [mut watched, mut alone] = [0.0; 2];
+        for place in 0..2 * TURNS {
+            // In turns, and whoever comes first may find the machine another.
+            if (place + pair as u32).is_multiple_of(2) {
+                watched += watched_turn(railscope, &fabric)?;
+            } else {
+                alone += bandwidth(&fabric)?;
+            }
+        }
         ensure!(alone > 0.0, "railscope drive ended, or sends nothing");
+        let [watched, alone] = [watched, alone].map(|sum| sum / f64::from(TURNS));
         eprintln!("pair {}: {watched:.3} watched, {alone:.3} GB/s alone", pair + 1);
         ratios.push(watched / alone);
     }
     Ok(ratios)
 }
 
-fn turn(railscope: &Path, fabric: &Path, is_watched: bool) -> Result<f64> {
-    if !is_watched {
-        return bandwidth(fabric);
-    }
+fn watched_turn(railscope: &Path, fabric: &Path) -> Result<f64> {
     let agent = Agent::start(railscope, fabric.to_owned(), &FAST)?;
     agent.wait_for_report()?;
     sleep(START);
@@ -387,6 +401,10 @@ impl Agent {
 
     fn reports(&self) -> Result<f64> {
         self.sum("railscope_report_count_total ")
+    }
+
+    fn updates(&self) -> Result<f64> {
+        self.sum("railscope_update_count_total ")
     }
 
     /// Of the values of a metric, whose lines begin so.
