@@ -262,6 +262,12 @@ impl Pipeline {
         &self.processes
     }
 
+    /// State of flows and ports.
+    #[must_use]
+    pub const fn tracker(&self) -> &FlowTracker {
+        &self.tracker
+    }
+
     /// Hands out the messages that were completed since the last call, oldest first; none unless
     /// [`FlowConfig::keeps_details`].
     pub fn drain_messages(&mut self) -> std::vec::Drain<'_, MessageEvent> {

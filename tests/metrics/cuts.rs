@@ -1,6 +1,7 @@
 //! Reports of a run come every now and then and overlap: whenever they come, and however much of what
 //! is past they still have, every training step, collective, packet and pause counts once.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
@@ -29,6 +30,26 @@ const CONFIG: PipelineConfig = PipelineConfig {
 
 /// Frames go in and, after every `every` of them, a report goes out; the last one is the whole.
 fn report_every(files: &[std::path::PathBuf], every: u64, mut told: impl FnMut(&Report, Ending)) {
+    look_every(files, [every, u64::MAX], |look| {
+        if let Look::Report(report, ending) = look {
+            told(report, ending);
+        }
+    });
+}
+
+/// What one may look at while frames go in.
+enum Look<'a> {
+    Report(&'a Report, Ending),
+    /// No report, but the state, and when it began.
+    State(&'a Pipeline, Option<Timestamp>),
+}
+
+/// After so many frames a report, and the state after so many others.
+fn look_every(
+    files: &[std::path::PathBuf],
+    [report, state]: [u64; 2],
+    mut look: impl FnMut(Look<'_>),
+) {
     let mut pipeline = Pipeline::new(CONFIG);
     let mut captures = CaptureSet::open(files).unwrap();
     let mut origin = None;
@@ -40,15 +61,18 @@ fn report_every(files: &[std::path::PathBuf], every: u64, mut told: impl FnMut(&
                 origin = origin.or(Some(frame.time));
                 pipeline.handle_frame(&frame);
                 frames += 1;
-                if frames % every == 0 {
+                if frames % report == 0 {
                     let context = ReportContext { origin, ..ReportContext::default() };
-                    told(&pipeline.report(context), Ending::Open);
+                    look(Look::Report(&pipeline.report(context), Ending::Open));
+                } else if frames % state == 0 {
+                    look(Look::State(&pipeline, origin));
                 }
             }
             _ => {}
         }
     }
-    told(&pipeline.finish(ReportContext { origin, ..ReportContext::default() }), Ending::Closed);
+    let whole = pipeline.finish(ReportContext { origin, ..ReportContext::default() });
+    look(Look::Report(&whole, Ending::Closed));
 }
 
 fn settings() -> Settings {
@@ -80,24 +104,49 @@ fn a_recorded_job_comes_to_the_same_however_often_one_looks() {
         let (_, whole) = come_to(u64::MAX);
         let (reports, cut) = come_to(1500);
         assert!(reports > 5, "{run}: {reports}");
-        let of_flows = |points: &[Point]| {
-            let is_sum =
-                |name: &str| name.starts_with("rdma.") || name.starts_with("railscope.tap");
-            let sums = points.iter().filter(|point| is_sum(point.metric.name)).cloned();
-            totals(sums.collect())
-        };
-        // Owners become known while a job runs, so flows are told by port alone.
-        let without_owner = |points: &[Point]| {
-            let mut sums = std::collections::BTreeMap::new();
-            for (name, value) in of_flows(points) {
-                let Value::Number(number) = value else { continue };
-                let kept = name.split("(\"").filter(|part| !part.starts_with("nccl."));
-                *sums.entry(kept.collect::<Vec<_>>().join(" ")).or_insert(0) += number;
-            }
-            sums
-        };
         assert_eq!(without_owner(&cut), without_owner(&whole), "{run}");
+        // With what flows carried in between, and few reports.
+        let (mut looks, mut same) = (0, 0);
+        let mut all = Accumulator::new(settings(), Timestamp::EPOCH);
+        look_every(&files, [4500, 700], |look| match look {
+            Look::Report(report, ending) => _ = all.observe(report, ending),
+            Look::State(pipeline, origin) => {
+                all.observe_traffic(pipeline.tracker());
+                let told = without_owner(&flow_points(&all.points(Timestamp::EPOCH)));
+                let context = ReportContext { origin, ..ReportContext::default() };
+                let mut now = Accumulator::new(settings(), Timestamp::EPOCH);
+                now.observe(&pipeline.report(context), Ending::Open);
+                let now = without_owner(&flow_points(&now.points(Timestamp::EPOCH)));
+                for (name, number) in &told {
+                    assert!(now.get(name) >= Some(number), "{run}: {name} {number} {now:?}");
+                }
+                looks += 1;
+                same += u32::from(told == now);
+            }
+        });
+        let between = all.points(Timestamp::EPOCH);
+        assert_eq!(without_owner(&between), without_owner(&whole), "{run}");
+        assert!(looks > 20 && same * 3 > looks * 2, "{run}: {same} of {looks}");
     }
+}
+
+/// Sums over flows and taps. Owners become known while a job runs, so flows are told by port alone.
+fn without_owner(points: &[Point]) -> BTreeMap<String, u64> {
+    let is_sum = |name: &str| name.starts_with("rdma.") || name.starts_with("railscope.tap");
+    let sums = points.iter().filter(|point| is_sum(point.metric.name)).cloned();
+    let mut by_port = BTreeMap::new();
+    for (name, value) in totals(sums.collect()) {
+        let Value::Number(number) = value else { continue };
+        let kept = name.split("(\"").filter(|part| !part.starts_with("nccl."));
+        *by_port.entry(kept.collect::<Vec<_>>().join(" ")).or_insert(0) += number;
+    }
+    by_port
+}
+
+/// Those that change between reports.
+fn flow_points(points: &[Point]) -> Vec<Point> {
+    let of_flows = |point: &&Point| point.metric.name.starts_with("rdma.flow");
+    points.iter().filter(of_flows).cloned().collect()
 }
 
 /// A made-up run: training steps one after the other, a collective in each, flows that go on or are

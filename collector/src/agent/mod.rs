@@ -1,10 +1,14 @@
 //! The agent: live sources, the pipeline and exporters, composed and kept running on a training node.
 //!
 //! ```text
-//! packets (live), NIC counters, calls -> Pipeline -> Report every interval -+-> Accumulator -+-> /metrics
-//!                                                                           |                +-> OTLP
-//!                                                                           +-> /report.json
+//! packets (live), NIC counters, calls -> Pipeline -> Report now and then -+-> Accumulator -+-> /metrics
+//!                                           |                             |       ^        +-> OTLP
+//!                                           |                             +-------|----------> /report.json
+//!                                           +-- what flows carried, every interval
 //! ```
+//!
+//! A report costs CPU time, of which it may take little, so that it may come less often than metrics are
+//! told; what flows carried is brought up to date in between.
 //!
 //! Whatever is missing (a capability, an interface, a receiver) is said once, shows in
 //! `railscope.source.visible`, and stops nothing else.
@@ -24,7 +28,7 @@ mod queue_pairs;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 
@@ -69,6 +73,8 @@ pub struct Agent {
     processes: Option<Processes>,
     analyst: Analyst,
     accumulator: Accumulator,
+    /// When metrics were told last.
+    told: Instant,
     own: Own,
     otlp: Option<Otlp>,
     pages: Arc<Pages>,
@@ -131,6 +137,7 @@ impl Agent {
             processes,
             analyst: Analyst::start(config.otlp.interval, SHARE_BESIDE_TRAINING)?,
             accumulator: Accumulator::new(settings, now),
+            told: instant(),
             own,
             otlp,
             pages,
@@ -169,6 +176,9 @@ impl Agent {
                     self.tell(*report, Ending::Open, say);
                 });
                 self.analyst.charge(took);
+            } else if self.analyst.is_resting() && self.told.elapsed() >= self.config.otlp.interval
+            {
+                self.tell_traffic(say);
             }
         }
         // What lies in the kernel's rings, and what found no room there.
@@ -195,16 +205,33 @@ impl Agent {
         for finding in &news.findings {
             say(format!("{}: {}", finding.severity, finding.title));
         }
+        if let Some(otlp) = &mut self.otlp {
+            otlp.send(&report, &news, now);
+        }
+        self.own.add_report();
+        self.tell_metrics(now, say);
+        self.pages.set_report(report);
+    }
+
+    /// Gives what flows have carried since the last report to everybody who wants it.
+    fn tell_traffic(&mut self, say: &mut dyn FnMut(String)) {
+        self.accumulator.observe_traffic(self.session.pipeline().tracker());
+        self.own.add_update();
+        self.tell_metrics(now(), say);
+    }
+
+    fn tell_metrics(&mut self, now: Timestamp, say: &mut dyn FnMut(String)) {
         let exports = self.otlp.as_ref().map(Otlp::figures).unwrap_or_default();
         let mut kernel_times = self.session.kernel_times();
         kernel_times.extend(self.processes.iter().flat_map(Processes::kernel_times));
-        self.accumulator.observe_own(&self.own.after_report(kernel_times, exports));
+        self.accumulator.observe_own(&self.own.figures(kernel_times, exports));
         self.accumulator.observe_processes(self.session.pipeline().processes());
         let points = self.accumulator.points(now);
         if let Some(otlp) = &mut self.otlp {
-            otlp.send(&report, &news, &points, now, say);
+            otlp.send_metrics(&points, say);
         }
-        self.pages.set(report, points);
+        self.pages.set_points(points);
+        self.told = instant();
     }
 }
 
@@ -245,6 +272,11 @@ fn open_packets(
             Box::new(Nothing)
         }
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "metrics are told once in an interval")]
+fn instant() -> Instant {
+    Instant::now()
 }
 
 #[expect(clippy::disallowed_methods, reason = "metrics are told with the time of the clock")]

@@ -54,21 +54,18 @@ impl Otlp {
         Ok(Some(Self { exporter, trouble: None }))
     }
 
-    /// Puts what is new into the queue.
-    pub(super) fn send(
-        &mut self,
-        report: &Report,
-        news: &News<'_>,
-        points: &[Point],
-        now: Timestamp,
-        say: &mut dyn FnMut(String),
-    ) {
+    /// Puts what a report adds into the queue.
+    pub(super) fn send(&mut self, report: &Report, news: &News<'_>, now: Timestamp) {
         let config = self.exporter.config();
         let resource = &config.resource;
         let spans = traces::batches(report, &news.collectives, config.trace_ratio, resource);
-        self.exporter.send(metrics::batches(points, resource));
         self.exporter.send(spans);
         self.exporter.send(logs::batches(report, &news.findings, now, resource));
+    }
+
+    /// Puts metrics into the queue; `say` hears when trouble begins or ends.
+    pub(super) fn send_metrics(&mut self, points: &[Point], say: &mut dyn FnMut(String)) {
+        self.exporter.send(metrics::batches(points, &self.exporter.config().resource));
         let trouble = self.exporter.trouble();
         if trouble != self.trouble {
             say(match &trouble {

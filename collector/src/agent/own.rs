@@ -11,6 +11,7 @@ use crate::metrics::own::{ExportFigures, OwnFigures, SourceFigures};
 pub(super) struct Own {
     sources: Vec<SourceFigures>,
     reports: u64,
+    updates: u64,
 }
 
 impl Own {
@@ -28,9 +29,19 @@ impl Own {
         self.sources.push(SourceFigures { source, device: device.to_owned(), why_blind });
     }
 
-    /// All of it, now that another report is made.
-    pub(super) fn after_report(
-        &mut self,
+    /// Another report is made.
+    pub(super) fn add_report(&mut self) {
+        self.reports += 1;
+    }
+
+    /// What flows carried is told again.
+    pub(super) fn add_update(&mut self) {
+        self.updates += 1;
+    }
+
+    /// All of it.
+    pub(super) fn figures(
+        &self,
         kernel_times: Vec<(String, Duration)>,
         exports: Vec<(&'static str, ExportFigures)>,
     ) -> OwnFigures {
@@ -39,8 +50,9 @@ impl Own {
             .into_iter()
             .map(|(program, time)| (program, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)));
         let cpu_ns = [("agent".to_owned(), used)].into_iter().chain(kernel).collect();
-        self.reports += 1;
-        OwnFigures { sources: self.sources.clone(), reports: self.reports, cpu_ns, exports }
+        let Self { sources, reports, updates } = self;
+        let sources = sources.clone();
+        OwnFigures { sources, reports: *reports, updates: *updates, cpu_ns, exports }
     }
 }
 

@@ -24,10 +24,14 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Replaces both. Whoever asks for one waits for its text, nobody else.
-    pub(super) fn set(&self, report: Report, points: Vec<Point>) {
-        *held(&self.points) = Arc::new(points);
+    /// Replaces the report. Whoever asks for it waits for its text, nobody else.
+    pub(super) fn set_report(&self, report: Report) {
         *held(&self.report) = Some(Arc::new(report));
+    }
+
+    /// Replaces the metrics, likewise.
+    pub(super) fn set_points(&self, points: Vec<Point>) {
+        *held(&self.points) = Arc::new(points);
     }
 
     /// `/metrics`; `/report.json`, the report on what is in the window; `/queue_pairs.json`, the

@@ -85,6 +85,12 @@ impl Analyst {
         }
     }
 
+    /// Whether there is a latest report, and none is being made that would tell less than is known by now.
+    #[must_use]
+    pub fn is_resting(&self) -> bool {
+        self.latest.is_some() && !self.is_ordered
+    }
+
     /// Adds CPU time that was spent on the latest report.
     pub fn charge(&mut self, took: Duration) {
         self.cost += took;

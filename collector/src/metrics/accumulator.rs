@@ -14,6 +14,7 @@ use super::port_names::PortNames;
 use super::ports::{self, BurstsTold};
 use super::series::SeriesTable;
 use super::{calls, collectives, findings, training_steps};
+use crate::flow::tracker::FlowTracker;
 use crate::link::process::ProcessTracker;
 use crate::model::time::Timestamp;
 use crate::report::Report;
@@ -31,6 +32,8 @@ pub struct Accumulator {
     ledger: Ledger,
     /// When the input of the last report began.
     origin: Option<Timestamp>,
+    /// What the last report calls ports.
+    names: PortNames,
     told: Told,
 }
 
@@ -65,6 +68,7 @@ impl Accumulator {
             series: SeriesTable::default(),
             ledger: Ledger::default(),
             origin: None,
+            names: PortNames::default(),
             told: Told::default(),
         }
     }
@@ -95,19 +99,25 @@ impl Accumulator {
             self.told = Told::default();
         }
         self.origin = Some(origin);
-        let Self { settings, series, told, .. } = self;
-        let names = PortNames::new(report, settings);
-        flows::add(series, &mut told.flows, settings, &names, report);
-        ports::add_bursts(series, &mut told.bursts, &names, report);
+        let Self { settings, series, told, names, .. } = self;
+        *names = PortNames::new(report, settings);
+        flows::add(series, &mut told.flows, settings, names, report);
+        ports::add_bursts(series, &mut told.bursts, names, report);
         pauses::add(series, &mut told.pauses, report);
         nics::add(series, &mut told.nics, report);
         health::add(series, &mut told.health, report);
         series.clear(GAUGES);
-        ports::set(series, &names, report);
+        ports::set(series, names, report);
         collectives::set_communicators(series, report);
         findings::set(series, report);
         health::set(series, report);
         nics::set(series, report);
+    }
+
+    /// Takes what flows have carried since the last report, which was made of the same `tracker`; the next
+    /// one counts what came since. A flow that the last report did not have waits for the next.
+    pub fn observe_traffic(&mut self, tracker: &FlowTracker) {
+        flows::add_between(&mut self.series, &mut self.told.flows, &self.names, tracker);
     }
 
     /// Takes what railscope knows of itself.

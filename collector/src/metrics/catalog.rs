@@ -518,13 +518,22 @@ pub static HEALTH_EVENTS: Metric = Metric {
     about: "What was missed, refused or could not be known, as the last report has it: what is only not known yet may fall",
 };
 
-/// Reports that were made: other metrics change with each, and not in between.
+/// Reports that were made: training steps, collectives, findings, ports and NICs are told with each, flows also in between.
 pub static REPORTS: Metric = Metric {
     name: "railscope.report.count",
     unit: Unit::Things("report"),
     instrument: Counter,
     attributes: &[],
-    about: "Reports that were made: other metrics change with each, and not in between",
+    about: "Reports that were made: training steps, collectives, findings, ports and NICs are told with each, flows also in between",
+};
+
+/// How often what flows carried was brought up to date between two reports.
+pub static UPDATES: Metric = Metric {
+    name: "railscope.update.count",
+    unit: Unit::Things("update"),
+    instrument: Counter,
+    attributes: &[],
+    about: "How often what flows carried was brought up to date between two reports",
 };
 
 /// CPU time of the agent and of its programs in the kernel, which are measured now and then and extrapolated.
@@ -642,7 +651,7 @@ pub static ALL: &[Group] = &[
     },
     Group {
         heading: "railscope itself.",
-        metrics: &[&REPORTS, &CPU_TIME, &EXPORT_ITEMS, &SERIES_REFUSED],
+        metrics: &[&REPORTS, &UPDATES, &CPU_TIME, &EXPORT_ITEMS, &SERIES_REFUSED],
     },
 ];
 

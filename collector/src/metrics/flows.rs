@@ -1,7 +1,8 @@
 //! What flows carried and suffered, by port.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use super::Settings;
 use super::attribute;
@@ -11,8 +12,9 @@ use super::metric::Metric;
 use super::point::Attributes;
 use super::port_names::PortNames;
 use super::series::{SeriesTable, owner_attributes};
+use crate::flow::tracker::FlowTracker;
 use crate::report::Report;
-use crate::report::flows::FlowReport;
+use crate::report::flows::{EcnReport, FlowReport, PsnReport};
 use crate::report::owner::OwnerReport;
 
 /// How far the flows were told.
@@ -23,12 +25,20 @@ pub(super) struct FlowsTold {
     naks: Growth<FlowName, { 1 + NAKS.len() }>,
     /// Frames, episodes and their time, by trigger.
     recoveries: Growth<(FlowName, &'static str), 3>,
+    /// Whose the flows of the last report are, where that is told.
+    owners: BTreeMap<FlowName, Owners>,
+    /// Flows of the last report at taps that stand before any switch, by the tap's number.
+    unmarked: BTreeSet<(u32, FlowName)>,
 }
 
 /// Source, destination, destination QPN, epoch.
 type FlowName = (IpAddr, IpAddr, u32, u32);
-/// A port, with the owner of a flow as far as that is told.
-type Place = (IpAddr, Vec<(&'static str, String)>);
+/// The owner of a flow as seen from one end, as far as that is told.
+type Owner = Arc<[(&'static str, String)]>;
+/// The same from the end that sends and from the one that receives.
+type Owners = [Owner; 2];
+/// A port, with the owner of a flow.
+type Place = (IpAddr, Owner);
 /// What flows of a place add up to.
 type Traffic = BTreeMap<Place, [Option<u64>; TRAFFIC]>;
 
@@ -51,17 +61,21 @@ pub(super) fn add(
     series: &mut SeriesTable,
     told: &mut FlowsTold,
     settings: &Settings,
-    names: &PortNames<'_>,
+    names: &PortNames,
     report: &Report,
 ) {
-    let mut owners: BTreeMap<FlowName, &OwnerReport> = BTreeMap::new();
+    told.owners.clear();
+    told.unmarked.clear();
     let mut traffic = BTreeMap::new();
     let mut naks = BTreeMap::new();
     let mut recoveries = BTreeMap::new();
     for flow in &report.flows {
         let Some(name) = name_of(flow) else { continue };
         if let Some(owner) = &flow.owner {
-            owners.entry(name).or_insert(owner);
+            told.owners.entry(name).or_insert_with(|| owners_of(settings, owner));
+        }
+        if flow.ecn.ce.is_none() {
+            told.unmarked.insert((flow.tap, name));
         }
         let span = span(report, flow);
         join(&mut traffic, name, Sums { span, sums: traffic_of(flow) });
@@ -73,14 +87,9 @@ pub(super) fn add(
             join(&mut recoveries, (name, trigger), Sums { span, sums });
         }
     }
-    let [mut sent, mut received] = [Traffic::new(), Traffic::new()];
-    told.traffic.read(traffic, |name, grown| {
-        let owner = owners.get(name).copied();
-        gather(&mut sent, (name.0, owner_of(settings, owner, Side::Sender)), grown);
-        gather(&mut received, (name.1, owner_of(settings, owner, Side::Receiver)), grown);
-    });
-    add_sent(series, names, sent);
-    add_received(series, names, received);
+    let mut moved = Moved::default();
+    told.traffic.read(traffic, |name, grown| moved.gather(name, &told.owners, grown));
+    moved.add_to(series, names);
     told.naks.read(naks, |name, grown| {
         let Some(port) = names.of(name.1) else { return };
         for (code, count) in NAKS.iter().zip(grown.into_iter().skip(1)) {
@@ -98,6 +107,33 @@ pub(super) fn add(
     });
 }
 
+/// Adds what flows of the last report have carried since.
+pub(super) fn add_between(
+    series: &mut SeriesTable,
+    told: &mut FlowsTold,
+    names: &PortNames,
+    tracker: &FlowTracker,
+) {
+    let mut traffic = BTreeMap::new();
+    for flow in tracker.flows().flows() {
+        let key = &flow.key;
+        let name = (key.source.to_ip(), key.destination.to_ip(), key.dest_qpn.value(), flow.epoch);
+        let is_unmarked = told.unmarked.contains(&(key.tap.0, name));
+        let ecn = EcnReport::new(flow.ecn, is_unmarked);
+        let sums =
+            traffic_sums([flow.frames, flow.wire_bytes, flow.cnps], &ecn, &PsnReport::new(flow));
+        let span = (flow.span.first.as_nanos(), flow.span.last.as_nanos());
+        join(&mut traffic, name, Sums { span, sums });
+    }
+    let mut moved = Moved::default();
+    told.traffic.read_known(traffic, |name, grown| {
+        if grown.iter().flatten().any(|grown| *grown > 0) {
+            moved.gather(name, &told.owners, grown);
+        }
+    });
+    moved.add_to(series, names);
+}
+
 fn name_of(flow: &FlowReport) -> Option<FlowName> {
     Some((flow.src.parse().ok()?, flow.dst.parse().ok()?, flow.dest_qpn, flow.epoch))
 }
@@ -107,15 +143,22 @@ fn span(report: &Report, flow: &FlowReport) -> (u64, u64) {
     (date(flow.first_ns), date(flow.last_ns))
 }
 
-/// Frames first: they tell whether a flow began anew.
 fn traffic_of(flow: &FlowReport) -> [Option<u64>; TRAFFIC] {
-    let (ecn, psn) = (&flow.ecn, &flow.psn);
+    traffic_sums([flow.frames, flow.wire_bytes, flow.cnps], &flow.ecn, &flow.psn)
+}
+
+/// Frames first: they tell whether a flow began anew.
+fn traffic_sums(
+    [frames, wire_bytes, cnps]: [u64; 3],
+    ecn: &EcnReport,
+    psn: &PsnReport,
+) -> [Option<u64>; TRAFFIC] {
     // Where CE cannot be seen, the others say nothing of its share.
     let beside_ce = |count: u64| ecn.ce.map(|_| count);
     let gaps = psn.gap_packets.map(|gaps| gaps + psn.response_gap_packets.unwrap_or(0));
     [
-        Some(flow.frames),
-        Some(flow.wire_bytes),
+        Some(frames),
+        Some(wire_bytes),
         beside_ce(ecn.not_ect),
         beside_ce(ecn.ect0),
         beside_ce(ecn.ect1),
@@ -123,7 +166,7 @@ fn traffic_of(flow: &FlowReport) -> [Option<u64>; TRAFFIC] {
         psn.retransmitted_packets,
         gaps,
         psn.out_of_order_packets,
-        Some(flow.cnps),
+        Some(cnps),
     ]
 }
 
@@ -154,31 +197,44 @@ fn recoveries_of(flow: &FlowReport) -> BTreeMap<&'static str, [Option<u64>; 3]> 
     sums.into_iter().map(|(trigger, sums)| (trigger, with_frames(sums))).collect()
 }
 
-/// Which end of a flow a port is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Sender,
-    Receiver,
-}
-
-fn owner_of(
-    settings: &Settings,
-    owner: Option<&OwnerReport>,
-    side: Side,
-) -> Vec<(&'static str, String)> {
-    let Some(owner) = owner else { return Vec::new() };
-    let (rank, peer) = match side {
-        Side::Sender => (owner.rank, owner.peer_rank),
-        Side::Receiver => (owner.peer_rank, owner.rank),
-    };
-    owner_attributes(settings, owner.communicator.as_deref(), rank, peer, owner.channel)
+fn owners_of(settings: &Settings, owner: &OwnerReport) -> Owners {
+    let (rank, peer) = (owner.rank, owner.peer_rank);
+    let communicator = owner.communicator.as_deref();
+    [(rank, peer), (peer, rank)].map(|(rank, peer)| {
+        owner_attributes(settings, communicator, rank, peer, owner.channel).into()
+    })
 }
 
 fn join<K: Ord, const N: usize>(all: &mut BTreeMap<K, Sums<N>>, key: K, sums: Sums<N>) {
     all.entry(key).and_modify(|known| known.join(sums)).or_insert(sums);
 }
 
-fn gather(traffic: &mut Traffic, place: Place, grown: [Option<u64>; TRAFFIC]) {
+/// What flows moved, by the end that sent it and by the one that received it.
+#[derive(Default)]
+struct Moved {
+    sent: Traffic,
+    received: Traffic,
+}
+
+impl Moved {
+    fn gather(
+        &mut self,
+        name: &FlowName,
+        owners: &BTreeMap<FlowName, Owners>,
+        grown: [Option<u64>; TRAFFIC],
+    ) {
+        let [sender, receiver] = owners.get(name).cloned().unwrap_or_default();
+        add_to_place(&mut self.sent, (name.0, sender), grown);
+        add_to_place(&mut self.received, (name.1, receiver), grown);
+    }
+
+    fn add_to(self, series: &mut SeriesTable, names: &PortNames) {
+        add_sent(series, names, self.sent);
+        add_received(series, names, self.received);
+    }
+}
+
+fn add_to_place(traffic: &mut Traffic, place: Place, grown: [Option<u64>; TRAFFIC]) {
     let sums = traffic.entry(place).or_default();
     for (sum, grown) in sums.iter_mut().zip(grown) {
         *sum = match (*sum, grown) {
@@ -188,7 +244,7 @@ fn gather(traffic: &mut Traffic, place: Place, grown: [Option<u64>; TRAFFIC]) {
     }
 }
 
-fn add_sent(series: &mut SeriesTable, names: &PortNames<'_>, sent: Traffic) {
+fn add_sent(series: &mut SeriesTable, names: &PortNames, sent: Traffic) {
     for ((address, owner), [frames, bytes, _, _, _, _, retransmits, gaps, overtaken, _]) in sent {
         let Some(port) = names.of(address) else { continue };
         let owned = owned_by(port, owner);
@@ -201,7 +257,7 @@ fn add_sent(series: &mut SeriesTable, names: &PortNames<'_>, sent: Traffic) {
     }
 }
 
-fn add_received(series: &mut SeriesTable, names: &PortNames<'_>, received: Traffic) {
+fn add_received(series: &mut SeriesTable, names: &PortNames, received: Traffic) {
     for ((address, owner), grown) in received {
         let Some(port) = names.of(address) else { continue };
         let owned = owned_by(port, owner);
@@ -218,10 +274,7 @@ fn add_received(series: &mut SeriesTable, names: &PortNames<'_>, received: Traff
 }
 
 /// Attributes of a place, with more.
-fn owned_by(
-    port: String,
-    owner: Vec<(&'static str, String)>,
-) -> impl Fn(Vec<(&'static str, String)>) -> Attributes {
+fn owned_by(port: String, owner: Owner) -> impl Fn(Vec<(&'static str, String)>) -> Attributes {
     move |more| {
         let port = (attribute::PORT.name, port.clone());
         Attributes::new(owner.iter().cloned().chain([port]).chain(more))

@@ -66,6 +66,19 @@ impl<K: Ord, const N: usize> Growth<K, N> {
         }
         self.known = now;
     }
+
+    /// The same of things that were read before; others are passed over, and none is forgotten.
+    pub(super) fn read_known(
+        &mut self,
+        now: BTreeMap<K, Sums<N>>,
+        mut grown: impl FnMut(&K, [Option<u64>; N]),
+    ) {
+        for (key, mut sums) in now {
+            let Some(known) = self.known.get_mut(&key) else { continue };
+            grown(&key, sums.since(Some(known)));
+            *known = sums;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -89,6 +102,15 @@ mod tests {
         assert_eq!(read(&mut growth, sums((10, 50), 9, Some(5))), grown(1, Some(1)), "known again");
         assert_eq!(read(&mut growth, sums((10, 60), 2, Some(1))), grown(2, Some(1)), "it fell");
         assert_eq!(read(&mut growth, sums((70, 80), 3, Some(1))), grown(3, Some(1)), "another one");
+        let all = |sums: Option<Sums<2>>| sums.into_iter().flat_map(|one| [(1, one), (2, one)]);
+        let mut known = Vec::new();
+        growth.read_known(all(sums((70, 90), 5, Some(1))).collect(), |key, by| {
+            known.push((*key, by));
+        });
+        assert_eq!(known, [(1, [Some(2), Some(0)])], "the other was never read");
+        assert_eq!(read(&mut growth, sums((70, 95), 6, Some(1))), grown(1, Some(0)));
+        growth.read_known(BTreeMap::new(), |_, _| unreachable!());
+        assert_eq!(read(&mut growth, sums((70, 95), 6, Some(1))), grown(0, Some(0)), "still known");
         assert_eq!(read(&mut growth, None), None);
         assert_eq!(read(&mut growth, sums((70, 90), 3, Some(1))), grown(3, Some(1)), "forgotten");
     }

@@ -12,6 +12,8 @@ pub struct OwnFigures {
     pub sources: Vec<SourceFigures>,
     /// Reports that were made.
     pub reports: u64,
+    /// How often the traffic of flows was brought up to date between reports.
+    pub updates: u64,
     /// CPU time in nanoseconds, by part: `agent`, programs in the kernel.
     pub cpu_ns: Vec<(String, u64)>,
     /// What became of what was to be exported, by signal.
@@ -70,6 +72,7 @@ pub(super) fn set(series: &mut SeriesTable, own: &OwnFigures) {
         series.set(&catalog::SOURCE_VISIBLE, visible, is_visible);
     }
     series.set(&catalog::REPORTS, Attributes::default(), own.reports);
+    series.set(&catalog::UPDATES, Attributes::default(), own.updates);
     for (part, used) in &own.cpu_ns {
         let attributes = Attributes::new([(attribute::PART.name, part.clone())]);
         series.set(&catalog::CPU_TIME, attributes, *used);

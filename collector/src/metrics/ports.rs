@@ -17,7 +17,7 @@ use crate::report::places::PortReport;
 pub(super) type BurstsTold = Growth<(IpAddr, &'static str, &'static str), 2>;
 
 /// Sets what ports can do and the most that they did.
-pub(super) fn set(series: &mut SeriesTable, names: &PortNames<'_>, report: &Report) {
+pub(super) fn set(series: &mut SeriesTable, names: &PortNames, report: &Report) {
     for port in &report.ports {
         let Some(name) = port.address.parse().ok().and_then(|address| names.of(address)) else {
             continue;
@@ -37,7 +37,7 @@ pub(super) fn set(series: &mut SeriesTable, names: &PortNames<'_>, report: &Repo
 pub(super) fn add_bursts(
     series: &mut SeriesTable,
     told: &mut BurstsTold,
-    names: &PortNames<'_>,
+    names: &PortNames,
     report: &Report,
 ) {
     let mut bursts = BTreeMap::new();

@@ -267,6 +267,7 @@ pub(super) fn section(sources: &Sources<'_>, health: &mut Health) -> Vec<FlowRep
 
 fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
     let position = position(sources, flow);
+    let is_unmarked = position == Position::Sender;
     let messages = flow.messages.counts();
     let answers = flow.responses.counts();
     let reactions = flow.rate.reactions();
@@ -310,7 +311,7 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
         answered_requests: flow
             .reverse
             .map(|_| flow.answers.as_ref().map_or(0, |answers| answers.count())),
-        psn: psn(flow),
+        psn: PsnReport::new(flow),
         episodes: flow
             .episodes
             .as_ref()
@@ -333,8 +334,8 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
             mean_before_bps: mean_bps(reactions.bytes_before),
             mean_after_bps: mean_bps(reactions.bytes_after),
         }),
-        ecn: ecn(flow.ecn, position),
-        outer_ecn: flow.outer_ecn.as_ref().map(|outer| ecn(**outer, position)),
+        ecn: EcnReport::new(flow.ecn, is_unmarked),
+        outer_ecn: flow.outer_ecn.as_ref().map(|outer| EcnReport::new(**outer, is_unmarked)),
         icrc: IcrcReport { checked: flow.icrc.checked, bad: flow.icrc.bad },
         ack_rtt_ns: round_trips(flow),
         owner: None,
@@ -351,32 +352,6 @@ fn opcodes(flow: &Flow) -> Counts {
         None => Cow::Owned(opcode.to_string()),
     };
     flow.opcodes.to_vec().into_iter().map(|(opcode, count)| (name(opcode), count)).collect()
-}
-
-fn psn(flow: &Flow) -> PsnReport {
-    let requests = flow.requests.first().zip(flow.requests.last());
-    let (space, psns) = match (requests, flow.responses.psns()) {
-        (Some(psns), _) => (Some("request"), Some(psns)),
-        (None, Some(psns)) => (Some("response"), Some(psns)),
-        (None, None) => (None, None),
-    };
-    let counts = flow.requests.counts();
-    let known = |count: u64| flow.has_sequence().then_some(count);
-    PsnReport {
-        space,
-        first: psns.map(|(first, _)| first.value()),
-        last: psns.map(|(_, last)| last.value()),
-        gap_packets: known(counts.gap_packets),
-        out_of_order_packets: known(counts.out_of_order_packets),
-        retransmitted_packets: known(counts.retransmitted_packets),
-        ambiguous_packets: known(counts.ambiguous_packets),
-        uncaptured_packets: known(counts.uncaptured_packets),
-        unresolved_packets: known(match flow.transport {
-            Transport::Uc => 0,
-            _ => counts.unresolved_packets,
-        }),
-        response_gap_packets: known(flow.responses.gap_packets()),
-    }
 }
 
 fn episodes(sources: &Sources<'_>, tap: TapId, episodes: &Episodes) -> Vec<EpisodeReport> {
@@ -406,14 +381,48 @@ fn episodes(sources: &Sources<'_>, tap: TapId, episodes: &Episodes) -> Vec<Episo
         .collect()
 }
 
-/// Next to the sender no switch has marked anything yet: no CE seen there is nothing known.
-fn ecn(counts: EcnCounts, position: Position) -> EcnReport {
-    let ce = counts.of(Ecn::Ce);
-    EcnReport {
-        not_ect: counts.of(Ecn::NotEct),
-        ect0: counts.of(Ecn::Ect0),
-        ect1: counts.of(Ecn::Ect1),
-        ce: (ce > 0 || position != Position::Sender).then_some(ce),
+impl PsnReport {
+    /// What is known of the numbers of a flow.
+    #[must_use]
+    pub fn new(flow: &Flow) -> Self {
+        let requests = flow.requests.first().zip(flow.requests.last());
+        let (space, psns) = match (requests, flow.responses.psns()) {
+            (Some(psns), _) => (Some("request"), Some(psns)),
+            (None, Some(psns)) => (Some("response"), Some(psns)),
+            (None, None) => (None, None),
+        };
+        let counts = flow.requests.counts();
+        let known = |count: u64| flow.has_sequence().then_some(count);
+        Self {
+            space,
+            first: psns.map(|(first, _)| first.value()),
+            last: psns.map(|(_, last)| last.value()),
+            gap_packets: known(counts.gap_packets),
+            out_of_order_packets: known(counts.out_of_order_packets),
+            retransmitted_packets: known(counts.retransmitted_packets),
+            ambiguous_packets: known(counts.ambiguous_packets),
+            uncaptured_packets: known(counts.uncaptured_packets),
+            unresolved_packets: known(match flow.transport {
+                Transport::Uc => 0,
+                _ => counts.unresolved_packets,
+            }),
+            response_gap_packets: known(flow.responses.gap_packets()),
+        }
+    }
+}
+
+impl EcnReport {
+    /// `is_unmarked`: next to the sender no switch has marked anything yet, so that where no CE was seen
+    /// nothing is known of it.
+    #[must_use]
+    pub fn new(counts: EcnCounts, is_unmarked: bool) -> Self {
+        let ce = counts.of(Ecn::Ce);
+        Self {
+            not_ect: counts.of(Ecn::NotEct),
+            ect0: counts.of(Ecn::Ect0),
+            ect1: counts.of(Ecn::Ect1),
+            ce: (ce > 0 || !is_unmarked).then_some(ce),
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 //! What the kernel programs cost. To measure a program takes the kernel as long as the program takes
-//! with a packet, so it is done for the first three seconds and then one second in thirty, and the times
+//! with a packet, so it is done for one second in thirty, and the times
 //! between are taken to be alike.
 
 use std::os::fd::OwnedFd;
@@ -7,10 +7,8 @@ use std::time::{Duration, Instant};
 
 use aya::sys::{Stats, enable_stats};
 
-/// How long they are measured from when they are loaded.
-const FIRST: Duration = Duration::from_secs(3);
-/// How long later.
-const LATER: Duration = Duration::from_secs(1);
+/// How long they are measured at a time, first when they are loaded.
+const WINDOW: Duration = Duration::from_secs(1);
 /// From one beginning to the next.
 const EVERY: Duration = Duration::from_secs(30);
 
@@ -88,8 +86,7 @@ impl Estimate {
     }
 
     fn is_over(&self, now: Duration) -> bool {
-        let long_enough = if self.is_first() { FIRST } else { LATER };
-        self.before.is_some() && now.saturating_sub(self.begun) >= long_enough
+        self.before.is_some() && now.saturating_sub(self.begun) >= WINDOW
     }
 
     fn is_due(&self, now: Duration) -> bool {
@@ -171,6 +168,6 @@ mod tests {
             told = estimate.settled[0].time;
         }
         assert_eq!(windows, 4);
-        assert_eq!(u128::from(estimate.settled[0].runs), (FIRST + 3 * LATER).as_millis());
+        assert_eq!(u128::from(estimate.settled[0].runs), (4 * WINDOW).as_millis());
     }
 }
