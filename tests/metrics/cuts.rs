@@ -105,12 +105,20 @@ fn a_recorded_job_comes_to_the_same_however_often_one_looks() {
         let (reports, cut) = come_to(1500);
         assert!(reports > 5, "{run}: {reports}");
         assert_eq!(without_owner(&cut), without_owner(&whole), "{run}");
-        // With what flows carried in between, and few reports.
+        // With what flows carried in between, and few reports, each of which takes from one look to the next.
         let (mut looks, mut same) = (0, 0);
         let mut all = Accumulator::new(settings(), Timestamp::EPOCH);
-        look_every(&files, [4500, 700], |look| match look {
+        let mut ordered: Option<Report> = None;
+        look_every(&files, [u64::MAX, 700], |look| match look {
             Look::Report(report, ending) => _ = all.observe(report, ending),
+            Look::State(pipeline, origin) if looks % 4 == 0 && ordered.is_none() => {
+                let context = ReportContext { origin, ..ReportContext::default() };
+                ordered = Some(pipeline.report(context));
+            }
             Look::State(pipeline, origin) => {
+                if let Some(earlier) = ordered.take() {
+                    all.observe(&earlier, Ending::Open);
+                }
                 all.observe_traffic(pipeline.tracker());
                 let told = without_owner(&flow_points(&all.points(Timestamp::EPOCH)));
                 let context = ReportContext { origin, ..ReportContext::default() };

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A report costs CPU time, of which it may take little, so that it may come less often than metrics are
-//! told; what flows carried is brought up to date in between.
+//! told; what flows carried is brought up to date in between, unless a report is being made.
 //!
 //! Whatever is missing (a capability, an interface, a receiver) is said once, shows in
 //! `railscope.source.visible`, and stops nothing else.
@@ -43,7 +43,7 @@ use self::server::Server;
 use crate::flow::tracker::FlowConfig;
 use crate::ingest::capability::Verdict;
 use crate::ingest::live::LiveSource;
-use crate::live::analyst::{Analyst, SHARE_BESIDE_TRAINING, timed};
+use crate::live::analyst::{self, Analyst, SHARE_BESIDE_TRAINING, timed};
 use crate::live::packets::{self, Choice, Packets};
 use crate::live::session::Session;
 use crate::metrics::Settings as MetricSettings;
@@ -75,6 +75,8 @@ pub struct Agent {
     accumulator: Accumulator,
     /// When metrics were told last.
     told: Instant,
+    /// From then on what flows carried is not told for so long, unless by a report.
+    pause: Duration,
     own: Own,
     otlp: Option<Otlp>,
     pages: Arc<Pages>,
@@ -138,6 +140,7 @@ impl Agent {
             analyst: Analyst::start(config.otlp.interval, SHARE_BESIDE_TRAINING)?,
             accumulator: Accumulator::new(settings, now),
             told: instant(),
+            pause: config.otlp.interval,
             own,
             otlp,
             pages,
@@ -176,9 +179,10 @@ impl Agent {
                     self.tell(*report, Ending::Open, say);
                 });
                 self.analyst.charge(took);
-            } else if self.analyst.is_resting() && self.told.elapsed() >= self.config.otlp.interval
-            {
-                self.tell_traffic(say);
+            } else if self.analyst.is_resting() && self.told.elapsed() >= self.pause {
+                let ((), took) = timed(|| self.tell_traffic(say));
+                let pause = analyst::pause(took, SHARE_BESIDE_TRAINING);
+                self.pause = pause.max(self.config.otlp.interval);
             }
         }
         // What lies in the kernel's rings, and what found no room there.
@@ -205,6 +209,8 @@ impl Agent {
         for finding in &news.findings {
             say(format!("{}: {}", finding.severity, finding.title));
         }
+        // The report is of when it was ordered.
+        self.accumulator.observe_traffic(self.session.pipeline().tracker());
         if let Some(otlp) = &mut self.otlp {
             otlp.send(&report, &news, now);
         }
@@ -213,7 +219,7 @@ impl Agent {
         self.pages.set_report(report);
     }
 
-    /// Gives what flows have carried since the last report to everybody who wants it.
+    /// Gives what flows have carried since they were told to everybody who wants it.
     fn tell_traffic(&mut self, say: &mut dyn FnMut(String)) {
         self.accumulator.observe_traffic(self.session.pipeline().tracker());
         self.own.add_update();

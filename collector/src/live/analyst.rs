@@ -16,7 +16,7 @@ pub const SHARE_FOR_SCREEN: u32 = 4;
 /// takes more.
 pub const SHARE_BESIDE_TRAINING: u32 = 250;
 
-/// The longest pause between two reports, whatever they cost: figures that are older mislead.
+/// The longest pause, for instance between two reports, whatever they cost: figures that are older mislead.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// A thread that makes reports, one at a time.
@@ -56,7 +56,7 @@ impl Analyst {
     /// Orders a report of `pipeline`, if it is time for one, or where its window is full: messages that
     /// find no room would be in none; whether it was.
     pub fn offer(&mut self, pipeline: &Pipeline, context: impl FnOnce() -> ReportContext) -> bool {
-        let pause = self.every.max((self.cost * self.share).min(LONGEST_PAUSE));
+        let pause = self.every.max(pause(self.cost, self.share));
         let is_early = self.latest.is_some_and(|latest| latest.elapsed() < pause);
         if self.is_ordered || is_early && !pipeline.is_crowded() {
             return false;
@@ -85,7 +85,7 @@ impl Analyst {
         }
     }
 
-    /// Whether there is a latest report, and none is being made that would tell less than is known by now.
+    /// Whether there is a latest report, and none is being made: it would be of an earlier state than now.
     #[must_use]
     pub fn is_resting(&self) -> bool {
         self.latest.is_some() && !self.is_ordered
@@ -95,6 +95,11 @@ impl Analyst {
     pub fn charge(&mut self, took: Duration) {
         self.cost += took;
     }
+}
+
+/// How long what took so much CPU time waits for the next time, to take one part in `share` of a CPU.
+pub fn pause(took: Duration, share: u32) -> Duration {
+    took.saturating_mul(share).min(LONGEST_PAUSE)
 }
 
 /// What work makes, and the CPU time that it took.

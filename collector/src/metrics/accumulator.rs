@@ -114,8 +114,11 @@ impl Accumulator {
         nics::set(series, report);
     }
 
-    /// Takes what flows have carried since the last report, which was made of the same `tracker`; the next
-    /// one counts what came since. A flow that the last report did not have waits for the next.
+    /// Takes what flows have carried by now since they were told, which the last report told of; others wait for
+    /// the next one.
+    ///
+    /// `tracker` is that of the last report, later, and no report of an earlier state comes after it: flows
+    /// that fall are taken for others. Its taps have one clock.
     pub fn observe_traffic(&mut self, tracker: &FlowTracker) {
         flows::add_between(&mut self.series, &mut self.told.flows, &self.names, tracker);
     }

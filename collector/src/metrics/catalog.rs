@@ -518,13 +518,13 @@ pub static HEALTH_EVENTS: Metric = Metric {
     about: "What was missed, refused or could not be known, as the last report has it: what is only not known yet may fall",
 };
 
-/// Reports that were made: training steps, collectives, findings, ports and NICs are told with each, flows also in between.
+/// Reports that were made: metrics change with each; rdma.flow, rdma.cnp and nccl.call also in between.
 pub static REPORTS: Metric = Metric {
     name: "railscope.report.count",
     unit: Unit::Things("report"),
     instrument: Counter,
     attributes: &[],
-    about: "Reports that were made: training steps, collectives, findings, ports and NICs are told with each, flows also in between",
+    about: "Reports that were made: metrics change with each; rdma.flow, rdma.cnp and nccl.call also in between",
 };
 
 /// How often what flows carried was brought up to date between two reports.
@@ -607,7 +607,7 @@ pub static ALL: &[Group] = &[
         ],
     },
     Group {
-        heading: "Flows of RoCEv2. A packet that several taps saw counts once.",
+        heading: "Flows of RoCEv2. A packet that several taps saw counts once. A flow is told from the first report on that has it.",
         metrics: &[
             &FLOW_IO,
             &FLOW_PACKETS,

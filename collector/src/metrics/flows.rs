@@ -72,7 +72,10 @@ pub(super) fn add(
     for flow in &report.flows {
         let Some(name) = name_of(flow) else { continue };
         if let Some(owner) = &flow.owner {
-            told.owners.entry(name).or_insert_with(|| owners_of(settings, owner));
+            let owners = owners_of(settings, owner);
+            if !owners.iter().all(|owner| owner.is_empty()) {
+                told.owners.entry(name).or_insert(owners);
+            }
         }
         if flow.ecn.ce.is_none() {
             told.unmarked.insert((flow.tap, name));

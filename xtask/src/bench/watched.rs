@@ -224,14 +224,15 @@ impl Paced {
 
 /// How long a turn with the agent, and one without it, is measured: longer ones see more of how the machine
 /// itself changes.
-const TURN: Duration = Duration::from_secs(3);
+const TURN: Duration = Duration::from_secs(6);
 /// Turns of each kind in a pair.
-const TURNS: u32 = 4;
+const TURNS: u32 = 2;
 
 /// How long the job takes to be as fast as it gets ...
 const WARM_UP: Duration = Duration::from_secs(4);
-/// ... the kernel to measure an agent's programs no longer, from its first report on ...
-const START: Duration = Duration::from_millis(1500);
+/// ... the kernel to measure an agent's programs no longer, from its first report on, and the agent to have
+/// touched all pages of the ring ...
+const START: Duration = Duration::from_secs(3);
 /// ... and all of it to be gone.
 const END: Duration = Duration::from_millis(500);
 

@@ -128,13 +128,12 @@ impl Lane {
         self.messages.get(at).map_or(self.transfer_count, |message| message.place)
     }
 
-    /// Whether the message at `at` is proven to begin a collective.
+    /// Whether the message at `at` is proven to begin a collective: as [`fence_at`](Self::fence_at), but that
+    /// the first one that was seen does only if it is the first of the connection.
     #[must_use]
-    pub fn begins_at(&self, at: usize) -> bool {
-        match self.messages.get(at) {
-            Some(message) if at > 0 => message.is_fenced == Some(true),
-            _ => self.is_from_start,
-        }
+    pub fn begins_at(&self, at: usize) -> Option<bool> {
+        let message = self.messages.get(at)?;
+        if at == 0 { Some(self.is_from_start) } else { message.is_fenced }
     }
 
     /// Whether `at` may begin a collective as far as this connection tells; the first message and

@@ -79,10 +79,13 @@ impl Fences {
 
     /// Adds what the message at `at` of a lane tells.
     pub fn add_message(&mut self, lane: &Lane, at: usize) {
-        if let Some(is_fenced) = lane.fence_at(at) {
-            self.known += 1;
-            self.fenced += u32::from(is_fenced);
-        }
+        self.add_known(lane.fence_at(at));
+    }
+
+    /// Adds whether a lane allows a boundary, if it is known.
+    pub fn add_known(&mut self, is_fenced: Option<bool>) {
+        self.known += u32::from(is_fenced.is_some());
+        self.fenced += u32::from(is_fenced == Some(true));
     }
 
     /// Those of `self` that are not among `before`.
@@ -124,7 +127,8 @@ impl Fences {
     }
 
     /// Cost of the ends that an operation on `lanes` hides which nobody saw begin, where places within it
-    /// are as `self`.
+    /// are as `self`: an end is a place on each lane, and not at the same message, for connections were seen
+    /// from different messages on.
     #[must_use]
     pub fn cost_of_hiding(self, lanes: usize) -> u32 {
         let ends = self.fenced.checked_div(u32::try_from(lanes).unwrap_or(u32::MAX));
@@ -142,7 +146,13 @@ impl Fences {
     /// Nothing denies a boundary.
     #[must_use]
     pub fn is_clean(self) -> bool {
-        self.known > 0 && self.fenced * 8 >= self.known * 7
+        self.known > 0 && !self.denies()
+    }
+
+    /// There is no boundary: too many lanes say so for chance.
+    #[must_use]
+    pub fn denies(self) -> bool {
+        self.fenced * 8 < self.known * 7
     }
 }
 

@@ -140,19 +140,20 @@ impl<'a> Search<'a> {
                 }
             }
             let doubt = self.doubt(&best, &cursors);
-            self.reach(at, target, cost + u64::from(own_cost + doubt), best);
+            self.reach(at, target, cost + u64::from(own_cost) + u64::from(doubt), best);
         }
     }
 
     /// What it costs that CTSs do not prove the end of what begins at `cursors`, or its beginning.
     fn doubt(&self, explanation: &Explanation, cursors: &[u32]) -> u32 {
         let (mut end, mut inside) = (Fences::default(), Fences::default());
-        let (mut lanes, mut begun) = (0, 0);
+        let mut begin = Fences::default();
+        let mut lanes = 0;
         for (place, count) in explanation.readings.iter().flat_map(|reading| &reading.lanes) {
             let from = cursors[*place] as usize;
             let lane = &self.traffic.lanes[*place];
             lanes += 1;
-            begun += usize::from(lane.begins_at(from));
+            begin.add_known(lane.begins_at(from));
             end.add_message(lane, from + count);
             let fences = &self.fences[*place];
             if let Some((to, first)) = fences.get(from + count).zip(fences.get(from + 1)) {
@@ -161,9 +162,10 @@ impl<'a> Search<'a> {
         }
         match explanation.pattern() {
             Pattern::Cut => UNPROVEN,
-            // As many lanes as prove an end, see `Fences::is_clean`.
-            _ if begun * 8 >= lanes * 7 => end.cost_of_doubt(inside),
-            _ => end.cost_of_doubt(inside) + inside.cost_of_hiding(lanes),
+            _ if begin.denies() => {
+                end.cost_of_doubt(inside).saturating_add(inside.cost_of_hiding(lanes))
+            }
+            _ => end.cost_of_doubt(inside),
         }
     }
 

@@ -159,15 +159,15 @@ impl Traffic {
 }
 
 /// The connections between two ranks in the order of channels that nobody names. Small collectives use only
-/// the first channels, so that those have more messages; where all have about as many, NCCL has made the
-/// queue pairs of one channel after those of another.
+/// the first channels, so that those have more messages; where all have about as many, NCCL has made a
+/// device's queue pairs of one channel after those of another.
 fn by_likely_channel(job: &Job, lanes: &[Lane], mut places: Vec<usize>) -> Vec<usize> {
     let count = |place: &usize| lanes[*place].messages.len();
     places.sort_by_key(|place| Reverse(count(place)));
     for alike in places.chunk_by_mut(|one, next| count(one) - count(next) <= APART) {
         alike.sort_by_key(|place| {
             let connection = &job.connections[lanes[*place].connection.0 as usize];
-            connection.queue_pairs.first().map(|pair| pair.receiver_qpn)
+            connection.queue_pairs.first().map(|pair| (pair.receiver, pair.receiver_qpn))
         });
     }
     places
