@@ -114,7 +114,7 @@ impl Fences {
     pub fn cost_of_end(self) -> u32 {
         self.share().map_or(UNCONFIRMED, |share| {
             let against = 1000 - share;
-            UNFENCED * against / 1000 * against / 1000
+            UNFENCED * against / 1000
         })
     }
 
@@ -143,16 +143,16 @@ impl Fences {
         ACROSS_FENCE * here.saturating_sub(usual.share().unwrap_or(0)) / 1000
     }
 
-    /// Nothing denies a boundary.
+    /// Nothing denies a boundary, but for one lane in many.
     #[must_use]
     pub fn is_clean(self) -> bool {
-        self.known > 0 && !self.denies()
+        self.known > 0 && self.fenced * 8 > self.known * 7
     }
 
-    /// There is no boundary: too many lanes say so for chance.
+    /// Most lanes deny a boundary.
     #[must_use]
     pub fn denies(self) -> bool {
-        self.fenced * 8 < self.known * 7
+        self.fenced * 2 < self.known
     }
 }
 
