@@ -56,6 +56,9 @@ use crate::report::{Detail, Report};
 /// Flows followed at a time.
 const FLOW_CAPACITY: usize = 16_384;
 
+/// Of one CPU, telling what flows carried takes at most one part in so many.
+const SHARE_OF_UPDATES: u32 = 250;
+
 /// How long packets are waited for before other things are looked after.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -181,7 +184,7 @@ impl Agent {
                 self.analyst.charge(took);
             } else if self.analyst.is_resting() && self.told.elapsed() >= self.pause {
                 let ((), took) = timed(|| self.tell_traffic(say));
-                let pause = analyst::pause(took, SHARE_BESIDE_TRAINING);
+                let pause = analyst::pause(took, SHARE_OF_UPDATES);
                 self.pause = pause.max(self.config.otlp.interval);
             }
         }

@@ -14,7 +14,7 @@ use crate::report::{Report, ReportContext};
 pub const SHARE_FOR_SCREEN: u32 = 4;
 /// ... and where a training runs that must not notice. What is longer than the pauses allow, or urgent,
 /// takes more.
-pub const SHARE_BESIDE_TRAINING: u32 = 250;
+pub const SHARE_BESIDE_TRAINING: u32 = 500;
 
 /// The longest pause, for instance between two reports, whatever they cost: figures that are older mislead.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
