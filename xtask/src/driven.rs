@@ -53,39 +53,15 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// How often a job is run before what was not found out counts: a busy machine may hold up all ranks just
-/// where one collective could as well be two.
-const ATTEMPTS: u32 = 3;
-
 /// Runs the jobs of these names, all if none is named; whether everything about them was found out.
 /// Says what was not.
 pub(crate) fn check(names: &[String], profile: &str) -> Result<bool> {
     let railscope = build_railscope(profile)?;
     let is_meant = |name: &str| names.is_empty() || names.iter().any(|other| other == name);
-    let mut jobs: Vec<(&str, &str)> = JOBS.into_iter().filter(|(name, _)| is_meant(name)).collect();
-    for _ in 0..ATTEMPTS {
-        let recordings = drive_all(&railscope, &jobs)?;
-        let mut missed = Vec::new();
-        for (job, recording) in jobs.into_iter().zip(recordings) {
-            if !score::is_perfect(&[recording], profile)? {
-                eprintln!("{}: not all was found out", job.0);
-                missed.push(job);
-            }
-        }
-        jobs = missed;
-        if jobs.is_empty() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// Runs jobs; where their recordings are.
-fn drive_all(railscope: &Path, jobs: &[(&str, &str)]) -> Result<Vec<PathBuf>> {
     let mut recordings = Vec::new();
-    for (name, options) in jobs {
+    for (name, options) in JOBS.into_iter().filter(|(name, _)| is_meant(name)) {
         eprint!("{name}: ");
-        let (folder, seconds) = timed(|| drive(railscope, name, options));
+        let (folder, seconds) = timed(|| drive(&railscope, name, options));
         eprintln!("{seconds:.1} s");
         let folder = folder.with_context(|| format!("drive {name}"))?;
         ensure!(
@@ -94,7 +70,7 @@ fn drive_all(railscope: &Path, jobs: &[(&str, &str)]) -> Result<Vec<PathBuf>> {
         );
         recordings.push(folder);
     }
-    Ok(recordings)
+    score::is_perfect(&recordings, profile)
 }
 
 /// Whether the truth tells of packets that a fault met.
