@@ -228,6 +228,20 @@ fn a_long_collective_is_one_though_receivers_are_late_now_and_then() {
     }
 }
 
+#[test]
+fn one_connection_that_goes_on_denies_that_halves_are_two_collectives() {
+    let reduce = operation(CollectiveKind::AllReduce, Protocol::Simple, &[524_288; 2]);
+    let mut job = run(4, 2, &vec![reduce; 3]);
+    // Half-way through the second one, seven of eight receivers were late.
+    for connection in &mut job.connections[1..] {
+        let ended = connection.transfers[12 + 5].received.unwrap().last;
+        connection.transfers[12 + 6].cts.as_mut().unwrap().posted = Some(ended.plus_nanos(1));
+    }
+    let found = collective::find(&job);
+    let facts: Vec<_> = found.iter().map(|one| (one.kind, one.bytes)).collect();
+    assert_eq!(facts, [(CollectiveKind::AllReduce, Some(1_048_576)); 3]);
+}
+
 /// Numbers that look drawn by lot.
 const fn scattered(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32

@@ -1,6 +1,5 @@
 //! What the kernel programs cost. To measure a program takes the kernel as long as the program takes
-//! with a packet, so it is done for one second in thirty, and the times
-//! between are taken to be alike.
+//! with a packet, so it is done for one second in thirty, and the times between are taken to be alike.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
