@@ -4,8 +4,8 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use railscope::flow::tracker::FlowConfig;
-use railscope::report::Report;
+use railscope_core::flow::tracker::FlowConfig;
+use railscope_core::report::Report;
 
 use crate::support::capture_file::{Order, PcapNgFile};
 use crate::support::fixture;

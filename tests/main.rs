@@ -25,7 +25,7 @@ mod conversations;
 // Built frames against what is decoded of them.
 mod decode;
 // The driver: what it sends and what it says it did.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "drive"))]
 mod drive;
 // What is wrong is found, and nothing else is.
 mod findings;

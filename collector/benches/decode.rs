@@ -3,11 +3,11 @@
 
 use divan::{Bencher, black_box};
 use etherparse::{LaxSlicedPacket, TransportSlice};
-use railscope::decode::packet::{decode, decode_with};
-use railscope::decode::roce::bth::Bth;
-use railscope::model::frame::Frame;
-use railscope::model::tap::{LinkType, TapId};
-use railscope::model::time::Timestamp;
+use railscope_core::decode::packet::{decode, decode_with};
+use railscope_core::decode::roce::bth::Bth;
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::{LinkType, TapId};
+use railscope_core::model::time::Timestamp;
 
 const SNAP_LEN: usize = 128;
 const WRITE_ONLY: u8 = 0x0a;

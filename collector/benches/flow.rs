@@ -5,13 +5,13 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use railscope::decode::packet::{Body, Packet, decode};
-use railscope::flow::tracker::{FlowConfig, FlowTracker};
-use railscope::model::frame::Frame;
-use railscope::model::psn::Psn;
-use railscope::model::qpn::Qpn;
-use railscope::model::tap::{LinkType, Tap, TapFormat, TapId};
-use railscope::model::time::Timestamp;
+use railscope_core::decode::packet::{Body, Packet, decode};
+use railscope_core::flow::tracker::{FlowConfig, FlowTracker};
+use railscope_core::model::frame::Frame;
+use railscope_core::model::psn::Psn;
+use railscope_core::model::qpn::Qpn;
+use railscope_core::model::tap::{LinkType, Tap, TapFormat, TapId};
+use railscope_core::model::time::Timestamp;
 
 /// Packets in one measured run.
 const PACKETS: u32 = 200_000;

@@ -11,14 +11,14 @@ use std::path::Path;
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use flate2::read::GzDecoder;
-use railscope::flow::tracker::FlowConfig;
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
-use railscope::model::direction::Direction;
-use railscope::model::frame::Frame;
-use railscope::model::tap::{LinkType, Tap, TapFormat, TapId};
-use railscope::model::time::Timestamp;
-use railscope::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig};
+use railscope_core::flow::tracker::FlowConfig;
+use railscope_core::model::direction::Direction;
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::{LinkType, Tap, TapFormat, TapId};
+use railscope_core::model::time::Timestamp;
+use railscope_core::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig};
 
 /// One queue pair at a time that WRITEs; four hosts in a ring, as one of their ports sees it.
 const CAPTURES: [&str; 2] = ["write_bw_rc_s128", "ring4_allreduce_pA"];

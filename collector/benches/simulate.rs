@@ -5,9 +5,9 @@
 
 use std::fs;
 
-use railscope::drive::simulate::network::Network;
-use railscope::drive::simulate::network::notice::QueuePairOptions;
-use railscope::drive::simulate::network::tap::Blind;
+use railscope_drive::simulate::network::Network;
+use railscope_drive::simulate::network::notice::QueuePairOptions;
+use railscope_drive::simulate::network::tap::Blind;
 use testbed::{leaf_spine, options, pair, write};
 
 #[path = "../../tests/drive/simulate/testbed.rs"]

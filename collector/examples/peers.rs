@@ -30,14 +30,14 @@ mod linux {
     use std::thread;
     use std::time::Duration;
 
-    use railscope::drive::bootstrap::gather::all_gather;
-    use railscope::drive::bootstrap::ring::Newcomer;
-    use railscope::drive::clock::Deadline;
-    use railscope::drive::release::Release;
-    use railscope::drive::store::{Client, Server};
-    use railscope::drive::tcp::Lookout;
-    use railscope::drive::wire::UniqueId;
-    use railscope::drive::{DriveError, Result};
+    use railscope_drive::bootstrap::gather::all_gather;
+    use railscope_drive::bootstrap::ring::Newcomer;
+    use railscope_drive::clock::Deadline;
+    use railscope_drive::release::Release;
+    use railscope_drive::store::{Client, Server};
+    use railscope_drive::tcp::Lookout;
+    use railscope_drive::wire::UniqueId;
+    use railscope_drive::{DriveError, Result};
 
     const USAGE: &str =
         "usage: peers store ADDRESS:PORT | client ADDRESS:PORT | ranks RELEASE RANKS ID";

@@ -5,7 +5,7 @@ use std::time::Duration;
 use railscope::agent::config::reader::Override;
 use railscope::agent::config::setting::ByteSize;
 use railscope::agent::config::{Config, OtlpProtocol, Problems, environment};
-use railscope::analysis::finding::catalog;
+use railscope_core::analysis::finding::catalog;
 
 const EXAMPLE: &str = include_str!("../../collector/collector.example.toml");
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use railscope::metrics::queries;
+use railscope_core::metrics::queries;
 use serde_json::Value;
 
 use crate::support::agent::Agent;

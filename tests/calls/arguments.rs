@@ -1,12 +1,12 @@
 //! Every argument of every function comes out as it went in.
 
-use railscope::model::call::{
+use railscope_core::model::call::{
     Action, Call, Communication, CommunicatorEnd, CommunicatorHandle, DataType, Function,
     QueuePairChange, QueuePairHandle,
 };
-use railscope::model::nccl::UniqueId;
-use railscope::model::qpn::Qpn;
-use railscope::model::queue_pair::{QueuePairKind, QueuePairState};
+use railscope_core::model::nccl::UniqueId;
+use railscope_core::model::qpn::Qpn;
+use railscope_core::model::queue_pair::{QueuePairKind, QueuePairState};
 
 use super::stage::{Stage, start, watch};
 

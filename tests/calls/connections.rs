@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use railscope::ingest::probe::{ProbeConfig, ProbeEvent, Probes};
-use railscope::model::connection::{ConnectionChange, TcpState};
+use railscope_core::model::connection::{ConnectionChange, TcpState};
 
 use crate::support::require;
 

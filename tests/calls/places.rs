@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Child, Command};
 
-use railscope::model::call::Action;
+use railscope_core::model::call::Action;
 
 use super::stage::{Stage, start, watch};
 use crate::support::require;

@@ -3,12 +3,12 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use railscope::flow::tracker::FlowConfig;
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
 use railscope::ingest::probe::{ProbeConfig, ProbeEvent, Probes};
-use railscope::pipeline::{Pipeline, PipelineConfig};
-use railscope::report::ReportContext;
+use railscope_core::flow::tracker::FlowConfig;
+use railscope_core::pipeline::{Pipeline, PipelineConfig};
+use railscope_core::report::ReportContext;
 use serde_json::Value;
 
 use crate::support::clock::{PATIENCE, now};

@@ -4,9 +4,9 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use railscope::model::call::{Action, Call};
-use railscope::model::nccl::UniqueId;
-use railscope::model::qpn::Qpn;
+use railscope_core::model::call::{Action, Call};
+use railscope_core::model::nccl::UniqueId;
+use railscope_core::model::qpn::Qpn;
 
 use super::stage::watch;
 use crate::support::require;

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use railscope::ingest::probe::{ProbeConfig, ProbeEvent, Probes};
-use railscope::model::call::Call;
+use railscope_core::model::call::Call;
 use tempfile::TempDir;
 
 use crate::support::clock::{PATIENCE, now};

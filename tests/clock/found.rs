@@ -1,9 +1,9 @@
 //! Offset and drift of taps whose clocks are wrong are found, to some microseconds.
 
-use railscope::flow::tracker::FlowConfig;
-use railscope::model::tap::{LinkType, Tap, TapFormat};
-use railscope::pipeline::{Pipeline, PipelineConfig};
-use railscope::report::ReportContext;
+use railscope_core::flow::tracker::FlowConfig;
+use railscope_core::model::tap::{LinkType, Tap, TapFormat};
+use railscope_core::pipeline::{Pipeline, PipelineConfig};
+use railscope_core::report::ReportContext;
 use serde_json::json;
 
 use super::{AHEAD, BEHIND, Clock, Job, Report};

@@ -3,18 +3,18 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use railscope::analysis::collective::plan::{messages, ring_chunks, stream_chunks};
-use railscope::analysis::collective::slicing::{LL_CAPACITY, Slicing};
-use railscope::link::job::{
+use railscope_core::analysis::collective::plan::{messages, ring_chunks, stream_chunks};
+use railscope_core::analysis::collective::slicing::{LL_CAPACITY, Slicing};
+use railscope_core::link::job::{
     Channel, Communicator, CommunicatorId, Cts, Identity, Job, NetConnection, QueuePair, Transfer,
     Transport,
 };
-use railscope::model::grade::Grade;
-use railscope::model::nccl::{CollectiveKind, Graph, Protocol, Release};
-use railscope::model::qpn::Qpn;
-use railscope::model::tap::TapId;
-use railscope::model::time::{Span, Timestamp};
-use railscope::model::witness::Witness;
+use railscope_core::model::grade::Grade;
+use railscope_core::model::nccl::{CollectiveKind, Graph, Protocol, Release};
+use railscope_core::model::qpn::Qpn;
+use railscope_core::model::tap::TapId;
+use railscope_core::model::time::{Span, Timestamp};
+use railscope_core::model::witness::Witness;
 
 /// A collective to be carried out.
 #[derive(Clone, Debug)]

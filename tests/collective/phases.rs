@@ -1,8 +1,8 @@
 //! Phases of a job whose times are known.
 
-use railscope::analysis::phase::PhaseKind;
-use railscope::analysis::{collective, phase};
-use railscope::model::nccl::{CollectiveKind, Protocol};
+use railscope_core::analysis::phase::PhaseKind;
+use railscope_core::analysis::{collective, phase};
+use railscope_core::model::nccl::{CollectiveKind, Protocol};
 
 use super::job::{Cluster, Operation};
 

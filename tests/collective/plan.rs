@@ -1,11 +1,11 @@
 //! The forward model against what NCCL sent in recorded jobs: message sizes of one connection as the
 //! proxy was told them, with the release that sent them.
 
-use railscope::analysis::collective::plan::{messages, ring_chunks, stream_chunks};
-use railscope::analysis::collective::slicing::{
+use railscope_core::analysis::collective::plan::{messages, ring_chunks, stream_chunks};
+use railscope_core::analysis::collective::slicing::{
     LL_CAPACITY, LL128_CAPACITY, SIMPLE_RING_CAPACITY, Slicing,
 };
-use railscope::model::nccl::{CollectiveKind, Protocol};
+use railscope_core::model::nccl::{CollectiveKind, Protocol};
 
 use CollectiveKind::{AllGather, AllReduce, ReduceScatter};
 use Protocol::{Ll, Ll128, Simple};

@@ -1,12 +1,12 @@
 //! What the forward model sends is found again; what is missing or broken is found as such.
 
 use proptest::prelude::*;
-use railscope::analysis::collective::{self, Collective};
-use railscope::link::job::{CommunicatorId, Job, LoggedCall};
-use railscope::model::grade::Grade;
-use railscope::model::nccl::{CollectiveKind, Protocol};
-use railscope::model::time::Timestamp;
-use railscope::model::witness::{LogId, Witness};
+use railscope_core::analysis::collective::{self, Collective};
+use railscope_core::link::job::{CommunicatorId, Job, LoggedCall};
+use railscope_core::model::grade::Grade;
+use railscope_core::model::nccl::{CollectiveKind, Protocol};
+use railscope_core::model::time::Timestamp;
+use railscope_core::model::witness::{LogId, Witness};
 
 use super::job::{Cluster, Operation};
 

@@ -1,13 +1,13 @@
 //! Who is named where one rank is late, takes data slowly, or nobody is.
 
-use railscope::analysis::collective::{self, Collective};
-use railscope::analysis::iteration::Iteration;
-use railscope::analysis::straggler::{self, Cause, Straggler};
-use railscope::analysis::wait::{self, departure::DepartureClocks, trouble::Troubles};
-use railscope::link::job::{Job, Transfer};
-use railscope::model::grade::Grade;
-use railscope::model::nccl::{CollectiveKind, Protocol};
-use railscope::model::time::{Span, Timestamp};
+use railscope_core::analysis::collective::{self, Collective};
+use railscope_core::analysis::iteration::Iteration;
+use railscope_core::analysis::straggler::{self, Cause, Straggler};
+use railscope_core::analysis::wait::{self, departure::DepartureClocks, trouble::Troubles};
+use railscope_core::link::job::{Job, Transfer};
+use railscope_core::model::grade::Grade;
+use railscope_core::model::nccl::{CollectiveKind, Protocol};
+use railscope_core::model::time::{Span, Timestamp};
 
 use super::job::{Cluster, Operation};
 

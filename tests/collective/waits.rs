@@ -1,11 +1,11 @@
 //! The parts of an edge's time sum to it, whatever was captured.
 
 use proptest::prelude::*;
-use railscope::analysis::collective::{self, Collective};
-use railscope::analysis::wait::{self, departure::DepartureClocks, trouble::Troubles};
-use railscope::link::job::{Job, Transfer};
-use railscope::model::nccl::{CollectiveKind, Protocol};
-use railscope::model::time::{Span, Timestamp};
+use railscope_core::analysis::collective::{self, Collective};
+use railscope_core::analysis::wait::{self, departure::DepartureClocks, trouble::Troubles};
+use railscope_core::link::job::{Job, Transfer};
+use railscope_core::model::nccl::{CollectiveKind, Protocol};
+use railscope_core::model::time::{Span, Timestamp};
 use serde_json::Value;
 
 use super::job::{Cluster, Operation};

@@ -1,8 +1,8 @@
 //! Frames cut at every length: no panic, the layers before the cut, and the reason for the rest.
 
-use railscope::decode::error::{DecodeError, Limit};
-use railscope::decode::packet::{Body, Packet, Tunnel};
-use railscope::decode::roce::packet::RocePacket;
+use railscope_core::decode::error::{DecodeError, Limit};
+use railscope_core::decode::packet::{Body, Packet, Tunnel};
+use railscope_core::decode::roce::packet::RocePacket;
 
 use super::{decode_cut, decode_whole, encapsulations, plain};
 use crate::support::frame::{Built, FrameBuilder};

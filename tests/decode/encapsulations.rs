@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
-use railscope::decode::packet::{DEPTH_LIMIT, Packet, Tunnel};
-use railscope::model::address::MacAddress;
-use railscope::model::direction::Direction;
-use railscope::model::ecn::Ecn;
+use railscope_core::decode::packet::{DEPTH_LIMIT, Packet, Tunnel};
+use railscope_core::model::address::MacAddress;
+use railscope_core::model::direction::Direction;
+use railscope_core::model::ecn::Ecn;
 
 use super::opcodes::assert_fields;
 use super::{decode_whole, encapsulations, roce};

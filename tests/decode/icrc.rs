@@ -1,7 +1,7 @@
 //! The invariant CRC: right on what was built, wrong after any change of a field that no router may
 //! change, right after a change of one that routers do change.
 
-use railscope::decode::roce::icrc;
+use railscope_core::decode::roce::icrc;
 
 use super::{decode_whole, encapsulations, plain, roce};
 use crate::support::frame::{Built, FrameBuilder};

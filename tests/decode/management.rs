@@ -3,12 +3,12 @@
 
 use std::net::Ipv6Addr;
 
-use railscope::decode::error::{DecodeError, Layer, Limit};
-use railscope::decode::packet::{Body, decode};
-use railscope::decode::roce::connection_manager::{CommunicationIds, ConnectionMessage};
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
-use railscope::model::opcode::Transport;
+use railscope_core::decode::error::{DecodeError, Layer, Limit};
+use railscope_core::decode::packet::{Body, decode};
+use railscope_core::decode::roce::connection_manager::{CommunicationIds, ConnectionMessage};
+use railscope_core::model::opcode::Transport;
 
 use super::{decode_cut, decode_whole, plain, roce};
 use crate::support::frame::Built;

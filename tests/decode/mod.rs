@@ -23,11 +23,11 @@ mod nccl_cuts;
 // Hashes and ids that real NCCL made.
 mod nccl_hashes;
 
-use railscope::decode::packet::{Body, Packet, decode};
-use railscope::decode::roce::packet::RocePacket;
-use railscope::model::frame::Frame;
-use railscope::model::tap::{LinkType, TapId};
-use railscope::model::time::Timestamp;
+use railscope_core::decode::packet::{Body, Packet, decode};
+use railscope_core::decode::roce::packet::RocePacket;
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::{LinkType, TapId};
+use railscope_core::model::time::Timestamp;
 
 use crate::support::frame::{
     Built, Erspan, FrameBuilder, LOOPBACK_HOST_ORDER, LOOPBACK_NETWORK_ORDER,

@@ -1,11 +1,11 @@
 //! Clear-to-send elements as real NCCL wrote them: one of each layout, from captures of jobs whose
 //! ranks and queue pairs are known.
 
-use railscope::decode::nccl::cts::{
+use railscope_core::decode::nccl::cts::{
     CTS_32, CTS_32_UNTAGGED, CTS_64_EIGHT_KEYS, CTS_64_FOUR_KEYS, CTS_64_TWO_KEYS, Cts, CtsLayout,
 };
-use railscope::decode::nccl::layout;
-use railscope::model::nccl::Release;
+use railscope_core::decode::nccl::layout;
+use railscope_core::model::nccl::Release;
 
 /// The third CTS of a connection that rank 3 sends data on, and its release.
 const CAPTURED: [(Release, &str); 5] = [

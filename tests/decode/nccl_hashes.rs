@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
-use railscope::decode::nccl::hash::{CharSign, HashFunction};
-use railscope::decode::nccl::{comm_hash, pid_hash, unique_id};
-use railscope::model::nccl::Release;
+use railscope_core::decode::nccl::hash::{CharSign, HashFunction};
+use railscope_core::decode::nccl::{comm_hash, pid_hash, unique_id};
+use railscope_core::model::nccl::Release;
 
 const CHARS: CharSign = CharSign::Signed;
 

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use railscope::decode::nccl::cts::CTS_32_UNTAGGED;
-use railscope::decode::nccl::ib_endpoint::{self, PortLayout};
-use railscope::decode::nccl::layout::{self, LAYOUTS, Layout, ReleaseRange, narrow};
-use railscope::decode::nccl::peer_info;
-use railscope::decode::nccl::{net_handle, topology};
-use railscope::model::nccl::Release;
+use railscope_core::decode::nccl::cts::CTS_32_UNTAGGED;
+use railscope_core::decode::nccl::ib_endpoint::{self, PortLayout};
+use railscope_core::decode::nccl::layout::{self, LAYOUTS, Layout, ReleaseRange, narrow};
+use railscope_core::decode::nccl::peer_info;
+use railscope_core::decode::nccl::{net_handle, topology};
+use railscope_core::model::nccl::Release;
 
 use crate::support::fixture;
 

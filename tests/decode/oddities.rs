@@ -1,8 +1,8 @@
 //! Frames that are whole and yet not plain RoCE: fragments, other protocols, lying lengths, pauses.
 
-use railscope::decode::error::{Layer, Limit};
-use railscope::decode::packet::{Body, Packet, Ports};
-use railscope::decode::pause::Pause;
+use railscope_core::decode::error::{Layer, Limit};
+use railscope_core::decode::packet::{Body, Packet, Ports};
+use railscope_core::decode::pause::Pause;
 
 use super::{ROCE, decode_whole, plain, roce};
 use crate::support::frame::{Built, Erspan, FrameBuilder};

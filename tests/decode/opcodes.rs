@@ -1,8 +1,8 @@
 //! All 256 opcodes: the headers that each calls for, field by field.
 
-use railscope::decode::roce::aeth::Syndrome;
-use railscope::decode::roce::packet::RocePacket;
-use railscope::model::opcode::{Opcode, Traits};
+use railscope_core::decode::roce::aeth::Syndrome;
+use railscope_core::decode::roce::packet::RocePacket;
+use railscope_core::model::opcode::{Opcode, Traits};
 
 use super::{decode_whole, plain, roce};
 use crate::support::roce::{Header, Roce, meaning};
@@ -153,7 +153,7 @@ pub fn assert_fields(read: &RocePacket<'_>, written: &Roce) {
 
 /// The byte that a decoded syndrome stands for (IBTA volume 1, tables 44 to 46).
 fn syndrome_byte(syndrome: Syndrome) -> u8 {
-    use railscope::decode::roce::aeth::NakCode;
+    use railscope_core::decode::roce::aeth::NakCode;
     match syndrome {
         Syndrome::Ack { credits } => credits,
         Syndrome::RnrNak { timer } => 0b001 << 5 | timer,

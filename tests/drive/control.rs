@@ -8,21 +8,21 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use railscope::drive::bootstrap::communicator::Joining;
-use railscope::drive::bootstrap::{Communicator, Root};
-use railscope::drive::clock::{self, Deadline};
-use railscope::drive::collective::{DataType, Kind, Operator};
-use railscope::drive::job::Seat;
-use railscope::drive::nccl_log::{Log, Network, Work};
-use railscope::drive::net::{
+use railscope_drive::bootstrap::communicator::Joining;
+use railscope_drive::bootstrap::{Communicator, Root};
+use railscope_drive::clock::{self, Deadline};
+use railscope_drive::collective::{DataType, Kind, Operator};
+use railscope_drive::job::Seat;
+use railscope_drive::nccl_log::{Log, Network, Work};
+use railscope_drive::net::{
     Finished, LinkFacts, LinkSpec, Net, NetHandle, ReceiveLink, Request, SendLink,
 };
-use railscope::drive::rdma::Device;
-use railscope::drive::release::Release;
-use railscope::drive::store::{Client, Server, rendezvous};
-use railscope::drive::tcp::Lookout;
-use railscope::drive::wire::ib_handle;
-use railscope::drive::{DriveError, Result};
+use railscope_drive::rdma::Device;
+use railscope_drive::release::Release;
+use railscope_drive::store::{Client, Server, rendezvous};
+use railscope_drive::tcp::Lookout;
+use railscope_drive::wire::ib_handle;
+use railscope_drive::{DriveError, Result};
 
 /// A network that only writes down which links it was asked for.
 #[derive(Default)]
@@ -231,8 +231,8 @@ fn ranks_meet_and_connect_their_rings() {
 
 #[test]
 fn railscope_understands_every_line_of_the_log() {
-    use railscope::decode::nccl_log::entries;
-    use railscope::decode::nccl_log::message::Message;
+    use railscope_core::decode::nccl_log::entries;
+    use railscope_core::decode::nccl_log::message::Message;
     for release in Release::ALL {
         let logs: BTreeMap<usize, String> =
             run(2, 2, release).into_iter().map(|(_, log)| log).enumerate().collect();

@@ -5,8 +5,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use railscope::drive::launch::{Audience, Event, Message, Outcome, Ranks, supervise};
-use railscope::drive::place::{self, Kind, Place};
+use railscope_drive::launch::{Audience, Event, Message, Outcome, Ranks, supervise};
+use railscope_drive::place::{self, Kind, Place};
 
 use crate::support::require;
 
@@ -15,7 +15,7 @@ use crate::support::require;
 struct Heard(Vec<(u32, Message)>, Vec<String>);
 
 impl Audience for Heard {
-    fn hear(&mut self, rank: u32, message: Message) -> railscope::drive::Result<()> {
+    fn hear(&mut self, rank: u32, message: Message) -> railscope_drive::Result<()> {
         self.0.push((rank, message));
         Ok(())
     }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use railscope::drive::Result;
-use railscope::drive::clock::{Deadline, wall_ns};
-use railscope::drive::collective::slicing::BUFFER_BYTES;
-use railscope::drive::net::{
+use railscope_drive::Result;
+use railscope_drive::clock::{Deadline, wall_ns};
+use railscope_drive::collective::slicing::BUFFER_BYTES;
+use railscope_drive::net::{
     ChannelLinks, Finished, LinkFacts, LinkSpec, Net, NetHandle, ReceiveLink, Request, SendLink,
 };
-use railscope::drive::tcp::Lookout;
+use railscope_drive::tcp::Lookout;
 
 /// Which link: channel, sender, receiver.
 pub type Key = (u32, u32, u32);

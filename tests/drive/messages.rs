@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use railscope::drive::collective::channel_split::{Share, split};
-use railscope::drive::collective::ring::{Chunk, Ring, chunks};
-use railscope::drive::collective::slicing::Slicing;
-use railscope::drive::collective::{DataType, Kind, Operation, Operator};
-use railscope::drive::release::Release;
-use railscope::drive::truth::Part;
+use railscope_drive::collective::channel_split::{Share, split};
+use railscope_drive::collective::ring::{Chunk, Ring, chunks};
+use railscope_drive::collective::slicing::Slicing;
+use railscope_drive::collective::{DataType, Kind, Operation, Operator};
+use railscope_drive::release::Release;
+use railscope_drive::truth::Part;
 use serde::Deserialize;
 
 use crate::support::recording::Recording;

@@ -6,19 +6,19 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use railscope::drive::Result;
-use railscope::drive::clock::{Deadline, now};
-use railscope::drive::collective::ring::Ring;
-use railscope::drive::collective::run::{Runner, Task};
-use railscope::drive::collective::{DataType, Kind, Operation, Operator};
-use railscope::drive::job::IbSettings;
-use railscope::drive::net::ib::Ib;
-use railscope::drive::net::socket::{Socket, SocketSettings};
-use railscope::drive::net::{ChannelLinks, LinkFacts, LinkSpec, Net, NetHandle};
-use railscope::drive::rdma::soft::{FaultKind, SoftAdapter, SoftFault, SoftSettings};
-use railscope::drive::release::Release;
-use railscope::drive::tcp::Lookout;
-use railscope::drive::truth::{LinkRole, RingStep};
+use railscope_drive::Result;
+use railscope_drive::clock::{Deadline, now};
+use railscope_drive::collective::ring::Ring;
+use railscope_drive::collective::run::{Runner, Task};
+use railscope_drive::collective::{DataType, Kind, Operation, Operator};
+use railscope_drive::job::IbSettings;
+use railscope_drive::net::ib::Ib;
+use railscope_drive::net::socket::{Socket, SocketSettings};
+use railscope_drive::net::{ChannelLinks, LinkFacts, LinkSpec, Net, NetHandle};
+use railscope_drive::rdma::soft::{FaultKind, SoftAdapter, SoftFault, SoftSettings};
+use railscope_drive::release::Release;
+use railscope_drive::tcp::Lookout;
+use railscope_drive::truth::{LinkRole, RingStep};
 
 use super::sums::{Notes, run_one};
 

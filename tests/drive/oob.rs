@@ -5,16 +5,16 @@ use std::io::{Read, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use railscope::drive::Result;
-use railscope::drive::clock::Deadline;
-use railscope::drive::job::IbSettings;
-use railscope::drive::net::ib::Ib;
-use railscope::drive::net::{LinkSpec, Net};
-use railscope::drive::rdma::{Completion, Device, Rdma, Region, RegionId, Remote, Write};
-use railscope::drive::release::Release;
-use railscope::drive::tcp::Lookout;
-use railscope::drive::wire::greeting::{SOCKET_MAGIC, SocketType};
-use railscope::drive::wire::ib_handle;
+use railscope_drive::Result;
+use railscope_drive::clock::Deadline;
+use railscope_drive::job::IbSettings;
+use railscope_drive::net::ib::Ib;
+use railscope_drive::net::{LinkSpec, Net};
+use railscope_drive::rdma::{Completion, Device, Rdma, Region, RegionId, Remote, Write};
+use railscope_drive::release::Release;
+use railscope_drive::tcp::Lookout;
+use railscope_drive::wire::greeting::{SOCKET_MAGIC, SocketType};
+use railscope_drive::wire::ib_handle;
 use serde::Deserialize;
 
 use crate::support::fixture;

@@ -4,10 +4,10 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-use railscope::drive::clock::Deadline;
-use railscope::drive::store::request::{Request, Requests, VALIDATE};
-use railscope::drive::store::{Client, Server, rendezvous};
-use railscope::drive::wire::UniqueId;
+use railscope_drive::clock::Deadline;
+use railscope_drive::store::request::{Request, Requests, VALIDATE};
+use railscope_drive::store::{Client, Server, rendezvous};
+use railscope_drive::wire::UniqueId;
 
 use crate::support::recording::Recording;
 use crate::support::streams::{self, Stretch};

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use railscope::drive::collective::buffers::Buffers;
-use railscope::drive::collective::fill::Inputs;
-use railscope::drive::collective::ring::Ring;
-use railscope::drive::collective::run::{Observer, Runner, Task};
-use railscope::drive::collective::{DataType, Kind, Operation, Operator};
-use railscope::drive::net::Net;
-use railscope::drive::release::Release;
-use railscope::drive::truth::{LinkRole, RingStep};
-use railscope::drive::{DriveError, Result};
+use railscope_drive::collective::buffers::Buffers;
+use railscope_drive::collective::fill::Inputs;
+use railscope_drive::collective::ring::Ring;
+use railscope_drive::collective::run::{Observer, Runner, Task};
+use railscope_drive::collective::{DataType, Kind, Operation, Operator};
+use railscope_drive::net::Net;
+use railscope_drive::release::Release;
+use railscope_drive::truth::{LinkRole, RingStep};
+use railscope_drive::{DriveError, Result};
 
 use super::memory_net::{Fabric, Key, MemoryNet};
 

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use railscope::drive::collective::{DataType, Kind, Operator};
-use railscope::drive::job::{IbSettings, Job, Shape, Transport, Workload};
-use railscope::drive::launch::Outcome;
-use railscope::drive::release::Release;
-use railscope::drive::report::{IterationTime, Measure, Placement};
-use railscope::drive::table::{Document, Facts, Table};
-use railscope::drive::truth;
+use railscope_drive::collective::{DataType, Kind, Operator};
+use railscope_drive::job::{IbSettings, Job, Shape, Transport, Workload};
+use railscope_drive::launch::Outcome;
+use railscope_drive::release::Release;
+use railscope_drive::report::{IterationTime, Measure, Placement};
+use railscope_drive::table::{Document, Facts, Table};
+use railscope_drive::truth;
 use serde_json::json;
 
 fn job(kind: Kind, shape: Shape) -> Job {

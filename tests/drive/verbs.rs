@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use railscope::drive::rdma::verbs::{VerbsAdapter, VerbsSettings};
+use railscope_drive::rdma::verbs::{VerbsAdapter, VerbsSettings};
 
 #[test]
 #[cfg(not(feature = "verbs"))]
@@ -16,7 +16,7 @@ fn without_the_feature_it_says_how_to_build() {
 #[test]
 #[cfg(feature = "verbs")]
 fn an_address_without_device_is_told_apart() {
-    use railscope::drive::rdma::verbs::inventory;
+    use railscope_drive::rdma::verbs::inventory;
 
     let said = VerbsAdapter::open(&at(IpAddr::V4(Ipv4Addr::LOCALHOST))).err().unwrap().to_string();
     let ports = inventory::ports(std::path::Path::new(inventory::FOLDER));
@@ -38,9 +38,9 @@ mod on_a_device {
     use std::process::Command;
     use std::time::Duration;
 
-    use railscope::drive::clock::Deadline;
-    use railscope::drive::rdma::verbs::{VerbsAdapter, inventory};
-    use railscope::drive::rdma::{Completion, Done, Rdma, Region, Remote, Write};
+    use railscope_drive::clock::Deadline;
+    use railscope_drive::rdma::verbs::{VerbsAdapter, inventory};
+    use railscope_drive::rdma::{Completion, Done, Rdma, Region, Remote, Write};
 
     /// An adapter with a queue pair and memory.
     struct Side {

@@ -3,20 +3,18 @@
 
 use std::net::SocketAddr;
 
-use railscope::decode::nccl::{self, layout};
-use railscope::drive::release::Release;
-use railscope::drive::wire::check_in::{self, CheckIn};
-use railscope::drive::wire::cts::Cts;
-use railscope::drive::wire::greeting::{self, SOCKET_MAGIC, SocketType};
-use railscope::drive::wire::ib_metadata::{self, IbDevice, IbMetadata, QueuePair};
-use railscope::drive::wire::net_socket_handle::NetSocketHandle;
-use railscope::drive::wire::peer_info::{self, PeerInfo};
-use railscope::drive::wire::ring_data::{self, RasRank, RingData};
-use railscope::drive::wire::topology::{self, Topology};
-use railscope::drive::wire::{
-    UniqueId, connect_entry, hash, ib_handle, root_reply, socket_address,
-};
-use railscope::model;
+use railscope_core::decode::nccl::{self, layout};
+use railscope_core::model;
+use railscope_drive::release::Release;
+use railscope_drive::wire::check_in::{self, CheckIn};
+use railscope_drive::wire::cts::Cts;
+use railscope_drive::wire::greeting::{self, SOCKET_MAGIC, SocketType};
+use railscope_drive::wire::ib_metadata::{self, IbDevice, IbMetadata, QueuePair};
+use railscope_drive::wire::net_socket_handle::NetSocketHandle;
+use railscope_drive::wire::peer_info::{self, PeerInfo};
+use railscope_drive::wire::ring_data::{self, RasRank, RingData};
+use railscope_drive::wire::topology::{self, Topology};
+use railscope_drive::wire::{UniqueId, connect_entry, hash, ib_handle, root_reply, socket_address};
 
 use crate::support::fixture;
 use crate::support::streams::{self, Recorded, Stretch};

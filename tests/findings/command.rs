@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use railscope::analysis::finding::catalog;
+use railscope_core::analysis::finding::catalog;
 
 use super::scene::bad;
 use crate::cli::railscope;

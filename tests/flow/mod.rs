@@ -3,14 +3,14 @@
 mod pairs;
 mod wire;
 
-use railscope::flow::message::Message;
-use railscope::flow::tracker::FlowConfig;
-use railscope::model::frame::Frame;
-use railscope::model::tap::{LinkType, Tap, TapFormat, TapId};
-use railscope::model::time::Timestamp;
-use railscope::pipeline::{Pipeline, PipelineConfig};
-use railscope::report::flows::FlowReport;
-use railscope::report::{Detail, Report, ReportContext};
+use railscope_core::flow::message::Message;
+use railscope_core::flow::tracker::FlowConfig;
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::{LinkType, Tap, TapFormat, TapId};
+use railscope_core::model::time::Timestamp;
+use railscope_core::pipeline::{Pipeline, PipelineConfig};
+use railscope_core::report::flows::FlowReport;
+use railscope_core::report::{Detail, Report, ReportContext};
 
 use crate::support::pcap::FIRST_NS;
 

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::{FileSummary, SourceEvent};
-use railscope::model::frame::Frame;
-use railscope::model::tap::Tap;
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::Tap;
 
 pub(crate) fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures").join(name)

@@ -2,7 +2,7 @@
 
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
-use railscope::model::direction::Direction;
+use railscope_core::model::direction::Direction;
 
 use super::fixture;
 use crate::support::capture_file::{BOTH_ORDERS, PcapNgFile};

@@ -1,11 +1,11 @@
 //! Jobs as a list of calls: each takes a while, and compute lies between them.
 
-use railscope::analysis::collective::Collective;
-use railscope::analysis::iteration::{self, Iteration};
-use railscope::link::job::{Communicator, CommunicatorId, Identity, Job, Rank, Transport};
-use railscope::model::grade::Grade;
-use railscope::model::nccl::{Algorithm, CollectiveKind, Protocol};
-use railscope::model::time::{Span, Timestamp};
+use railscope_core::analysis::collective::Collective;
+use railscope_core::analysis::iteration::{self, Iteration};
+use railscope_core::link::job::{Communicator, CommunicatorId, Identity, Job, Rank, Transport};
+use railscope_core::model::grade::Grade;
+use railscope_core::model::nccl::{Algorithm, CollectiveKind, Protocol};
+use railscope_core::model::time::{Span, Timestamp};
 
 pub const MS: u64 = 1_000_000;
 

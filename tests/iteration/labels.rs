@@ -1,9 +1,11 @@
 //! Labels: what anchors and training logs call the training steps of made-up jobs.
 
-use railscope::analysis::iteration::Iteration;
-use railscope::analysis::iteration::label::{Anchor, LabelMethod, LabelSources, LabelUse, apply};
-use railscope::analysis::iteration::train_log::TrainLog;
-use railscope::model::time::Timestamp;
+use railscope_core::analysis::iteration::Iteration;
+use railscope_core::analysis::iteration::label::{
+    Anchor, LabelMethod, LabelSources, LabelUse, apply,
+};
+use railscope_core::analysis::iteration::train_log::TrainLog;
+use railscope_core::model::time::Timestamp;
 
 use super::calls::{MS, Script, reduced};
 

@@ -1,8 +1,8 @@
 //! Rhythms that training has, and benchmarks have not.
 
 use proptest::prelude::*;
-use railscope::analysis::iteration::Iteration;
-use railscope::model::nccl::CollectiveKind;
+use railscope_core::analysis::iteration::Iteration;
+use railscope_core::model::nccl::CollectiveKind;
 
 use super::calls::{Called, MS, Script, UNREAD, reduced};
 

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use railscope::link::control::facts::{ControlFacts, Endpoint, Ring};
-use railscope::model::nccl::Graph;
+use railscope_core::link::control::facts::{ControlFacts, Endpoint, Ring};
+use railscope_core::model::nccl::Graph;
 use serde_json::Value;
 
 use crate::support::control;

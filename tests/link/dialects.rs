@@ -6,9 +6,9 @@ use std::net::SocketAddr;
 
 use proptest::collection::vec;
 use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
-use railscope::flow::tcp_stream::sink::Side;
-use railscope::link::control::facts::{ControlFacts, StreamKind};
-use railscope::link::control::plane::{ControlConfig, ControlCounts};
+use railscope_core::flow::tcp_stream::sink::Side;
+use railscope_core::link::control::facts::{ControlFacts, StreamKind};
+use railscope_core::link::control::plane::{ControlConfig, ControlCounts};
 
 use crate::support::control::{Told, facts_of};
 use crate::support::random::Random;

@@ -4,18 +4,18 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use railscope::decode::packet::{self, Body, TcpFlags};
-use railscope::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
-use railscope::flow::tracker::FlowConfig;
 use railscope::ingest::ebpf::{Ebpf, EbpfConfig};
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
 use railscope::ingest::live::{LiveEvent, LiveSource};
-use railscope::model::frame::Frame;
-use railscope::model::tap::TapId;
-use railscope::pipeline::{Pipeline, PipelineConfig};
-use railscope::report::communicators::CommunicatorReport;
-use railscope::report::{Detail, Report, ReportContext};
+use railscope_core::decode::packet::{self, Body, TcpFlags};
+use railscope_core::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
+use railscope_core::flow::tracker::FlowConfig;
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::TapId;
+use railscope_core::pipeline::{Pipeline, PipelineConfig};
+use railscope_core::report::communicators::CommunicatorReport;
+use railscope_core::report::{Detail, Report, ReportContext};
 use serde::Serialize;
 use serde_json::Value;
 

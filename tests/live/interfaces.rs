@@ -7,7 +7,7 @@ use std::time::Duration;
 use nix::sched::{CloneFlags, unshare};
 use railscope::ingest::af_packet::{AfPacket, AfPacketConfig, AfPacketError};
 use railscope::ingest::live::{LiveEvent, LiveSource, Silence};
-use railscope::model::direction::Direction;
+use railscope_core::model::direction::Direction;
 
 use crate::support::clock::now;
 use crate::support::require;

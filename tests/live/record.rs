@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use railscope::export::pcapng::PcapNgWriter;
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
-use railscope::model::direction::Direction;
-use railscope::model::frame::Frame;
-use railscope::model::tap::{LinkType, Tap, TapFormat, TapId};
-use railscope::model::time::Timestamp;
+use railscope_core::model::direction::Direction;
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::{LinkType, Tap, TapFormat, TapId};
+use railscope_core::model::time::Timestamp;
 
 use crate::support::tool;
 

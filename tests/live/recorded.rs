@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use railscope::flow::tracker::FlowConfig;
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
-use railscope::model::time::Timestamp;
-use railscope::pipeline::{Pipeline, PipelineConfig};
-use railscope::report::{Report, ReportContext};
+use railscope_core::flow::tracker::FlowConfig;
+use railscope_core::model::time::Timestamp;
+use railscope_core::pipeline::{Pipeline, PipelineConfig};
+use railscope_core::report::{Report, ReportContext};
 
 use crate::support::recording::Recording;
 

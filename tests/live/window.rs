@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use railscope::report::iterations::IterationReport;
-use railscope::report::stragglers::StragglerReport;
-use railscope::report::{Report, ReportContext};
+use railscope_core::report::iterations::IterationReport;
+use railscope_core::report::stragglers::StragglerReport;
+use railscope_core::report::{Report, ReportContext};
 
 use super::recorded::{captures, pipeline, read, report};
 use crate::support::recording::Recording;

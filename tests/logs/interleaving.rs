@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use railscope::flow::tracker::FlowConfig;
-use railscope::pipeline::{Pipeline, PipelineConfig};
-use railscope::report::{Report, ReportContext};
+use railscope_core::flow::tracker::FlowConfig;
+use railscope_core::pipeline::{Pipeline, PipelineConfig};
+use railscope_core::report::{Report, ReportContext};
 use serde_json::Value;
 
 use super::log;

@@ -2,18 +2,20 @@
 
 use std::net::IpAddr;
 
-use railscope::decode::nccl_log::call::{Call, Choice};
-use railscope::decode::nccl_log::communicator::{End, Init, InitStage, Split, Summary};
-use railscope::decode::nccl_log::entries;
-use railscope::decode::nccl_log::fault::{Cause, FailedCompletion};
-use railscope::decode::nccl_log::graph::{Connected, Edge, EdgeEnd, RingPlace, TreePlace, Via};
-use railscope::decode::nccl_log::message::Message;
-use railscope::decode::nccl_log::network::{
+use railscope_core::decode::nccl_log::call::{Call, Choice};
+use railscope_core::decode::nccl_log::communicator::{End, Init, InitStage, Split, Summary};
+use railscope_core::decode::nccl_log::entries;
+use railscope_core::decode::nccl_log::fault::{Cause, FailedCompletion};
+use railscope_core::decode::nccl_log::graph::{
+    Connected, Edge, EdgeEnd, RingPlace, TreePlace, Via,
+};
+use railscope_core::decode::nccl_log::message::Message;
+use railscope_core::decode::nccl_log::network::{
     Device, GpuDirect, Hca, Interface, Ofi, Plugin, PluginEvent,
 };
-use railscope::decode::nccl_log::queue_pair::{QueuePair, QueuePairCreated};
-use railscope::model::nccl::{Algorithm, CollectiveKind, Protocol, Release};
-use railscope::model::qpn::Qpn;
+use railscope_core::decode::nccl_log::queue_pair::{QueuePair, QueuePairCreated};
+use railscope_core::model::nccl::{Algorithm, CollectiveKind, Protocol, Release};
+use railscope_core::model::qpn::Qpn;
 
 /// The message of a line with this text.
 fn read<T>(text: &str, then: impl FnOnce(Message<'_>) -> T) -> T {

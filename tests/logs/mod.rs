@@ -13,7 +13,7 @@ mod truth;
 
 use std::io::Read;
 
-use railscope::link::log::{LogFacts, LogTracker};
+use railscope_core::link::log::{LogFacts, LogTracker};
 
 use crate::support::fixture;
 

@@ -1,8 +1,8 @@
 //! What pipes do to lines: prefixes, colours, several entries on one line, cuts.
 
-use railscope::decode::nccl_log::entry::{Entry, Level, Origin, Source};
-use railscope::decode::nccl_log::message::Message;
-use railscope::decode::nccl_log::{clean, entries};
+use railscope_core::decode::nccl_log::entry::{Entry, Level, Origin, Source};
+use railscope_core::decode::nccl_log::message::Message;
+use railscope_core::decode::nccl_log::{clean, entries};
 
 const ORIGIN: Origin<'_> = Origin { host: "node-1", pid: 152, tid: 386, device: Some(0) };
 

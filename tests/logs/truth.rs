@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use railscope::decode::nccl::comm_hash;
-use railscope::decode::nccl::hash::CharSign;
-use railscope::link::job::{Communicator, CommunicatorId, Identity, Transport};
-use railscope::link::log::process::QueuePairFact;
-use railscope::link::log::{LinkedLogs, LogFacts};
-use railscope::model::nccl::{CollectiveKind, Graph, Release, UniqueId};
+use railscope_core::decode::nccl::comm_hash;
+use railscope_core::decode::nccl::hash::CharSign;
+use railscope_core::link::job::{Communicator, CommunicatorId, Identity, Transport};
+use railscope_core::link::log::process::QueuePairFact;
+use railscope_core::link::log::{LinkedLogs, LogFacts};
+use railscope_core::model::nccl::{CollectiveKind, Graph, Release, UniqueId};
 use serde::Deserialize;
 
 use super::{RUNS, facts, log};

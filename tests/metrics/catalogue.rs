@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use railscope::metrics::metric::{Instrument, Metric};
-use railscope::metrics::{attribute, catalog, queries};
+use railscope_core::metrics::metric::{Instrument, Metric};
+use railscope_core::metrics::{attribute, catalog, queries};
 
 use crate::cli::railscope;
 

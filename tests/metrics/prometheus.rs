@@ -5,9 +5,9 @@ use std::net::TcpListener;
 use std::process::Stdio;
 
 use railscope::export::prometheus;
-use railscope::metrics::point::{Attributes, Distribution, Point, Value};
-use railscope::metrics::{catalog, queries};
-use railscope::model::time::Timestamp;
+use railscope_core::metrics::point::{Attributes, Distribution, Point, Value};
+use railscope_core::metrics::{catalog, queries};
+use railscope_core::model::time::Timestamp;
 use serde_json::Value as Json;
 
 use crate::cli::railscope_on;
@@ -29,7 +29,11 @@ fn parsed(test: &str, text: &str) -> Option<Vec<(String, Json, f64, String)>> {
     Some(lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
 }
 
-fn point(metric: &'static railscope::metrics::metric::Metric, of: &[&str], value: Value) -> Point {
+fn point(
+    metric: &'static railscope_core::metrics::metric::Metric,
+    of: &[&str],
+    value: Value,
+) -> Point {
     let names = metric.attributes.iter().map(|attribute| attribute.name);
     let attributes = Attributes::new(names.zip(of.iter().map(|value| (*value).to_owned())));
     Point { metric, attributes, start: Timestamp::EPOCH, time: Timestamp::EPOCH, value }

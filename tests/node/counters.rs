@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use railscope::decode::counter::reading::Reading;
-use railscope::flow::tracker::FlowConfig;
 use railscope::ingest::counter::{CounterConfig, CounterSource};
-use railscope::model::counter::CounterSample;
-use railscope::model::time::Timestamp;
-use railscope::pipeline::{Pipeline, PipelineConfig};
-use railscope::report::ReportContext;
+use railscope_core::decode::counter::reading::Reading;
+use railscope_core::flow::tracker::FlowConfig;
+use railscope_core::model::counter::CounterSample;
+use railscope_core::model::time::Timestamp;
+use railscope_core::pipeline::{Pipeline, PipelineConfig};
+use railscope_core::report::ReportContext;
 use serde_json::{Value, json};
 
 use crate::support::tree::{Statistics, Tree, fixture};
@@ -352,8 +352,10 @@ fn a_window_forgets_old_samples_and_no_sums() {
     let mut source = source(&tree, &[], 1000);
     let (mut all, mut windowed) = (pipeline(), pipeline());
     let files = [all.add_counters("sysfs"), windowed.add_counters("sysfs")];
-    let context =
-        || ReportContext { detail: railscope::report::Detail::Full, ..ReportContext::default() };
+    let context = || ReportContext {
+        detail: railscope_core::report::Detail::Full,
+        ..ReportContext::default()
+    };
     for at in 0..100_u64 {
         let mut clock = || FIRST.plus_nanos(at * 1_000_000_000);
         let mut deliver = |sample: &CounterSample<'_>| {

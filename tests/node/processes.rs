@@ -1,7 +1,7 @@
 //! Processes of made-up nodes, and this one.
 
 use railscope::ingest::process::{ProcessError, Processes};
-use railscope::model::process::{ProcessId, Runtime};
+use railscope_core::model::process::{ProcessId, Runtime};
 
 use crate::support::tree::Tree;
 

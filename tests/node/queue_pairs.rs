@@ -5,8 +5,10 @@ use proptest::prelude::*;
 use railscope::ingest::rdma_netlink::answer::{Device, device, queue_pairs, statistics};
 use railscope::ingest::rdma_netlink::message::{Command, Message, messages, request};
 use railscope::ingest::rdma_netlink::{NetlinkError, RdmaNetlink};
-use railscope::model::qpn::Qpn;
-use railscope::model::queue_pair::{HostQueuePair, QueuePairKind, QueuePairOwner, QueuePairState};
+use railscope_core::model::qpn::Qpn;
+use railscope_core::model::queue_pair::{
+    HostQueuePair, QueuePairKind, QueuePairOwner, QueuePairState,
+};
 
 /// An attribute: length, kind, value, and zeroes up to four bytes.
 fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {

@@ -6,10 +6,10 @@ use std::time::Duration;
 use railscope::export::otlp::config::OtlpConfig;
 use railscope::export::otlp::exporter::Exporter;
 use railscope::export::otlp::{batch::Signal, metrics};
-use railscope::metrics::catalog;
-use railscope::metrics::own::ExportFigures;
-use railscope::metrics::point::{Attributes, Point, Value};
-use railscope::model::time::Timestamp;
+use railscope_core::metrics::catalog;
+use railscope_core::metrics::own::ExportFigures;
+use railscope_core::metrics::point::{Attributes, Point, Value};
+use railscope_core::model::time::Timestamp;
 
 use super::{Receiver, items};
 use crate::support::clock::{PATIENCE, duration_of, eventually};

@@ -1,7 +1,7 @@
 //! A real data base takes what `analyze --otlp` sends, holds the same numbers as the text that would be
 //! scraped, and answers the documented queries.
 
-use railscope::metrics::queries;
+use railscope_core::metrics::queries;
 use serde_json::Value;
 
 use super::railscope;

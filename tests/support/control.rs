@@ -3,17 +3,17 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use railscope::decode::packet::{self, Body};
-use railscope::flow::tcp_stream::sink::{
-    Chunk, ConnectionId, Ending, Side, StreamSink, TcpConnection,
-};
-use railscope::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
-use railscope::link::control::facts::ControlFacts;
-use railscope::link::control::plane::{ControlConfig, ControlPlane};
-use railscope::model::tap::TapId;
-use railscope::model::time::Timestamp;
+use railscope_core::decode::packet::{self, Body};
+use railscope_core::flow::tcp_stream::sink::{
+    Chunk, ConnectionId, Ending, Side, StreamSink, TcpConnection,
+};
+use railscope_core::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
+use railscope_core::link::control::facts::ControlFacts;
+use railscope_core::link::control::plane::{ControlConfig, ControlPlane};
+use railscope_core::model::tap::TapId;
+use railscope_core::model::time::Timestamp;
 
 use super::fixture;
 

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
 use std::sync::mpsc;
 
-use railscope::metrics::catalog;
+use railscope_core::metrics::catalog;
 use serde_json::Value;
 
 use super::clock::PATIENCE;

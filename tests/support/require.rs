@@ -47,7 +47,7 @@ fn requires_all() -> bool {
 /// Whether this is root. When it is not: as [`has`].
 #[expect(clippy::explicit_write, reason = "what a passing test says by `eprintln!` is not shown")]
 pub fn root(test: &str) -> bool {
-    let is_root = railscope::drive::place::user_id() == 0;
+    let is_root = railscope_drive::place::user_id() == 0;
     if !is_root {
         assert!(!requires_all(), "{test}: root is required");
         writeln!(std::io::stderr(), "SKIP {test}: only root may do this").unwrap();

@@ -3,16 +3,16 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-use railscope::decode::packet::{self, Body, TcpFlags, TcpSegment};
-use railscope::flow::tcp_stream::sink::{
-    Chunk, ConnectionId, Ending, Interest, Side, StreamSink, StreamTotals, TcpConnection,
-};
-use railscope::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
-use railscope::model::frame::Frame;
-use railscope::model::tap::{LinkType, TapId};
-use railscope::model::time::Timestamp;
+use railscope_core::decode::packet::{self, Body, TcpFlags, TcpSegment};
+use railscope_core::flow::tcp_stream::sink::{
+    Chunk, ConnectionId, Ending, Interest, Side, StreamSink, StreamTotals, TcpConnection,
+};
+use railscope_core::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::{LinkType, TapId};
+use railscope_core::model::time::Timestamp;
 
 /// A stretch of one direction; neighbours of one kind are one stretch.
 #[derive(Clone, Debug, PartialEq, Eq)]

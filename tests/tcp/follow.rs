@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
-use railscope::flow::tcp_stream::sink::Ending;
+use railscope_core::flow::tcp_stream::sink::Ending;
 
 use crate::support::fixture;
 use crate::support::require;

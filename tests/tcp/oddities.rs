@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-use railscope::flow::tcp_stream::sink::Ending;
-use railscope::flow::tcp_stream::streams::TcpConfig;
+use railscope_core::flow::tcp_stream::sink::Ending;
+use railscope_core::flow::tcp_stream::streams::TcpConfig;
 
 use crate::support::streams::{Feed, Recorded, Sent, Stretch};
 

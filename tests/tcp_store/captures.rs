@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use railscope::decode::tcp_store::{Numbering, Query};
-use railscope::flow::tcp_stream::sink::Side;
-use railscope::link::control::facts::StoredId;
-use railscope::link::control::store::request::{Request, RequestReader};
-use railscope::link::control::store::{Recognition, StoreConversation, recognises};
-use railscope::model::witness::{LogId, Witness};
+use railscope_core::decode::tcp_store::{Numbering, Query};
+use railscope_core::flow::tcp_stream::sink::Side;
+use railscope_core::link::control::facts::StoredId;
+use railscope_core::link::control::store::request::{Request, RequestReader};
+use railscope_core::link::control::store::{Recognition, StoreConversation, recognises};
+use railscope_core::model::witness::{LogId, Witness};
 use serde_json::{Value, json};
 
 use crate::support::fixture;

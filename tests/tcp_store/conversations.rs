@@ -1,9 +1,9 @@
 //! Conversations of every version of PyTorch, in every way of cutting them up.
 
-use railscope::flow::tcp_stream::sink::{Interest, Side};
-use railscope::link::control::facts::StoredId;
-use railscope::link::control::store::{Recognition, Stop, StoreConversation, recognises};
-use railscope::model::witness::{LogId, Witness};
+use railscope_core::flow::tcp_stream::sink::{Interest, Side};
+use railscope_core::link::control::facts::StoredId;
+use railscope_core::link::control::store::{Recognition, Stop, StoreConversation, recognises};
+use railscope_core::model::witness::{LogId, Witness};
 
 use crate::support::random::Random;
 

@@ -40,18 +40,18 @@ use self::own::Own;
 use self::pages::Pages;
 use self::processes::Processes;
 use self::server::Server;
-use crate::flow::tracker::FlowConfig;
 use crate::ingest::capability::Verdict;
 use crate::ingest::live::LiveSource;
 use crate::live::analyst::{self, Analyst, SHARE_BESIDE_TRAINING, timed};
 use crate::live::packets::{self, Choice, Packets};
 use crate::live::session::Session;
-use crate::metrics::Settings as MetricSettings;
-use crate::metrics::accumulator::Accumulator;
-use crate::metrics::ledger::Ending;
-use crate::model::time::Timestamp;
-use crate::pipeline::{Pipeline, PipelineConfig, Settings};
-use crate::report::{Detail, Report};
+use railscope_core::flow::tracker::FlowConfig;
+use railscope_core::metrics::Settings as MetricSettings;
+use railscope_core::metrics::accumulator::Accumulator;
+use railscope_core::metrics::ledger::Ending;
+use railscope_core::model::time::Timestamp;
+use railscope_core::pipeline::{Pipeline, PipelineConfig, Settings};
+use railscope_core::report::{Detail, Report};
 
 /// Flows followed at a time.
 const FLOW_CAPACITY: usize = 16_384;

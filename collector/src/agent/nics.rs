@@ -4,11 +4,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::config::Config;
 use super::own::Own;
-use crate::decode::counter::reading::Reading;
 use crate::ingest::counter::ethtool::Ethtool;
 use crate::ingest::counter::{CounterConfig, CounterSource};
-use crate::model::time::Timestamp;
-use crate::pipeline::Pipeline;
+use railscope_core::decode::counter::reading::Reading;
+use railscope_core::model::time::Timestamp;
+use railscope_core::pipeline::Pipeline;
 
 /// The counters of this host's NICs.
 pub(super) struct Nics {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
-use crate::metrics::own::{ExportFigures, OwnFigures, SourceFigures};
+use railscope_core::metrics::own::{ExportFigures, OwnFigures, SourceFigures};
 
 /// Its sources, as they turned out at the start.
 #[derive(Debug, Default)]

@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::queue_pairs;
 use super::server::{Page, Route};
 use crate::export::{json, prometheus};
-use crate::metrics::point::Point;
-use crate::report::Report;
+use railscope_core::metrics::point::Point;
+use railscope_core::report::Report;
 
 /// Prometheus' text format.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";

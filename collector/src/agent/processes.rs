@@ -13,10 +13,10 @@ use super::queue_pairs;
 use crate::ingest::probe::{ProbeConfig, ProbeEvent, Probes};
 use crate::ingest::process::Processes as Identities;
 use crate::ingest::rdma_netlink::RdmaNetlink;
-use crate::model::call::{Action, Call};
-use crate::model::process::Process;
-use crate::model::queue_pair::HostQueuePair;
-use crate::pipeline::Pipeline;
+use railscope_core::model::call::{Action, Call};
+use railscope_core::model::process::Process;
+use railscope_core::model::queue_pair::HostQueuePair;
+use railscope_core::pipeline::Pipeline;
 
 /// How long records may lie in the kernel's ring: nobody is woken for them, and each look costs CPU.
 const NAP: Duration = Duration::from_millis(250);

@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use crate::ingest::process::Processes;
 use crate::ingest::rdma_netlink::{NetlinkError, RdmaNetlink};
-use crate::model::process::Process;
-use crate::model::qpn::Qpn;
-use crate::model::queue_pair::{HostQueuePair, QueuePairOwner};
-use crate::report::Report;
-use crate::report::communicators::{CommunicatorReport, RankQueuePairReport, RankReport};
+use railscope_core::model::process::Process;
+use railscope_core::model::qpn::Qpn;
+use railscope_core::model::queue_pair::{HostQueuePair, QueuePairOwner};
+use railscope_core::report::Report;
+use railscope_core::report::communicators::{CommunicatorReport, RankQueuePairReport, RankReport};
 
 /// A queue pair in `/queue_pairs.json`. Names of kinds and states are those of `rdma resource show qp`.
 #[derive(Debug, Serialize)]

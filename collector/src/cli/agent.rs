@@ -13,7 +13,7 @@ use crate::agent::config::Config;
 use crate::agent::config::environment;
 use crate::agent::config::reader::Override;
 use crate::agent::sight;
-use crate::analysis::finding::catalog;
+use railscope_core::analysis::finding::catalog;
 
 /// Options of `railscope agent`, as typed.
 #[derive(Args)]

@@ -9,12 +9,12 @@ use anyhow::Context;
 use super::input::{CaptureSink, Input};
 use super::progress::InputProgress;
 use crate::export::json;
-use crate::model::frame::Frame;
-use crate::model::tap::{HostName, Tap, TapId};
-use crate::model::time::Timestamp;
-use crate::pipeline::Pipeline;
-use crate::report::messages::MessageReport;
-use crate::report::{Report, ReportContext};
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::{HostName, Tap, TapId};
+use railscope_core::model::time::Timestamp;
+use railscope_core::pipeline::Pipeline;
+use railscope_core::report::messages::MessageReport;
+use railscope_core::report::{Report, ReportContext};
 
 /// Captures on their way into a pipeline.
 pub(super) struct Analysis {

@@ -13,10 +13,10 @@ use super::filter::FilterArgs;
 use super::source::{Depth, SourceArgs};
 use crate::export::text::TextOptions;
 use crate::export::{json, perfetto, prometheus, text};
-use crate::metrics;
-use crate::metrics::accumulator::Accumulator;
-use crate::metrics::ledger::Ending;
-use crate::report::{Detail, Report, ReportContext};
+use railscope_core::metrics;
+use railscope_core::metrics::accumulator::Accumulator;
+use railscope_core::metrics::ledger::Ending;
+use railscope_core::report::{Detail, Report, ReportContext};
 
 /// Where messages go unless told.
 const MESSAGE_FILE: &str = "railscope.messages.jsonl";

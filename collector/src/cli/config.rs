@@ -7,11 +7,11 @@ use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 use serde::de::DeserializeOwned;
 
-use crate::analysis::finding::catalog;
-use crate::analysis::finding::settings;
-use crate::link::rail::RailMap;
-use crate::pipeline::Settings;
-use crate::report::Report;
+use railscope_core::analysis::finding::catalog;
+use railscope_core::analysis::finding::settings;
+use railscope_core::link::rail::RailMap;
+use railscope_core::pipeline::Settings;
+use railscope_core::report::Report;
 
 /// The options, as typed.
 #[derive(Args)]

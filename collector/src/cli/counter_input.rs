@@ -7,7 +7,7 @@ use clap::Args;
 use super::input::warn;
 use super::progress::InputProgress;
 use crate::ingest::log::{LogEvent, LogLines, expand};
-use crate::pipeline::Pipeline;
+use railscope_core::pipeline::Pipeline;
 
 /// The counter options, as typed.
 #[derive(Args)]

@@ -11,7 +11,7 @@ use super::source::{Depth, SourceArgs};
 use crate::export::json;
 use crate::export::text::TextOptions;
 use crate::export::text::explain::{self, Explanation, Selection};
-use crate::report::{Detail, ReportContext};
+use railscope_core::report::{Detail, ReportContext};
 
 /// Options of `railscope explain`, as typed.
 #[derive(Args)]

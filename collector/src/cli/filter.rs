@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use clap::Args;
 
-use crate::decode::packet::{Body, Packet};
-use crate::model::opcode::Opcode;
-use crate::report::flows::FlowReport;
+use railscope_core::decode::packet::{Body, Packet};
+use railscope_core::model::opcode::Opcode;
+use railscope_core::report::flows::FlowReport;
 
 /// The options, as typed.
 #[derive(Args)]

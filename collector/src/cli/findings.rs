@@ -5,8 +5,8 @@ use std::io::{self, BufWriter, Write};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
-use crate::analysis::finding::catalog;
-use crate::analysis::finding::kind::Kind;
+use railscope_core::analysis::finding::catalog;
+use railscope_core::analysis::finding::kind::Kind;
 
 /// Options of `railscope findings`, as typed.
 #[derive(Args)]

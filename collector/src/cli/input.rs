@@ -10,9 +10,9 @@ use super::progress::InputProgress;
 use super::time_range::{self, TimeRange, TimeRangeArgs};
 use crate::ingest::file::CaptureSet;
 use crate::ingest::file::event::{FileSummary, SourceEvent};
-use crate::model::frame::Frame;
-use crate::model::tap::{HostName, Tap, TapId};
-use crate::model::time::Timestamp;
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::{HostName, Tap, TapId};
+use railscope_core::model::time::Timestamp;
 
 /// The input options, as typed.
 #[derive(Args)]

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::log_input::{open_all, read};
-use crate::analysis::iteration::label::Anchor;
 use crate::ingest::log::LogLines;
-use crate::model::time::Timestamp;
-use crate::pipeline::Pipeline;
+use railscope_core::analysis::iteration::label::Anchor;
+use railscope_core::model::time::Timestamp;
+use railscope_core::pipeline::Pipeline;
 
 /// The options, as typed.
 #[derive(Args)]

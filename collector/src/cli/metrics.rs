@@ -6,10 +6,10 @@ use std::io::{self, BufWriter, Write};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 
-use crate::metrics::attribute;
-use crate::metrics::catalog;
-use crate::metrics::metric::{Instrument, Metric, Unit};
-use crate::metrics::queries;
+use railscope_core::metrics::attribute;
+use railscope_core::metrics::catalog;
+use railscope_core::metrics::metric::{Instrument, Metric, Unit};
+use railscope_core::metrics::queries;
 
 /// Options of `railscope metrics`, as typed.
 #[derive(Args)]

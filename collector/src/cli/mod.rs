@@ -7,9 +7,9 @@ mod analyze;
 mod completions;
 mod config;
 mod counter_input;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "drive"))]
 mod demo;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "drive"))]
 mod drive;
 mod explain;
 mod filter;
@@ -25,7 +25,7 @@ mod otlp;
 mod packets;
 mod progress;
 mod schema;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "drive"))]
 mod simulate;
 mod source;
 mod time_range;
@@ -75,13 +75,13 @@ enum Command {
     /// Print one line a packet: a tcpdump that knows RoCE
     Packets(packets::PacketsArgs),
     /// Show what railscope does: a small training job on this machine, watched live
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "drive"))]
     Demo(demo::DemoArgs),
     /// Make traffic: a training job in small over RoCEv2 or sockets, and what it truly did
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "drive"))]
     Drive(Box<drive::DriveArgs>),
     /// Make captures of a job on a fabric in virtual time, with the trouble that a scenario asks for
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "drive"))]
     Simulate(simulate::SimulateArgs),
     /// Stay on a training node: metrics, traces and findings for Prometheus and OpenTelemetry
     #[cfg(all(target_os = "linux", feature = "live", feature = "otlp"))]
@@ -114,11 +114,11 @@ pub fn main() -> ExitCode {
         Command::Findings(args) => findings::run(&args).map(|()| 0),
         Command::Metrics(args) => metrics::run(&args).map(|()| 0),
         Command::Packets(args) => packets::run(&args).map(|()| 0),
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", feature = "drive"))]
         Command::Demo(args) => demo::run(&args),
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", feature = "drive"))]
         Command::Drive(args) => drive::run(&args),
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", feature = "drive"))]
         Command::Simulate(args) => simulate::run(&args).map(|()| 0),
         #[cfg(all(target_os = "linux", feature = "live", feature = "otlp"))]
         Command::Agent(args) => agent::run(&args),

@@ -10,12 +10,12 @@ use crate::export::otlp::batch::Signal;
 use crate::export::otlp::config::OtlpConfig;
 use crate::export::otlp::exporter::Exporter;
 use crate::export::otlp::{logs, metrics, traces};
-use crate::metrics::backdated;
-use crate::metrics::ledger::{Ending, Ledger};
-use crate::metrics::own::ExportFigures;
-use crate::metrics::{self as points};
-use crate::model::time::Timestamp;
-use crate::report::Report;
+use railscope_core::metrics::backdated;
+use railscope_core::metrics::ledger::{Ending, Ledger};
+use railscope_core::metrics::own::ExportFigures;
+use railscope_core::metrics::{self as points};
+use railscope_core::model::time::Timestamp;
+use railscope_core::report::Report;
 
 /// Collectives whose spans are encoded at once.
 const COLLECTIVES: usize = 500;

@@ -8,12 +8,12 @@ use clap::{Args, ValueEnum};
 use super::filter::FilterArgs;
 use super::input::{CaptureSink, Input, InputArgs};
 use super::progress::InputProgress;
-use crate::decode::packet;
 use crate::export::{json, packet_line};
-use crate::model::frame::Frame;
-use crate::model::tap::{HostName, Tap, TapId};
-use crate::model::time::Timestamp;
-use crate::report::packets::PacketReport;
+use railscope_core::decode::packet;
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::{HostName, Tap, TapId};
+use railscope_core::model::time::Timestamp;
+use railscope_core::report::packets::PacketReport;
 
 /// Options of `railscope packets`, as typed.
 #[derive(Args)]

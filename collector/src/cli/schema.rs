@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 
-use crate::report::Report;
+use railscope_core::report::Report;
 
 /// Options of `railscope schema`, as typed.
 #[derive(Args)]
@@ -25,15 +25,15 @@ enum Document {
     /// What `analyze --format json` prints
     Report,
     /// A line of what `drive --truth` writes
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "drive"))]
     Truth,
 }
 
 pub(super) fn run(args: &SchemaArgs) -> anyhow::Result<()> {
     let schema = match args.document {
         Document::Report => Report::json_schema(),
-        #[cfg(target_os = "linux")]
-        Document::Truth => crate::drive::truth::Record::json_schema(),
+        #[cfg(all(target_os = "linux", feature = "drive"))]
+        Document::Truth => railscope_drive::truth::Record::json_schema(),
     };
     let schema = serde_json::to_string_pretty(&schema)?;
     writeln!(io::stdout(), "{schema}").context("write to standard output")

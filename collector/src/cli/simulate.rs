@@ -9,10 +9,10 @@ use anyhow::{Context, anyhow, ensure};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::drive::clock;
-use crate::drive::simulate::run::{Summary, run as simulate};
-use crate::drive::simulate::scenario::Scenario;
-use crate::drive::simulate::scenario::gallery::{self, Exhibit};
+use railscope_drive::clock;
+use railscope_drive::simulate::run::{Summary, run as simulate};
+use railscope_drive::simulate::scenario::Scenario;
+use railscope_drive::simulate::scenario::gallery::{self, Exhibit};
 
 /// Options of `railscope simulate`, as typed.
 #[derive(Args)]

@@ -11,9 +11,9 @@ use super::input::{Input, InputArgs};
 use super::label_input::{LabelArgs, Labels};
 use super::line_rate;
 use super::log_input::{LogArgs, Logs};
-use crate::flow::tracker::FlowConfig;
-use crate::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig, Settings};
-use crate::report::{Report, ReportContext};
+use railscope_core::flow::tracker::FlowConfig;
+use railscope_core::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig, Settings};
+use railscope_core::report::{Report, ReportContext};
 
 /// Flows kept at a time unless told.
 const FLOW_CAPACITY: u32 = 262_144;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use clap::Args;
 
-use crate::model::time::Timestamp;
+use railscope_core::model::time::Timestamp;
 
 /// The options, as typed.
 #[derive(Args)]

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::report::Report;
+use railscope_core::report::Report;
 
 /// Writes `report`, indented, with a final newline.
 ///

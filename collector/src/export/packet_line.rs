@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::report::packets::{PacketReport, RoceReport};
+use railscope_core::report::packets::{PacketReport, RoceReport};
 
 /// Writes a packet as one line: frame number, tap, seconds, addresses, what it is.
 ///

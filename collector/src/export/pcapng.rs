@@ -4,9 +4,9 @@
 
 use std::io::{self, Write};
 
-use crate::model::direction::Direction;
-use crate::model::frame::Frame;
-use crate::model::tap::{LinkType, Tap, TapId};
+use railscope_core::model::direction::Direction;
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::{LinkType, Tap, TapId};
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use crate::metrics::metric::{Instrument, Metric, Unit};
-use crate::metrics::point::{Attributes, Distribution, Point, Value};
+use railscope_core::metrics::metric::{Instrument, Metric, Unit};
+use railscope_core::metrics::point::{Attributes, Distribution, Point, Value};
 
 /// What an HTTP answer says of the format.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Writes `points`, which are of one time and in the order of their metrics, as
-/// [`Accumulator::points`](crate::metrics::accumulator::Accumulator::points) gives them.
+/// [`Accumulator::points`](railscope_core::metrics::accumulator::Accumulator::points) gives them.
 ///
 /// # Errors
 ///

@@ -15,10 +15,10 @@ use super::file::CaptureSet;
 use super::file::error::IngestError;
 use super::file::event::{FileSummary, SourceEvent};
 use super::live::{LiveEvent, LiveSource};
-use crate::model::direction::Direction;
-use crate::model::frame::Frame;
-use crate::model::tap::{LinkType, TapId};
-use crate::model::time::Timestamp;
+use railscope_core::model::direction::Direction;
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::{LinkType, TapId};
+use railscope_core::model::time::Timestamp;
 
 /// How often a file is looked at that has not grown.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);

@@ -4,9 +4,9 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-use crate::model::frame::Frame;
-use crate::model::run::Run;
-use crate::model::tap::{HostName, Tap, TapId};
+use railscope_core::model::frame::Frame;
+use railscope_core::model::run::Run;
+use railscope_core::model::tap::{HostName, Tap, TapId};
 
 /// Where traffic is seen while it passes.
 pub trait LiveSource: Send {

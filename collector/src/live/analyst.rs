@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use crate::pipeline::Pipeline;
-use crate::report::{Report, ReportContext};
+use railscope_core::pipeline::Pipeline;
+use railscope_core::report::{Report, ReportContext};
 
 /// Of one CPU, reports take at most one part in so many where somebody looks at a screen ...
 pub const SHARE_FOR_SCREEN: u32 = 4;

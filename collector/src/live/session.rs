@@ -4,9 +4,9 @@ use std::io;
 use std::time::Duration;
 
 use crate::ingest::live::{LiveEvent, LiveSource};
-use crate::model::time::Timestamp;
-use crate::pipeline::Pipeline;
-use crate::report::{Detail, Report, ReportContext};
+use railscope_core::model::time::Timestamp;
+use railscope_core::pipeline::Pipeline;
+use railscope_core::report::{Detail, Report, ReportContext};
 
 /// A pipeline that is fed live.
 pub struct Session {

@@ -4,16 +4,16 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use railscope::drive::simulate::network::Network;
-use railscope::drive::simulate::network::counters::PortCounters;
-use railscope::drive::simulate::network::notice::{Notice, QueuePairId, QueuePairOptions};
-use railscope::drive::simulate::network::packet::{Body, Ecn};
-use railscope::drive::simulate::network::plan::{
+use railscope_drive::simulate::network::Network;
+use railscope_drive::simulate::network::counters::PortCounters;
+use railscope_drive::simulate::network::notice::{Notice, QueuePairId, QueuePairOptions};
+use railscope_drive::simulate::network::packet::{Body, Ecn};
+use railscope_drive::simulate::network::plan::{
     BackgroundFlow, LinkId, NetworkPlan, NicId, NodeId, PRIORITIES, Pfc, PortId,
 };
-use railscope::drive::simulate::network::tap::{Direction, Occurrence};
-use railscope::drive::simulate::network::trouble::Trouble;
-use railscope::drive::simulate::time::{Span, VirtualTime};
+use railscope_drive::simulate::network::tap::{Direction, Occurrence};
+use railscope_drive::simulate::network::trouble::Trouble;
+use railscope_drive::simulate::time::{Span, VirtualTime};
 
 use super::testbed::{
     LOSSLESS, MARKING, Seen, finish, leaf_spine, options, pair, tap_everything, write,

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use railscope::drive::simulate::network::Network;
-use railscope::drive::simulate::network::notice::Notice;
-use railscope::drive::simulate::network::packet::{Body, Ecn};
-use railscope::drive::simulate::network::plan::{LinkId, NetworkPlan, NicId, PortId};
-use railscope::drive::simulate::network::tap::{Direction, Occurrence};
-use railscope::drive::simulate::time::VirtualTime;
+use railscope_drive::simulate::network::Network;
+use railscope_drive::simulate::network::notice::Notice;
+use railscope_drive::simulate::network::packet::{Body, Ecn};
+use railscope_drive::simulate::network::plan::{LinkId, NetworkPlan, NicId, PortId};
+use railscope_drive::simulate::network::tap::{Direction, Occurrence};
+use railscope_drive::simulate::time::VirtualTime;
 
 use super::testbed::{
     LOSSLESS, MARKING, PFC, Seen, finish, options, pair, star, tap_everything, write,
@@ -24,7 +24,7 @@ fn incast(plan: &NetworkPlan, ecn: Ecn) -> (Network, Seen, Vec<(VirtualTime, Not
     let mut network = Network::new(plan, 3).unwrap();
     for sender in 0..SENDERS {
         let options =
-            railscope::drive::simulate::network::notice::QueuePairOptions { ecn, ..options() };
+            railscope_drive::simulate::network::notice::QueuePairOptions { ecn, ..options() };
         let (from, _) = pair(&mut network, sender, SENDERS, options);
         network.post(from, write(u64::from(sender), 4_000_000, Some(sender))).unwrap();
     }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use railscope::drive::simulate::run::{Summary, run};
-use railscope::drive::simulate::scenario::Scenario;
-use railscope::drive::simulate::scenario::gallery::{self, GALLERY};
+use railscope_drive::simulate::run::{Summary, run};
+use railscope_drive::simulate::scenario::Scenario;
+use railscope_drive::simulate::scenario::gallery::{self, GALLERY};
 use serde_json::Value;
 
 use crate::cli::railscope;

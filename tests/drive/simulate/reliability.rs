@@ -1,12 +1,12 @@
 //! Loss and go-back-N (IBTA volume 1, 9.7): everything arrives once and in order, or fails loudly.
 
-use railscope::drive::simulate::network::Network;
-use railscope::drive::simulate::network::notice::{CallError, Notice, QueuePairId};
-use railscope::drive::simulate::network::packet::{Body, Packet, Syndrome};
-use railscope::drive::simulate::network::plan::{LinkId, NetworkPlan, NicId, PortId};
-use railscope::drive::simulate::network::tap::{Direction, DropCause, Occurrence};
-use railscope::drive::simulate::network::trouble::Trouble;
-use railscope::drive::simulate::time::{Span, VirtualTime};
+use railscope_drive::simulate::network::Network;
+use railscope_drive::simulate::network::notice::{CallError, Notice, QueuePairId};
+use railscope_drive::simulate::network::packet::{Body, Packet, Syndrome};
+use railscope_drive::simulate::network::plan::{LinkId, NetworkPlan, NicId, PortId};
+use railscope_drive::simulate::network::tap::{Direction, DropCause, Occurrence};
+use railscope_drive::simulate::network::trouble::Trouble;
+use railscope_drive::simulate::time::{Span, VirtualTime};
 
 use super::testbed::{Seen, finish, options, pair, star, tap_everything, write};
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use railscope::drive::simulate::network::Network;
-use railscope::drive::simulate::network::notice::{Notice, QueuePairOptions};
-use railscope::drive::simulate::network::packet::{FlowKey, ROCE_PORT};
-use railscope::drive::simulate::network::plan::{LinkId, NicId, PortId};
-use railscope::drive::simulate::network::tap::{Blind, Occurrence};
-use railscope::drive::simulate::network::trouble::Trouble;
-use railscope::drive::simulate::time::{Span, VirtualTime};
+use railscope_drive::simulate::network::Network;
+use railscope_drive::simulate::network::notice::{Notice, QueuePairOptions};
+use railscope_drive::simulate::network::packet::{FlowKey, ROCE_PORT};
+use railscope_drive::simulate::network::plan::{LinkId, NicId, PortId};
+use railscope_drive::simulate::network::tap::{Blind, Occurrence};
+use railscope_drive::simulate::network::trouble::Trouble;
+use railscope_drive::simulate::time::{Span, VirtualTime};
 
 use super::testbed::{Seen, finish, leaf_spine, options, pair, write};
 

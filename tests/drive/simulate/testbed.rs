@@ -2,15 +2,15 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use railscope::drive::simulate::network::Network;
-use railscope::drive::simulate::network::notice::{Notice, QueuePairId, QueuePairOptions, Work};
-use railscope::drive::simulate::network::packet::{Ecn, Packet};
-use railscope::drive::simulate::network::plan::{
+use railscope_drive::simulate::network::Network;
+use railscope_drive::simulate::network::notice::{Notice, QueuePairId, QueuePairOptions, Work};
+use railscope_drive::simulate::network::packet::{Ecn, Packet};
+use railscope_drive::simulate::network::plan::{
     Dcqcn, DscpMap, EcnMarking, LinkEnd, LinkId, LinkPlan, NetworkPlan, NicId, NicPlan, NodeId,
     Pfc, PortId, PrioritySet, QueuePlan, ReceivePlan, SwitchId, SwitchPlan, TapId, TapPlan,
 };
-use railscope::drive::simulate::network::tap::{Direction, Occurrence, TapSink};
-use railscope::drive::simulate::time::VirtualTime;
+use railscope_drive::simulate::network::tap::{Direction, Occurrence, TapSink};
+use railscope_drive::simulate::time::VirtualTime;
 
 /// RoCE's priority here: that of DSCP 26.
 pub const LOSSLESS: u8 = 3;

@@ -1,14 +1,14 @@
 //! What goes wrong on purpose shows where it should, and nowhere else.
 
-use railscope::drive::simulate::network::Network;
-use railscope::drive::simulate::network::counters::NicCounters;
-use railscope::drive::simulate::network::packet::{Body, Ecn};
-use railscope::drive::simulate::network::plan::{
+use railscope_drive::simulate::network::Network;
+use railscope_drive::simulate::network::counters::NicCounters;
+use railscope_drive::simulate::network::packet::{Body, Ecn};
+use railscope_drive::simulate::network::plan::{
     BackgroundFlow, LinkId, NetworkPlan, NicId, PlanError, PortId,
 };
-use railscope::drive::simulate::network::tap::{Blind, Direction, Occurrence};
-use railscope::drive::simulate::network::trouble::Trouble;
-use railscope::drive::simulate::time::{Span, VirtualTime};
+use railscope_drive::simulate::network::tap::{Blind, Direction, Occurrence};
+use railscope_drive::simulate::network::trouble::Trouble;
+use railscope_drive::simulate::time::{Span, VirtualTime};
 
 use super::testbed::{
     LOSSLESS, ROCE_DSCP, Seen, finish, options, pair, star, tap_everything, write,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use railscope::drive::clock::Deadline;
+use railscope_drive::clock::Deadline;
 
 use super::sockets::{Couple, address, moves};
 use crate::support::{require, tshark};
@@ -98,7 +98,7 @@ fn as_sent(file: &Path, couple: &Couple, sent: u64) {
     let frames = tshark::fields(file, &FIELDS);
     assert_eq!(frames.len() as u64, sent);
     let number = |text: &String| tshark::number(text);
-    let source_port = railscope::drive::rdma::soft::adapter::source_port;
+    let source_port = railscope_drive::rdma::soft::adapter::source_port;
     let port = source_port(couple.qpns[0], couple.qpns[1]);
     let mut psn = 0;
     let mut lengths = Vec::new();

@@ -3,9 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use railscope::drive::clock::Deadline;
-use railscope::drive::rdma::soft::{Counters, FaultKind, SoftAdapter, SoftFault, SoftSettings};
-use railscope::drive::rdma::{Completion, Done, Rdma, Region, Remote, Write};
+use railscope_drive::clock::Deadline;
+use railscope_drive::rdma::soft::{Counters, FaultKind, SoftAdapter, SoftFault, SoftSettings};
+use railscope_drive::rdma::{Completion, Done, Rdma, Region, Remote, Write};
 
 use crate::support::require;
 

@@ -4,10 +4,10 @@
 use std::net::IpAddr;
 
 use proptest::prelude::*;
-use railscope::drive::rdma::soft::Counters;
-use railscope::drive::rdma::soft::batch::Batch;
-use railscope::drive::rdma::soft::engine::{Arrival, Engine};
-use railscope::drive::rdma::{Completion, Done, Region, Remote, Write};
+use railscope_drive::rdma::soft::Counters;
+use railscope_drive::rdma::soft::batch::Batch;
+use railscope_drive::rdma::soft::engine::{Arrival, Engine};
+use railscope_drive::rdma::{Completion, Done, Region, Remote, Write};
 
 const LATENCY: u64 = 10_000;
 const SOURCE_PORT: u16 = 0xc123;

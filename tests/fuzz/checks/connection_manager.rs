@@ -1,7 +1,7 @@
 //! A management datagram, most often one of the connection manager.
 
-use railscope::decode::roce::connection_manager::ConnectionMessage;
-use railscope::decode::roce::mad::Mad;
+use railscope_core::decode::roce::connection_manager::ConnectionMessage;
+use railscope_core::decode::roce::mad::Mad;
 
 /// Panics where an invariant does not hold.
 pub fn check(data: &[u8]) {

@@ -6,11 +6,11 @@
 
 use std::net::IpAddr;
 
-use railscope::drive::rdma::soft::batch::Batch;
-use railscope::drive::rdma::soft::engine::{Arrival, Engine};
-use railscope::drive::rdma::soft::icrc::icrc;
-use railscope::drive::rdma::soft::packet::OVERHEAD_BYTES;
-use railscope::drive::rdma::{Remote, Write};
+use railscope_drive::rdma::soft::batch::Batch;
+use railscope_drive::rdma::soft::engine::{Arrival, Engine};
+use railscope_drive::rdma::soft::icrc::icrc;
+use railscope_drive::rdma::soft::packet::OVERHEAD_BYTES;
+use railscope_drive::rdma::{Remote, Write};
 
 const MTU: u16 = 256;
 const SOURCE_PORT: u16 = 0xc001;

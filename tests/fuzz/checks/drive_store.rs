@@ -1,7 +1,7 @@
 //! Two clients of the driver's TCPStore, each piece after a byte that says who speaks and how long.
 
-use railscope::drive::store::contents::Contents;
-use railscope::drive::store::request::{Request, Requests};
+use railscope_drive::store::contents::Contents;
+use railscope_drive::store::request::{Request, Requests};
 
 /// Panics where an invariant does not hold.
 pub fn check(data: &[u8]) {

@@ -2,12 +2,12 @@
 //!
 //! QPNs repeat on the hosts and two pairs share a UDP port, as they do on real fabrics.
 
-use railscope::flow::tracker::FlowConfig;
-use railscope::model::frame::Frame;
-use railscope::model::tap::{LinkType, Tap, TapFormat, TapId};
-use railscope::model::time::Timestamp;
-use railscope::pipeline::{Pipeline, PipelineConfig};
-use railscope::report::{Detail, Report, ReportContext};
+use railscope_core::flow::tracker::FlowConfig;
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::{LinkType, Tap, TapFormat, TapId};
+use railscope_core::model::time::Timestamp;
+use railscope_core::pipeline::{Pipeline, PipelineConfig};
+use railscope_core::report::{Detail, Report, ReportContext};
 
 use super::invariants;
 use super::script::{Action, PACKET_BYTES, ScriptedPacket, actions};

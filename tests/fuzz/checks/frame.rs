@@ -1,9 +1,9 @@
 //! A frame of any link type: the first byte picks it, the rest is the frame.
 
-use railscope::decode::packet::{Body, decode};
-use railscope::model::frame::Frame;
-use railscope::model::tap::{LinkType, TapId};
-use railscope::model::time::Timestamp;
+use railscope_core::decode::packet::{Body, decode};
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::{LinkType, TapId};
+use railscope_core::model::time::Timestamp;
 
 const LINK_TYPES: [LinkType; 6] = [
     LinkType::Ethernet,

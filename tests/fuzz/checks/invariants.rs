@@ -1,8 +1,8 @@
 //! What holds of every report, whatever was captured.
 
 use railscope::export::json as export;
-use railscope::report::Report;
-use railscope::report::flows::{EcnReport, FlowReport, PsnReport};
+use railscope_core::report::Report;
+use railscope_core::report::flows::{EcnReport, FlowReport, PsnReport};
 
 /// Panics where an invariant does not hold.
 pub fn check(report: &Report) {

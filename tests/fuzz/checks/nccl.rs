@@ -6,25 +6,25 @@
 //!      connection, side, action   length    bytes
 //! ```
 
-use railscope::decode::nccl::check_in::CheckIn;
-use railscope::decode::nccl::cts::Cts;
-use railscope::decode::nccl::greeting::Greeting;
-use railscope::decode::nccl::ib_devices::device_count;
-use railscope::decode::nccl::ib_endpoint::{Endpoint, QUEUE_PAIRS};
-use railscope::decode::nccl::layout::LAYOUTS;
-use railscope::decode::nccl::peer_info::PeerInfo;
-use railscope::decode::nccl::peer_message::{Preamble, SetupTag};
-use railscope::decode::nccl::ras::RasGreeting;
-use railscope::decode::nccl::ring_data::RingData;
-use railscope::decode::nccl::topology::{Topology, TopologyArray};
-use railscope::decode::nccl::{net_handle, proxy, root_reply};
-use railscope::flow::tcp_stream::sink::{
+use railscope_core::decode::nccl::check_in::CheckIn;
+use railscope_core::decode::nccl::cts::Cts;
+use railscope_core::decode::nccl::greeting::Greeting;
+use railscope_core::decode::nccl::ib_devices::device_count;
+use railscope_core::decode::nccl::ib_endpoint::{Endpoint, QUEUE_PAIRS};
+use railscope_core::decode::nccl::layout::LAYOUTS;
+use railscope_core::decode::nccl::peer_info::PeerInfo;
+use railscope_core::decode::nccl::peer_message::{Preamble, SetupTag};
+use railscope_core::decode::nccl::ras::RasGreeting;
+use railscope_core::decode::nccl::ring_data::RingData;
+use railscope_core::decode::nccl::topology::{Topology, TopologyArray};
+use railscope_core::decode::nccl::{net_handle, proxy, root_reply};
+use railscope_core::flow::tcp_stream::sink::{
     Chunk, ConnectionId, Ending, Side, StreamSink, TcpConnection,
 };
-use railscope::link::control::facts::ControlFacts;
-use railscope::link::control::plane::{ControlConfig, ControlPlane};
-use railscope::model::tap::TapId;
-use railscope::model::time::Timestamp;
+use railscope_core::link::control::facts::ControlFacts;
+use railscope_core::link::control::plane::{ControlConfig, ControlPlane};
+use railscope_core::model::tap::TapId;
+use railscope_core::model::time::Timestamp;
 
 /// Room for a little more than one exchange of queue pairs.
 const KEPT_BYTES: usize = 24_000;

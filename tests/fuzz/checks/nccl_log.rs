@@ -1,7 +1,7 @@
 //! Lines of NCCL's log: any bytes, as one log.
 
-use railscope::decode::nccl_log::{clean, entries};
-use railscope::link::log::LogTracker;
+use railscope_core::decode::nccl_log::{clean, entries};
+use railscope_core::link::log::LogTracker;
 
 /// Panics where an invariant does not hold.
 pub fn check(data: &[u8]) {

@@ -2,11 +2,11 @@
 
 use std::io::Cursor;
 
-use railscope::flow::tracker::FlowConfig;
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
-use railscope::pipeline::{Pipeline, PipelineConfig};
-use railscope::report::{Detail, Report, ReportContext};
+use railscope_core::flow::tracker::FlowConfig;
+use railscope_core::pipeline::{Pipeline, PipelineConfig};
+use railscope_core::report::{Detail, Report, ReportContext};
 
 use super::invariants;
 

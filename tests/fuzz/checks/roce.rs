@@ -1,9 +1,9 @@
 //! What follows the UDP header of a RoCEv2 packet: BTH, extension headers, payload, ICRC.
 
-use railscope::decode::packet::{Body, decode};
-use railscope::model::frame::Frame;
-use railscope::model::tap::{LinkType, TapId};
-use railscope::model::time::Timestamp;
+use railscope_core::decode::packet::{Body, decode};
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::{LinkType, TapId};
+use railscope_core::model::time::Timestamp;
 
 /// Panics where an invariant does not hold.
 pub fn check(data: &[u8]) {

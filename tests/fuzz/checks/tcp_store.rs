@@ -1,8 +1,8 @@
 //! A conversation with a TCPStore, each piece after a byte that says who speaks and how long.
 
-use railscope::flow::tcp_stream::sink::Side;
-use railscope::link::control::store::{Recognition, StoreConversation, recognises};
-use railscope::model::witness::{LogId, Witness};
+use railscope_core::flow::tcp_stream::sink::Side;
+use railscope_core::link::control::store::{Recognition, StoreConversation, recognises};
+use railscope_core::model::witness::{LogId, Witness};
 
 const WITNESS: Witness = Witness::Line { log: LogId(0), number: 1 };
 

@@ -3,15 +3,15 @@
 
 use std::net::IpAddr;
 
-use railscope::decode::packet::{Ports, TcpFlags, TcpSegment};
-use railscope::flow::tcp_stream::sink::{
+use railscope_core::decode::packet::{Ports, TcpFlags, TcpSegment};
+use railscope_core::flow::tcp_stream::sink::{
     Chunk, ConnectionId, DirectionTotals, Ending, Interest, Side, StreamSink, StreamTotals,
     TcpConnection,
 };
-use railscope::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
-use railscope::model::frame::Frame;
-use railscope::model::tap::{LinkType, TapId};
-use railscope::model::time::Timestamp;
+use railscope_core::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::{LinkType, TapId};
+use railscope_core::model::time::Timestamp;
 
 /// Bytes of the script that make a segment.
 const SEGMENT_BYTES: usize = 7;

@@ -1,6 +1,6 @@
 //! Lines of training logs: any bytes, as one log.
 
-use railscope::analysis::iteration::train_log::TrainLog;
+use railscope_core::analysis::iteration::train_log::TrainLog;
 
 /// Panics where an invariant does not hold.
 pub fn check(data: &[u8]) {

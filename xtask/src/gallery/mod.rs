@@ -18,7 +18,7 @@ use tally::Tally;
 use truth::Truth;
 
 /// Where scenarios are, one a file.
-const GALLERY: &str = "collector/src/drive/simulate/gallery";
+const GALLERY: &str = "collector/drive/src/simulate/gallery";
 
 #[derive(clap::Args)]
 pub(crate) struct Options {

@@ -1,9 +1,11 @@
-//! The direction of the layers of `collector/src`: each names only what the table allows it.
+//! The direction of the layers within a crate, which Cargo does not check: each names only what the
+//! table allows it.
 
 use super::source::{code, identifiers, line_of};
 use super::{File, Problem, Tree};
 
-const ROOT: &str = "collector/src/";
+/// Where layers are folders: the core, and the edges around it.
+const ROOTS: &[&str] = &["collector/core/src/", "collector/src/"];
 
 /// The core, in the order data flows: each layer may name those before it.
 const CORE: &[&str] =
@@ -17,8 +19,6 @@ const EDGES: &[(&str, &[&str])] = &[
     ("live", &["model", "report", "pipeline", "ingest"]),
     // They write down what the core found out.
     ("export", &["model", "report", "metrics"]),
-    // The oracle that results are compared with: it shares no code with what it judges.
-    ("drive", &[]),
     // It composes everything but the command line, which starts it.
     (
         "agent",
@@ -31,7 +31,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "cli",
         &[
             "model", "decode", "flow", "link", "analysis", "report", "metrics", "pipeline",
-            "ingest", "live", "export", "drive", "agent",
+            "ingest", "live", "export", "agent",
         ],
     ),
 ];
@@ -41,7 +41,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 }
 
 fn check_file(file: &File) -> Vec<Problem> {
-    let Some(inner) = file.path.strip_prefix(ROOT).and_then(|path| path.strip_suffix(".rs")) else {
+    let inside = ROOTS.iter().find_map(|root| file.path.strip_prefix(root));
+    let Some(inner) = inside.and_then(|path| path.strip_suffix(".rs")) else {
         return Vec::new();
     };
     // The roots of the library and of the binary stand above the layers.
@@ -79,13 +80,13 @@ fn is_layer(name: &str) -> bool {
 }
 
 /// The names that stand directly under the library's root in `code`, with their offsets: `x` in
-/// `crate::x`, in `railscope::{x, y}`, and after as many `super::` as the module is deep.
+/// `crate::x`, in `railscope_core::{x, y}`, and after as many `super::` as the module is deep.
 fn root_paths(code: &str, depth: usize) -> impl Iterator<Item = (usize, &str)> {
     let starts = identifiers(code).filter_map(move |(range, word)| {
         let continues_a_path = code[..range.start].trim_end().ends_with("::");
         let tail = path_tail(code, range.end)?;
         match word {
-            "crate" | "railscope" => Some(tail),
+            "crate" | "railscope" | "railscope_core" => Some(tail),
             "super" if !continues_a_path => after_supers(code, tail, depth - 1),
             _ => None,
         }
@@ -147,41 +148,46 @@ mod tests {
 
     /// The layers that a file at `path` names without leave.
     fn named(path: &str, text: &str) -> Vec<String> {
-        let problems = said(check, &format!("collector/src/{path}"), text);
+        let problems = said(check, &format!("collector/{path}"), text);
         problems.iter().map(|p| p.split('`').nth(3).unwrap_or(p).to_owned()).collect()
     }
 
     #[test]
     fn a_layer_names_only_layers_before_it() {
-        assert_eq!(named("flow/mod.rs", "use crate::decode::X; use crate::model::Y;"), [""; 0]);
-        assert_eq!(named("decode/roce/bth.rs", "use crate::flow::X;"), ["flow"]);
-        assert_eq!(named("pipeline.rs", "fn f(x: railscope::ingest::X) {}"), ["ingest"]);
         assert_eq!(
-            named("ingest/pcap.rs", "use crate::{\n  decode::{self, X},\n  model::Y,\n};"),
+            named("core/src/flow/mod.rs", "use crate::decode::X; use crate::model::Y;"),
+            [""; 0]
+        );
+        assert_eq!(named("core/src/decode/roce/bth.rs", "use crate::flow::X;"), ["flow"]);
+        assert_eq!(named("core/src/pipeline.rs", "fn f(x: railscope::ingest::X) {}"), ["ingest"]);
+        assert_eq!(
+            named(
+                "src/ingest/pcap.rs",
+                "use railscope_core::{\n  decode::{self, X},\n  model::Y,\n};"
+            ),
             ["decode"]
         );
-        assert_eq!(
-            named("drive/fabric.rs", "use crate::{analysis, model};"),
-            ["analysis", "model"]
-        );
-        assert_eq!(named("analysis/finding/loss.rs", "use crate::analysis::X;"), [""; 0]);
+        assert_eq!(named("core/src/analysis/finding/loss.rs", "use crate::analysis::X;"), [""; 0]);
     }
 
     #[test]
     fn super_reaches_the_root() {
-        assert_eq!(named("decode/packet.rs", "use super::super::flow::X;"), ["flow"]);
-        assert_eq!(named("decode/packet.rs", "use super::flow::X;"), [""; 0]);
-        assert_eq!(named("decode/mod.rs", "use super::flow::X;"), ["flow"]);
-        assert_eq!(named("decode/mod.rs", "mod tests { use super::super::flow::X; }"), ["flow"]);
+        assert_eq!(named("core/src/decode/packet.rs", "use super::super::flow::X;"), ["flow"]);
+        assert_eq!(named("core/src/decode/packet.rs", "use super::flow::X;"), [""; 0]);
+        assert_eq!(named("core/src/decode/mod.rs", "use super::flow::X;"), ["flow"]);
+        assert_eq!(
+            named("core/src/decode/mod.rs", "mod tests { use super::super::flow::X; }"),
+            ["flow"]
+        );
     }
 
     #[test]
     fn comments_and_roots_are_free() {
         assert_eq!(
-            named("model/mod.rs", "//! See [`crate::report`].\npub(crate) fn f() {}"),
+            named("core/src/model/mod.rs", "//! See [`crate::report`].\npub(crate) fn f() {}"),
             [""; 0]
         );
-        assert_eq!(named("main.rs", "use railscope::cli;"), [""; 0]);
+        assert_eq!(named("src/main.rs", "use railscope::cli;"), [""; 0]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::reader::{Reader, into_table};
-use crate::analysis::finding::settings::Settings;
+use railscope_core::analysis::finding::settings::Settings;
 
 pub(super) fn read<'a, 'n>(
     reader: &mut Reader<'a>,

@@ -21,7 +21,7 @@ use toml::de::DeValue;
 
 use self::reader::{Override, Problem, Reader};
 use self::setting::{ByteSize, Setting};
-use crate::analysis::finding::settings::Settings as FindingSettings;
+use railscope_core::analysis::finding::settings::Settings as FindingSettings;
 
 /// All settings.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,8 +8,8 @@ use clap::Parser;
 use crate::cli::drive::DriveArgs;
 use crate::cli::drive::environment::Environment;
 use crate::cli::drive::job;
-use crate::drive::job::Job;
-use crate::drive::place::Kind;
+use railscope_drive::job::Job;
+use railscope_drive::place::Kind;
 
 /// Ranks of the job.
 pub(super) const RANKS: u32 = 4;

@@ -22,9 +22,9 @@ use super::EXIT_UNUSABLE;
 use super::drive::environment::Environment;
 use super::drive::local::commands;
 use super::drive::show::{TruthFile, make_folder};
-use crate::drive::launch::{Event, Outcome, Ranks, supervise};
-use crate::drive::place::{self, Kind, Places};
 use crate::export::text::{self, TextOptions};
+use railscope_drive::launch::{Event, Outcome, Ranks, supervise};
+use railscope_drive::place::{self, Kind, Places};
 
 /// Exit code of programs that Ctrl-C ended.
 const EXIT_INTERRUPTED: u8 = 130;

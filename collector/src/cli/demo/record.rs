@@ -15,7 +15,7 @@ use crate::export::{json, perfetto};
 use crate::ingest::af_packet::{AfPacket, AfPacketConfig, ROCE_BYTES};
 use crate::ingest::live::{LiveEvent, LiveSource};
 use crate::live::session::Session;
-use crate::report::{Detail, Report};
+use railscope_core::report::{Detail, Report};
 
 /// Room for frames of a port, MiB.
 const RING_MEBIBYTES: usize = 16;

@@ -7,8 +7,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::verdict::Truth;
 use crate::cli::drive::show::TruthFile;
-use crate::drive::Result;
-use crate::drive::launch::{Audience, Message};
+use railscope_drive::Result;
+use railscope_drive::launch::{Audience, Message};
 
 /// Lines on standard output above a bar, from several threads.
 #[derive(Clone)]

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::job;
-use crate::drive::truth::{FaultRecord, LinkRole, Record};
-use crate::report::Report;
-use crate::report::iterations::IterationReport;
+use railscope_core::report::Report;
+use railscope_core::report::iterations::IterationReport;
+use railscope_drive::truth::{FaultRecord, LinkRole, Record};
 
 /// What the ranks said, as far as it is compared.
 #[derive(Debug, Default)]

@@ -15,7 +15,7 @@ use crate::export::text::news::News;
 use crate::live::analyst::{Analyst, SHARE_FOR_SCREEN};
 use crate::live::packets::{self, Choice};
 use crate::live::session::Session;
-use crate::report::{Detail, Report};
+use railscope_core::report::{Detail, Report};
 
 /// How often reports are made.
 const REPORT_EVERY: Duration = Duration::from_millis(500);

@@ -6,12 +6,12 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::fault;
-use crate::drive::collective::{DataType, Kind, Operator};
-use crate::drive::fault::{Fault, PacketFault};
-use crate::drive::job::Transport;
-use crate::drive::place;
-use crate::drive::release::Release;
-use crate::drive::units;
+use railscope_drive::collective::{DataType, Kind, Operator};
+use railscope_drive::fault::{Fault, PacketFault};
+use railscope_drive::job::Transport;
+use railscope_drive::place;
+use railscope_drive::release::Release;
+use railscope_drive::units;
 
 /// Options of `railscope drive`, as typed.
 #[derive(Args)]

@@ -9,8 +9,8 @@ use super::environment::Environment;
 use super::job;
 use super::seat::ChildSeat;
 use crate::cli::EXIT_UNUSABLE;
-use crate::drive::launch::{PipeOutlet, Reporter};
-use crate::drive::{place, rank};
+use railscope_drive::launch::{PipeOutlet, Reporter};
+use railscope_drive::{place, rank};
 
 pub(super) fn run(
     args: &DriveArgs,

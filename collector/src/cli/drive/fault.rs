@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::drive::fault::{Fault, PacketFault};
-use crate::drive::job::Iterations;
-use crate::drive::units;
+use railscope_drive::fault::{Fault, PacketFault};
+use railscope_drive::job::Iterations;
+use railscope_drive::units;
 
 /// `--straggler`
 pub(super) fn straggler(text: &str) -> Result<Fault, String> {

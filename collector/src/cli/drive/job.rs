@@ -6,11 +6,11 @@ use anyhow::{bail, ensure};
 
 use super::args::{DriveArgs, SweepArgs, TrainingArgs};
 use super::environment::Environment;
-use crate::drive::collective::{DataType, Kind};
-use crate::drive::fault::{Fault, PacketFault};
-use crate::drive::job::{IbSettings, Iterations, Job, Shape, Transport, Workload};
-use crate::drive::place;
-use crate::drive::release::Release;
+use railscope_drive::collective::{DataType, Kind};
+use railscope_drive::fault::{Fault, PacketFault};
+use railscope_drive::job::{IbSettings, Iterations, Job, Shape, Transport, Workload};
+use railscope_drive::place;
+use railscope_drive::release::Release;
 
 /// nccl-tests' `-b` and `-e` where they are not given.
 const DEFAULT_BYTES: u64 = 32 << 20;

@@ -11,13 +11,13 @@ use super::args::DriveArgs;
 use super::environment::{Environment, Launched};
 use super::show::{JsonFile, Show, TruthFile, make_folder};
 use super::{job, outcome_code, seat};
-use crate::drive::fault::Fault;
-use crate::drive::job::{Job, Seat};
-use crate::drive::launch::{
+use railscope_drive::fault::Fault;
+use railscope_drive::job::{Job, Seat};
+use railscope_drive::launch::{
     self, Ending, Event, Message, Outlet, Ranks, Reporter, StoreOutlet, supervise,
 };
-use crate::drive::table::{Document, Facts, Table};
-use crate::drive::{self, DriveError, rank};
+use railscope_drive::table::{Document, Facts, Table};
+use railscope_drive::{self, DriveError, rank};
 
 pub(super) fn run(
     args: &DriveArgs,
@@ -61,7 +61,7 @@ struct Follower {
 }
 
 impl Outlet for Follower {
-    fn send(&mut self, message: &Message) -> drive::Result<()> {
+    fn send(&mut self, message: &Message) -> railscope_drive::Result<()> {
         if let (Message::Record(record), Some(truth)) = (message, &mut self.truth) {
             truth.write(record)?;
         }
@@ -72,7 +72,7 @@ impl Outlet for Follower {
         }
     }
 
-    fn finish(&mut self) -> drive::Result<()> {
+    fn finish(&mut self) -> railscope_drive::Result<()> {
         self.truth.as_mut().map_or(Ok(()), TruthFile::flush)?;
         self.store.finish()
     }
@@ -86,12 +86,12 @@ struct ToSelf {
 }
 
 impl Outlet for ToSelf {
-    fn send(&mut self, message: &Message) -> drive::Result<()> {
+    fn send(&mut self, message: &Message) -> railscope_drive::Result<()> {
         let event = Event::from_message(0, message.clone());
         self.events.send(event).map_err(|_| DriveError::Unusable("the job is over".to_owned()))
     }
 
-    fn finish(&mut self) -> drive::Result<()> {
+    fn finish(&mut self) -> railscope_drive::Result<()> {
         // Nothing is ever sent: it ends with the sender.
         let _ = self.all_heard.recv();
         Ok(())

@@ -12,12 +12,12 @@ use super::environment::{Environment, Launched};
 use super::seat::ChildSeat;
 use super::show::{JsonFile, Show, TruthFile, make_folder};
 use super::{job, outcome_code};
-use crate::drive::capture::{Capture, Counts};
-use crate::drive::fault::Fault;
-use crate::drive::job::{Job, Transport};
-use crate::drive::launch::{Audience, Event, Ranks, supervise};
-use crate::drive::place::{self, Kind, Place, Places};
-use crate::drive::table::{Document, Facts, Table};
+use railscope_drive::capture::{Capture, Counts};
+use railscope_drive::fault::Fault;
+use railscope_drive::job::{Job, Transport};
+use railscope_drive::launch::{Audience, Event, Ranks, supervise};
+use railscope_drive::place::{self, Kind, Place, Places};
+use railscope_drive::table::{Document, Facts, Table};
 
 pub(super) fn run(args: &DriveArgs, environment: &Environment, ranks: u32) -> anyhow::Result<u8> {
     // What is wrong with the command line is said before anything is made.

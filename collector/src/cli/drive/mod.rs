@@ -18,8 +18,8 @@ use anyhow::bail;
 
 pub(super) use args::DriveArgs;
 
-use crate::drive::launch::Outcome;
 use environment::Environment;
+use railscope_drive::launch::Outcome;
 use seat::ChildSeat;
 
 /// Exit code where results were wrong, as nccl-tests fails then.

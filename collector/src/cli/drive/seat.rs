@@ -8,8 +8,8 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
 use super::environment::{Environment, Launched};
-use crate::drive::job::Seat;
-use crate::drive::place::{self, Interface, Place};
+use railscope_drive::job::Seat;
+use railscope_drive::place::{self, Interface, Place};
 
 /// Set for ranks that `railscope drive --ranks` starts: what torchrun's variables have no word for.
 const VARIABLE: &str = "RAILSCOPE_DRIVE_SEAT";

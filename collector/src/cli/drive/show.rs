@@ -8,10 +8,10 @@ use std::path::Path;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::drive::launch::{Audience, Message, Outcome};
-use crate::drive::table::{Document, Table, write_document};
-use crate::drive::truth::Record;
-use crate::drive::{self, DriveError};
+use railscope_drive::launch::{Audience, Message, Outcome};
+use railscope_drive::table::{Document, Table, write_document};
+use railscope_drive::truth::Record;
+use railscope_drive::{self, DriveError};
 
 /// The audience of a job.
 pub(super) struct Show {
@@ -51,7 +51,7 @@ impl Show {
 }
 
 impl Audience for Show {
-    fn hear(&mut self, rank: u32, message: Message) -> drive::Result<()> {
+    fn hear(&mut self, rank: u32, message: Message) -> railscope_drive::Result<()> {
         match message {
             // Ranks go in step with each other; one speaks for all.
             Message::Progress { done, total } if rank == 0 => {
@@ -107,7 +107,7 @@ impl TruthFile {
     }
 
     /// Every rank begins with the job; the file has it once.
-    pub(in crate::cli) fn write(&mut self, record: &Record) -> drive::Result<()> {
+    pub(in crate::cli) fn write(&mut self, record: &Record) -> railscope_drive::Result<()> {
         if matches!(record, Record::Job(_)) && std::mem::replace(&mut self.has_job, true) {
             return Ok(());
         }
@@ -116,7 +116,7 @@ impl TruthFile {
         written.map_err(DriveError::io(format!("write {}", self.name)))
     }
 
-    pub(in crate::cli) fn flush(&mut self) -> drive::Result<()> {
+    pub(in crate::cli) fn flush(&mut self) -> railscope_drive::Result<()> {
         self.out.flush().map_err(DriveError::io(format!("write {}", self.name)))
     }
 }

@@ -9,7 +9,7 @@ use crate::cli::source;
 use crate::ingest::live::LiveSource;
 use crate::live::analyst::{Analyst, SHARE_FOR_SCREEN};
 use crate::live::session::Session;
-use crate::report::{Detail, Report};
+use railscope_core::report::{Detail, Report};
 
 /// How long nothing may come before it is said why that may be.
 const SILENCE: Duration = Duration::from_secs(5);

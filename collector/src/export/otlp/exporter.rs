@@ -14,7 +14,7 @@ use super::config::{OtlpConfig, OtlpError};
 use super::queue::{Delivery, Queue};
 use super::retry::Backoff;
 use super::transport::{SendError, Transport};
-use crate::metrics::own::ExportFigures;
+use railscope_core::metrics::own::ExportFigures;
 
 /// Sends batches from a thread of its own.
 ///

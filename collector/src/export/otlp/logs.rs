@@ -8,10 +8,10 @@ use opentelemetry_proto::tonic::logs::v1::{LogRecord, ResourceLogs, ScopeLogs, S
 use super::attributes::Attributes;
 use super::batch::{Batch, ITEMS, Signal};
 use super::resource::{self, Resource};
-use crate::model::time::Timestamp;
-use crate::report::Report;
-use crate::report::evidence::EvidenceReport;
-use crate::report::findings::FindingReport;
+use railscope_core::model::time::Timestamp;
+use railscope_core::report::Report;
+use railscope_core::report::evidence::EvidenceReport;
+use railscope_core::report::findings::FindingReport;
 
 /// The records of `findings`, which are of `report`, as requests; `observed` is when they were found.
 #[must_use]

@@ -12,8 +12,8 @@ use opentelemetry_proto::tonic::metrics::v1::{
 use super::attributes::{Attributes, integer};
 use super::batch::{Batch, ITEMS, Signal};
 use super::resource::{self, Resource};
-use crate::metrics::metric::{Instrument, Metric, Unit};
-use crate::metrics::point::{Distribution, Point, Value};
+use railscope_core::metrics::metric::{Instrument, Metric, Unit};
+use railscope_core::metrics::point::{Distribution, Point, Value};
 
 const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 

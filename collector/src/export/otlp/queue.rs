@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::batch::{Batch, Signal};
-use crate::metrics::own::ExportFigures;
+use railscope_core::metrics::own::ExportFigures;
 
 /// Batches in the order in which they came. Where there is no room the oldest make some.
 #[derive(Debug)]

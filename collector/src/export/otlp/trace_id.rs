@@ -12,8 +12,8 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::report::Report;
-use crate::report::collectives::CollectiveReport;
+use railscope_core::report::Report;
+use railscope_core::report::collectives::CollectiveReport;
 
 /// Ids of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use super::attributes::Attributes;
 use super::batch::{Batch, ITEMS, Signal};
 use super::resource::{self, Resource};
 use super::trace_id::{TraceIds, trace_state};
-use crate::report::Report;
-use crate::report::collectives::{CollectiveRankReport, CollectiveReport};
-use crate::report::stragglers::StragglerReport;
+use railscope_core::report::Report;
+use railscope_core::report::collectives::{CollectiveRankReport, CollectiveReport};
+use railscope_core::report::stragglers::StragglerReport;
 
 /// The spans of `collectives`, which are of `report`, as requests; a share of `ratio` of the traces.
 #[must_use]

@@ -10,9 +10,9 @@ use super::processes::{Process, Processes};
 use super::signals::Signals;
 use super::slices::{Slice, place};
 use crate::export::text::quantity::bytes;
-use crate::report::Report;
-use crate::report::collectives::{CollectiveRankReport, CollectiveReport};
-use crate::report::communicators::{CommunicatorReport, RankReport};
+use railscope_core::report::Report;
+use railscope_core::report::collectives::{CollectiveRankReport, CollectiveReport};
+use railscope_core::report::communicators::{CommunicatorReport, RankReport};
 
 /// Whole collectives, and below them their parts.
 pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {

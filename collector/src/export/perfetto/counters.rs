@@ -7,8 +7,8 @@ use super::Track;
 use super::collectives::host;
 use super::event::{Event, Phase, arguments};
 use super::processes::{Process, Processes};
-use crate::report::Report;
-use crate::report::counters::{CounterReport, CounterValueReport, RiseReport};
+use railscope_core::report::Report;
+use railscope_core::report::counters::{CounterReport, CounterValueReport, RiseReport};
 
 /// A track for each counter that rose and whose meaning is known.
 pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {

@@ -6,10 +6,10 @@ use super::Track;
 use super::event::{Arguments, arguments};
 use super::processes::{Process, Processes};
 use super::slices::{Slice, place};
-use crate::report::Report;
-use crate::report::collectives::CollectiveReport;
-use crate::report::iterations::IterationReport;
-use crate::report::stragglers::StragglerReport;
+use railscope_core::report::Report;
+use railscope_core::report::collectives::CollectiveReport;
+use railscope_core::report::iterations::IterationReport;
+use railscope_core::report::stragglers::StragglerReport;
 
 /// A track for the training steps of each job, and one for its stragglers.
 pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {

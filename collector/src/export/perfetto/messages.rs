@@ -8,9 +8,9 @@ use super::Track;
 use super::collectives::host;
 use super::event::{Arguments, Event, Phase, arguments};
 use super::processes::{Process, Processes};
-use crate::report::Report;
-use crate::report::communicators::{CommunicatorReport, ConnectionReport};
-use crate::report::transfers::TransferReport;
+use railscope_core::report::Report;
+use railscope_core::report::communicators::{CommunicatorReport, ConnectionReport};
+use railscope_core::report::transfers::TransferReport;
 
 /// A track for each connection, on the host that sends.
 pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {

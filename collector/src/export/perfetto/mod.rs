@@ -22,7 +22,7 @@ use std::io::{self, Write};
 
 use self::event::{Clock, Event};
 use self::processes::Processes;
-use crate::report::Report;
+use railscope_core::report::Report;
 
 /// Writes `report`, which has to be of full detail, as one JSON object, one event a line.
 ///

@@ -6,8 +6,8 @@ use super::Track;
 use super::event::arguments;
 use super::processes::{Process, Processes};
 use super::slices::{Slice, place};
-use crate::report::Report;
-use crate::report::pfc::PfcReport;
+use railscope_core::report::Report;
+use railscope_core::report::pfc::PfcReport;
 
 /// A track for each station and priority that pause frames are known of.
 pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {

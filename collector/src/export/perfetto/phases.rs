@@ -6,8 +6,8 @@ use super::Track;
 use super::event::{Arguments, Event, Phase};
 use super::lanes;
 use super::processes::{Process, Processes};
-use crate::report::Report;
-use crate::report::phases::PhaseReport;
+use railscope_core::report::Report;
+use railscope_core::report::phases::PhaseReport;
 
 /// A track for the phases of each communicator, more where they overlap.
 pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {

@@ -12,8 +12,8 @@ use super::Track;
 use super::collectives::host;
 use super::event::{Event, Phase, arguments};
 use super::processes::{Process, Processes};
-use crate::report::Report;
-use crate::report::communicators::ConnectionReport;
+use railscope_core::report::Report;
+use railscope_core::report::communicators::ConnectionReport;
 
 /// Buckets at most.
 const MOST_BUCKETS: u64 = 2000;

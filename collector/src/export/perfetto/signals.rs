@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::Track;
 use super::event::{Event, Phase, Place, arguments};
-use crate::report::Report;
-use crate::report::transfers::SignalReport;
+use railscope_core::report::Report;
+use railscope_core::report::transfers::SignalReport;
 
 /// Moments by communicator and rank.
 pub(super) struct Signals(BTreeMap<(String, u32), Vec<Moment>>);

@@ -12,10 +12,10 @@ use super::event::arguments;
 use super::messages::connection_name;
 use super::processes::{Process, Processes};
 use super::slices::{Slice, place};
-use crate::report::Report;
-use crate::report::collectives::CollectiveReport;
-use crate::report::communicators::{CommunicatorReport, ConnectionReport};
-use crate::report::waits::WaitsReport;
+use railscope_core::report::Report;
+use railscope_core::report::collectives::CollectiveReport;
+use railscope_core::report::communicators::{CommunicatorReport, ConnectionReport};
+use railscope_core::report::waits::WaitsReport;
 
 /// A track for each connection, on the host that sends.
 pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {

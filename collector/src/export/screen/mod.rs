@@ -12,7 +12,7 @@ pub use key::Key;
 
 use self::grid::{Grid, Sort};
 use self::view::View;
-use crate::report::Report;
+use railscope_core::report::Report;
 
 /// Rows of PageUp and PageDown.
 const PAGE: usize = 10;

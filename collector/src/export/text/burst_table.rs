@@ -9,9 +9,9 @@ use super::label;
 use super::quantity::{bit_rate, count, counted, duration, share};
 use super::style::{Meaning, paint};
 use super::table::{Column, render};
-use crate::report::Report;
-use crate::report::bursts::{BurstDirection, BurstPort, BurstReport};
-use crate::report::places::{Plane, PortReport};
+use railscope_core::report::Report;
+use railscope_core::report::bursts::{BurstDirection, BurstPort, BurstReport};
+use railscope_core::report::places::{Plane, PortReport};
 
 /// One direction of a port.
 struct Row<'a> {

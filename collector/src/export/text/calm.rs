@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::connection::Connection;
 use super::sentence;
 use super::style::Meaning;
-use crate::report::Report;
+use railscope_core::report::Report;
 
 /// Headers before that of RoCE, cut by the capture.
 const CUT: &[&str] =

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use super::TextOptions;
 use super::label;
 use super::quantity::{counted, duration};
-use crate::report::Report;
-use crate::report::taps::TapReport;
+use railscope_core::report::Report;
+use railscope_core::report::taps::TapReport;
 
 /// Paths are cut to this.
 const FILE_WIDTH: usize = 32;

@@ -9,8 +9,8 @@ use super::communicator_names::CommunicatorNames;
 use super::quantity::{byte_rate, bytes, count, counted, duration};
 use super::style::{Meaning, paint};
 use super::table::{Column, render};
-use crate::report::Report;
-use crate::report::collectives::CollectiveReport;
+use railscope_core::report::Report;
+use railscope_core::report::collectives::CollectiveReport;
 
 /// What collectives of one row have in common, in the order of its cells.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]

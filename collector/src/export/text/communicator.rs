@@ -10,8 +10,8 @@ use super::rank_list::{channels, ranges, sequence};
 use super::rank_table;
 use super::sentence;
 use super::style::{Meaning, paint};
-use crate::report::Report;
-use crate::report::communicators::{
+use railscope_core::report::Report;
+use railscope_core::report::communicators::{
     BootstrapReport, ChannelReport, CommunicatorReport, RankReport, TreeNodeReport,
 };
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::label;
-use crate::report::communicators::CommunicatorReport;
+use railscope_core::report::communicators::CommunicatorReport;
 
 /// Digits shown even where fewer would tell communicators apart.
 const SHORTEST: usize = 8;

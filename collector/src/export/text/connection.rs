@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::report::Report;
-use crate::report::flows::FlowReport;
+use railscope_core::report::Report;
+use railscope_core::report::flows::FlowReport;
 
 /// A flow that carries requests (or cannot be told), as every tap that saw it has it.
 ///

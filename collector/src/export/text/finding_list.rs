@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use super::connection::Connection;
 use super::style::{Meaning, paint};
 use super::{TextOptions, label, sentence};
-use crate::report::Report;
-use crate::report::evidence::EvidenceReport;
-use crate::report::findings::FindingReport;
+use railscope_core::report::Report;
+use railscope_core::report::evidence::EvidenceReport;
+use railscope_core::report::findings::FindingReport;
 
 /// A path longer than this would push the words off the line.
 const FILE_WIDTH: usize = 40;

@@ -8,8 +8,8 @@ use super::connection::Connection;
 use super::owner;
 use super::quantity::{bit_rate, bytes, count, duration, share};
 use super::table::{Column, render};
-use crate::report::Report;
-use crate::report::flows::MessagesReport;
+use railscope_core::report::Report;
+use railscope_core::report::flows::MessagesReport;
 
 /// Flow names longer than this are broken after the source: two IPv4 addresses fit.
 const NAME_WIDTH: usize = 33;

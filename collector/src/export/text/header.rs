@@ -6,8 +6,8 @@ use super::connection::Connection;
 use super::label;
 use super::quantity::{bytes, count, counted, duration};
 use super::style::{Meaning, paint};
-use crate::report::Report;
-use crate::report::places::Plane;
+use railscope_core::report::Report;
+use railscope_core::report::places::Plane;
 
 /// A path longer than this would push the numbers off the line.
 const FILE_WIDTH: usize = 52;

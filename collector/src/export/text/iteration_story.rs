@@ -3,8 +3,8 @@
 use super::label;
 use super::pace::{Pace, length_ns, name};
 use super::quantity::{counted, duration, percent};
-use crate::report::iterations::IterationReport;
-use crate::report::stragglers::StragglerReport;
+use railscope_core::report::iterations::IterationReport;
+use railscope_core::report::stragglers::StragglerReport;
 
 /// Paths are cut to this.
 const FILE_WIDTH: usize = 48;

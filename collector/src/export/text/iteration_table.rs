@@ -12,9 +12,9 @@ use super::quantity::{bit_rate, bytes, count, counted, duration, percent};
 use super::sentence;
 use super::style::{Meaning, paint};
 use super::table::{Column, render};
-use crate::report::Report;
-use crate::report::iterations::IterationReport;
-use crate::report::labels::LabelReport;
+use railscope_core::report::Report;
+use railscope_core::report::iterations::IterationReport;
+use railscope_core::report::labels::LabelReport;
 
 /// Paths are cut to this.
 const FILE_WIDTH: usize = 36;

@@ -7,9 +7,9 @@ use std::io::{self, Write};
 use super::quantity::{counted, duration};
 use super::style::{Meaning, paint};
 use super::{TextOptions, label, sentence};
-use crate::report::Report;
-use crate::report::communicators::{ChannelReport, CommunicatorReport};
-use crate::report::logs::{LineReport, LogProcessReport, LogRankReport, LogsReport};
+use railscope_core::report::Report;
+use railscope_core::report::communicators::{ChannelReport, CommunicatorReport};
+use railscope_core::report::logs::{LineReport, LogProcessReport, LogRankReport, LogsReport};
 
 /// A path longer than this would push the numbers off the line.
 const FILE_WIDTH: usize = 52;

@@ -34,9 +34,9 @@ use std::io::{self, Write};
 
 use self::communicator_names::CommunicatorNames;
 use self::quantity::count;
-pub(super) use crate::model::quantity;
-use crate::report::Report;
-use crate::report::flows::FlowReport;
+pub(super) use railscope_core::model::quantity;
+use railscope_core::report::Report;
+use railscope_core::report::flows::FlowReport;
 
 /// How to show a report.
 #[derive(Clone, Copy, Debug)]

@@ -7,9 +7,9 @@ use super::iteration_story::suffered;
 use super::label;
 use super::pace::{Pace, length_ns, name};
 use super::quantity::duration;
-use crate::report::Report;
-use crate::report::findings::FindingReport;
-use crate::report::iterations::IterationReport;
+use railscope_core::report::Report;
+use railscope_core::report::findings::FindingReport;
+use railscope_core::report::iterations::IterationReport;
 
 /// A line of news.
 #[derive(Clone, Debug, PartialEq, Eq)]

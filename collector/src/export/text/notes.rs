@@ -8,9 +8,9 @@ use super::quantity::{count, counted};
 use super::sentence;
 use super::style::{Meaning, paint};
 use super::unlinked;
-use crate::report::Report;
-use crate::report::conflicts::ConflictReport;
-use crate::report::flows::PsnReport;
+use railscope_core::report::Report;
+use railscope_core::report::conflicts::ConflictReport;
+use railscope_core::report::flows::PsnReport;
 
 /// Counters that people should know of: what each counts, and what that means.
 // tidy: table

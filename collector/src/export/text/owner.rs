@@ -1,7 +1,7 @@
 //! Whose a flow is, in a few words.
 
 use super::communicator_names::CommunicatorNames;
-use crate::report::flows::FlowReport;
+use railscope_core::report::flows::FlowReport;
 
 /// `0 → 1 ch0 data`, behind its communicator where there are several; nothing where it is nobody's.
 pub(in crate::export) fn name(flow: &FlowReport, names: CommunicatorNames) -> String {

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::report::Report;
-use crate::report::iterations::IterationReport;
+use railscope_core::report::Report;
+use railscope_core::report::iterations::IterationReport;
 
 /// A training step stands out when it is longer than the median by more than this part of it ...
 const SHARE: f64 = 0.05;

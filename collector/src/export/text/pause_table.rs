@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use super::TextOptions;
 use super::quantity::{count, duration};
 use super::table::{Column, render};
-use crate::report::Report;
-use crate::report::pfc::PfcReport;
+use railscope_core::report::Report;
+use railscope_core::report::pfc::PfcReport;
 
 /// Writes the table of pauses, if there were any.
 pub(super) fn write(

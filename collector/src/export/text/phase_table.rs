@@ -6,8 +6,8 @@ use super::TextOptions;
 use super::communicator_names::CommunicatorNames;
 use super::quantity::{duration, moment};
 use super::table::{Column, render};
-use crate::report::Report;
-use crate::report::phases::PhaseReport;
+use railscope_core::report::Report;
+use railscope_core::report::phases::PhaseReport;
 
 /// Writes the table of phases; nothing where there are none.
 pub(super) fn write(

@@ -8,8 +8,8 @@ use super::label;
 use super::quantity::bit_rate;
 use super::style::{Meaning, paint};
 use super::table::{Column, render};
-use crate::report::Report;
-use crate::report::places::{Plane, PortReport};
+use railscope_core::report::Report;
+use railscope_core::report::places::{Plane, PortReport};
 
 /// Writes the table of ports that carry RoCE.
 pub(super) fn write(

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::TextOptions;
 use super::label;
 use super::table::{Column, render};
-use crate::report::communicators::{CommunicatorReport, NicReport, RankReport};
+use railscope_core::report::communicators::{CommunicatorReport, NicReport, RankReport};
 
 /// NICs are named one by one as far as they fit.
 const NICS_WIDTH: usize = 40;

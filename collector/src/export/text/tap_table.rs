@@ -6,8 +6,8 @@ use super::TextOptions;
 use super::label;
 use super::quantity::count;
 use super::table::{Column, render};
-use crate::report::Report;
-use crate::report::taps::TapReport;
+use railscope_core::report::Report;
+use railscope_core::report::taps::TapReport;
 
 /// Paths are cut to this.
 const FILE_WIDTH: usize = 48;

@@ -8,7 +8,7 @@ use super::TextOptions;
 use super::quantity::{bytes, counted};
 use super::sentence;
 use super::style::{Meaning, paint};
-use crate::report::Report;
+use railscope_core::report::Report;
 
 /// Flows that lack the same for the same reason.
 #[derive(Default)]

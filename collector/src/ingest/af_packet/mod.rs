@@ -27,7 +27,7 @@ use nix::sched::{CloneFlags, setns};
 pub use self::error::AfPacketError;
 use self::port::Port;
 use super::live::{LiveEvent, LiveSource};
-use crate::model::tap::TapId;
+use railscope_core::model::tap::TapId;
 
 /// How long the kernel may hold back frames of a block that is not full.
 const RETIRE: Duration = Duration::from_millis(20);

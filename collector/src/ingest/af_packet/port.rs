@@ -9,10 +9,10 @@ use super::error::AfPacketError;
 use super::sys::{Hardware, RawFrame, Ring};
 use super::{AfPacketConfig, RETIRE, filter};
 use crate::ingest::live::{LiveEvent, Silence};
-use crate::model::direction::Direction;
-use crate::model::frame::Frame;
-use crate::model::tap::{LinkType, Tap, TapFormat, TapId};
-use crate::model::time::Timestamp;
+use railscope_core::model::direction::Direction;
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::{LinkType, Tap, TapFormat, TapId};
+use railscope_core::model::time::Timestamp;
 
 /// Where the tag of a VLAN stands: behind both addresses.
 const TAG_PLACE: usize = 12;

@@ -18,9 +18,9 @@ use glob::Pattern;
 use self::ethtool::NetdevStatistics;
 use self::port::Port;
 use super::kernel_file;
-use crate::model::counter::{CounterSample, NicPlace, PortLink};
-use crate::model::health::Health;
-use crate::model::time::Timestamp;
+use railscope_core::model::counter::{CounterSample, NicPlace, PortLink};
+use railscope_core::model::health::Health;
+use railscope_core::model::time::Timestamp;
 
 /// How often devices are looked for again: NICs come and go rarely.
 const DISCOVERY: Duration = Duration::from_secs(60);

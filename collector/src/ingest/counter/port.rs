@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::ingest::kernel_file;
-use crate::model::counter::{PortLink, PortState};
+use railscope_core::model::counter::{PortLink, PortState};
 
 /// Files of one port that are read.
 const FILE_LIMIT: usize = 512;

@@ -14,7 +14,7 @@ use nix::sched::{CloneFlags, setns};
 
 use super::error::EbpfError;
 use super::object::{DIRECTIONS, Object, program};
-use crate::model::tap::{LinkType, Tap, TapFormat};
+use railscope_core::model::tap::{LinkType, Tap, TapFormat};
 
 /// Since then a program has a link of its own, which dies with the process (`tcx`).
 const TCX_SINCE: KernelVersion = KernelVersion::new(6, 6, 0);

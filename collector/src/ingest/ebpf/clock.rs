@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
-use crate::model::time::Timestamp;
+use railscope_core::model::time::Timestamp;
 
 /// Two readings of one clock that are no further apart are the same: what lies between is how long
 /// the reading takes.

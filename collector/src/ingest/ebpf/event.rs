@@ -6,12 +6,12 @@ use railscope_ebpf::event::{
 
 use super::clock::Clock;
 use crate::ingest::live::LiveEvent;
-use crate::model::direction::Direction;
-use crate::model::frame::Frame;
-use crate::model::opcode::Opcode;
-use crate::model::psn::Psn;
-use crate::model::run::Run;
-use crate::model::tap::{LinkType, TapId};
+use railscope_core::model::direction::Direction;
+use railscope_core::model::frame::Frame;
+use railscope_core::model::opcode::Opcode;
+use railscope_core::model::psn::Psn;
+use railscope_core::model::run::Run;
+use railscope_core::model::tap::{LinkType, TapId};
 
 /// Where the tag of a VLAN stands: behind both addresses.
 const TAG_PLACE: usize = 12;

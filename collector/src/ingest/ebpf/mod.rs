@@ -32,7 +32,7 @@ use self::event::Record;
 use self::object::Object;
 use super::capability::{Host, Source};
 use super::live::{LiveEvent, LiveSource};
-use crate::model::tap::TapId;
+use railscope_core::model::tap::TapId;
 
 /// How long events may lie in the ring: nobody is woken for them. The first look at a flow after a while
 /// costs the most, for its state has left the caches, so many events at a time cost less than few.

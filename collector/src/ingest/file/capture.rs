@@ -13,7 +13,7 @@ use super::pcap::{self, PcapReader};
 use super::pcapng::{self, PcapNgReader};
 use super::problem::{Consequence, FileProblem, ProblemKind};
 use super::record::{Found, Record};
-use crate::model::frame::Frame;
+use railscope_core::model::frame::Frame;
 
 /// Bytes that are looked at to say what a foreign file is: a tar header is the longest sign.
 const FOREIGN_BYTES: usize = 512;

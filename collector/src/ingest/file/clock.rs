@@ -1,6 +1,6 @@
 //! The clock of a pcapng interface: how its 64-bit counts become nanoseconds.
 
-use crate::model::time::Timestamp;
+use railscope_core::model::time::Timestamp;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 

@@ -3,8 +3,8 @@
 use std::iter::Sum;
 
 use super::problem::FileProblem;
-use crate::model::frame::Frame;
-use crate::model::tap::{HostName, Tap, TapId};
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::{HostName, Tap, TapId};
 
 /// One thing that capture files tell.
 #[derive(Clone, Debug)]

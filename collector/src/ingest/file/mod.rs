@@ -37,12 +37,12 @@ use std::collections::BinaryHeap;
 use std::io::Read;
 use std::path::Path;
 
-use crate::model::time::Timestamp;
 use capture::{CaptureFile, Polled};
 use error::IngestError;
 use event::{Progress, SourceEvent};
 use input::Input;
 use notices::Notices;
+use railscope_core::model::time::Timestamp;
 
 /// Several capture files as one stream in time order.
 ///

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::event::SourceEvent;
-use crate::model::tap::{Tap, TapId};
+use railscope_core::model::tap::{Tap, TapId};
 
 /// Taps of all files together: each new section of a pcapng file describes its interfaces anew.
 pub(super) const TAPS_LIMIT: usize = 65_536;

@@ -18,8 +18,8 @@ use super::byte_order::ByteOrder;
 use super::notices::{Notices, TAPS_LIMIT};
 use super::problem::ProblemKind;
 use super::record::{Found, Record, lengths_without_fcs};
-use crate::model::tap::{LinkType, Tap, TapFormat, TapId};
-use crate::model::time::Timestamp;
+use railscope_core::model::tap::{LinkType, Tap, TapFormat, TapId};
+use railscope_core::model::time::Timestamp;
 
 /// First bytes of a file: microseconds or nanoseconds, in either byte order.
 pub(super) const MAGICS: [[u8; 4]; 4] = [

@@ -1,9 +1,9 @@
 //! What the reader of a format finds next in its file.
 
 use super::problem::ProblemKind;
-use crate::model::direction::Direction;
-use crate::model::tap::{LinkType, TapId};
-use crate::model::time::Timestamp;
+use railscope_core::model::direction::Direction;
+use railscope_core::model::tap::{LinkType, TapId};
+use railscope_core::model::time::Timestamp;
 
 /// A frame that still lies in its file's buffer.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,7 @@ use railscope_ebpf::connection::ConnectionEvent;
 use crate::ingest::capability::Host;
 use crate::ingest::ebpf::clock::Clock;
 use crate::ingest::ebpf::error::EbpfError;
-use crate::model::connection::{ConnectionChange, ConnectionOwner, TcpState};
+use railscope_core::model::connection::{ConnectionChange, ConnectionOwner, TcpState};
 
 /// The program.
 pub(super) const CHANGED: &str = "connection_changed";

@@ -36,8 +36,8 @@ use super::ebpf::clock::Clock;
 use super::ebpf::cost::{Costs, ProgramCost};
 use super::ebpf::error::EbpfError;
 use super::ebpf::object::{self, Losses, OBJECT};
-use crate::model::call::Call;
-use crate::model::connection::ConnectionChange;
+use railscope_core::model::call::Call;
+use railscope_core::model::connection::ConnectionChange;
 
 /// Most records that one call hands out.
 const MOST_RECORDS: u32 = 1 << 16;

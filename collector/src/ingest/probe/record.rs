@@ -6,13 +6,13 @@ use railscope_ebpf::call::{COPY_LEN, CallEvent, HAS_COPY, HAS_WORD, Plan};
 
 use super::function::{Function, Library, Signature};
 use crate::ingest::ebpf::clock::Clock;
-use crate::model::call::{
+use railscope_core::model::call::{
     Action, Call, Caller, Communication, CommunicatorEnd, CommunicatorHandle, DataType,
     Function as Communicating, QueuePairChange, QueuePairHandle, Returned,
 };
-use crate::model::nccl::UniqueId;
-use crate::model::qpn::Qpn;
-use crate::model::queue_pair::{QueuePairKind, QueuePairState};
+use railscope_core::model::nccl::UniqueId;
+use railscope_core::model::qpn::Qpn;
+use railscope_core::model::queue_pair::{QueuePairKind, QueuePairState};
 
 /// Threads and begun calls that are remembered. Beyond that all are forgotten: those that are of use
 /// come again, those that ended without a word do not.

@@ -15,7 +15,7 @@
 //! systemd's names have `_` where a UID has `-`. With version 1 there is one path a hierarchy, and not
 //! all of them need to tell.
 
-use crate::model::process::{Container, Runtime, SlurmTask};
+use railscope_core::model::process::{Container, Runtime, SlurmTask};
 
 /// What the names tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

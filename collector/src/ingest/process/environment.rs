@@ -1,7 +1,7 @@
 //! `/proc/PID/environ`: what Slurm tells the tasks that it starts (sbatch(1) and srun(1), "OUTPUT
 //! ENVIRONMENT VARIABLES").
 
-use crate::model::process::SlurmTask;
+use railscope_core::model::process::SlurmTask;
 
 /// Steps that have a name in place of a number (`slurm.h`, `SLURM_BATCH_SCRIPT` and its neighbours).
 const NAMED: [(&str, &str); 3] =

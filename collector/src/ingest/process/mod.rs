@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use self::cgroup::Membership;
 use super::kernel_file;
-use crate::model::process::{Process, ProcessId, SlurmTask};
+use railscope_core::model::process::{Process, ProcessId, SlurmTask};
 
 /// Bytes read of a file about a process. An environment may have two megabytes; what is behind the
 /// limit is not known.

@@ -1,8 +1,10 @@
 //! What answers tell.
 
 use super::message::{attribute, attributes, number_u8, number_u32, number_u64, text};
-use crate::model::qpn::Qpn;
-use crate::model::queue_pair::{HostQueuePair, QueuePairKind, QueuePairOwner, QueuePairState};
+use railscope_core::model::qpn::Qpn;
+use railscope_core::model::queue_pair::{
+    HostQueuePair, QueuePairKind, QueuePairOwner, QueuePairState,
+};
 
 /// An RDMA device.
 #[derive(Clone, Debug, PartialEq, Eq)]

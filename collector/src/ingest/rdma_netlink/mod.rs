@@ -21,8 +21,8 @@ use nix::sys::time::{TimeVal, TimeValLike};
 
 use self::answer::Device;
 use self::message::{Command, Message, attribute};
-use crate::model::health::Health;
-use crate::model::queue_pair::HostQueuePair;
+use railscope_core::model::health::Health;
+use railscope_core::model::queue_pair::HostQueuePair;
 
 /// Bytes of a datagram: the kernel's are 32 KiB at most.
 const DATAGRAM_BYTES: usize = 64 * 1024;

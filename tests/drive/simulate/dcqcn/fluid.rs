@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use railscope::drive::simulate::network::plan::{Dcqcn, EcnMarking};
+use railscope_drive::simulate::network::plan::{Dcqcn, EcnMarking};
 
 /// The differential equations are integrated in intervals well below all timers.
 const INTERVAL: f64 = 1e-6;

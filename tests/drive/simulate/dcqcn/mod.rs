@@ -8,12 +8,12 @@ mod incast;
 mod picture;
 mod steady;
 
-use railscope::drive::simulate::network::Network;
-use railscope::drive::simulate::network::notice::{Notice, QueuePairId, QueuePairOptions};
-use railscope::drive::simulate::network::packet::Packet;
-use railscope::drive::simulate::network::plan::{Dcqcn, EcnMarking, LinkId, PortId, TapId};
-use railscope::drive::simulate::network::tap::{Direction, Occurrence, TapSink};
-use railscope::drive::simulate::time::VirtualTime;
+use railscope_drive::simulate::network::Network;
+use railscope_drive::simulate::network::notice::{Notice, QueuePairId, QueuePairOptions};
+use railscope_drive::simulate::network::packet::Packet;
+use railscope_drive::simulate::network::plan::{Dcqcn, EcnMarking, LinkId, PortId, TapId};
+use railscope_drive::simulate::network::tap::{Direction, Occurrence, TapSink};
+use railscope_drive::simulate::time::VirtualTime;
 
 use super::testbed::{LOSSLESS, options, pair, star, write};
 use fluid::Fluid;

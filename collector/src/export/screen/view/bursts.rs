@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
-use crate::model::quantity::{bit_rate, count, duration};
-use crate::report::Report;
-use crate::report::bursts::{BurstDirection, BurstPort};
-use crate::report::places::{Plane, PortReport};
+use railscope_core::model::quantity::{bit_rate, count, duration};
+use railscope_core::report::Report;
+use railscope_core::report::bursts::{BurstDirection, BurstPort};
+use railscope_core::report::places::{Plane, PortReport};
 
 pub(super) fn grid(report: &Report) -> Grid {
     match report.bursts.as_deref() {

@@ -2,8 +2,8 @@
 
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, words};
 use crate::export::text::label;
-use crate::report::Report;
-use crate::report::findings::FindingReport;
+use railscope_core::report::Report;
+use railscope_core::report::findings::FindingReport;
 
 pub(super) fn grid(report: &Report) -> Grid {
     Grid {

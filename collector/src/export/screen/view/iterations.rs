@@ -3,9 +3,9 @@
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
 use crate::export::text::iteration_story;
 use crate::export::text::pace::{Pace, length_ns, name};
-use crate::model::quantity::{bit_rate, bytes, count, duration, percent};
-use crate::report::Report;
-use crate::report::iterations::IterationReport;
+use railscope_core::model::quantity::{bit_rate, bytes, count, duration, percent};
+use railscope_core::report::Report;
+use railscope_core::report::iterations::IterationReport;
 
 pub(super) fn grid(report: &Report) -> Grid {
     let jobs = Pace::of_jobs(report);

@@ -8,7 +8,7 @@ mod ranks;
 mod signals;
 
 use super::grid::Grid;
-use crate::report::Report;
+use railscope_core::report::Report;
 
 /// One of the tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
 use crate::export::text::communicator_names::CommunicatorNames;
 use crate::export::text::connection::{self, Connection};
 use crate::export::text::owner;
-use crate::model::quantity::{bytes, count, duration};
-use crate::report::Report;
+use railscope_core::model::quantity::{bytes, count, duration};
+use railscope_core::report::Report;
 
 pub(super) fn grid(report: &Report) -> Grid {
     let names = CommunicatorNames::new(&report.communicators);

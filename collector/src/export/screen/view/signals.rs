@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
 use crate::export::text::connection;
-use crate::model::quantity::{count, duration, share};
-use crate::report::Report;
-use crate::report::pfc::PfcReport;
+use railscope_core::model::quantity::{count, duration, share};
+use railscope_core::report::Report;
+use railscope_core::report::pfc::PfcReport;
 
 /// What came to a port.
 #[derive(Clone, Copy, Default)]

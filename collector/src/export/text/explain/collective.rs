@@ -12,7 +12,7 @@ use crate::export::text::quantity::{byte_rate, bytes, count, counted, duration, 
 use crate::export::text::sentence;
 use crate::export::text::style::{Meaning, paint};
 use crate::export::text::table::{Column, render};
-use crate::report::collectives::{CollectiveRankReport, CollectiveReport, PartReport};
+use railscope_core::report::collectives::{CollectiveRankReport, CollectiveReport, PartReport};
 
 /// Writes a collective.
 pub(super) fn write(

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::Missing;
-use crate::report::Report;
-use crate::report::collectives::{CollectiveConnectionReport, CollectiveReport};
-use crate::report::communicators::{CommunicatorReport, ConnectionReport};
-use crate::report::transfers::TransferReport;
+use railscope_core::report::Report;
+use railscope_core::report::collectives::{CollectiveConnectionReport, CollectiveReport};
+use railscope_core::report::communicators::{CommunicatorReport, ConnectionReport};
+use railscope_core::report::transfers::TransferReport;
 
 /// A collective with its messages on each connection.
 #[derive(Clone, Debug, Serialize)]

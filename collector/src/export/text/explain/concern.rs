@@ -7,12 +7,12 @@ use super::collective_facts::CollectiveFacts;
 use super::iteration_facts::IterationFacts;
 use super::queue_pair_facts::QueuePairFacts;
 use super::rank_facts::RankFacts;
-use crate::report::Report;
-use crate::report::collectives::CollectiveReport;
-use crate::report::findings::FindingReport;
-use crate::report::flows::FlowReport;
-use crate::report::owner::OwnerReport;
-use crate::report::stragglers::StragglerReport;
+use railscope_core::report::Report;
+use railscope_core::report::collectives::CollectiveReport;
+use railscope_core::report::findings::FindingReport;
+use railscope_core::report::flows::FlowReport;
+use railscope_core::report::owner::OwnerReport;
+use railscope_core::report::stragglers::StragglerReport;
 
 /// What a finding must have to do with.
 #[derive(Debug, Default)]

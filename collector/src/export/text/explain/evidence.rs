@@ -6,7 +6,7 @@ use crate::export::text::label;
 use crate::export::text::quantity::moment;
 use crate::export::text::sentence;
 use crate::export::text::style::{Meaning, paint};
-use crate::report::evidence::EvidenceReport;
+use railscope_core::report::evidence::EvidenceReport;
 
 /// Paths are cut to this.
 const FILE_WIDTH: usize = 64;

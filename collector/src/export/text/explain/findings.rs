@@ -8,7 +8,7 @@ use crate::export::text::finding_list::meaning;
 use crate::export::text::label;
 use crate::export::text::sentence;
 use crate::export::text::style::{Meaning, paint};
-use crate::report::findings::FindingReport;
+use railscope_core::report::findings::FindingReport;
 
 /// Writes `findings`; that there are none, too.
 pub(super) fn write(

@@ -15,7 +15,7 @@ use crate::export::text::quantity::{
 use crate::export::text::sentence;
 use crate::export::text::style::{Meaning, paint};
 use crate::export::text::table::{Column, render};
-use crate::report::collectives::CollectiveReport;
+use railscope_core::report::collectives::CollectiveReport;
 
 /// Writes a training step.
 pub(super) fn write(

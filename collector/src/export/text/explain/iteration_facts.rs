@@ -5,9 +5,9 @@ use serde::Serialize;
 use super::Missing;
 use crate::export::text::communicator_names::CommunicatorNames;
 use crate::export::text::pace::Pace;
-use crate::report::Report;
-use crate::report::collectives::CollectiveReport;
-use crate::report::iterations::IterationReport;
+use railscope_core::report::Report;
+use railscope_core::report::collectives::CollectiveReport;
+use railscope_core::report::iterations::IterationReport;
 
 /// A training step with its collectives.
 #[derive(Clone, Debug, Serialize)]

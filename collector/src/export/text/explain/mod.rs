@@ -22,8 +22,8 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::TextOptions;
-use crate::report::Report;
-use crate::report::findings::FindingReport;
+use railscope_core::report::Report;
+use railscope_core::report::findings::FindingReport;
 
 /// One thing, and what is wrong with it.
 #[derive(Clone, Debug, Serialize)]

@@ -11,8 +11,8 @@ use crate::export::text::quantity::{bytes, count, counted, duration, moment};
 use crate::export::text::sentence;
 use crate::export::text::style::{Meaning, paint};
 use crate::export::text::table::{Column, render};
-use crate::report::flows::FlowReport;
-use crate::report::owner::OwnerReport;
+use railscope_core::report::flows::FlowReport;
+use railscope_core::report::owner::OwnerReport;
 
 /// Paths are cut to this.
 const FILE_WIDTH: usize = 36;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::Missing;
-use crate::report::Report;
-use crate::report::communicators::ConnectionReport;
-use crate::report::flows::FlowReport;
+use railscope_core::report::Report;
+use railscope_core::report::communicators::ConnectionReport;
+use railscope_core::report::flows::FlowReport;
 
 /// Numbers that are listed where one is not found.
 const LISTED: usize = 12;

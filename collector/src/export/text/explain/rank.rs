@@ -12,9 +12,9 @@ use crate::export::text::rank_table::nics;
 use crate::export::text::sentence;
 use crate::export::text::style::{Meaning, paint};
 use crate::export::text::table::{Column, render};
-use crate::report::collectives::CollectiveRankReport;
-use crate::report::communicators::ConnectionReport;
-use crate::report::flows::FlowReport;
+use railscope_core::report::collectives::CollectiveRankReport;
+use railscope_core::report::communicators::ConnectionReport;
+use railscope_core::report::flows::FlowReport;
 
 /// Writes a rank.
 pub(super) fn write(

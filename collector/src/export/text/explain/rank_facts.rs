@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::Missing;
 use crate::export::text::rank_list::ranges;
-use crate::report::Report;
-use crate::report::collectives::{CollectiveRankReport, CollectiveReport};
-use crate::report::communicators::{CommunicatorReport, ConnectionReport, RankReport};
-use crate::report::flows::FlowReport;
+use railscope_core::report::Report;
+use railscope_core::report::collectives::{CollectiveRankReport, CollectiveReport};
+use railscope_core::report::communicators::{CommunicatorReport, ConnectionReport, RankReport};
+use railscope_core::report::flows::FlowReport;
 
 /// A rank, its connections, and when it took part in collectives.
 #[derive(Clone, Debug, Serialize)]

@@ -11,8 +11,8 @@ use super::queue_pair_facts::QueuePairFacts;
 use super::rank_facts::RankFacts;
 use crate::export::text::communicator_names::CommunicatorNames;
 use crate::export::text::rank_list::ranges;
-use crate::report::Report;
-use crate::report::communicators::CommunicatorReport;
+use railscope_core::report::Report;
+use railscope_core::report::communicators::CommunicatorReport;
 
 /// One thing, as users name it.
 #[derive(Clone, Debug, PartialEq, Eq)]

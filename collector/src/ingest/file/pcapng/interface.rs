@@ -11,7 +11,7 @@ use super::option::{
     ISB_IFDROP, ISB_OSDROP,
 };
 use super::{INTERFACES_LIMIT, PcapNgReader};
-use crate::model::tap::{LinkType, Tap, TapFormat, TapId};
+use railscope_core::model::tap::{LinkType, Tap, TapFormat, TapId};
 
 /// `if_tsresol` of an interface that does not say: microseconds.
 const DEFAULT_TSRESOL: u8 = 6;

@@ -23,8 +23,8 @@ use super::byte_order::ByteOrder;
 use super::notices::Notices;
 use super::problem::ProblemKind;
 use super::record::{Found, Record};
-use crate::model::time::Timestamp;
 use interface::Interface;
+use railscope_core::model::time::Timestamp;
 
 /// First bytes of a file: a section header's block type, the same in either byte order.
 pub(super) const MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];

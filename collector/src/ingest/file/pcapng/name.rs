@@ -12,7 +12,7 @@ use pcap_parser::pcapng::{NameRecord, NameRecordType, NameResolutionBlock};
 use super::super::event::SourceEvent;
 use super::super::notices::Notices;
 use super::interface;
-use crate::model::tap::HostName;
+use railscope_core::model::tap::HostName;
 
 /// Tells every name of a block.
 pub(super) fn tell_names(block: &NameResolutionBlock<'_>, notices: &mut Notices) {

@@ -21,7 +21,7 @@ use super::super::record::{Record, lengths_without_fcs};
 use super::interface::Interface;
 use super::option::{self, EPB_DROPCOUNT, EPB_FLAGS};
 use super::{PACKET_BLOCK, PcapNgReader};
-use crate::model::direction::Direction;
+use railscope_core::model::direction::Direction;
 
 /// Where the frame starts in an enhanced and in an obsolete packet block.
 const FRAME_POSITION: usize = 28;

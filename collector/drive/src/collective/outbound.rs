@@ -1,0 +1,93 @@
+//! The sending half of a channel: slots are filled, messages go as room is offered, slots become
+//! free again once messages are acknowledged.
+
+use std::collections::VecDeque;
+
+use super::slicing::{SLOT_BYTES, SLOTS, Slicing};
+use crate::Result;
+use crate::net::{Finished, Net, Request, SendLink};
+use crate::truth::Part;
+
+/// The sending end of a link, over all collectives.
+#[derive(Debug)]
+pub(super) struct Outbound {
+    link: SendLink,
+    /// Slots that messages have taken since the link was made.
+    slots: u64,
+    slicing: Slicing,
+    /// Complete, and no room for it was offered yet.
+    filled: VecDeque<Filled>,
+    flying: VecDeque<(Request, Part)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Filled {
+    offset: usize,
+    bytes: usize,
+    part: Part,
+}
+
+impl Outbound {
+    pub(super) fn new(link: SendLink, slicing: Slicing) -> Self {
+        Self { link, slots: 0, slicing, filled: VecDeque::new(), flying: VecDeque::new() }
+    }
+
+    /// Begins a collective.
+    pub(super) fn begin(&mut self, slicing: Slicing) {
+        self.slots = self.slots.next_multiple_of(slicing.chunk_slots());
+        self.slicing = slicing;
+    }
+
+    /// Where the next message may be written in the send buffer, if there is room.
+    pub(super) fn room(&self) -> Option<usize> {
+        let held = (self.filled.len() + self.flying.len()) as u64 * self.slicing.slots;
+        (held + self.slicing.slots <= SLOTS).then(|| (self.slots % SLOTS) as usize * SLOT_BYTES)
+    }
+
+    /// The memory of [`Outbound::room`].
+    pub(super) fn bytes<'n>(
+        &self,
+        net: &'n mut dyn Net,
+        offset: usize,
+        bytes: usize,
+    ) -> &'n mut [u8] {
+        &mut net.send_buffer(self.link)[offset..offset + bytes]
+    }
+
+    /// The next message is complete.
+    pub(super) fn fill(&mut self, offset: usize, bytes: usize, part: Part) {
+        self.slots += self.slicing.slots;
+        self.filled.push_back(Filled { offset, bytes, part });
+    }
+
+    /// Sends what is complete, as far as room was offered; says whether anything went.
+    pub(super) fn send(&mut self, net: &mut dyn Net) -> Result<bool> {
+        let before = self.flying.len();
+        while let Some(&Filled { offset, bytes, part }) = self.filled.front() {
+            let Some(request) = net.post_send(self.link, offset, bytes)? else { break };
+            self.filled.pop_front();
+            self.flying.push_back((request, part));
+        }
+        Ok(self.flying.len() > before)
+    }
+
+    /// The next message in order, if it was acknowledged, and what part of the collective it is of.
+    pub(super) fn acknowledged(&mut self, net: &mut dyn Net) -> Result<Option<(Finished, Part)>> {
+        let Some(&(request, part)) = self.flying.front() else { return Ok(None) };
+        let finished = net.test(request)?;
+        if finished.is_some() {
+            self.flying.pop_front();
+        }
+        Ok(finished.map(|finished| (finished, part)))
+    }
+
+    /// Whether a message waits for room.
+    pub(super) fn lacks_room(&self) -> bool {
+        !self.filled.is_empty()
+    }
+
+    /// Whether a message waits for its acknowledgement.
+    pub(super) fn is_flying(&self) -> bool {
+        !self.flying.is_empty()
+    }
+}

@@ -1,0 +1,180 @@
+//! Collectives of one rank over a network, all channels in one thread.
+//!
+//! As in NCCL, a connection's slots go on from collective to collective, room is offered as soon as
+//! a collective is enqueued, before anything is computed, and messages go as room is offered.
+
+use std::time::{Duration, Instant};
+
+use super::Operation;
+use super::buffers::{Buffers, Memory};
+use super::channel_split::split;
+use super::lane::{Lane, Workplace};
+use super::ring::{Ring, chunks};
+use super::slicing::Slicing;
+use crate::clock::{Deadline, now};
+use crate::net::{ChannelLinks, Net};
+use crate::release::Release;
+use crate::truth::RingStep;
+use crate::{DriveError, Result};
+
+/// How long the network is waited for before this rank looks around.
+const WAIT: Duration = Duration::from_millis(5);
+
+/// How often [`Observer::pulse`] is called, about.
+const PULSE: Duration = Duration::from_millis(50);
+
+/// Who looks on while a collective runs.
+pub trait Observer {
+    /// A chunk has passed one end of a link: it has come, or it was acknowledged.
+    fn ring_step(&mut self, ring_step: RingStep);
+
+    /// Called about every 50 ms: the place to notice that a peer is gone or that someone wants to
+    /// stop.
+    ///
+    /// # Errors
+    /// Ends the collective.
+    fn pulse(&mut self) -> Result<()>;
+}
+
+/// A collective with its place in the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// From 0, in the order of the communicator.
+    pub sequence: u64,
+    /// What to do.
+    pub operation: Operation,
+    /// How long each offer of room is held back.
+    pub offer_delay: Duration,
+}
+
+/// One rank and its connections on all channels, for all of its collectives.
+#[derive(Debug)]
+pub struct Runner {
+    release: Release,
+    rank: u32,
+    ring: Ring,
+    patience: Duration,
+    lanes: Vec<Lane>,
+    enqueued: Option<Task>,
+}
+
+/// A rank between two others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Neighbours {
+    pub rank: u32,
+    pub previous: u32,
+    pub next: u32,
+}
+
+impl Runner {
+    /// `links` has one entry a channel, from 0; it is empty where a rank is alone. Without any
+    /// progress for `patience` a collective fails.
+    #[must_use]
+    pub fn new(
+        release: Release,
+        rank: u32,
+        ring: Ring,
+        links: &[ChannelLinks],
+        patience: Duration,
+    ) -> Self {
+        let lanes = links.iter().map(Lane::new).collect();
+        Self { release, rank, ring, patience, lanes, enqueued: None }
+    }
+
+    fn ranks(&self) -> u32 {
+        u32::try_from(self.ring.ranks()).unwrap_or(u32::MAX)
+    }
+
+    /// Begins a collective: offers the room that is free. [`Runner::run`] goes on; until then
+    /// nothing is sent.
+    ///
+    /// # Errors
+    /// The one before has not been run, or a link is broken.
+    pub fn enqueue(&mut self, net: &mut dyn Net, task: Task) -> Result<()> {
+        if let Some(before) = self.enqueued {
+            let (before, this) = (before.sequence, task.sequence);
+            return Err(DriveError::Unusable(format!(
+                "collective {this} was enqueued before collective {before} was run"
+            )));
+        }
+        self.enqueued = Some(task);
+        let Task { operation, offer_delay, .. } = task;
+        let channels = u32::try_from(self.lanes.len()).unwrap_or(u32::MAX);
+        let mut shares = split(self.release, &operation, self.ranks(), channels).into_iter();
+        for lane in &mut self.lanes {
+            let chunks = shares.next().map_or_else(Vec::new, |share| {
+                chunks(self.release, &operation, &self.ring, self.rank, &share)
+            });
+            lane.begin(Slicing::of(operation.kind), chunks, offer_delay);
+        }
+        self.offer(net)
+    }
+
+    /// Makes the offers whose time has come; for the time between [`Runner::enqueue`] and
+    /// [`Runner::run`], if offers are held back.
+    ///
+    /// # Errors
+    /// A link is broken.
+    pub fn offer(&mut self, net: &mut dyn Net) -> Result<()> {
+        for lane in &mut self.lanes {
+            lane.offer(net)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the collective that was enqueued, to its end at this rank: it has its result, and all
+    /// it sent was acknowledged.
+    ///
+    /// # Errors
+    /// No progress for too long, a broken link, messages that do not fit, whatever
+    /// [`Observer::pulse`] says; or buffers of another size than the operation has.
+    pub fn run(
+        &mut self,
+        net: &mut dyn Net,
+        buffers: Buffers<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let Some(Task { sequence, operation, .. }) = self.enqueued.take() else {
+            return Err(DriveError::Unusable("no collective was enqueued".into()));
+        };
+        let (rank, ranks) = (self.rank, self.ranks());
+        let mut memory =
+            Memory::new(buffers, &operation, rank, ranks).map_err(DriveError::Unusable)?;
+        if ranks == 1 {
+            memory.copy_all(operation.part_bytes());
+            return Ok(());
+        }
+        let neighbours =
+            Neighbours { rank, previous: self.ring.previous(rank), next: self.ring.next(rank) };
+        let memory = &mut memory;
+        let mut place = Workplace { operation: &operation, sequence, neighbours, memory, observer };
+        let mut quiet = Deadline::after(self.patience);
+        let mut pulsed = now();
+        loop {
+            let mut moved = false;
+            for lane in &mut self.lanes {
+                moved |= lane.advance(net, &mut place)?;
+            }
+            let Some(unfinished) = self.lanes.iter().find(|lane| !lane.is_done()) else {
+                return Ok(());
+            };
+            if moved {
+                quiet = Deadline::after(self.patience);
+            } else {
+                quiet.check(|| unfinished.waits_for(neighbours))?;
+            }
+            pulse(&mut pulsed, place.observer)?;
+            let next_offer = self.lanes.iter().filter_map(Lane::next_offer_in).min();
+            let wait = if moved { Duration::ZERO } else { next_offer.unwrap_or(WAIT).min(WAIT) };
+            net.progress(wait)?;
+        }
+    }
+}
+
+fn pulse(last: &mut Instant, observer: &mut dyn Observer) -> Result<()> {
+    if last.elapsed() >= PULSE {
+        observer.pulse()?;
+        *last = now();
+    }
+    Ok(())
+}

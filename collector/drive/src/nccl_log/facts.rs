@@ -1,0 +1,83 @@
+//! What lines are made of.
+
+use std::net::IpAddr;
+
+use crate::bootstrap::identity;
+use crate::job::Seat;
+use crate::rdma::Device;
+use crate::release::Release;
+use crate::wire::UniqueId;
+
+/// A communicator, as one of its ranks sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommFacts {
+    /// Whose formats are spoken.
+    pub release: Release,
+    /// Where the rank keeps it: a number that tells communicators of a process apart.
+    pub comm: u64,
+    /// The rank.
+    pub rank: u32,
+    /// How many there are.
+    pub ranks: u32,
+    /// Rings.
+    pub channels: u32,
+    /// The GPU among those of the host.
+    pub local_rank: u32,
+    /// The GPU on the bus, packed.
+    pub bus_id: u64,
+    /// `commId` of the log.
+    pub logged_id: u64,
+    /// commHash.
+    pub comm_hash: u64,
+}
+
+impl CommFacts {
+    /// Of the communicator `id`, as the rank at `seat` sees it.
+    #[must_use]
+    pub fn new(release: Release, id: &UniqueId, seat: &Seat, channels: u32) -> Self {
+        let pid = u64::from(std::process::id());
+        Self {
+            release,
+            comm: 0x7f00_0000_0000 | pid << 12,
+            rank: seat.rank,
+            ranks: seat.ranks,
+            channels,
+            local_rank: seat.local_rank,
+            bus_id: identity::bus_id(seat.local_rank),
+            logged_id: id.logged_id(release),
+            comm_hash: id.comm_hash(release),
+        }
+    }
+}
+
+/// Whether something begins or has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// `Init START`
+    Start,
+    /// `Init COMPLETE`
+    Complete,
+}
+
+/// What carries data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// NET/IB on this device.
+    Ib(Device),
+    /// NET/Socket on the interface that the bootstrap uses, for want of a device.
+    Socket,
+}
+
+impl Network {
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Ib(_) => "IB",
+            Self::Socket => "Socket",
+        }
+    }
+}
+
+/// An interface and its address: `eth0:10.0.0.1<0>`.
+pub(super) fn interface(name: &str, address: IpAddr) -> String {
+    format!("{name}:{address}<0>")
+}

@@ -1,0 +1,132 @@
+//! Network namespaces without names, joined by veth pairs and a bridge.
+//!
+//! The fabric is the namespace of the thread that makes it. A rank's namespace is made by a thread
+//! that ends right away; a file keeps it until the rank's process lives in it.
+
+use std::fmt::Write;
+use std::fs::{self, File};
+use std::net::Ipv4Addr;
+use std::os::fd::OwnedFd;
+use std::thread;
+
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::unistd::{getegid, geteuid};
+
+use super::sys::{self, Identity};
+use super::{Kind, Place, Places, batch, node_name, numbered};
+use crate::{DriveError, Result};
+
+/// Room for the largest packet of RoCE's MTU 4096, as fabrics have it.
+const MTU: u32 = 9000;
+
+/// The bridge.
+const BRIDGE: &str = "fabric0";
+
+/// What a rank sees.
+const INTERFACE: &str = "eth0";
+
+/// Rank 0's address.
+const FIRST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+
+/// Links without addresses of their own making: nothing but the job's packets is on them.
+const BRIDGE_LINES: &str = "\
+link add name fabric0 type bridge stp_state 0 forward_delay 0 mcast_snooping 0
+link set dev fabric0 addrgenmode none
+link set dev fabric0 up
+";
+
+/// Whether places of this kind work here, tried in namespaces that nobody else sees. The error says
+/// what is in the way.
+pub(super) fn probe(kind: Kind) -> std::result::Result<(), String> {
+    let identity = identity(kind);
+    if identity.is_none() && !geteuid().is_root() {
+        return Err("only root may; --place userns needs no root".to_owned());
+    }
+    let lines = format!("{BRIDGE_LINES}link add name a type veth peer name b\n");
+    batch::run_prepared(&lines, |command| sys::in_own_namespaces(command, identity.clone()))
+}
+
+/// Who becomes root of a new user namespace, where one is needed.
+fn identity(kind: Kind) -> Option<Identity> {
+    (kind == Kind::UserNamespaces).then(|| Identity::of(geteuid().as_raw(), getegid().as_raw()))
+}
+
+/// Makes the fabric here and a namespace per rank.
+pub(super) fn make(kind: Kind, ranks: u32) -> Result<Places> {
+    match identity(kind) {
+        None => unshare(CloneFlags::CLONE_NEWNET).map_err(refused)?,
+        Some(identity) => identity.unshare().map_err(refused)?,
+    }
+    batch::run(BRIDGE_LINES)?;
+    let places = (0..ranks).map(place).collect::<Result<Vec<_>>>()?;
+    let mut lines = String::new();
+    for place in &places {
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            lines,
+            "link set dev {port} addrgenmode none\nlink set dev {port} master {BRIDGE} up",
+            port = place.port
+        );
+    }
+    batch::run(&lines)?;
+    Ok(Places { kind, ranks: places, mtu: MTU, reason: None })
+}
+
+fn place(rank: u32) -> Result<Place> {
+    let address = numbered(FIRST, rank);
+    let port = format!("rank{rank}");
+    let fabric = own_path()?;
+    let lines = format!(
+        "link set dev lo up\n\
+         link add name {INTERFACE} mtu {MTU} address {mac} type veth \
+         peer name {port} mtu {MTU} netns {fabric}\n\
+         link set dev {INTERFACE} addrgenmode none\n\
+         addr add {address}/24 dev {INTERFACE}\n\
+         link set dev {INTERFACE} up\n",
+        mac = mac(rank),
+    );
+    // Namespaces belong to threads.
+    let make = move || {
+        unshare(CloneFlags::CLONE_NEWNET).map_err(refused)?;
+        batch::run(&lines)?;
+        sys::send_real_packets(INTERFACE)?;
+        own_namespace()
+    };
+    let made = thread::Builder::new().spawn(make).map_err(DriveError::io("start a thread"))?;
+    let namespace = made.join().map_err(|_| DriveError::Unusable("no namespace".to_owned()))??;
+    Ok(Place {
+        address,
+        interface: INTERFACE.to_owned(),
+        host: node_name(rank),
+        local_rank: 0,
+        port,
+        namespace: Some(OwnedFd::from(namespace)),
+    })
+}
+
+/// The same in each run: a locally administered one that tells the rank.
+fn mac(rank: u32) -> String {
+    let [.., high, low] = rank.saturating_add(1).to_be_bytes();
+    format!("02:00:00:00:{high:02x}:{low:02x}")
+}
+
+/// Moves the calling thread.
+pub(super) fn enter(namespace: &OwnedFd) -> Result<()> {
+    setns(namespace, CloneFlags::CLONE_NEWNET).map_err(refused)
+}
+
+/// The namespace of the calling thread, as other processes may name it.
+fn own_path() -> Result<String> {
+    let own =
+        fs::read_link("/proc/thread-self").map_err(DriveError::io("read /proc/thread-self"))?;
+    Ok(format!("/proc/{}/ns/net", own.display()))
+}
+
+fn own_namespace() -> Result<File> {
+    let path = own_path()?;
+    File::open(&path).map_err(DriveError::io(format!("open {path}")))
+}
+
+fn refused(error: nix::Error) -> DriveError {
+    DriveError::io("make a network namespace")(error.into())
+}

@@ -1,0 +1,72 @@
+//! One rank of a job, from its first word to its last.
+//!
+//! `network` is what carries its data, `work` what it does between meeting the others and
+//! leaving them, `memory` what that is done to, `trouble` what goes wrong on purpose, `tell`
+//! what it writes down.
+
+mod memory;
+mod network;
+mod tell;
+mod trouble;
+mod work;
+
+use crate::Result;
+use crate::bootstrap::{Communicator, Joining, Root};
+use crate::clock::Deadline;
+use crate::fault::Fault;
+use crate::job::{Job, Seat};
+use crate::nccl_log::Log;
+use crate::report::RankReport;
+use crate::store::{Client, Server, rendezvous};
+use crate::tcp::Lookout;
+use network::Network;
+use work::Worker;
+
+/// Takes part in `job` at `seat`, from the rendezvous to the last barrier.
+///
+/// # Errors
+/// Whatever ends the job: a port in use, a missing rank, a peer that goes away or is silent.
+pub fn run(job: &Job, seat: &Seat, report: &mut dyn RankReport) -> Result<()> {
+    if job.faults.contains(&Fault::MissingRank { rank: seat.rank }) {
+        return Ok(());
+    }
+    let deadline = Deadline::after(job.patience);
+    let mut log = match &seat.log {
+        Some(path) => Log::create(path, seat, job.release)?,
+        None => Log::off(job.release),
+    };
+    let mut network = Network::open(job, seat)?;
+    log.start(seat, &network::settings(job, seat), network.logged());
+
+    let server = if seat.rank == 0 { Some(Server::bind(seat.store)?) } else { None };
+    let store = Client::connect(seat.address, seat.store, deadline)?;
+    rendezvous::arrive(&store, seat.ranks, server.is_some(), deadline)?;
+    let (root, id) = if server.is_some() {
+        let root = Root::start(job.release, seat.address, deadline)?;
+        let id = root.id();
+        rendezvous::publish(&store, &id, deadline)?;
+        (Some(root), id)
+    } else {
+        (None, rendezvous::look_up(&store, deadline)?)
+    };
+    let mut lookout = Lookout::default();
+    let (stream, peer) = store.stream();
+    lookout.watch(stream, peer)?;
+    let (release, channels) = (job.release, job.channels);
+    let joining = Joining { release, id: &id, seat, channels, root: root.as_ref() };
+    let communicator = Communicator::init(&joining, network.net(), lookout, &mut log, deadline)?;
+
+    tell::beginning(job, seat, &id, &network, report)?;
+    let mut worker = Worker::new(job, seat, network, communicator, store, log, report);
+    if let Err(error) = worker.work() {
+        // What happened until then is worth telling; that it cannot be told is not the trouble.
+        let _ = worker.tell();
+        return Err(error);
+    }
+    worker.leave()?;
+    report.finish()?;
+    if let Some(server) = server {
+        server.finish(Deadline::after(job.patience));
+    }
+    Ok(())
+}

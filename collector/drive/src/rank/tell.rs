@@ -1,0 +1,209 @@
+//! What a rank writes down, in the words of the truth.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use super::network::Network;
+use crate::bootstrap::identity;
+use crate::collective::{Kind, Operation};
+use crate::fault::{Fault, PacketFault};
+use crate::job::{Iterations, Job, Seat, Transport};
+use crate::net::{ChannelLinks, LinkFacts, Net};
+use crate::rdma::soft::{Counters, FaultKind, Injection};
+use crate::report::RankReport;
+use crate::truth::{self, FaultRecord, LinkRole, Record};
+use crate::wire::UniqueId;
+use crate::{DriveError, Result};
+
+/// The job and the rank; rank 0 tells the faults of all.
+pub(super) fn beginning(
+    job: &Job,
+    seat: &Seat,
+    id: &UniqueId,
+    network: &Network,
+    report: &mut dyn RankReport,
+) -> Result<()> {
+    let no_root = || DriveError::Protocol {
+        peer: "rank 0".to_owned(),
+        what: "a unique id without an address".to_owned(),
+    };
+    report.record(&Record::Job(truth::Job {
+        schema: truth::SCHEMA.to_owned(),
+        nccl_version: job.release.to_string(),
+        transport: transport(job.transport).to_owned(),
+        network: network.name().to_owned(),
+        ranks: seat.ranks,
+        channels: job.channels,
+        store: seat.store,
+        unique_id: id.0.iter().map(|byte| format!("{byte:02x}")).collect(),
+        magic: format!("{:#018x}", id.magic()),
+        comm_hash: format!("{:#018x}", id.comm_hash(job.release)),
+        root: id.root().ok_or_else(no_root)?,
+    }))?;
+    let device = network.device();
+    report.record(&Record::Rank(truth::Rank {
+        rank: seat.rank,
+        host: seat.host.clone(),
+        pid: std::process::id(),
+        address: seat.address,
+        data_address: device.map_or(seat.address, |device| address_of(device.gid)),
+        interface: seat.interface.clone(),
+        device: device.map(|device| device.name.clone()).unwrap_or_default(),
+        bus_id: identity::bus_id_text(seat.local_rank),
+    }))?;
+    for fault in job.faults.iter().filter(|_| seat.rank == 0) {
+        report.record(&Record::Fault(fault_record(fault)))?;
+    }
+    Ok(())
+}
+
+/// Both ends that a rank has of each channel.
+pub(super) fn links(seat: &Seat, links: &[ChannelLinks], net: &dyn Net) -> Vec<Record> {
+    let Seat { rank, ranks, .. } = *seat;
+    let (previous, next) = ((rank + ranks - 1) % ranks, (rank + 1) % ranks);
+    let ends = links.iter().flat_map(|link| {
+        let sender = net.sender_facts(link.send);
+        let receiver = net.receiver_facts(link.receive);
+        [
+            end(rank, next, LinkRole::Sender, link.channel, sender),
+            end(rank, previous, LinkRole::Receiver, link.channel, receiver),
+        ]
+    });
+    ends.map(Record::Link).collect()
+}
+
+fn end(rank: u32, peer: u32, role: LinkRole, channel: u32, facts: &LinkFacts) -> truth::Link {
+    truth::Link {
+        rank,
+        peer,
+        role,
+        channel,
+        qpns: facts.qpns.clone(),
+        peer_qpns: facts.peer_qpns.clone(),
+        connector: facts.connector,
+        listener: facts.listener,
+        fifo_address: facts.fifo.map(|(address, _)| address),
+        fifo_rkey: facts.fifo.map(|(_, rkey)| rkey),
+    }
+}
+
+/// A collective, told by rank 0.
+pub(super) fn collective(
+    sequence: u64,
+    operation: &Operation,
+    ranks: u32,
+    iteration: Option<u32>,
+    is_warmup: bool,
+) -> Record {
+    let is_reduced = matches!(operation.kind, Kind::AllReduce | Kind::ReduceScatter);
+    Record::Collective(truth::Collective {
+        sequence,
+        kind: operation.kind.name().to_owned(),
+        algorithm: "ring".to_owned(),
+        protocol: "simple".to_owned(),
+        bytes: operation.total_bytes(ranks) as u64,
+        data_type: operation.data_type.name().to_owned(),
+        operator: if is_reduced { operation.operator.name() } else { "none" }.to_owned(),
+        root: (operation.kind == Kind::Broadcast).then_some(operation.root),
+        iteration,
+        is_warmup,
+    })
+}
+
+pub(super) fn injected(rank: u32, packet: &Injection) -> Record {
+    Record::Injected(truth::Injected {
+        kind: meddling(packet.kind).to_owned(),
+        rank,
+        ns: packet.ns,
+        qpn: packet.qpn,
+        psn: packet.psn,
+    })
+}
+
+pub(super) fn adapter(rank: u32, counters: &Counters) -> Record {
+    Record::Adapter(truth::Adapter {
+        rank,
+        packets_sent: counters.packets_sent,
+        packets_received: counters.packets_received,
+        retransmitted: counters.retransmitted,
+        timeouts: counters.timeouts,
+        sequence_naks_sent: counters.sequence_naks_sent,
+        rnr_naks_sent: counters.rnr_naks_sent,
+        ce_received: counters.ce_received,
+        cnps_sent: counters.cnps_sent,
+        cnps_received: counters.cnps_received,
+        overflowed: counters.overflowed,
+        unsent: counters.unsent,
+        icrc_errors: counters.icrc_errors,
+    })
+}
+
+const fn meddling(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::Loss => "loss",
+        FaultKind::Reorder => "reorder",
+        FaultKind::MarkCe => "mark_ce",
+    }
+}
+
+const fn transport(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Soft => "soft",
+        Transport::Verbs => "verbs",
+        Transport::Socket => "socket",
+    }
+}
+
+fn fault_record(fault: &Fault) -> FaultRecord {
+    let plain = |kind: &str| FaultRecord {
+        kind: kind.to_owned(),
+        rank: None,
+        from: None,
+        to: None,
+        delay_ns: None,
+        share: None,
+        first_iteration: None,
+        last_iteration: None,
+        cause: None,
+        place: None,
+        start_ns: None,
+        end_ns: None,
+    };
+    let first = |range: Option<&Iterations>| range.map(|range| range.start);
+    let last = |range: Option<&Iterations>| range.map(|range| range.end.saturating_sub(1));
+    let late = |kind, rank: u32, delay: std::time::Duration, iterations: Option<&Iterations>| {
+        FaultRecord {
+            rank: Some(rank),
+            delay_ns: u64::try_from(delay.as_nanos()).ok(),
+            first_iteration: first(iterations),
+            last_iteration: last(iterations),
+            ..plain(kind)
+        }
+    };
+    let packets = |kind, PacketFault { edge, share, iterations }: &PacketFault| FaultRecord {
+        from: edge.map(|(from, _)| from),
+        to: edge.map(|(_, to)| to),
+        share: Some(*share),
+        first_iteration: first(iterations.as_ref()),
+        last_iteration: last(iterations.as_ref()),
+        ..plain(kind)
+    };
+    match fault {
+        Fault::Straggler { rank, delay, iterations } => {
+            late("straggler", *rank, *delay, iterations.as_ref())
+        }
+        Fault::LateReceiver { rank, delay, iterations } => {
+            late("late_receiver", *rank, *delay, iterations.as_ref())
+        }
+        Fault::Loss(which) => packets("loss", which),
+        Fault::Reorder(which) => packets("reorder", which),
+        Fault::MarkCe(which) => packets("mark_ce", which),
+        Fault::SocketFallback => plain("socket_fallback"),
+        Fault::MissingRank { rank } => FaultRecord { rank: Some(*rank), ..plain("missing_rank") },
+    }
+}
+
+/// The address in a GID: IPv4 is mapped.
+fn address_of(gid: [u8; 16]) -> IpAddr {
+    let address = Ipv6Addr::from(gid);
+    address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4)
+}

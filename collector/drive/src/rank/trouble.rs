@@ -1,0 +1,107 @@
+//! What goes wrong on purpose at one rank.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use crate::fault::{Fault, PacketFault};
+use crate::job::Iterations;
+use crate::rdma::soft::{FaultKind, SoftFault};
+
+/// By how much `rank` computes longer in this training step; in a sweep, before each call.
+pub(super) fn straggling(faults: &[Fault], rank: u32, iteration: Option<u32>) -> Duration {
+    let delays = faults.iter().filter_map(|fault| match fault {
+        Fault::Straggler { rank: who, delay, iterations } if *who == rank => {
+            is_now(iterations.as_ref(), iteration).then_some(*delay)
+        }
+        _ => None,
+    });
+    delays.sum()
+}
+
+/// How long `rank` holds back each offer of room.
+pub(super) fn offer_delay(faults: &[Fault], rank: u32, iteration: Option<u32>) -> Duration {
+    let delays = faults.iter().filter_map(|fault| match fault {
+        Fault::LateReceiver { rank: who, delay, iterations } if *who == rank => {
+            is_now(iterations.as_ref(), iteration).then_some(*delay)
+        }
+        _ => None,
+    });
+    delays.sum()
+}
+
+/// What the port of `rank` does to packets in this training step, given where all ranks are.
+pub(super) fn packet_faults(
+    faults: &[Fault],
+    rank: u32,
+    addresses: &[IpAddr],
+    iteration: Option<u32>,
+) -> Vec<SoftFault> {
+    let met = faults.iter().filter_map(packets);
+    let met = met.filter(|(_, which)| is_now(which.iterations.as_ref(), iteration));
+    met.filter_map(|(kind, which)| packet_fault(kind, which, rank, addresses)).collect()
+}
+
+fn packets(fault: &Fault) -> Option<(FaultKind, &PacketFault)> {
+    match fault {
+        Fault::Loss(which) => Some((FaultKind::Loss, which)),
+        Fault::Reorder(which) => Some((FaultKind::Reorder, which)),
+        Fault::MarkCe(which) => Some((FaultKind::MarkCe, which)),
+        _ => None,
+    }
+}
+
+fn packet_fault(
+    kind: FaultKind,
+    which: &PacketFault,
+    rank: u32,
+    addresses: &[IpAddr],
+) -> Option<SoftFault> {
+    let destination = match which.edge {
+        None => None,
+        Some((from, to)) if from == rank => Some(*addresses.get(to as usize)?),
+        Some(_) => return None,
+    };
+    Some(SoftFault { to: destination, kind, share: which.share })
+}
+
+/// Whether a fault of these training steps concerns this one; one of all concerns warm-up, too.
+fn is_now(iterations: Option<&Iterations>, iteration: Option<u32>) -> bool {
+    iterations.is_none_or(|range| iteration.is_some_and(|iteration| range.contains(&iteration)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{packet_faults, straggling};
+    use crate::fault::{Fault, PacketFault};
+
+    #[test]
+    fn a_straggler_is_late_in_its_iterations_only() {
+        let delay = Duration::from_millis(30);
+        let faults = [Fault::Straggler { rank: 2, delay, iterations: Some(5..10) }];
+        let late = [Some(4), Some(5), Some(9), Some(10), None]
+            .map(|iteration| !straggling(&faults, 2, iteration).is_zero());
+        assert_eq!(late, [false, true, true, false, false]);
+        assert!(straggling(&faults, 1, Some(5)).is_zero());
+    }
+
+    #[test]
+    fn an_edge_begins_at_one_rank() {
+        let edge = Some((1, 2));
+        let faults = [Fault::Loss(PacketFault { edge, share: 0.01, iterations: None })];
+        let addresses = ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(|ip| ip.parse().unwrap());
+        assert_eq!(packet_faults(&faults, 0, &addresses, None), []);
+        let [fault] = &packet_faults(&faults, 1, &addresses, None)[..] else { panic!("no fault") };
+        assert_eq!(fault.to, Some(addresses[2]));
+    }
+
+    #[test]
+    fn packets_are_met_in_their_iterations_only() {
+        let which = PacketFault { edge: None, share: 0.1, iterations: Some(5..7) };
+        let faults = [Fault::MarkCe(which)];
+        let met = [None, Some(4), Some(5), Some(6), Some(7)]
+            .map(|iteration| packet_faults(&faults, 0, &[], iteration).len());
+        assert_eq!(met, [0, 0, 1, 1, 0]);
+    }
+}

@@ -1,0 +1,297 @@
+//! A rank at work: rounds of computing and collectives, and what it tells of them.
+
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+use super::memory::Memory;
+use super::network::Network;
+use super::{tell, trouble};
+use crate::bootstrap::Communicator;
+use crate::clock::{Deadline, now, wall_ns};
+use crate::collective::Operation;
+use crate::collective::ring::Ring;
+use crate::collective::run::{Observer, Runner, Task};
+use crate::job::{Job, Seat, Shape};
+use crate::nccl_log::{Log, Work};
+use crate::report::{IterationTime, Measure, RankReport};
+use crate::store::{Client, rendezvous};
+use crate::truth::{self, Record, RingStep};
+use crate::workload::{Call, Purpose, Round, rounds, total};
+use crate::{DriveError, Result};
+
+/// How long the network may wait before the rank looks at the clock.
+const GLANCE: Duration = Duration::from_millis(5);
+
+/// How often a rank says how far it is.
+const TELL_EVERY: Duration = Duration::from_millis(200);
+
+pub(super) struct Worker<'a> {
+    job: &'a Job,
+    seat: &'a Seat,
+    network: Network,
+    communicator: Communicator,
+    store: Client,
+    log: Log,
+    report: &'a mut dyn RankReport,
+    /// Once the rings are connected.
+    runner: Option<Runner>,
+    memory: Memory<'a>,
+    jitter: fastrand::Rng,
+    sequence: u64,
+    barriers: u64,
+    total: u64,
+    told: Instant,
+    /// What happened in this round, told at its end.
+    records: Vec<Record>,
+}
+
+/// Looks on while a collective runs.
+struct Watch<'a> {
+    communicator: &'a Communicator,
+    records: &'a mut Vec<Record>,
+    sequence: u64,
+}
+
+impl Observer for Watch<'_> {
+    fn ring_step(&mut self, ring_step: RingStep) {
+        self.records.push(Record::RingStep(ring_step));
+    }
+
+    fn pulse(&mut self) -> Result<()> {
+        self.communicator.check_alive(|| format!("in collective {}", self.sequence))
+    }
+}
+
+impl<'a> Worker<'a> {
+    pub(super) fn new(
+        job: &'a Job,
+        seat: &'a Seat,
+        network: Network,
+        communicator: Communicator,
+        store: Client,
+        log: Log,
+        report: &'a mut dyn RankReport,
+    ) -> Self {
+        Self {
+            job,
+            seat,
+            network,
+            communicator,
+            store,
+            log,
+            report,
+            runner: None,
+            memory: Memory::new(&job.workload, seat),
+            jitter: fastrand::Rng::with_seed(job.seed ^ (u64::from(seat.rank) << 32)),
+            sequence: 0,
+            barriers: 0,
+            total: total(&job.workload.shape, job.check),
+            told: now(),
+            records: Vec::new(),
+        }
+    }
+
+    /// Goes through all rounds.
+    pub(super) fn work(&mut self) -> Result<()> {
+        let job = self.job;
+        let addresses = self.communicator.addresses();
+        for round in rounds(&job.workload.shape, job.check) {
+            self.network.trouble(job, self.seat.rank, &addresses, round.iteration);
+            match job.workload.shape {
+                Shape::Sweep { .. } => self.sweep(&round)?,
+                Shape::Training { compute, jitter, .. } => self.train(&round, compute, jitter)?,
+            }
+            self.tell()?;
+        }
+        Ok(())
+    }
+
+    /// Leaves when all have: until then a peer may still need an answer.
+    pub(super) fn leave(mut self) -> Result<()> {
+        self.barrier()?;
+        let counters = self.network.counters();
+        self.records.extend(counters.map(|counters| tell::adapter(self.seat.rank, &counters)));
+        self.tell()?;
+        self.report.progress(self.total, self.total)?;
+        self.log.destroyed(self.communicator.facts());
+        Ok(())
+    }
+
+    /// One size, one placement: all calls back to back.
+    fn sweep(&mut self, round: &Round) -> Result<()> {
+        let Some(&first) = round.calls.first() else { return Ok(()) };
+        self.memory.fill(&first);
+        self.barrier()?;
+        let mut time = Duration::ZERO;
+        for call in &round.calls {
+            self.compute(trouble::straggling(&self.job.faults, self.seat.rank, None))?;
+            time += self.call(round, call)?;
+        }
+        let wrong = (round.purpose == Purpose::Checked).then(|| self.wrong(&first, 1));
+        let counted = if round.purpose == Purpose::Measured { round.calls.len() } else { 0 };
+        if round.purpose == Purpose::Warmup {
+            return Ok(());
+        }
+        self.report.measured(&Measure {
+            row: first.row,
+            placement: first.placement,
+            collectives: u32::try_from(counted).unwrap_or(u32::MAX),
+            time: if counted > 0 { time } else { Duration::ZERO },
+            wrong,
+        })
+    }
+
+    /// One training step: gradients are computed, then every bucket is reduced.
+    fn train(&mut self, round: &Round, compute: Duration, jitter: Duration) -> Result<()> {
+        let began = now();
+        let start_ns = wall_ns();
+        for call in &round.calls {
+            self.memory.fill(call);
+        }
+        let late = trouble::straggling(&self.job.faults, self.seat.rank, round.iteration);
+        let spread = jitter.mul_f64(self.jitter.f64() * 2.0);
+        let planned = (compute + spread).saturating_sub(jitter) + late;
+        self.compute(planned.saturating_sub(began.elapsed()))?;
+        let computed = began.elapsed();
+        self.records.push(Record::Compute(truth::Compute {
+            rank: self.seat.rank,
+            iteration: round.iteration,
+            start_ns,
+            end_ns: wall_ns(),
+        }));
+        let mut times = Vec::with_capacity(round.calls.len());
+        for call in &round.calls {
+            times.push(self.call(round, call)?);
+        }
+        let total = began.elapsed();
+        for ((place, call), time) in round.calls.iter().enumerate().zip(times) {
+            let calls_ago = (round.calls.len() - place) as u64;
+            let wrong = self.job.check.then(|| self.wrong(call, calls_ago));
+            let Call { row, placement, .. } = *call;
+            if round.purpose == Purpose::Measured {
+                self.report.measured(&Measure { row, placement, collectives: 1, time, wrong })?;
+            }
+        }
+        let Some(iteration) = round.iteration else { return Ok(()) };
+        self.report.iteration(&IterationTime { iteration, compute: computed, total })
+    }
+
+    /// Computes for so long: that is, waits, while the adapter goes on working.
+    fn compute(&mut self, duration: Duration) -> Result<()> {
+        let deadline = Deadline::after(duration);
+        let mut looked = now();
+        while !deadline.left().is_zero() {
+            self.network.net().progress(deadline.left().min(GLANCE))?;
+            if looked.elapsed() > 10 * GLANCE {
+                looked = now();
+                self.communicator.check_alive(|| "computing".to_owned())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One collective; returns how long it took.
+    fn call(&mut self, round: &Round, call: &Call) -> Result<Duration> {
+        let operation = self.memory.operation(call);
+        let (rank, ranks, sequence) = (self.seat.rank, self.seat.ranks, self.sequence);
+        self.sequence += 1;
+        if rank == 0 {
+            let is_warmup = round.purpose != Purpose::Measured;
+            let record = tell::collective(sequence, &operation, ranks, round.iteration, is_warmup);
+            self.records.push(record);
+        }
+        self.log_call(sequence, &operation);
+        let start_ns = wall_ns();
+        let began = now();
+        self.connect()?;
+        let Some(runner) = &mut self.runner else {
+            return Err(DriveError::Unusable("the rings are not connected".to_owned()));
+        };
+        let offer_delay = trouble::offer_delay(&self.job.faults, rank, round.iteration);
+        let net = self.network.net();
+        runner.enqueue(net, Task { sequence, operation, offer_delay })?;
+        let communicator = &self.communicator;
+        let mut watch = Watch { communicator, records: &mut self.records, sequence };
+        runner.run(net, self.memory.buffers(call), &mut watch)?;
+        let time = began.elapsed();
+        self.records.push(Record::Call(truth::Call {
+            sequence,
+            rank,
+            start_ns,
+            kernel_start_ns: None,
+            end_ns: wall_ns(),
+            wrong: None,
+        }));
+        if self.told.elapsed() >= TELL_EVERY {
+            self.told = now();
+            self.report.progress(self.sequence, self.total)?;
+        }
+        Ok(time)
+    }
+
+    /// Connects the rings where the release does so at the first collective, and says so.
+    fn connect(&mut self) -> Result<()> {
+        if self.runner.is_some() {
+            return Ok(());
+        }
+        let deadline = Deadline::after(self.job.patience);
+        let net = self.network.net();
+        let links = self.communicator.rings(net, &mut self.log, deadline)?.to_vec();
+        self.records.extend(tell::links(self.seat, &links, net));
+        let Seat { rank, ranks, .. } = *self.seat;
+        let ring = Ring::ascending(ranks);
+        self.runner = Some(Runner::new(self.job.release, rank, ring, &links, self.job.patience));
+        Ok(())
+    }
+
+    /// How many elements of the result of a call are wrong, so many calls ago; the truth tells, too.
+    fn wrong(&mut self, call: &Call, calls_ago: u64) -> u64 {
+        let wrong = self.memory.wrong(call);
+        let sequence = self.sequence - calls_ago;
+        let told = self.records.iter_mut().rev().find_map(|record| match record {
+            Record::Call(call) if call.sequence == sequence => Some(call),
+            _ => None,
+        });
+        if let Some(told) = told {
+            told.wrong = Some(wrong);
+        }
+        wrong
+    }
+
+    /// Waits for all ranks, while the adapter goes on answering them.
+    fn barrier(&mut self) -> Result<()> {
+        self.barriers += 1;
+        let name = format!("round{}", self.barriers);
+        let network = RefCell::new(self.network.net());
+        let alive = || {
+            network.borrow_mut().progress(Duration::ZERO)?;
+            self.communicator.check_alive(|| format!("waiting at {name}"))
+        };
+        let deadline = Deadline::after(self.job.patience);
+        rendezvous::barrier(&self.store, &name, self.seat.ranks, deadline, alive)
+    }
+
+    fn log_call(&mut self, sequence: u64, operation: &Operation) {
+        let work = Work {
+            sequence,
+            kind: operation.kind,
+            bytes: operation.total_bytes(self.seat.ranks) as u64,
+            data_type: operation.data_type,
+            operator: operation.operator,
+            root: operation.root,
+            buffers: [0x7f00_0000_0000, 0x7f80_0000_0000],
+        };
+        self.log.call(&work, self.communicator.facts());
+        self.log.choice(&work, self.communicator.facts());
+    }
+
+    /// Tells what happened in a round.
+    pub(super) fn tell(&mut self) -> Result<()> {
+        let packets = self.network.take_injected();
+        self.records.extend(packets.iter().map(|packet| tell::injected(self.seat.rank, packet)));
+        for record in self.records.drain(..) {
+            self.report.record(&record)?;
+        }
+        Ok(())
+    }
+}

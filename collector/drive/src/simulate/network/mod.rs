@@ -1,0 +1,349 @@
+//! A network in virtual time: NICs with reliable connections, links, switches, and what goes wrong.
+//!
+//! [`plan`] says what exists, [`Network`] is it while it runs. It is deterministic: the same plan,
+//! seed and calls give the same packets at the same times.
+//!
+//! A packet is a value in a pool, an event is a small value in a heap: `event.rs` and
+//! `packet_pool.rs`. `transmission.rs` moves frames over links, `pause.rs` is PFC at both ends,
+//! `routing.rs` chooses paths; `switch/` and `nic/` are the nodes; `trouble.rs` and `background.rs`
+//! disturb them.
+
+mod arbitration;
+mod background;
+mod check;
+pub mod counters;
+mod event;
+mod nic;
+pub mod notice;
+pub mod packet;
+mod packet_pool;
+mod pause;
+mod picoseconds;
+pub mod plan;
+mod port;
+mod routing;
+mod switch;
+pub mod tap;
+mod transmission;
+pub mod trouble;
+
+use std::collections::VecDeque;
+
+use crate::simulate::time::VirtualTime;
+use background::Source;
+use counters::{NicCounters, PortCounters};
+use event::{Event, EventQueue};
+use nic::Nic;
+use nic::dcqcn::RateControl;
+use nic::queue_pair::{Connection, QueuePair};
+use notice::{CallError, Notice, QueuePairId, QueuePairOptions, Work};
+use packet::FlowKey;
+use packet_pool::PacketPool;
+use picoseconds::Picoseconds;
+use plan::{NetworkPlan, NicId, NodeId, PlanError, PortId, PrioritySet, TapId};
+use port::Port;
+use routing::{Routing, mix};
+use switch::Switch;
+use tap::{Occurrence, TapSink};
+use trouble::Trouble;
+
+/// A network while it runs.
+///
+/// Time passes in [`Network::advance`] only, which returns as soon as there is something that the
+/// job may want to react to; what the job then asks for happens at that time.
+#[derive(Debug)]
+pub struct Network {
+    now: Picoseconds,
+    events: EventQueue,
+    notices: VecDeque<Notice>,
+    pool: PacketPool,
+    /// Two a link.
+    ports: Vec<Port>,
+    /// The place of each port in its node.
+    place: Vec<usize>,
+    switches: Vec<Switch>,
+    nics: Vec<Nic>,
+    queue_pairs: Vec<QueuePair>,
+    routing: Routing,
+    convergence: Picoseconds,
+    troubles: Vec<Trouble>,
+    background: Vec<Source>,
+    /// Chooses what links lose.
+    chance: fastrand::Rng,
+    hops: u64,
+}
+
+/// Seeds of parts that must not choose alike.
+#[derive(Clone, Copy)]
+enum Salt {
+    Routing,
+    Switch,
+    Nic,
+    Background,
+    Loss,
+}
+
+fn salted(seed: u64, salt: Salt, place: usize) -> u64 {
+    mix(mix(seed ^ mix(salt as u64)) ^ place as u64)
+}
+
+impl Network {
+    /// Builds what `plan` says. Nothing happens yet.
+    ///
+    /// # Errors
+    ///
+    /// What in the plan contradicts itself.
+    pub fn new(plan: &NetworkPlan, seed: u64) -> Result<Self, PlanError> {
+        plan.check()?;
+        let mut ports_of_switch = vec![0; plan.switches.len()];
+        let mut ports = Vec::with_capacity(plan.links.len() * 2);
+        let mut place = Vec::with_capacity(plan.links.len() * 2);
+        let mut port_of_nic = vec![0; plan.nics.len()];
+        for link in &plan.links {
+            for end in &link.ends {
+                let (lossless, strict) = plan.priorities_of(end.node);
+                match end.node {
+                    NodeId::Switch(switch) => {
+                        let count: &mut usize = &mut ports_of_switch[switch.0 as usize];
+                        place.push(*count);
+                        *count += 1;
+                    }
+                    NodeId::Nic(nic) => {
+                        port_of_nic[nic.0 as usize] = ports.len() as u32;
+                        place.push(0);
+                    }
+                }
+                ports.push(Port::new(link, end.node, lossless, strict));
+            }
+        }
+        for (tap, index) in plan.taps.iter().zip(0..) {
+            ports[tap.port.number() as usize].tap = Some(TapId(index));
+        }
+        let switches = plan.switches.iter().zip(ports_of_switch).enumerate();
+        let switches = switches
+            .map(|(at, (plan, ports))| Switch::new(plan, ports, salted(seed, Salt::Switch, at)))
+            .collect();
+        let nics = plan.nics.iter().zip(port_of_nic).enumerate();
+        let nics = nics
+            .map(|(at, (plan, port))| {
+                Nic::new(plan, NicId(at as u32), port, salted(seed, Salt::Nic, at))
+            })
+            .collect();
+        let background = plan.background.iter().enumerate();
+        let background = background
+            .map(|(at, &flow)| Source::new(flow, salted(seed, Salt::Background, at)))
+            .collect();
+        let routing = Routing::new(plan, &ports, salted(seed, Salt::Routing, 0));
+        let mut network = Self {
+            now: Picoseconds::default(),
+            events: EventQueue::default(),
+            notices: VecDeque::new(),
+            pool: PacketPool::default(),
+            ports,
+            place,
+            switches,
+            nics,
+            queue_pairs: Vec::new(),
+            routing,
+            convergence: Picoseconds::of_nanoseconds(plan.convergence_ns),
+            troubles: plan.troubles.clone(),
+            background,
+            chance: fastrand::Rng::with_seed(salted(seed, Salt::Loss, 0)),
+            hops: 0,
+        };
+        network.plan_troubles();
+        network.plan_background();
+        Ok(network)
+    }
+
+    /// The time.
+    pub fn now(&self) -> VirtualTime {
+        self.now.virtual_time()
+    }
+
+    /// Makes a queue pair; its number is the NIC's next.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such NIC.
+    pub fn create_queue_pair(&mut self, nic: NicId) -> Result<QueuePairId, CallError> {
+        let maker = self.nics.get_mut(nic.0 as usize).ok_or(CallError::NoNic(nic))?;
+        let id = QueuePairId { nic, qpn: maker.next_qpn() };
+        let line_bps = self.ports[maker.port as usize].rate_bps();
+        let rate = maker.dcqcn.map(|parameters| RateControl::new(parameters, line_bps));
+        maker.queue_pairs.push(self.queue_pairs.len() as u32);
+        self.queue_pairs.push(QueuePair::new(id, rate));
+        Ok(id)
+    }
+
+    /// Connects two queue pairs, in both directions. PSNs begin at 0.
+    ///
+    /// # Errors
+    ///
+    /// When one of them does not exist or is connected, or an option is not RoCE's.
+    pub fn connect(
+        &mut self,
+        one: QueuePairId,
+        other: QueuePairId,
+        options: QueuePairOptions,
+    ) -> Result<(), CallError> {
+        if !matches!(options.mtu, 256 | 512 | 1024 | 2048 | 4096) {
+            return Err(CallError::Mtu(options.mtu));
+        }
+        let places = [self.queue_pair(one)?, self.queue_pair(other)?];
+        for (id, place) in [one, other].into_iter().zip(places) {
+            if one == other || self.queue_pairs[place].connection.is_some() {
+                return Err(CallError::Connected(id));
+            }
+        }
+        for ((id, peer), place) in [(one, other), (other, one)].into_iter().zip(places) {
+            let nic = &self.nics[id.nic.0 as usize];
+            let priority = nic.priorities.priority(options.dscp);
+            let is_ipv6 = nic.is_ipv6;
+            self.queue_pairs[place].connection =
+                Some(Connection { peer, options, priority, is_ipv6 });
+        }
+        Ok(())
+    }
+
+    /// Sends `work` after all that was posted at `from` before.
+    ///
+    /// # Errors
+    ///
+    /// When `from` cannot send, or the work's head is too long.
+    pub fn post(&mut self, from: QueuePairId, work: Work) -> Result<(), CallError> {
+        let place = self.queue_pair(from)?;
+        let queue_pair = &mut self.queue_pairs[place];
+        let connection = queue_pair.connection.ok_or(CallError::NotConnected(from))?;
+        if queue_pair.requester.gave_up() {
+            return Err(CallError::GaveUp(from));
+        }
+        let mtu = connection.options.mtu;
+        let head = work.head.as_ref().map_or(0, |head| head.len());
+        let room = work.bytes.min(u32::from(mtu));
+        if head > room as usize {
+            return Err(CallError::Head { head, room });
+        }
+        queue_pair.requester.post(work, mtu);
+        if !queue_pair.scheduled && queue_pair.requester.can_send() {
+            queue_pair.scheduled = true;
+            let time = queue_pair.next_at.max(self.now);
+            self.events.push(time, Event::Paced { queue_pair: place as u32 });
+        }
+        Ok(())
+    }
+
+    /// [`Notice::Woken`] with `token` at `at`; at once if that is over.
+    pub fn wake(&mut self, at: VirtualTime, token: u64) {
+        self.events.push(self.now.max(at.into()), Event::Wake { token });
+    }
+
+    /// Lets time pass until something concerns the job; `None` when nothing is left to happen.
+    /// With background traffic or a pause storm that never ends there is always something left.
+    pub fn advance(&mut self, taps: &mut dyn TapSink) -> Option<Notice> {
+        loop {
+            if let Some(notice) = self.notices.pop_front() {
+                return Some(notice);
+            }
+            let (time, event) = self.events.pop()?;
+            self.now = time;
+            self.happen(event, taps);
+        }
+    }
+
+    fn happen(&mut self, event: Event, taps: &mut dyn TapSink) {
+        match event {
+            Event::Arrival { port, packet } => self.arrive(port, packet, taps),
+            Event::PortFree { port } => self.port_free(port, taps),
+            Event::Drained { nic, packet } => self.drained(nic, packet, taps),
+            Event::Paced { queue_pair } => self.paced(queue_pair, taps),
+            Event::AckTimeout { queue_pair } => self.ack_timeout(queue_pair, taps),
+            Event::PauseEnd { port, priority } => self.pause_end(port, priority, taps),
+            Event::PauseRenewal { port, priority } => self.renew_pause(port, priority, taps),
+            Event::TroubleTurn { trouble } => self.turn(trouble, taps),
+            Event::Datagram { flow } => self.send_datagram(flow, taps),
+            Event::Convergence => {
+                self.routing.converge(&self.ports);
+                taps.occurred(self.now.virtual_time(), Occurrence::Converged);
+            }
+            Event::Wake { token } => self.notices.push_back(Notice::Woken { token }),
+        }
+    }
+
+    /// What a NIC has counted; `None` when there is no such NIC.
+    pub fn counters(&self, nic: NicId) -> Option<NicCounters> {
+        let nic = self.nics.get(nic.0 as usize)?;
+        Some(nic.counters(&self.ports[nic.port as usize]))
+    }
+
+    /// What has passed a port; `None` when there is no such port.
+    pub fn port_counters(&self, port: PortId) -> Option<PortCounters> {
+        self.ports.get(port.number() as usize).map(|port| port.counters)
+    }
+
+    /// What waits at a port of a switch to be sent; `None` when there is no such port.
+    pub fn queue_bytes(&self, port: PortId, priority: u8) -> Option<u64> {
+        self.ports.get(port.number() as usize).map(|port| port.queue(priority).bytes())
+    }
+
+    /// How fast DCQCN lets a queue pair send, in bits per second; `None` without DCQCN.
+    pub fn rate_bps(&self, queue_pair: QueuePairId) -> Option<f64> {
+        let place = self.queue_pair(queue_pair).ok()?;
+        self.queue_pairs[place].rate.clone().map(|mut rate| rate.rate_bps(self.now))
+    }
+
+    /// The ports that send packets of a flow on their way, as routes are now, the NIC's included.
+    /// It ends early where there is no route.
+    pub fn path(&self, flow: FlowKey) -> Vec<PortId> {
+        let Some(nic) = self.nics.get(flow.source.0 as usize) else { return Vec::new() };
+        let mut path = vec![PortId::at(nic.port)];
+        let mut out = nic.port;
+        while let NodeId::Switch(switch) = self.ports[(out ^ 1) as usize].node
+            && let Some(next) = self.routing.next_port(switch.0, flow, &self.ports)
+            && path.len() <= self.ports.len()
+        {
+            path.push(PortId::at(next));
+            out = next;
+        }
+        path
+    }
+
+    /// Frames that crossed a link: what the simulation's own speed is measured in.
+    pub fn hops(&self) -> u64 {
+        self.hops
+    }
+
+    /// The place of a queue pair.
+    fn queue_pair(&self, id: QueuePairId) -> Result<usize, CallError> {
+        let nic = self.nics.get(id.nic.0 as usize).ok_or(CallError::NoNic(id.nic))?;
+        nic.place(id.qpn).map(|place| place as usize).ok_or(CallError::NoQueuePair(id))
+    }
+
+    /// What is stored of what came in by a port.
+    fn stored_from(&self, port: u32, priority: u8) -> u64 {
+        match self.ports[port as usize].node {
+            NodeId::Switch(switch) => self.switches[switch.0 as usize]
+                .buffer
+                .stored_bytes(self.place[port as usize], priority),
+            NodeId::Nic(nic) => self.nics[nic.0 as usize].stored_bytes(priority),
+        }
+    }
+}
+
+impl NetworkPlan {
+    /// The priorities of a node that have PFC, and those that are strict.
+    fn priorities_of(&self, node: NodeId) -> (PrioritySet, PrioritySet) {
+        match node {
+            NodeId::Nic(nic) => (self.nics[nic.0 as usize].lossless, PrioritySet(0)),
+            NodeId::Switch(switch) => {
+                let mut sets = (PrioritySet(0), PrioritySet(0));
+                for (priority, queue) in (0..).zip(&self.switches[switch.0 as usize].queues) {
+                    let only = PrioritySet::only(priority).0;
+                    sets.0.0 |= if queue.pfc.is_some() { only } else { 0 };
+                    sets.1.0 |= if queue.strict { only } else { 0 };
+                }
+                sets
+            }
+        }
+    }
+}

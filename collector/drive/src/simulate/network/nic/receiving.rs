@@ -1,0 +1,184 @@
+//! What a NIC does with packets that come in.
+
+use super::queue_pair::QueuePair;
+use super::responder::Outcome;
+use super::sending::Answer;
+use crate::simulate::network::Network;
+use crate::simulate::network::event::Event;
+use crate::simulate::network::notice::Notice;
+use crate::simulate::network::packet::{Body, Ecn, Syndrome};
+use crate::simulate::network::packet_pool::PacketRef;
+use crate::simulate::network::pause::Reason;
+use crate::simulate::network::picoseconds::Picoseconds;
+use crate::simulate::network::plan::{NicId, PRIORITIES, ReceivePlan};
+use crate::simulate::network::tap::{DropCause, TapSink};
+
+/// Packets that wait for the host's memory.
+#[derive(Debug)]
+pub(super) struct ReceiveBuffer {
+    plan: ReceivePlan,
+    stored_bytes: [u64; PRIORITIES],
+    total_bytes: u64,
+    /// When memory will have taken all of it.
+    drained_at: Picoseconds,
+}
+
+impl ReceiveBuffer {
+    pub(super) const fn new(plan: ReceivePlan) -> Self {
+        let drained_at = Picoseconds(0);
+        Self { plan, stored_bytes: [0; PRIORITIES], total_bytes: 0, drained_at }
+    }
+
+    pub(super) const fn stored_bytes(&self, priority: u8) -> u64 {
+        self.stored_bytes[(priority & 7) as usize]
+    }
+}
+
+impl Network {
+    /// A packet has come to a NIC.
+    pub(in crate::simulate::network) fn receive(
+        &mut self,
+        index: u32,
+        ingress: u32,
+        reference: PacketRef,
+        taps: &mut dyn TapSink,
+    ) {
+        let nic = &mut self.nics[index as usize];
+        let slot = self.pool.get_mut(reference);
+        if slot.packet.destination != nic.id {
+            return self.refuse(ingress, reference, DropCause::NoRoute, taps);
+        }
+        let slow_bps = self.ports[ingress as usize].effects.slow_receive_bps;
+        let receive = &mut nic.receive;
+        let drain_bps = match (receive.plan.drain_bps, slow_bps) {
+            (Some(plan), Some(slow)) => Some(plan.min(slow)),
+            (plan, slow) => plan.or(slow),
+        };
+        if drain_bps.is_none() && receive.total_bytes == 0 {
+            return self.deliver(index, reference, taps);
+        }
+        let priority = nic.priorities.priority(slot.packet.dscp);
+        let place = usize::from(priority);
+        let frame_bytes = slot.packet.frame_bytes;
+        let bytes = u64::from(frame_bytes);
+        if receive.total_bytes + bytes > receive.plan.buffer_bytes {
+            nic.counters.rx_discards_phy += 1;
+            nic.counters.rx_prio_buf_discard[place] += 1;
+            return self.refuse(ingress, reference, DropCause::NicBuffer, taps);
+        }
+        slot.priority = priority;
+        receive.total_bytes += bytes;
+        receive.stored_bytes[place] += bytes;
+        let duration = drain_bps
+            .map_or(Picoseconds(0), |rate| Picoseconds::of_bytes(u32::from(frame_bytes), rate));
+        receive.drained_at = receive.drained_at.max(self.now).after(duration);
+        let drained = Event::Drained { nic: index, packet: reference };
+        self.events.push(receive.drained_at, drained);
+        let is_lossless = self.ports[ingress as usize].lossless.contains(priority);
+        if is_lossless && receive.stored_bytes[place] > receive.plan.xoff_bytes {
+            self.ask_pause(ingress, priority, Reason::Full, taps);
+        }
+    }
+
+    /// The host's memory has taken a packet.
+    pub(in crate::simulate::network) fn drained(
+        &mut self,
+        index: u32,
+        reference: PacketRef,
+        taps: &mut dyn TapSink,
+    ) {
+        let nic = &mut self.nics[index as usize];
+        let slot = self.pool.get(reference);
+        let (priority, bytes) = (slot.priority, u64::from(slot.packet.frame_bytes));
+        let place = usize::from(priority);
+        nic.receive.total_bytes -= bytes;
+        nic.receive.stored_bytes[place] -= bytes;
+        let port = nic.port;
+        if nic.receive.stored_bytes[place] <= nic.receive.plan.xon_bytes {
+            self.end_asking(port, priority, Reason::Full, taps);
+        }
+        self.deliver(index, reference, taps);
+    }
+
+    /// A packet is where it should be.
+    fn deliver(&mut self, index: u32, reference: PacketRef, taps: &mut dyn TapSink) {
+        let nic = &mut self.nics[index as usize];
+        let packet = &self.pool.get(reference).packet;
+        let (Body::Write(_) | Body::Acknowledge { .. } | Body::Cnp { .. }) = packet.body else {
+            return self.pool.remove(reference);
+        };
+        nic.counters.rx_vport_rdma_unicast_packets += 1;
+        nic.counters.rx_vport_rdma_unicast_bytes += u64::from(packet.frame_bytes);
+        let is_marked = packet.ecn == Ecn::Ce;
+        if is_marked {
+            nic.counters.np_ecn_marked_roce_packets += 1;
+        }
+        let place = match &packet.body {
+            Body::Write(write) => nic.place(write.destination_qpn),
+            Body::Acknowledge { destination_qpn, .. } | Body::Cnp { destination_qpn } => {
+                nic.place(*destination_qpn)
+            }
+            Body::Datagram { .. } | Body::Pause { .. } => None,
+        };
+        let Some(place) = place else { return self.pool.remove(reference) };
+        let queue_pair = &mut self.queue_pairs[place as usize];
+        match &packet.body {
+            Body::Write(write) => match queue_pair.responder.take(write) {
+                Outcome::Accepted { completed: None } => {}
+                Outcome::Accepted { completed: Some(message) } => {
+                    self.notices.push_back(Notice::Received {
+                        at: queue_pair.id,
+                        bytes: message.reth.bytes,
+                        remote_address: message.reth.remote_address,
+                        immediate: message.immediate,
+                        head: message.head,
+                    });
+                }
+                Outcome::Duplicate => nic.counters.duplicate_request += 1,
+                Outcome::OutOfSequence => nic.counters.out_of_sequence += 1,
+            },
+            Body::Acknowledge { psn, syndrome: Syndrome::Ack, .. } => {
+                queue_pair.requester.acknowledge(*psn, self.now);
+            }
+            Body::Acknowledge { psn, syndrome: Syndrome::NakSequence, .. } => {
+                if queue_pair.requester.go_back(*psn, self.now) {
+                    nic.counters.packet_seq_err += 1;
+                }
+            }
+            Body::Cnp { .. } => match &mut queue_pair.rate {
+                Some(rate) => {
+                    nic.counters.rp_cnp_handled += 1;
+                    rate.notified(self.now);
+                }
+                None => nic.counters.rp_cnp_ignored += 1,
+            },
+            Body::Datagram { .. } | Body::Pause { .. } => {}
+        }
+        self.pool.remove(reference);
+        while let Some(work) = queue_pair.requester.take_completed() {
+            self.notices.push_back(Notice::Sent { at: queue_pair.id, work });
+        }
+        let nic_id = queue_pair.id.nic;
+        if queue_pair.responder.owes() && !queue_pair.answer_queued {
+            queue_pair.answer_queued = true;
+            self.queue_answer(nic_id, place, Answer::Acknowledge, taps);
+        }
+        if is_marked {
+            self.notify(nic_id, place, taps);
+        }
+        self.schedule(place, taps);
+    }
+
+    /// The notification point: a CNP for a queue pair that got a marked packet, unless it sent one
+    /// a moment ago.
+    fn notify(&mut self, nic: NicId, place: u32, taps: &mut dyn TapSink) {
+        let Some(dcqcn) = self.nics[nic.0 as usize].dcqcn else { return };
+        let queue_pair: &mut QueuePair = &mut self.queue_pairs[place as usize];
+        let interval = Picoseconds::of_nanoseconds(dcqcn.cnp_interval_ns);
+        let is_soon = queue_pair.last_cnp.is_some_and(|last| self.now < last.after(interval));
+        if !is_soon && !queue_pair.cnp_queued {
+            queue_pair.cnp_queued = true;
+            self.queue_answer(nic, place, Answer::Cnp, taps);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The sending half of a reliable connection (IBTA volume 1, 9.7): cuts messages to packets, knows
+//! which were acknowledged, and goes back when one was lost.
+//!
+//! Packets are numbered from 0 without end in here; a PSN is the low 24 bits.
+
+use std::collections::VecDeque;
+
+use crate::simulate::network::notice::Work;
+use crate::simulate::network::packet::{Reth, Write};
+use crate::simulate::network::picoseconds::Picoseconds;
+
+/// Packets that may be unacknowledged: PSNs half a circle apart could not be told apart.
+const WINDOW: u64 = 1 << 22;
+
+/// A message that is not acknowledged in full.
+#[derive(Debug)]
+struct Message {
+    work: Work,
+    /// Number of its first packet.
+    first: u64,
+    packets: u64,
+    started: bool,
+}
+
+/// What a requester sends next.
+#[derive(Debug)]
+pub(in crate::simulate::network) struct Request {
+    pub(in crate::simulate::network) write: Write,
+    /// The work that begins with it, the first time.
+    pub(in crate::simulate::network) starts: Option<u64>,
+}
+
+/// The sending half of a queue pair.
+#[derive(Debug, Default)]
+pub(in crate::simulate::network) struct Requester {
+    messages: VecDeque<Message>,
+    /// The place of the message that `next` belongs to.
+    sending: usize,
+    /// Number of the next packet to send.
+    next: u64,
+    /// Packets before this were acknowledged.
+    acknowledged: u64,
+    /// Packets before this were sent at least once.
+    sent: u64,
+    /// Packets of all messages.
+    posted: u64,
+    /// Packets sent since the last that asked for an ACK.
+    unasked: u32,
+    /// Since when an ACK that was asked for is awaited.
+    awaiting: Option<Picoseconds>,
+    /// Packets before this were asked for.
+    asked: u64,
+    /// Timeouts without progress.
+    attempts: u8,
+    /// Retries ran out.
+    gave_up: bool,
+}
+
+impl Requester {
+    pub(in crate::simulate::network) fn post(&mut self, work: Work, mtu: u16) {
+        let packets = u64::from(work.bytes.div_ceil(u32::from(mtu))).max(1);
+        self.messages.push_back(Message { work, first: self.posted, packets, started: false });
+        self.posted += packets;
+    }
+
+    pub(in crate::simulate::network) fn can_send(&self) -> bool {
+        self.next < self.posted && self.next - self.acknowledged < WINDOW
+    }
+
+    pub(in crate::simulate::network) const fn gave_up(&self) -> bool {
+        self.gave_up
+    }
+
+    /// The next packet.
+    pub(in crate::simulate::network) fn take(
+        &mut self,
+        destination_qpn: u32,
+        mtu: u16,
+        ack_every: u32,
+        now: Picoseconds,
+    ) -> Option<Request> {
+        if !self.can_send() {
+            return None;
+        }
+        let message = self.messages.get_mut(self.sending)?;
+        let work = &message.work;
+        let number = self.next - message.first;
+        let is_first = number == 0;
+        let last = number + 1 == message.packets;
+        let payload = (u64::from(work.bytes) - number * u64::from(mtu)).min(u64::from(mtu));
+        self.unasked += 1;
+        let ack_request = last || self.unasked >= ack_every;
+        let write = Write {
+            destination_qpn,
+            psn: psn(self.next),
+            ack_request,
+            first: is_first.then_some(Reth {
+                remote_address: work.remote_address,
+                rkey: work.rkey,
+                bytes: work.bytes,
+            }),
+            last,
+            immediate: work.immediate.filter(|_| last),
+            payload_bytes: payload as u16,
+            head: work.head.clone().filter(|_| is_first),
+        };
+        let starts = (!message.started).then_some(work.id);
+        message.started = true;
+        self.next += 1;
+        self.sent = self.sent.max(self.next);
+        if last {
+            self.sending += 1;
+        }
+        if ack_request {
+            self.unasked = 0;
+            self.asked = self.next;
+            self.awaiting = self.awaiting.or(Some(now));
+        }
+        Some(Request { write, starts })
+    }
+
+    /// Since when an ACK is awaited.
+    pub(in crate::simulate::network) const fn awaiting(&self) -> Option<Picoseconds> {
+        self.awaiting
+    }
+
+    /// Everything up to and with `psn` has arrived. Whether that was not known.
+    pub(in crate::simulate::network) fn acknowledge(&mut self, psn: u32, now: Picoseconds) -> bool {
+        self.arrived_before(self.number(psn).wrapping_add(1), now)
+    }
+
+    /// `psn` is missing, everything before has arrived. Whether that is news.
+    pub(in crate::simulate::network) fn go_back(&mut self, psn: u32, now: Picoseconds) -> bool {
+        let number = self.number(psn);
+        if number < self.acknowledged || number >= self.sent {
+            return false;
+        }
+        self.arrived_before(number, now);
+        self.resume();
+        true
+    }
+
+    /// No ACK came in time: everything is sent again, unless `retries` ran out.
+    pub(in crate::simulate::network) fn time_out(&mut self, retries: u8) {
+        self.attempts = self.attempts.saturating_add(1);
+        self.gave_up = self.attempts > retries;
+        self.resume();
+    }
+
+    /// Takes a work that was acknowledged in full.
+    pub(in crate::simulate::network) fn take_completed(&mut self) -> Option<u64> {
+        let first = self.messages.front()?;
+        if first.first + first.packets > self.acknowledged {
+            return None;
+        }
+        self.sending -= 1;
+        self.messages.pop_front().map(|message| message.work.id)
+    }
+
+    /// Takes all works that were not acknowledged: the queue pair gave up.
+    pub(in crate::simulate::network) fn take_failed(&mut self) -> Vec<u64> {
+        self.next = self.posted;
+        self.awaiting = None;
+        self.sending = 0;
+        self.messages.drain(..).map(|message| message.work.id).collect()
+    }
+
+    fn arrived_before(&mut self, number: u64, now: Picoseconds) -> bool {
+        if number <= self.acknowledged || number > self.sent {
+            return false;
+        }
+        self.acknowledged = number;
+        self.attempts = 0;
+        self.awaiting = (self.acknowledged < self.asked).then_some(now);
+        if self.next < number {
+            self.move_to(number);
+        }
+        true
+    }
+
+    /// Sends again from the first packet that is not known to have arrived.
+    fn resume(&mut self) {
+        self.move_to(self.acknowledged);
+        self.asked = self.acknowledged;
+        self.awaiting = None;
+        self.unasked = 0;
+    }
+
+    fn move_to(&mut self, number: u64) {
+        self.next = number;
+        self.sending = self.messages.partition_point(|m| m.first + m.packets <= number);
+    }
+
+    /// The number of the packet with `psn` that is nearest to what was acknowledged.
+    fn number(&self, psn: u32) -> u64 {
+        nearest(self.acknowledged, psn)
+    }
+}
+
+/// The low 24 bits of a packet's number.
+pub(super) const fn psn(number: u64) -> u32 {
+    (number & 0xff_ffff) as u32
+}
+
+/// The number whose PSN is `psn` and that is less than half a circle from `to`.
+pub(super) const fn nearest(to: u64, psn: u32) -> u64 {
+    let ahead = psn.wrapping_sub(self::psn(to)) & 0xff_ffff;
+    if ahead < 0x80_0000 {
+        to.wrapping_add(ahead as u64)
+    } else {
+        to.wrapping_add(ahead as u64).wrapping_sub(0x100_0000)
+    }
+}

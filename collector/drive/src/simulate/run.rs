@@ -1,0 +1,205 @@
+//! A scenario from its beginning to its end: network, jobs, and the files that tell of them.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use super::control::{ControlPlane, Ports};
+use super::counters::CountersFile;
+use super::job::TrainingJob;
+use super::network::Network;
+use super::network::notice::Notice;
+use super::scenario::Scenario;
+use super::scenario::map::Map;
+use super::tap::Taps;
+use super::time::VirtualTime;
+use super::{plan, truth};
+use crate::truth::Record;
+use crate::{DriveError, Result};
+
+/// The token of the time to read counters: no job has so high a number.
+const READ_COUNTERS: u64 = u64::MAX;
+
+/// Notices between two looks at what has been written and how far it is.
+const STRIDE: u32 = 1 << 12;
+
+/// What became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// In all capture files.
+    pub frames: u64,
+    /// How long it was in virtual time, ns.
+    pub duration_ns: u64,
+    /// Packets times links.
+    pub hops: u64,
+    /// Connections that gave up; what came after is missing.
+    pub failures: Vec<String>,
+}
+
+/// Simulates `scenario`; its files go into `folder`, which is made. `progress` is told now and then
+/// which share of all collectives is done, 0 to 1.
+///
+/// # Errors
+/// A file cannot be written, or the scenario asks for what the network refuses.
+pub fn run(scenario: &Scenario, folder: &Path, progress: &mut dyn FnMut(f64)) -> Result<Summary> {
+    fs::create_dir_all(folder).map_err(DriveError::io(folder.display().to_string()))?;
+    let map = Map::new(&scenario.fabric);
+    let plan = plan::plan(scenario, &map);
+    let network = Network::new(&plan, scenario.seed).map_err(refused)?;
+    let taps = Taps::create(folder, scenario, &map, &plan)?;
+    let counters = CountersFile::create(&folder.join("counters.jsonl"))?;
+    let mut simulation = Simulation {
+        scenario,
+        map,
+        network,
+        taps,
+        counters,
+        jobs: Vec::new(),
+        ports: Ports::default(),
+        ended: None,
+    };
+    let watched: BTreeSet<IpAddr> = simulation.watched();
+    for number in 0..scenario.job.len() as u32 {
+        simulation.introduce(number, folder, &watched, &plan)?;
+    }
+    simulation.work(progress)?;
+    simulation.finish()
+}
+
+struct Simulation<'a> {
+    scenario: &'a Scenario,
+    map: Map,
+    network: Network,
+    taps: Taps,
+    counters: CountersFile,
+    jobs: Vec<(TrainingJob, TruthFile)>,
+    ports: Ports,
+    /// When the last job was over.
+    ended: Option<VirtualTime>,
+}
+
+impl Simulation<'_> {
+    /// The addresses of hosts that taps watch.
+    fn watched(&self) -> BTreeSet<IpAddr> {
+        let hosts = self.scenario.watched_hosts(&self.map);
+        let nics = self.map.nics.iter().filter(|nic| hosts.contains(&nic.host));
+        nics.map(|nic| nic.address).collect()
+    }
+
+    /// Makes a job: its queue pairs, its control plane, its truth.
+    fn introduce(
+        &mut self,
+        number: u32,
+        folder: &Path,
+        watched: &BTreeSet<IpAddr>,
+        plan: &super::network::plan::NetworkPlan,
+    ) -> Result<()> {
+        let Self { scenario, map, network, .. } = self;
+        let mut job = TrainingJob::new(number, scenario, map, network).map_err(refused)?;
+        let control =
+            ControlPlane::of(number, scenario, map, &job, watched.clone(), &mut self.ports);
+        let control = control.map_err(DriveError::Unusable)?;
+        self.taps.expect(&control.conversations, plan, network);
+        let mut truth = TruthFile::create(&folder.join(match number {
+            0 => "truth.jsonl".to_owned(),
+            _ => format!("truth.job{number}.jsonl"),
+        }))?;
+        truth.write_all(truth::beginning(number, scenario, map, (&job, &control)))?;
+        job.begin(&control.ready, network);
+        self.jobs.push((job, truth));
+        Ok(())
+    }
+
+    fn work(&mut self, progress: &mut dyn FnMut(f64)) -> Result<()> {
+        self.counters.sample(&self.map, &self.network)?;
+        self.read_counters_later();
+        let mut until_look = STRIDE;
+        while let Some(notice) = self.network.advance(&mut self.taps) {
+            if notice == (Notice::Woken { token: READ_COUNTERS }) {
+                self.counters.sample(&self.map, &self.network)?;
+                self.read_counters_later();
+            } else {
+                for (job, _) in &mut self.jobs {
+                    job.notice(notice.clone(), &mut self.network).map_err(refused)?;
+                }
+            }
+            until_look -= 1;
+            if until_look == 0 {
+                until_look = STRIDE;
+                self.look(progress)?;
+            }
+            if self.jobs.iter().all(|(job, _)| job.is_over()) {
+                break;
+            }
+        }
+        self.ended = Some(self.network.now());
+        self.counters.sample(&self.map, &self.network)?;
+        self.look(progress)
+    }
+
+    fn read_counters_later(&mut self) {
+        let next = self.network.now().after(self.scenario.capture.counters_every.0);
+        self.network.wake(next, READ_COUNTERS);
+    }
+
+    fn look(&mut self, progress: &mut dyn FnMut(f64)) -> Result<()> {
+        self.taps.check()?;
+        for (job, truth) in &mut self.jobs {
+            truth.write_all(job.take_records())?;
+        }
+        let done: f64 = self.jobs.iter().map(|(job, _)| job.progress()).sum();
+        progress(done / self.jobs.len().max(1) as f64);
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Summary> {
+        let mut failures = Vec::new();
+        let mut ports = truth::ports(&self.map, &self.network);
+        for (mut job, mut truth) in self.jobs {
+            failures.extend(job.failure().map(str::to_owned));
+            truth.write_all(job.take_records())?;
+            truth.write_all(job.iterations())?;
+            truth.write_all(std::mem::take(&mut ports))?;
+            truth.finish()?;
+        }
+        self.counters.finish()?;
+        Ok(Summary {
+            frames: self.taps.finish()?,
+            duration_ns: self.ended.unwrap_or_default().0,
+            hops: self.network.hops(),
+            failures,
+        })
+    }
+}
+
+/// A file of records.
+struct TruthFile {
+    path: PathBuf,
+    out: BufWriter<File>,
+}
+
+impl TruthFile {
+    fn create(path: &Path) -> Result<Self> {
+        let file = File::create(path).map_err(DriveError::io(path.display().to_string()))?;
+        Ok(Self { path: path.to_owned(), out: BufWriter::new(file) })
+    }
+
+    fn write_all(&mut self, records: Vec<Record>) -> Result<()> {
+        let mut write = |record: &Record| {
+            serde_json::to_writer(&mut self.out, record)?;
+            self.out.write_all(b"\n")
+        };
+        let written = records.iter().try_for_each(&mut write);
+        written.map_err(DriveError::io(format!("write {}", self.path.display())))
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.out.flush().map_err(DriveError::io(format!("write {}", self.path.display())))
+    }
+}
+
+fn refused(error: impl std::error::Error) -> DriveError {
+    DriveError::Unusable(format!("the network refuses: {error}"))
+}
