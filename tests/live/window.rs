@@ -77,7 +77,8 @@ fn check(job: &str, window_ns: u64, every_ns: u64, judges: bool) -> (usize, u64)
         }
         next = passed + every_ns;
         let context = ReportContext { origin: Some(origin), ..ReportContext::default() };
-        let report = pipeline.report(context);
+        let understanding = pipeline.clone().understand();
+        let report = Report::new(&understanding, &context);
         for one in inner(&report) {
             let expected = whole.get(&one.start_ns);
             let known = expected.map(|expected| values(expected));
@@ -91,7 +92,7 @@ fn check(job: &str, window_ns: u64, every_ns: u64, judges: bool) -> (usize, u64)
         }
         forgotten = report.health.get("link.messages_forgotten").copied().unwrap_or(0);
         assert_eq!(report.health.get("link.messages_dropped"), None);
-        pipeline.slide(window_ns, &report);
+        pipeline.slide(window_ns, &understanding);
     });
     (seen, forgotten)
 }

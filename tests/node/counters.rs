@@ -365,8 +365,8 @@ fn a_window_forgets_old_samples_and_no_sums() {
             windowed.handle_counter_sample(files[1], at + 1, &later);
         };
         source.read(&mut clock, &mut deliver).unwrap();
-        let report = windowed.report(context());
-        windowed.slide(10_000_000_000, &report);
+        let understanding = windowed.clone().understand();
+        windowed.slide(10_000_000_000, &understanding);
     }
     let told = |pipeline: &Pipeline| {
         let report = serde_json::to_value(pipeline.report(context())).unwrap();

@@ -5,16 +5,12 @@
 
 mod window;
 
-use std::collections::BTreeMap;
-
-use crate::analysis::finding::facts::Facts;
-use crate::analysis::finding::joined_flow;
-use crate::analysis::iteration::label::{self, Anchor, LabelSources};
+use crate::analysis::finding;
+use crate::analysis::iteration::label::{Anchor, LabelSources};
 use crate::analysis::iteration::numbering::Numbering;
 use crate::analysis::iteration::train_log::TrainLog;
-use crate::analysis::wait::departure::DepartureClocks;
-use crate::analysis::wait::trouble::Troubles;
-use crate::analysis::{collective, finding, iteration, phase, straggler, wait};
+use crate::analysis::state::State;
+use crate::analysis::understanding::{Understanding, understand};
 use crate::decode::packet::{self, Body, Packet};
 use crate::flow::tcp_stream::attempt::Attempts;
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
@@ -26,11 +22,11 @@ use crate::link::connect::Traffic;
 use crate::link::control::plane::{ControlConfig, ControlPlane};
 use crate::link::counter::CounterTracker;
 use crate::link::counter::join::PortNames;
-use crate::link::job::CommunicatorId;
+use crate::link::job::{CommunicatorId, Job};
 use crate::link::join;
 use crate::link::linker;
 use crate::link::log::LogTracker;
-use crate::link::position::{self, TapPosition};
+use crate::link::position;
 use crate::link::process::ProcessTracker;
 use crate::link::rail::{RailMap, Rails};
 use crate::link::traffic::recorder::TrafficRecorder;
@@ -40,8 +36,7 @@ use crate::model::health::Health;
 use crate::model::run::Run;
 use crate::model::tap::{HostName, Tap, TapId};
 use crate::model::witness::LogId;
-use crate::report::logs::LogSources;
-use crate::report::{FoundOut, Linked, Report, ReportContext, communicators};
+use crate::report::{Report, ReportContext};
 
 /// Everything that is known so far.
 ///
@@ -282,118 +277,67 @@ impl Pipeline {
 
     /// The report of everything that was handled.
     #[must_use]
-    pub fn finish(mut self, mut context: ReportContext) -> Report {
-        let settings = &self.settings;
-        context.host_names = self.host_names;
+    pub fn finish(self, context: ReportContext) -> Report {
+        Report::new(&self.understand(), &context)
+    }
+
+    /// What everything that was handled amounts to.
+    #[must_use]
+    pub fn understand(mut self) -> Understanding {
         self.tracker.finish();
-        let positions = position::of_taps(&self.tracker);
-        let logs = self.logs.finish();
-        let from_logs = logs.link();
-        let mut attempts = Attempts::default();
-        let mut linked = self.linking.map(|mut linking| {
-            attempts = std::mem::take(&mut linking.attempts);
-            linking.read(&self.tracker, &positions, &self.processes, &mut self.health)
-        });
-        if linked.is_none() && !logs.processes.is_empty() {
-            linked = Some(Linked::default());
+        let mut state = State::new(self.tracker);
+        state.positions = position::of_taps(&state.tracker);
+        state.health = self.health;
+        if let Some(linking) = self.linking {
+            linking.link(&self.processes, &mut state);
         }
-        let mut memberships = BTreeMap::new();
-        if let Some(linked) = &mut linked {
-            let places = join::join(&mut linked.job, &logs, &from_logs);
-            self.health.add("link.conflicts", linked.job.conflicts.len() as u64);
-            self.health.add("link.communicators_dropped", linked.job.dropped_communicators);
-            linked.collectives = collective::find(&linked.job);
-            linked.collectives.sort_by_key(|one| (one.span.first, one.communicator, one.sequence));
-            linked.iterations = iteration::find(&linked.job, &linked.collectives);
-            let name_of = |id| communicators::name_of(&linked.job, id);
-            self.numbering.apply(name_of, &mut linked.iterations);
-            linked.labels = label::apply(&self.labels, &linked.collectives, &mut linked.iterations);
-            let flows = self.tracker.flows().flows();
-            let signals = (&linked.signals[..], linked.signals_end);
-            let troubles = Troubles::new(&linked.job, flows, &positions, &linked.clocks, signals);
-            let departures = DepartureClocks::new(&linked.job, flows, &positions, &linked.clocks);
-            linked.waits = wait::find(&linked.job, &troubles, &departures, &linked.collectives);
-            let collectives = &linked.collectives;
-            let job = &linked.job;
-            linked.stragglers =
-                straggler::find(job, collectives, &linked.waits, &linked.iterations);
-            linked.phases = phase::find(&linked.job, &linked.streams, &linked.collectives);
-            collective::add_health(&linked.collectives, &mut self.health);
-            wait::add_health(&linked.collectives, &linked.waits, &mut self.health);
-            let named = from_logs.memberships.iter();
-            let place = |id: &CommunicatorId| places.get(id.0 as usize).copied();
-            memberships = named.filter_map(|(at, id)| Some((*at, place(id)?))).collect();
-        }
-        let job = linked.as_ref().map(|linked| &linked.job);
-        let names = PortNames::new(job, &logs, &context.host_names);
-        let (mut counters, counter_health) = self.counters.finish();
-        counters.join(&names);
-        counter_health.iter().for_each(|(name, count)| self.health.add(name, count));
-        let rails = match &settings.rails {
-            Some(map) => Rails::mapped(map, &names),
-            None => Rails::agreed(&names),
+        join_logs(&mut state, self.logs);
+        let (counters, health) = self.counters.finish();
+        state.counters = counters;
+        health.iter().for_each(|(name, count)| state.health.add(name, count));
+        state.names = PortNames::new(state.job.as_ref(), &state.logs, &self.host_names);
+        state.counters.join(&state.names);
+        state.rails = match &self.settings.rails {
+            Some(map) => Rails::mapped(map, &state.names),
+            None => Rails::agreed(&state.names),
         };
-        let nothing = Linked::default();
-        let known = linked.as_ref().unwrap_or(&nothing);
-        let findings = finding::find(&Facts {
-            tracker: &self.tracker,
-            positions: &positions,
-            flows: joined_flow::join(self.tracker.flows(), job, &known.clocks),
-            clocks: &known.clocks,
-            job,
-            collectives: &known.collectives,
-            stragglers: &known.stragglers,
-            iterations: &known.iterations,
-            streams: &known.streams,
-            signals: &known.signals,
-            attempts: &attempts,
-            logs: &logs,
-            memberships: &memberships,
-            counters: &counters,
-            rails: &rails,
-            settings: &settings.findings,
-            is_cut_short: known.are_messages_missing || self.tracker.flows().evicted_flows() > 0,
-        });
-        self.health.add("tcp.dropped_attempts", attempts.dropped());
-        self.health.add("findings.dropped", findings.dropped);
-        if let Some(job) = job {
-            let name = |id: &CommunicatorId| communicators::name_of(job, *id);
-            let named = memberships.iter();
-            let communicators = named.filter_map(|(at, id)| Some((*at, name(id)?))).collect();
-            context.logs = LogSources { facts: logs, communicators };
-        }
-        let dropped = self.labels.logs.iter().map(|log| log.dropped).sum();
-        self.health.add("train_log.dropped_lines", dropped);
-        context.train_logs = self.labels.logs;
-        let found = FoundOut {
-            tracker: &self.tracker,
-            positions: &positions,
-            linked: linked.as_ref(),
-            findings: &findings,
-            counters: &counters,
-            rails: &rails,
-            names: &names,
-        };
-        Report::new(&found, &context, self.health)
+        state.host_names = self.host_names;
+        state.labels = self.labels;
+        state.numbering = self.numbering;
+        understand(state, &self.settings.findings)
     }
 }
 
+/// Joins what NCCL's logs say to what was captured.
+fn join_logs(state: &mut State, logs: LogTracker) {
+    let logs = logs.finish();
+    let linked = logs.link();
+    if state.job.is_none() && !logs.processes.is_empty() {
+        state.job = Some(Job::default());
+    }
+    if let Some(job) = &mut state.job {
+        let places = join::join(job, &logs, &linked);
+        state.health.add("link.conflicts", job.conflicts.len() as u64);
+        state.health.add("link.communicators_dropped", job.dropped_communicators);
+        let place = |id: CommunicatorId| places.get(id.0 as usize).copied();
+        let named = linked.memberships.iter();
+        state.memberships = named.filter_map(|(at, id)| Some((*at, place(*id)?))).collect();
+    }
+    logs.health.iter().for_each(|(name, count)| state.health.add(name, count));
+    state.logs = logs;
+}
+
 impl Linking {
-    /// What the control plane and the data plane tell; collectives are for later, when logs have
-    /// had their say.
-    fn read(
-        mut self,
-        tracker: &FlowTracker,
-        positions: &[TapPosition],
-        processes: &ProcessTracker,
-        health: &mut Health,
-    ) -> Linked {
+    /// Links control plane and data plane; logs come later.
+    fn link(mut self, processes: &ProcessTracker, state: &mut State) {
+        let State { tracker, positions, health, .. } = &mut *state;
         self.streams.finish(&mut self.control);
         self.streams.add_health(health);
         self.control.add_health(health);
         health.add("link.messages_dropped", self.traffic.dropped_messages());
         health.add("link.messages_forgotten", self.traffic.forgotten_messages());
         health.add("link.signals_dropped", self.traffic.dropped_signals());
+        health.add("link.resends_dropped", self.traffic.dropped_resends());
         let mut facts = self.control.facts();
         let clocks = relate::relate(&self.sightings, tracker.taps(), positions, &facts);
         if clocks.corrects() {
@@ -404,23 +348,15 @@ impl Linking {
         let mut job = linker::link(&facts, Traffic { table, records, positions, clocks: &clocks });
         processes.join(&mut job, &facts.rings);
         processes.add_health(health);
-        health.add("link.resends_dropped", self.traffic.dropped_resends());
-        let signals = self.traffic.signals().to_vec();
+        state.job = Some(job);
+        state.clocks = clocks;
+        state.streams = facts.streams;
+        state.signals = self.traffic.signals().to_vec();
+        let last = state.signals.last().filter(|_| self.traffic.misses_signals());
+        state.signals_end = last.map(|signal| signal.time);
         let are_all_kept = !self.traffic.misses_resends();
-        let resends = are_all_kept.then(|| self.traffic.resends().to_vec());
-        let signals_end = signals.last().filter(|_| self.traffic.misses_signals());
-        let signals_end = signals_end.map(|signal| signal.time);
-        let streams = facts.streams;
-        let are_messages_missing = self.traffic.misses_messages();
-        Linked {
-            job,
-            streams,
-            signals,
-            signals_end,
-            resends,
-            clocks,
-            are_messages_missing,
-            ..Linked::default()
-        }
+        state.resends = are_all_kept.then(|| self.traffic.resends().to_vec());
+        state.are_messages_missing = self.traffic.misses_messages();
+        state.attempts = self.attempts;
     }
 }

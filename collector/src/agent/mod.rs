@@ -174,12 +174,12 @@ impl Agent {
             }
             let context = || self.session.context(Detail::Summary);
             self.analyst.offer(self.session.pipeline(), context);
-            if let Some(report) = self.analyst.take()? {
+            if let Some(analysed) = self.analyst.take()? {
                 let window = self.config.window.length.as_nanos();
                 let window = u64::try_from(window).unwrap_or(u64::MAX);
                 let ((), took) = timed(|| {
-                    self.session.slide(window, &report);
-                    self.tell(*report, Ending::Open, say);
+                    self.session.slide(window, &analysed.understanding);
+                    self.tell(analysed.report, Ending::Open, say);
                 });
                 self.analyst.charge(took);
             } else if self.analyst.is_resting() && self.told.elapsed() >= self.pause {

@@ -129,6 +129,13 @@ impl AnalyzeArgs {
     fn show(&self, report: &mut Report) -> io::Result<()> {
         match self.format {
             Format::Json => {
+                let shown = |flow: &u32| {
+                    report.flow(*flow).is_some_and(|flow| self.filter.shows_flow(flow))
+                };
+                let is_shown: Vec<bool> =
+                    report.queue_pairs.iter().map(|one| one.flows.iter().any(shown)).collect();
+                let mut is_shown = is_shown.into_iter();
+                report.queue_pairs.retain(|_| is_shown.next().unwrap_or(true));
                 report.flows.retain(|flow| self.filter.shows_flow(flow));
                 let mut out = BufWriter::new(io::stdout().lock());
                 json::write(report, &mut out)?;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
+use railscope_core::analysis::understanding::Understanding;
 use railscope_core::pipeline::Pipeline;
 use railscope_core::report::{Report, ReportContext};
 
@@ -19,11 +20,19 @@ pub const SHARE_BESIDE_TRAINING: u32 = 500;
 /// The longest pause, for instance between two reports, whatever they cost: figures that are older mislead.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
+/// What was made of a copy of the state.
+pub struct Analysed {
+    /// Everything that was judged.
+    pub understanding: Understanding,
+    /// The same as people and programs read it.
+    pub report: Report,
+}
+
 /// A thread that makes reports, one at a time.
 pub struct Analyst {
     orders: Sender<(Pipeline, ReportContext)>,
     /// With the CPU time that each took.
-    reports: Receiver<(Box<Report>, Duration)>,
+    reports: Receiver<(Box<Analysed>, Duration)>,
     /// Whether a report is being made.
     is_ordered: bool,
     /// When the latest report came.
@@ -43,7 +52,7 @@ impl Analyst {
         let work = move || {
             // Ends with whoever orders.
             for (pipeline, context) in ordered {
-                if made.send(timed(|| Box::new(pipeline.finish(context)))).is_err() {
+                if made.send(timed(|| analyse(pipeline, &context))).is_err() {
                     return;
                 }
             }
@@ -72,7 +81,7 @@ impl Analyst {
     /// # Errors
     ///
     /// The analysis failed.
-    pub fn take(&mut self) -> anyhow::Result<Option<Box<Report>>> {
+    pub fn take(&mut self) -> anyhow::Result<Option<Box<Analysed>>> {
         match self.reports.try_recv() {
             Ok((report, took)) => {
                 self.is_ordered = false;
@@ -95,6 +104,12 @@ impl Analyst {
     pub fn charge(&mut self, took: Duration) {
         self.cost += took;
     }
+}
+
+fn analyse(pipeline: Pipeline, context: &ReportContext) -> Box<Analysed> {
+    let understanding = pipeline.understand();
+    let report = Report::new(&understanding, context);
+    Box::new(Analysed { understanding, report })
 }
 
 /// How long what took so much CPU time waits for the next time, to take one part in `share` of a CPU.

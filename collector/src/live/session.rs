@@ -4,9 +4,10 @@ use std::io;
 use std::time::Duration;
 
 use crate::ingest::live::{LiveEvent, LiveSource};
+use railscope_core::analysis::understanding::Understanding;
 use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::Pipeline;
-use railscope_core::report::{Detail, Report, ReportContext};
+use railscope_core::report::{Detail, ReportContext};
 
 /// A pipeline that is fed live.
 pub struct Session {
@@ -95,9 +96,9 @@ impl Session {
         &mut self.pipeline
     }
 
-    /// Forgets what is older than the window; `report` is the latest one of this state.
-    pub fn slide(&mut self, window_ns: u64, report: &Report) {
-        self.pipeline.slide(window_ns, report);
+    /// Forgets what is older than the window; `understanding` is the latest one of this state.
+    pub fn slide(&mut self, window_ns: u64, understanding: &Understanding) {
+        self.pipeline.slide(window_ns, understanding);
     }
 
     /// For a report of the state.

@@ -16,7 +16,7 @@ const EDGES: &[(&str, &[&str])] = &[
     // They deliver bytes and events; decode understands them.
     ("ingest", &["model"]),
     // They read live sources into the pipeline, and ask it for reports.
-    ("live", &["model", "report", "pipeline", "ingest"]),
+    ("live", &["model", "analysis", "report", "pipeline", "ingest"]),
     // They write down what the core found out.
     ("export", &["model", "report", "metrics"]),
     // It composes everything but the command line, which starts it.

@@ -30,6 +30,17 @@ pub enum Trigger {
 impl Trigger {
     /// Every trigger, in the order of reports.
     pub const ALL: [Self; 4] = [Self::Nak, Self::Rnr, Self::Timeout, Self::Unknown];
+
+    /// The name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nak => "nak",
+            Self::Rnr => "rnr",
+            Self::Timeout => "timeout",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// One backward jump and the recovery from it.

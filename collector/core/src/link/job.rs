@@ -1,6 +1,7 @@
 //! What the facts amount to: communicators, their ranks, and the connections between them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use super::evidence::Evidence;
@@ -39,6 +40,32 @@ pub struct Job {
     pub magics: BTreeMap<u64, CommunicatorId>,
     /// Communicators by where NET receivers listen for their senders.
     pub listeners: BTreeMap<SocketAddr, CommunicatorId>,
+}
+
+impl Job {
+    /// A communicator.
+    #[must_use]
+    pub fn communicator(&self, id: CommunicatorId) -> Option<&Communicator> {
+        self.communicators.get(id.0 as usize)
+    }
+
+    /// A connection.
+    #[must_use]
+    pub fn connection(&self, id: NetConnectionId) -> Option<&NetConnection> {
+        self.connections.get(id.0 as usize)
+    }
+
+    /// Whose the flow at place `at` of the flow table is.
+    #[must_use]
+    pub fn owner(&self, at: u32) -> Option<Ownership> {
+        self.owners.get(at as usize).copied()
+    }
+
+    /// The name of a communicator in reports: its hash.
+    #[must_use]
+    pub fn name_of(&self, id: CommunicatorId) -> Option<String> {
+        self.communicator(id).map(|communicator| communicator.identity.to_string())
+    }
 }
 
 /// Whose a flow is.
@@ -117,6 +144,17 @@ pub enum Identity {
     Magic(u64),
     /// Found from traffic alone; a number from 0.
     Inferred(u32),
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CommHash(hash) | Self::LogHash(hash) | Self::Magic(hash) => {
+                write!(f, "{hash:016x}")
+            }
+            Self::Inferred(number) => write!(f, "inferred-{number}"),
+        }
+    }
 }
 
 /// A communicator.

@@ -8,8 +8,9 @@
 use std::collections::BTreeMap;
 
 use super::Pipeline;
+use crate::analysis::judged::JudgedIteration;
+use crate::analysis::understanding::Understanding;
 use crate::model::time::{Span, Timestamp};
-use crate::report::Report;
 
 /// The window gets shorter when so few parts in so many of the room for messages are left ...
 const LEAST_ROOM: usize = 8;
@@ -21,12 +22,12 @@ const COUNTER_WINDOWS: u64 = 4;
 
 impl Pipeline {
     /// Forgets messages that passed more than `window_ns` before the latest one, or more where they
-    /// have no room. `report` is the latest that was made of this pipeline: its training steps keep
-    /// their numbers, and none that the window still has is cut.
+    /// have no room. `understanding` is the latest of this pipeline: its training steps keep their
+    /// numbers, and none that the window still has is cut.
     ///
     /// Of NIC counters, what is needed for as long is kept.
-    pub fn slide(&mut self, window_ns: u64, report: &Report) {
-        self.slide_messages(window_ns, report);
+    pub fn slide(&mut self, window_ns: u64, understanding: &Understanding) {
+        self.slide_messages(window_ns, understanding);
         let Some(latest) = self.counters.latest() else { return };
         let messages = self.linking.as_ref().and_then(|linking| linking.traffic.span());
         let bound = before(latest, window_ns);
@@ -44,7 +45,7 @@ impl Pipeline {
         room.is_some_and(|room| room < self.message_capacity / LEAST_ROOM)
     }
 
-    fn slide_messages(&mut self, window_ns: u64, report: &Report) {
+    fn slide_messages(&mut self, window_ns: u64, understanding: &Understanding) {
         let is_crowded = self.is_crowded();
         let Some(linking) = &mut self.linking else { return };
         let Some(Span { first, last }) = linking.traffic.span() else { return };
@@ -55,7 +56,7 @@ impl Pipeline {
         if bound <= first {
             return;
         }
-        let starts = starts(report);
+        let starts = starts(understanding);
         let cut = starts.values().map(|starts| begin(starts, bound).unwrap_or(first)).min();
         let cut = cut.filter(|_| !is_crowded).unwrap_or(bound);
         if cut <= first {
@@ -74,12 +75,12 @@ fn begin(starts: &[(Timestamp, u32)], bound: Timestamp) -> Option<Timestamp> {
 }
 
 /// When the training steps of each job began, and their numbers, in order of time.
-fn starts(report: &Report) -> BTreeMap<String, Vec<(Timestamp, u32)>> {
-    let origin = Timestamp::from_nanos(report.capture.origin_ns.parse().unwrap_or(0));
+fn starts(understanding: &Understanding) -> BTreeMap<String, Vec<(Timestamp, u32)>> {
     let mut starts: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    for one in &report.iterations {
-        let of = one.communicator.clone().unwrap_or_default();
-        starts.entry(of).or_default().push((origin.plus(one.start_ns), one.iteration));
+    let Some(job) = &understanding.state.job else { return starts };
+    for JudgedIteration { iteration, .. } in &understanding.iterations {
+        let of = job.name_of(iteration.communicator).unwrap_or_default();
+        starts.entry(of).or_default().push((iteration.span.first, iteration.number));
     }
     starts
 }

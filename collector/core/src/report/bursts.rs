@@ -56,7 +56,7 @@ pub enum BurstDirection {
 }
 
 pub(super) fn section(sources: &Sources<'_>) -> Option<Vec<BurstReport>> {
-    let mut ports: Vec<&Port> = sources.tracker.ports().ports().iter().collect();
+    let mut ports: Vec<&Port> = sources.state.tracker.ports().ports().iter().collect();
     ports.retain(|port| port.sent.has_line_rate());
     ports.sort_by_key(|port| (port.tap, port.address));
     if ports.is_empty() {

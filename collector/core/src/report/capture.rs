@@ -55,7 +55,7 @@ impl Capture {
 }
 
 pub(super) fn section(sources: &Sources<'_>) -> Capture {
-    let taps = sources.tracker.taps();
+    let taps = sources.state.tracker.taps();
     let sum = |of: fn(&TapState) -> u64| taps.iter().map(of).sum::<u64>();
     let tap_spans = (0..).map(TapId).zip(taps).filter_map(|(id, tap)| Some((id, tap.span?)));
     let aligned = |(id, Span { first, last })| Span {

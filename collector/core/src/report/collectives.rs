@@ -6,8 +6,9 @@ use serde::Serialize;
 use super::evidence::EvidenceReport;
 use super::stragglers::StragglerReport;
 use super::waits::{self, WaitsReport};
-use super::{Detail, Sources, communicators};
+use super::{Detail, Sources};
 use crate::analysis::collective::{Collective, ConnectionTransfers};
+use crate::analysis::judged::JudgedIteration;
 use crate::analysis::wait::CollectiveWaits;
 use crate::link::job::Job;
 use crate::model::nccl::CollectiveKind;
@@ -145,33 +146,29 @@ pub struct CollectiveConnectionReport {
 
 /// The collectives in order of time.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<CollectiveReport> {
-    let Some(linked) = sources.linked else { return Vec::new() };
-    let mut iterations = vec![None; linked.collectives.len()];
-    for iteration in &linked.iterations {
+    let Some(job) = &sources.state.job else { return Vec::new() };
+    let collectives = &sources.understanding.collectives;
+    let mut iterations = vec![None; collectives.len()];
+    for JudgedIteration { iteration, .. } in &sources.understanding.iterations {
         for at in &iteration.collectives {
             if let Some(known) = iterations.get_mut(*at) {
                 *known = Some(iteration.number);
             }
         }
     }
-    let stragglers = linked.stragglers.iter().map(Option::as_ref).chain(std::iter::repeat(None));
-    let no_waits = CollectiveWaits::default();
-    let all_waits = linked.waits.iter().chain(std::iter::repeat(&no_waits));
-    (0..)
-        .zip(&linked.collectives)
-        .zip(iterations.into_iter().zip(stragglers).zip(all_waits))
-        .map(|((id, collective), ((iteration, straggler), waits))| CollectiveReport {
-            iteration,
-            ranks: waits::ranks(sources, &linked.job, collective, waits, straggler),
-            connections: connections(sources, &linked.job, collective, waits),
-            straggler: straggler.map(|one| StragglerReport::new(sources, one)),
-            ..report(sources, &linked.job, id, collective)
-        })
-        .collect()
+    let all = (0..).zip(collectives).zip(iterations);
+    all.map(|((id, judged), iteration)| CollectiveReport {
+        iteration,
+        ranks: waits::ranks(sources, job, judged),
+        connections: connections(sources, job, &judged.collective, &judged.waits),
+        straggler: judged.straggler.as_ref().map(|one| StragglerReport::new(sources, one)),
+        ..report(sources, job, id, &judged.collective)
+    })
+    .collect()
 }
 
 fn report(sources: &Sources<'_>, job: &Job, id: u32, collective: &Collective) -> CollectiveReport {
-    let communicator = job.communicators.get(collective.communicator.0 as usize);
+    let communicator = job.communicator(collective.communicator);
     let nranks = communicator.and_then(|communicator| communicator.nranks);
     let duration_ns = collective.span.last.nanos_since(collective.span.first);
     let rate = |bytes: u64| {
@@ -184,7 +181,7 @@ fn report(sources: &Sources<'_>, job: &Job, id: u32, collective: &Collective) ->
     let time = |time: Timestamp| sources.relative_ns(time);
     CollectiveReport {
         id,
-        communicator: communicator.map(|one| communicators::name(one.identity)).unwrap_or_default(),
+        communicator: communicator.map(|one| one.identity.to_string()).unwrap_or_default(),
         sequence: collective.sequence,
         sequence_origin: if collective.is_counted_from_init { "init" } else { "capture" },
         kind: collective.kind.name(),
@@ -251,7 +248,7 @@ fn connections(
 }
 
 fn connection(job: &Job, part: &ConnectionTransfers) -> CollectiveConnectionReport {
-    let all = job.connections.get(part.connection.0 as usize);
+    let all = job.connection(part.connection);
     let transfers = all.and_then(|known| known.transfers.get(part.places.clone()));
     let transfers = transfers.unwrap_or_default();
     let start = part.places.start;

@@ -6,8 +6,7 @@ use serde::Serialize;
 use super::Sources;
 use super::evidence::EvidenceReport;
 use crate::link::job::{
-    Channel, Communicator, CommunicatorId, Identity, Job, NetConnection, Rank, RankQueuePair,
-    Transport, TreeNode,
+    Channel, Communicator, Identity, Job, NetConnection, Rank, RankQueuePair, Transport, TreeNode,
 };
 use crate::model::nccl::Graph;
 use crate::model::qpn::Qpn;
@@ -185,8 +184,7 @@ pub struct QueuePairReport {
 
 /// The communicators, oldest first.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<CommunicatorReport> {
-    let Some(linked) = sources.linked else { return Vec::new() };
-    let job = &linked.job;
+    let Some(job) = &sources.state.job else { return Vec::new() };
     let mut connections: Vec<Vec<ConnectionReport>> = Vec::new();
     connections.resize_with(job.communicators.len(), Vec::new);
     for (id, connection) in (0..).zip(&job.connections) {
@@ -196,22 +194,6 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<CommunicatorReport> {
     }
     let communicators = job.communicators.iter().zip(connections);
     communicators.map(|(one, connections)| report(sources, job, one, connections)).collect()
-}
-
-/// The name of a communicator in reports.
-pub(super) fn name(identity: Identity) -> String {
-    match identity {
-        Identity::CommHash(hash) | Identity::LogHash(hash) | Identity::Magic(hash) => {
-            format!("{hash:016x}")
-        }
-        Identity::Inferred(number) => format!("inferred-{number}"),
-    }
-}
-
-/// The name of the communicator with number `id`.
-pub(crate) fn name_of(job: &Job, id: CommunicatorId) -> Option<String> {
-    let communicator = job.communicators.get(id.0 as usize)?;
-    Some(name(communicator.identity))
 }
 
 fn report(
@@ -235,7 +217,7 @@ fn report(
         }
     });
     CommunicatorReport {
-        id: name(communicator.identity),
+        id: communicator.identity.to_string(),
         id_kind: match communicator.identity {
             Identity::CommHash(_) => "comm_hash",
             Identity::LogHash(_) => "log_hash",
@@ -248,7 +230,7 @@ fn report(
             .map(|release| release.to_string())
             .or(communicator.releases.map(|releases| releases.to_string())),
         root: communicator.root.map(|root| root.to_string()),
-        parent: communicator.parent.and_then(|parent| name_of(job, parent)),
+        parent: communicator.parent.and_then(|parent| job.name_of(parent)),
         transport: match communicator.transport {
             Transport::Ib => "ib",
             Transport::Socket => "socket",

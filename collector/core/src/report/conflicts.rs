@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Sources, communicators};
+use super::Sources;
 use crate::link::job::{Conflict, Job};
 
 /// Two statements of which only one can be true.
@@ -25,16 +25,16 @@ pub struct ConflictReport {
 
 /// The conflicts by connection and rank.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<ConflictReport> {
-    let Some(linked) = sources.linked else { return Vec::new() };
-    linked.job.conflicts.iter().map(|conflict| report(&linked.job, conflict)).collect()
+    let Some(job) = &sources.state.job else { return Vec::new() };
+    job.conflicts.iter().map(|conflict| report(job, conflict)).collect()
 }
 
 fn report(job: &Job, conflict: &Conflict) -> ConflictReport {
     match conflict {
         Conflict::Tag { connection, expected, tag, count } => {
-            let known = job.connections.get(connection.0 as usize);
+            let known = job.connection(*connection);
             ConflictReport {
-                communicator: known.and_then(|one| communicators::name_of(job, one.communicator)),
+                communicator: known.and_then(|one| job.name_of(one.communicator)),
                 rank: Some(*expected),
                 connection: Some(connection.0),
                 what: "sender",
@@ -43,7 +43,7 @@ fn report(job: &Job, conflict: &Conflict) -> ConflictReport {
             }
         }
         Conflict::Log { communicator, rank, what, captured, logged } => ConflictReport {
-            communicator: communicators::name_of(job, *communicator),
+            communicator: job.name_of(*communicator),
             rank: Some(*rank),
             connection: None,
             what,

@@ -77,7 +77,7 @@ pub struct RiseReport {
 
 /// The NICs by host, device, interface, address and port.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<CounterReport> {
-    sources.counters.nics.iter().map(|nic| report(sources, nic)).collect()
+    sources.state.counters.nics.iter().map(|nic| report(sources, nic)).collect()
 }
 
 fn report(sources: &Sources<'_>, nic: &NicCounters) -> CounterReport {

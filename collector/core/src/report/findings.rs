@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Sources;
 use super::evidence::EvidenceReport;
-use super::{Sources, communicators};
 use crate::analysis::finding::{Finding, Subject};
 
 /// Something worth telling.
@@ -65,12 +65,12 @@ pub struct SubjectReport {
 
 /// The findings, the worst first.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<FindingReport> {
-    sources.findings.found.iter().map(|finding| report(sources, finding)).collect()
+    sources.understanding.findings.found.iter().map(|finding| report(sources, finding)).collect()
 }
 
 /// What could not be looked for.
 pub(super) fn not_checked(sources: &Sources<'_>) -> Vec<NotCheckedReport> {
-    let all = sources.findings.not_checked.iter();
+    let all = sources.understanding.findings.not_checked.iter();
     all.map(|(id, need)| NotCheckedReport { id, needs: need.name(), missing: need.missing() })
         .collect()
 }
@@ -103,11 +103,9 @@ fn report(sources: &Sources<'_>, finding: &Finding) -> FindingReport {
 }
 
 fn subject(sources: &Sources<'_>, subject: &Subject) -> SubjectReport {
-    let job = sources.linked.map(|linked| &linked.job);
+    let job = sources.state.job.as_ref();
     SubjectReport {
-        communicator: job
-            .zip(subject.communicator)
-            .and_then(|(job, id)| communicators::name_of(job, id)),
+        communicator: job.zip(subject.communicator).and_then(|(job, id)| job.name_of(id)),
         rank: subject.rank,
         flow: subject.flow.and_then(|at| sources.flow_ids.get(at as usize).copied()),
         port: subject.port.map(|port| port.to_string()),

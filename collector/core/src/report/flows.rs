@@ -244,14 +244,14 @@ pub(super) fn ids(flows: &[Flow]) -> Vec<u32> {
 
 /// The same by key and epoch.
 pub(super) fn ids_by_key(sources: &Sources<'_>) -> HashMap<(FlowKey, u32), u32, FixedState> {
-    let flows = sources.tracker.flows().flows();
+    let flows = sources.state.tracker.flows().flows();
     let names = flows.iter().map(|flow| (flow.key, flow.epoch));
     names.zip(sources.flow_ids.iter().copied()).collect()
 }
 
 /// The flows by tap, source, destination, QPN and epoch.
 pub(super) fn section(sources: &Sources<'_>, health: &mut Health) -> Vec<FlowReport> {
-    let flows = sources.tracker.flows().flows();
+    let flows = sources.state.tracker.flows().flows();
     let order = order(flows);
     let reports: Vec<FlowReport> = (0u32..)
         .zip(&order)
@@ -268,7 +268,6 @@ pub(super) fn section(sources: &Sources<'_>, health: &mut Health) -> Vec<FlowRep
 fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
     let position = position(sources, flow);
     let is_unmarked = position == Position::Sender;
-    let messages = flow.messages.counts();
     let answers = flow.responses.counts();
     let reactions = flow.rate.reactions();
     let window_ns = crate::flow::rate::WINDOW_NS;
@@ -301,13 +300,7 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
         last_ns: sources.aligned_ns(flow.key.tap, flow.span.last),
         opcodes: opcodes(flow),
         path_mtu_bytes: flow.messages.path_mtu(),
-        messages: MessagesReport {
-            send: messages.of(MessageKind::Send),
-            write: messages.of(MessageKind::Write),
-            write_with_immediate: messages.of(MessageKind::WriteWithImmediate),
-            read: messages.of(MessageKind::Read),
-            atomic: messages.of(MessageKind::Atomic),
-        },
+        messages: messages(flow),
         answered_requests: flow
             .reverse
             .map(|_| flow.answers.as_ref().map_or(0, |answers| answers.count())),
@@ -342,8 +335,20 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
     }
 }
 
+/// Messages whose last packet was seen.
+pub(super) fn messages(flow: &Flow) -> MessagesReport {
+    let messages = flow.messages.counts();
+    MessagesReport {
+        send: messages.of(MessageKind::Send),
+        write: messages.of(MessageKind::Write),
+        write_with_immediate: messages.of(MessageKind::WriteWithImmediate),
+        read: messages.of(MessageKind::Read),
+        atomic: messages.of(MessageKind::Atomic),
+    }
+}
+
 fn position(sources: &Sources<'_>, flow: &Flow) -> Position {
-    sources.positions[flow.key.tap.0 as usize].of(flow.key.source, flow.key.destination)
+    sources.state.positions[flow.key.tap.0 as usize].of(flow.key.source, flow.key.destination)
 }
 
 fn opcodes(flow: &Flow) -> Counts {
@@ -357,7 +362,7 @@ fn opcodes(flow: &Flow) -> Counts {
 fn episodes(sources: &Sources<'_>, tap: TapId, episodes: &Episodes) -> Vec<EpisodeReport> {
     if sources.context.detail == Detail::Full {
         let listed = episodes.listed().iter().map(|episode| EpisodeReport {
-            trigger: trigger_name(episode.trigger),
+            trigger: episode.trigger.name(),
             count: 1,
             start_ns: sources.aligned_ns(tap, episode.start),
             recovery_ns: episode.recovery_ns,
@@ -372,7 +377,7 @@ fn episodes(sources: &Sources<'_>, tap: TapId, episodes: &Episodes) -> Vec<Episo
         .map(|trigger| (trigger, episodes.totals(trigger)))
         .filter(|(_, totals)| totals.count > 0)
         .map(|(trigger, totals)| EpisodeReport {
-            trigger: trigger_name(trigger),
+            trigger: trigger.name(),
             count: totals.count,
             start_ns: sources.aligned_ns(tap, totals.first_start),
             recovery_ns: totals.recovery_ns,
@@ -445,15 +450,6 @@ const fn evidence_name(evidence: PairEvidence) -> &'static str {
         PairEvidence::UdpPort => "udp_port",
         PairEvidence::PsnAck => "psn_ack",
         PairEvidence::ConnectionManager => "cm",
-    }
-}
-
-const fn trigger_name(trigger: Trigger) -> &'static str {
-    match trigger {
-        Trigger::Nak => "nak",
-        Trigger::Rnr => "rnr",
-        Trigger::Timeout => "timeout",
-        Trigger::Unknown => "unknown",
     }
 }
 

@@ -3,10 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Sources;
 use super::stragglers::StragglerReport;
-use super::{Sources, communicators};
-use crate::analysis::iteration::Iteration;
-use crate::analysis::iteration::figures::{self, Figures, Observed};
+use crate::analysis::judged::JudgedIteration;
 
 /// A training step.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -52,41 +51,48 @@ pub struct IterationReport {
     pub straggler: Option<StragglerReport>,
     /// The collective of the straggler, by `id`.
     pub straggler_collective: Option<u32>,
+    /// NCCL connects its channels in it, which makes the first training step of a job long.
+    pub sets_up: bool,
+    /// Median length of the whole training steps of its job; `null` where there are fewer than
+    /// three.
+    pub median_ns: Option<u64>,
+    /// How much longer than the median it took, where that is more than 5 % and more than five
+    /// median absolute deviations; `null` otherwise.
+    pub excess_ns: Option<u64>,
+    /// It has an excess or a straggler, and is not the one in which channels are connected.
+    pub stands_out: bool,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
 }
 
-/// The training steps in order of time.
-pub(super) fn section(sources: &Sources<'_>) -> Vec<IterationReport> {
-    let Some(linked) = sources.linked else { return Vec::new() };
-    let observed = Observed {
-        job: &linked.job,
-        collectives: &linked.collectives,
-        signals: &linked.signals,
-        signals_end: linked.signals_end,
-        resends: linked.resends.as_deref(),
-        tracker: sources.tracker,
-        positions: sources.positions,
-        clocks: &linked.clocks,
-        counters: sources.counters,
-    };
-    let figures = figures::measure(&linked.iterations, &observed);
-    let both = linked.iterations.iter().zip(&figures);
-    both.map(|(iteration, figures)| report(sources, iteration, figures)).collect()
+impl IterationReport {
+    /// Nanoseconds from its first data packet to the first of the next one.
+    #[must_use]
+    pub fn length_ns(&self) -> u64 {
+        u64::try_from(self.end_ns.saturating_sub(self.start_ns)).unwrap_or(0)
+    }
+
+    /// What it cost by which it stands out: the longer one of its excess and its straggler's lag.
+    #[must_use]
+    pub fn cost_ns(&self) -> Option<u64> {
+        let lag_ns = self.straggler.as_ref().map(|straggler| straggler.lag_ns);
+        self.excess_ns.max(lag_ns).filter(|_| self.stands_out)
+    }
 }
 
-fn report(sources: &Sources<'_>, iteration: &Iteration, figures: &Figures) -> IterationReport {
-    let linked = sources.linked;
-    let worst = iteration.collectives.iter().filter_map(|at| {
-        let straggler = linked?.stragglers.get(*at)?.as_ref()?;
-        Some((straggler, *at as u32))
-    });
-    let worst = worst.max_by_key(|(straggler, at)| (straggler.lag_ns, std::cmp::Reverse(*at)));
+/// The training steps in order of time.
+pub(super) fn section(sources: &Sources<'_>) -> Vec<IterationReport> {
+    sources.understanding.iterations.iter().map(|judged| report(sources, judged)).collect()
+}
+
+fn report(sources: &Sources<'_>, judged: &JudgedIteration) -> IterationReport {
+    let JudgedIteration { iteration, figures, pace, .. } = judged;
+    let job = sources.state.job.as_ref();
+    let worst = sources.understanding.worst_straggler(judged);
     IterationReport {
         iteration: iteration.number,
         label: iteration.label.clone(),
-        communicator: linked
-            .and_then(|linked| communicators::name_of(&linked.job, iteration.communicator)),
+        communicator: job.and_then(|job| job.name_of(iteration.communicator)),
         complete: iteration.is_whole,
         start_ns: sources.relative_ns(iteration.span.first),
         end_ns: sources.relative_ns(iteration.span.last),
@@ -104,8 +110,12 @@ fn report(sources: &Sources<'_>, iteration: &Iteration, figures: &Figures) -> It
         cnps: figures.cnps,
         paused_ns: figures.paused_ns,
         retransmitted_packets: figures.retransmitted_packets,
-        straggler: worst.map(|(straggler, _)| StragglerReport::new(sources, straggler)),
-        straggler_collective: worst.map(|(_, at)| at),
+        straggler: worst.map(|(_, straggler)| StragglerReport::new(sources, straggler)),
+        straggler_collective: worst.map(|(at, _)| at as u32),
+        sets_up: pace.sets_up,
+        median_ns: pace.median_ns,
+        excess_ns: pace.excess_ns,
+        stands_out: pace.stands_out,
         grade: iteration.grade.name(),
     }
 }

@@ -38,12 +38,11 @@ pub struct LabelReport {
 
 /// The sources in the order in which they count.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<LabelReport> {
-    let Some(linked) = sources.linked else { return Vec::new() };
-    linked.labels.iter().map(|told| report(sources, told)).collect()
+    sources.understanding.label_uses.iter().map(|told| report(sources, told)).collect()
 }
 
 fn report(sources: &Sources<'_>, told: &LabelUse) -> LabelReport {
-    let log = told.log.and_then(|at| sources.context.train_logs.get(at));
+    let log = told.log.and_then(|at| sources.state.labels.logs.get(at));
     let lines = log.map(TrainLog::counted).unwrap_or_default();
     let numbers = || lines.iter().map(|one| one.says.number);
     let (agreeing_lines, compared_lines) = told.agreeing;

@@ -6,23 +6,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Sources;
-use crate::link::log::LogFacts;
 use crate::link::log::membership::{EdgeFact, Membership, TimingFact};
 use crate::link::log::network::NetworkAttempt;
 use crate::link::log::process::{HcaFact, Process};
 use crate::link::log::warning::Warning;
 use crate::model::nccl::CollectiveKind;
 use crate::model::witness::Witness;
-
-/// Logs, and what their communicators are called.
-#[derive(Clone, Debug, Default)]
-pub struct LogSources {
-    /// What the logs say.
-    pub facts: LogFacts,
-    /// `id` of the communicator of each membership: by place of the process in the facts, and of
-    /// the membership in it.
-    pub communicators: BTreeMap<(usize, usize), String>,
-}
 
 /// NCCL's logs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -241,7 +230,7 @@ pub struct UnparsedReport {
 
 /// What the logs say.
 pub(super) fn section(sources: &Sources<'_>) -> LogsReport {
-    let facts = &sources.context.logs.facts;
+    let facts = &sources.state.logs;
     let processes = facts.processes.iter().enumerate();
     let files = facts.files.iter().map(|file| LogFileReport {
         file: file.name.clone(),
@@ -261,7 +250,10 @@ pub(super) fn section(sources: &Sources<'_>) -> LogsReport {
 }
 
 fn process_report(sources: &Sources<'_>, at: usize, process: &Process) -> LogProcessReport {
-    let names = &sources.context.logs.communicators;
+    let name = |place: usize| {
+        let id = sources.state.memberships.get(&(at, place))?;
+        sources.state.job.as_ref()?.name_of(*id)
+    };
     let members = process.memberships.iter().enumerate();
     let ofi = &process.ofi;
     let ofi = ofi.release.is_some().then(|| OfiReport {
@@ -289,9 +281,7 @@ fn process_report(sources: &Sources<'_>, at: usize, process: &Process) -> LogPro
         plugins: plugins.collect(),
         hcas: process.hcas.iter().map(hca_report).collect(),
         environment: process.environment.clone(),
-        ranks: members
-            .map(|(place, member)| rank_report(sources, names.get(&(at, place)), member))
-            .collect(),
+        ranks: members.map(|(place, member)| rank_report(sources, name(place), member)).collect(),
         shared_edges: by_carrier(&process.shared_edges),
         queue_pairs: process.queue_pairs.len() as u64,
         warnings: process.warnings.iter().map(|one| warning_report(sources, one)).collect(),
@@ -300,7 +290,7 @@ fn process_report(sources: &Sources<'_>, at: usize, process: &Process) -> LogPro
 
 fn rank_report(
     sources: &Sources<'_>,
-    communicator: Option<&String>,
+    communicator: Option<String>,
     member: &Membership,
 ) -> LogRankReport {
     let setup = &member.setup;
@@ -315,7 +305,7 @@ fn rank_report(
         count: *count,
     });
     LogRankReport {
-        communicator: communicator.cloned(),
+        communicator,
         rank: member.rank,
         nranks: member.nranks,
         nodes: setup.summary.map(|summary| summary.nodes),

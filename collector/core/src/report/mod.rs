@@ -23,6 +23,7 @@ pub mod packets;
 pub mod pfc;
 pub mod phases;
 pub mod places;
+pub mod queue_pairs;
 pub mod stragglers;
 pub mod taps;
 pub mod tcp_streams;
@@ -34,27 +35,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::analysis::collective::Collective;
-use crate::analysis::finding::Findings;
-use crate::analysis::iteration::Iteration;
-use crate::analysis::iteration::label::LabelUse;
-use crate::analysis::iteration::train_log::TrainLog;
-use crate::analysis::phase::Phase;
-use crate::analysis::straggler::Straggler;
-use crate::analysis::wait::CollectiveWaits;
-use crate::flow::tracker::FlowTracker;
-use crate::link::clock::clocks::Clocks;
-use crate::link::control::facts::StreamFacts;
-use crate::link::counter::Counters;
-use crate::link::counter::join::PortNames;
-use crate::link::job::Job;
-use crate::link::position::TapPosition;
-use crate::link::rail::Rails;
-use crate::link::traffic::record::{ResendRecord, SignalRecord};
+use crate::analysis::state::State;
+use crate::analysis::understanding::Understanding;
 use crate::model::health::Health;
 use crate::model::opcode::Transport;
 use crate::model::qpn::Qpn;
-use crate::model::tap::{HostName, TapId};
+use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
 use crate::model::witness::LogId;
 
@@ -78,6 +64,8 @@ pub struct Report {
     pub ports: Vec<places::PortReport>,
     /// Flows: one direction between two hosts towards one queue pair, per tap and epoch.
     pub flows: Vec<flows::FlowReport>,
+    /// Queue pairs: flows joined over taps with what comes back for them, the worst first.
+    pub queue_pairs: Vec<queue_pairs::QueuePairReport>,
     /// TCP streams of the control plane.
     pub tcp_streams: Vec<tcp_streams::TcpStreamReport>,
     /// Pause per station and priority.
@@ -131,92 +119,27 @@ pub enum Detail {
     Full,
 }
 
-/// What a report is made of besides the tracked state.
+/// What a report is to have.
 #[derive(Clone, Debug, Default)]
 pub struct ReportContext {
     /// Options that shaped the report, as given.
     pub options: BTreeMap<String, String>,
-    /// Names that captures give to addresses.
-    pub host_names: Vec<HostName>,
     /// What times are relative to: the first frame of the input, which may lie before the first
     /// that was handled. `None`: the earliest that was handled.
     pub origin: Option<Timestamp>,
     /// How much to list.
     pub detail: Detail,
-    /// NCCL's logs.
-    pub logs: logs::LogSources,
-    /// Training logs.
-    pub train_logs: Vec<TrainLog>,
 }
 
-/// What the layers before found out.
-#[derive(Clone, Copy)]
-pub struct FoundOut<'a> {
-    /// Taps, flows, ports and pause, finished.
-    pub tracker: &'a FlowTracker,
-    /// Where the taps stand.
-    pub positions: &'a [TapPosition],
-    /// What flows were linked to; `None` where nothing was linked.
-    pub linked: Option<&'a Linked>,
-    /// What is wrong.
-    pub findings: &'a Findings,
-    /// NIC counters.
-    pub counters: &'a Counters,
-    /// Which rail a port is on.
-    pub rails: &'a Rails,
-    /// Names of hosts and devices by address.
-    pub names: &'a PortNames,
-}
-
-/// State and what is derived from it once for all sections.
+/// What is shown, and what is derived from it once for all sections.
 pub(crate) struct Sources<'a> {
-    pub(crate) tracker: &'a FlowTracker,
+    pub(crate) understanding: &'a Understanding,
+    /// What that rests on.
+    pub(crate) state: &'a State,
     pub(crate) context: &'a ReportContext,
     pub(crate) origin: Timestamp,
-    pub(crate) positions: &'a [TapPosition],
     /// `id` of each flow, by place in the flow table.
     pub(crate) flow_ids: Vec<u32>,
-    /// `None` where nothing was linked.
-    pub(crate) linked: Option<&'a Linked>,
-    /// What was looked for, and found.
-    pub(crate) findings: &'a Findings,
-    /// NIC counters.
-    pub(crate) counters: &'a Counters,
-    /// Which rail a port is on.
-    pub(crate) rails: &'a Rails,
-    /// Names of devices by address.
-    pub(crate) names: &'a PortNames,
-}
-
-/// What flows were linked to.
-#[derive(Clone, Debug, Default)]
-pub struct Linked {
-    /// Communicators, connections, owners.
-    pub job: Job,
-    /// Collectives in order of time.
-    pub collectives: Vec<Collective>,
-    /// Waits of each collective, by its place.
-    pub waits: Vec<CollectiveWaits>,
-    /// The straggler of each collective, by its place.
-    pub stragglers: Vec<Option<Straggler>>,
-    /// Training steps in order of time.
-    pub iterations: Vec<Iteration>,
-    /// How training steps were labelled.
-    pub labels: Vec<LabelUse>,
-    /// Phases in order of time.
-    pub phases: Vec<Phase>,
-    /// What TCP connections are for.
-    pub streams: Vec<StreamFacts>,
-    /// CNPs and NAKs in the order in which they passed.
-    pub signals: Vec<SignalRecord>,
-    /// Packets sent again, in the order in which they passed; `None` where not all could be kept.
-    pub resends: Option<Vec<ResendRecord>>,
-    /// When they end, if there were more than could be kept.
-    pub signals_end: Option<Timestamp>,
-    /// The clocks of the taps. All other times here are aligned.
-    pub clocks: Clocks,
-    /// There were more messages than could be kept.
-    pub are_messages_missing: bool,
 }
 
 impl Sources<'_> {
@@ -228,7 +151,7 @@ impl Sources<'_> {
 
     /// `time` by the clock of `tap`, aligned.
     pub(crate) fn aligned(&self, tap: TapId, time: Timestamp) -> Timestamp {
-        self.linked.map_or(time, |linked| linked.clocks.aligned(tap, time))
+        self.state.aligned(tap, time)
     }
 
     /// The same from the capture's origin.
@@ -238,41 +161,30 @@ impl Sources<'_> {
 
     /// The name of a file of NIC counters.
     pub(crate) fn counter_file(&self, file: u32) -> Option<String> {
-        self.counters.files.get(file as usize).cloned()
+        self.state.counters.files.get(file as usize).cloned()
     }
 
     /// The name of a log file.
     pub(crate) fn log_name(&self, log: LogId) -> Option<String> {
-        let file = self.context.logs.facts.files.get(log.0 as usize)?;
+        let file = self.state.logs.files.get(log.0 as usize)?;
         Some(file.name.clone())
     }
 }
 
 impl Report {
-    /// The report of everything that was found out.
+    /// The report of everything that was understood.
     #[must_use]
-    pub fn new(found: &FoundOut<'_>, context: &ReportContext, mut health: Health) -> Self {
-        let FoundOut { tracker, positions, linked, findings, counters, rails, names } = *found;
-        let spans = tracker.taps().iter().filter_map(|tap| tap.span);
+    pub fn new(understanding: &Understanding, context: &ReportContext) -> Self {
+        let state = &understanding.state;
+        let spans = state.tracker.taps().iter().filter_map(|tap| tap.span);
         let earliest = spans.map(|span| span.first).min();
         let origin = context.origin.or(earliest).unwrap_or(Timestamp::EPOCH);
-        let flow_ids = flows::ids(tracker.flows().flows());
-        let sources = Sources {
-            tracker,
-            context,
-            origin,
-            positions,
-            flow_ids,
-            linked,
-            findings,
-            counters,
-            rails,
-            names,
-        };
+        let flow_ids = flows::ids(state.tracker.flows().flows());
+        let sources = Sources { understanding, state, context, origin, flow_ids };
+        let mut health = state.health.clone();
         let flows = flows::section(&sources, &mut health);
         let signals = transfers::signals(&sources, &flows::ids_by_key(&sources));
         add_health(&sources, &mut health);
-        context.logs.facts.health.iter().for_each(|(name, count)| health.add(name, count));
         Self {
             schema: SCHEMA.to_owned(),
             tool: Tool {
@@ -284,6 +196,7 @@ impl Report {
             hosts: places::hosts(&sources),
             ports: places::ports(&sources),
             flows,
+            queue_pairs: queue_pairs::section(&sources),
             tcp_streams: tcp_streams::section(&sources),
             pfc: pfc::section(&sources),
             bursts: bursts::section(&sources),
@@ -319,7 +232,7 @@ impl Report {
 
 /// Counters that tables and taps keep themselves.
 fn add_health(sources: &Sources<'_>, health: &mut Health) {
-    let tracker = sources.tracker;
+    let tracker = &sources.state.tracker;
     let taps = tracker.taps();
     let sum = |of: fn(&crate::flow::tap::TapState) -> u64| taps.iter().map(of).sum::<u64>();
     health.add("capture.backward_time_frames", sum(|tap| tap.backward_frames));

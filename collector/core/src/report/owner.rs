@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Sources;
 use super::evidence::EvidenceReport;
-use super::{Sources, communicators};
 use crate::link::job::{Identity, Job, NetConnection, Ownership, Reason, Role};
 use crate::model::grade::Grade;
 
@@ -34,18 +34,17 @@ pub struct OwnerReport {
 
 /// Whose the flow at place `at` of the flow table is; `None` where nothing was linked.
 pub(super) fn of_flow(sources: &Sources<'_>, at: u32) -> Option<OwnerReport> {
-    let linked = sources.linked?;
-    let job = &linked.job;
+    let job = sources.state.job.as_ref()?;
     match *job.owners.get(at as usize)? {
         Ownership::Nobody(reason) => Some(OwnerReport::unknown(why(reason).to_owned())),
         Ownership::Connection { connection: id, role } => {
-            let connection = job.connections.get(id.0 as usize)?;
+            let connection = job.connection(id)?;
             let (rank, peer_rank) = match role {
                 Role::Data => (connection.sender, connection.receiver),
                 Role::Control => (connection.receiver, connection.sender),
             };
             Some(OwnerReport {
-                communicator: communicators::name_of(job, connection.communicator),
+                communicator: job.name_of(connection.communicator),
                 rank,
                 peer_rank,
                 channel: connection.channel,
@@ -98,7 +97,7 @@ fn why_incomplete(
     peer_rank: Option<u32>,
 ) -> Option<String> {
     let mut reasons = Vec::new();
-    let communicator = job.communicators.get(connection.communicator.0 as usize)?;
+    let communicator = job.communicator(connection.communicator)?;
     if matches!(communicator.identity, Identity::Inferred(_)) {
         reasons.push("the capture holds no bootstrap of its communicator");
     }

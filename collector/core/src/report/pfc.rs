@@ -46,7 +46,7 @@ pub struct PauseReport {
 }
 
 pub(super) fn section(sources: &Sources<'_>) -> Vec<PfcReport> {
-    let frames = sources.tracker.pauses().iter().map(|(key, state)| PfcReport {
+    let frames = sources.state.tracker.pauses().iter().map(|(key, state)| PfcReport {
         tap: Some(key.tap.0),
         station: key.station.to_string(),
         priority: key.priority,
@@ -64,7 +64,7 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<PfcReport> {
         }),
         source: "frames",
     });
-    frames.chain(sources.counters.nics.iter().flat_map(by_counters)).collect()
+    frames.chain(sources.state.counters.nics.iter().flat_map(by_counters)).collect()
 }
 
 /// What a NIC asked its switch, and was asked, by priority.

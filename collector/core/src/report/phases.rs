@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Sources, communicators};
+use super::Sources;
 use crate::analysis::phase::Phase;
 
 /// A phase.
@@ -21,16 +21,12 @@ pub struct PhaseReport {
 
 /// The phases in order of time.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<PhaseReport> {
-    let Some(linked) = sources.linked else { return Vec::new() };
-    let report = |phase: &Phase| {
-        let place = phase.communicator.map(|id| id.0 as usize);
-        let communicator = place.and_then(|place| linked.job.communicators.get(place));
-        PhaseReport {
-            phase: phase.kind.name(),
-            start_ns: sources.relative_ns(phase.span.first),
-            end_ns: sources.relative_ns(phase.span.last),
-            communicator: communicator.map(|one| communicators::name(one.identity)),
-        }
+    let job = sources.state.job.as_ref();
+    let report = |phase: &Phase| PhaseReport {
+        phase: phase.kind.name(),
+        start_ns: sources.relative_ns(phase.span.first),
+        end_ns: sources.relative_ns(phase.span.last),
+        communicator: phase.communicator.and_then(|id| job?.name_of(id)),
     };
-    linked.phases.iter().map(report).collect()
+    sources.understanding.phases.iter().map(report).collect()
 }

@@ -76,7 +76,7 @@ pub(super) fn hosts(sources: &Sources<'_>) -> Vec<Host> {
     let names = names(sources);
     let mut named: BTreeMap<&str, BTreeSet<HostAddress>> = BTreeMap::new();
     let mut unnamed = BTreeSet::new();
-    for port in sources.tracker.ports().ports() {
+    for port in sources.state.tracker.ports().ports() {
         match names.get(&port.address) {
             Some(name) => drop(named.entry(name).or_default().insert(port.address)),
             None => drop(unnamed.insert(port.address)),
@@ -96,13 +96,13 @@ pub(super) fn ports(sources: &Sources<'_>) -> Vec<PortReport> {
     let names = names(sources);
     // The same port at several taps is one port.
     let mut ports: BTreeMap<HostAddress, PortReport> = BTreeMap::new();
-    for port in sources.tracker.ports().ports() {
+    for port in sources.state.tracker.ports().ports() {
         let known = ports.entry(port.address).or_insert_with(|| PortReport {
             address: port.address.to_string(),
             mac: None,
             host: names.get(&port.address).map(|name| (*name).to_owned()),
-            device: sources.names.device(port.address.to_ip()).map(str::to_owned),
-            rail: sources.rails.of_address(port.address.to_ip()),
+            device: sources.state.names.device(port.address.to_ip()).map(str::to_owned),
+            rail: sources.state.rails.of_address(port.address.to_ip()),
             plane: Plane::Unknown,
             line_rate_bps: None,
             line_rate_source: None,
@@ -136,7 +136,7 @@ impl Peaks {
 }
 
 fn line_rate(sources: &Sources<'_>, port: &Port) -> (Option<u64>, Option<LineRateSource>) {
-    let tap = &sources.tracker.taps()[port.tap.0 as usize];
+    let tap = &sources.state.tracker.taps()[port.tap.0 as usize];
     let source = tap.line_rate_bps.map(|rate| {
         if tap.tap.line_rate_bps == Some(rate) {
             LineRateSource::Capture
@@ -149,7 +149,7 @@ fn line_rate(sources: &Sources<'_>, port: &Port) -> (Option<u64>, Option<LineRat
 
 fn names<'a>(sources: &'a Sources<'_>) -> BTreeMap<HostAddress, &'a str> {
     sources
-        .context
+        .state
         .host_names
         .iter()
         .map(|name| (HostAddress::from(name.address), name.name.as_str()))

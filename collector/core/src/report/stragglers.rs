@@ -42,7 +42,7 @@ impl StragglerReport {
             cause: straggler.cause.name(),
             flow: connection.and_then(|connection| data_flow(sources, connection)),
             port: port.map(|port| port.to_string()),
-            rail: port.and_then(|port| sources.rails.of_address(port)),
+            rail: port.and_then(|port| sources.state.rails.of_address(port)),
             grade: straggler.grade.name(),
             evidence: straggler
                 .evidence
@@ -58,12 +58,12 @@ impl StragglerReport {
 /// The flow of a connection's data.
 fn data_flow(sources: &Sources<'_>, connection: NetConnectionId) -> Option<u32> {
     let data = Ownership::Connection { connection, role: Role::Data };
-    let at = sources.linked?.job.owners.iter().position(|owner| *owner == data)?;
+    let at = sources.state.job.as_ref()?.owners.iter().position(|owner| *owner == data)?;
     sources.flow_ids.get(at).copied()
 }
 
 /// The port that a connection's data leaves from.
 fn sender_port(sources: &Sources<'_>, connection: NetConnectionId) -> Option<IpAddr> {
-    let known = sources.linked?.job.connections.get(connection.0 as usize)?;
+    let known = sources.state.job.as_ref()?.connection(connection)?;
     known.queue_pairs.first().map(|pair| pair.sender)
 }

@@ -146,7 +146,7 @@ impl From<Position> for PositionReport {
 }
 
 pub(super) fn section(sources: &Sources<'_>) -> Vec<TapReport> {
-    let tracker = sources.tracker;
+    let tracker = &sources.state.tracker;
     let mut near = vec![BTreeMap::new(); tracker.taps().len()];
     for flow in tracker.flows().flows() {
         add_near_traffic(&mut near[flow.key.tap.0 as usize], sources, flow);
@@ -165,11 +165,11 @@ fn tap_report(
     near: &BTreeMap<HostAddress, NearTraffic>,
     mirror_loss: u64,
 ) -> TapReport {
-    let state = &sources.tracker.taps()[id.0 as usize];
-    let position = &sources.positions[id.0 as usize];
+    let state = &sources.state.tracker.taps()[id.0 as usize];
+    let position = &sources.state.positions[id.0 as usize];
     let lost_frames = state.lost_frames + mirror_loss;
     let payload = near.values().fold(NearTraffic::default(), NearTraffic::plus);
-    let clock = sources.linked.and_then(|linked| linked.clocks.of(id));
+    let clock = sources.state.clocks.of(id);
     let reference = clock.and_then(|clock| clock.reference);
     let related = clock.filter(|_| reference.is_some()).map(|clock| &clock.track);
     TapReport {
@@ -278,7 +278,7 @@ fn add_near_traffic(
     flow: &Flow,
 ) {
     let (source, destination) = (flow.key.source, flow.key.destination);
-    let position = &sources.positions[flow.key.tap.0 as usize];
+    let position = &sources.state.positions[flow.key.tap.0 as usize];
     let (host, side) = match position.of(source, destination) {
         Position::Sender => (source, 0),
         Position::Receiver => (destination, 1),

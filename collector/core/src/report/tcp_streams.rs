@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Sources, communicators};
+use super::Sources;
 use crate::link::control::facts::{StreamFacts, StreamKind};
 
 /// A TCP connection.
@@ -29,13 +29,13 @@ pub struct TcpStreamReport {
 
 /// The connections of the control plane in the order in which they were met; `health` counts others.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<TcpStreamReport> {
-    let Some(linked) = sources.linked else { return Vec::new() };
-    let known = linked.streams.iter().filter_map(|stream| Some((stream, kind_name(stream.kind)?)));
+    let known =
+        sources.state.streams.iter().filter_map(|stream| Some((stream, kind_name(stream.kind)?)));
     known.map(|(stream, kind)| report(sources, stream, kind)).collect()
 }
 
 fn report(sources: &Sources<'_>, stream: &StreamFacts, kind: &'static str) -> TcpStreamReport {
-    let job = sources.linked.map(|linked| &linked.job);
+    let job = sources.state.job.as_ref();
     let totals = stream.totals.map(|totals| [totals.client, totals.server]).unwrap_or_default();
     let of_magic = stream.magic.and_then(|magic| job?.magics.get(&magic));
     let communicator = of_magic.or_else(|| job?.listeners.get(&stream.connection.server)).copied();
@@ -47,7 +47,7 @@ fn report(sources: &Sources<'_>, stream: &StreamFacts, kind: &'static str) -> Tc
         kind,
         bytes: totals.iter().map(|one| one.bytes).sum(),
         gaps: totals.iter().map(|one| one.gaps).sum(),
-        communicator: job.zip(communicator).and_then(|(job, id)| communicators::name_of(job, id)),
+        communicator: job.zip(communicator).and_then(|(job, id)| job.name_of(id)),
     }
 }
 

@@ -7,10 +7,12 @@ use foldhash::fast::FixedState;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Detail, Linked, Sources};
+use super::{Detail, Sources};
+use crate::analysis::judged::JudgedCollective;
 use crate::decode::roce::aeth::Syndrome;
 use crate::flow::key::FlowKey;
 use crate::flow::observer::Signal;
+use crate::link::job::Job;
 use crate::model::time::Timestamp;
 
 /// A message between two ranks, and the CTS that asked for it.
@@ -53,10 +55,10 @@ pub struct SignalReport {
 
 /// The messages of all connections, by connection and number.
 pub(super) fn section(sources: &Sources<'_>) -> Option<Vec<TransferReport>> {
-    let linked = sources.linked.filter(|_| sources.context.detail == Detail::Full)?;
-    let collectives = collective_of(linked);
+    let job = job(sources)?;
+    let collectives = collective_of(&sources.understanding.collectives);
     let mut reports = Vec::new();
-    for (id, connection) in (0_u32..).zip(&linked.job.connections) {
+    for (id, connection) in (0_u32..).zip(&job.connections) {
         for (place, transfer) in connection.transfers.iter().enumerate() {
             let time = |time: Timestamp| sources.relative_ns(time);
             reports.push(TransferReport {
@@ -82,8 +84,8 @@ pub(super) fn signals(
     sources: &Sources<'_>,
     ids: &HashMap<(FlowKey, u32), u32, FixedState>,
 ) -> Option<Vec<SignalReport>> {
-    let linked = sources.linked.filter(|_| sources.context.detail == Detail::Full)?;
-    let signals = linked.signals.iter().filter_map(|signal| {
+    job(sources)?;
+    let signals = sources.state.signals.iter().filter_map(|signal| {
         Some(SignalReport {
             signal: match signal.signal {
                 Signal::Cnp => "cnp",
@@ -101,10 +103,15 @@ pub(super) fn signals(
 /// By connection: where each collective's messages lie, ascending.
 type Ranges = BTreeMap<u32, Vec<(Range<usize>, u32)>>;
 
-fn collective_of(linked: &Linked) -> Ranges {
+/// What was linked, where it is to be listed.
+fn job<'a>(sources: &Sources<'a>) -> Option<&'a Job> {
+    sources.state.job.as_ref().filter(|_| sources.context.detail == Detail::Full)
+}
+
+fn collective_of(collectives: &[JudgedCollective]) -> Ranges {
     let mut ranges = Ranges::new();
-    for (id, collective) in (0..).zip(&linked.collectives) {
-        for transfers in &collective.transfers {
+    for (id, judged) in (0..).zip(collectives) {
+        for transfers in &judged.collective.transfers {
             ranges.entry(transfers.connection.0).or_default().push((transfers.places.clone(), id));
         }
     }

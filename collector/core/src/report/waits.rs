@@ -5,9 +5,8 @@ use serde::Serialize;
 
 use super::Sources;
 use super::collectives::CollectiveRankReport;
-use crate::analysis::collective::{Collective, RankTimes};
-use crate::analysis::straggler::Straggler;
-use crate::analysis::wait::CollectiveWaits;
+use crate::analysis::collective::RankTimes;
+use crate::analysis::judged::JudgedCollective;
 use crate::analysis::wait::edge::EdgeWaits;
 use crate::link::job::Job;
 use crate::model::time::Timestamp;
@@ -54,21 +53,20 @@ impl WaitsReport {
 pub(super) fn ranks(
     sources: &Sources<'_>,
     job: &Job,
-    collective: &Collective,
-    waits: &CollectiveWaits,
-    straggler: Option<&Straggler>,
+    judged: &JudgedCollective,
 ) -> Vec<CollectiveRankReport> {
+    let JudgedCollective { collective, waits, straggler } = judged;
     let time = |time: Timestamp| sources.relative_ns(time);
     let report = |times: &RankTimes| {
         let known = waits.ranks.iter().find(|known| known.rank == times.rank);
         let lateness = known.and_then(|known| known.lateness);
         // A rank without an edge shows its lateness in where others stopped.
-        let named = straggler.filter(|one| one.rank == times.rank && one.cause.is_own());
+        let named = straggler.as_ref().filter(|one| one.rank == times.rank && one.cause.is_own());
         let named_ns = named.and_then(|one| i64::try_from(one.lag_ns).ok());
         let last = known.and_then(|known| waits.edges.get(known.last_edge?));
         let edges = || {
             let is_own = |edge: &&EdgeWaits| {
-                let connection = job.connections.get(edge.connection.0 as usize);
+                let connection = job.connection(edge.connection);
                 connection.is_some_and(|one| one.sender == Some(times.rank))
             };
             waits.edges.iter().filter(is_own)

@@ -83,8 +83,8 @@ impl Watch {
             self.poll()?;
             let context = || self.session.context(Detail::Summary);
             self.analyst.offer(self.session.pipeline(), context);
-            if let Some(report) = self.analyst.take()? {
-                tell(&mut self.news, &report, false, &self.screen);
+            if let Some(analysed) = self.analyst.take()? {
+                tell(&mut self.news, &analysed.report, false, &self.screen);
             }
         }
         let end = now() + SETTLING;

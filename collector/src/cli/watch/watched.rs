@@ -57,11 +57,9 @@ impl Watched {
             self.is_silence_told = true;
             sayings.push(format!("no frame in {} s", SILENCE.as_secs()));
         }
-        let report = self.analyst.take()?;
-        if let Some(report) = &report {
-            session.slide(self.window_ns, report);
-        }
-        Ok(report)
+        let Some(analysed) = self.analyst.take()? else { return Ok(None) };
+        session.slide(self.window_ns, &analysed.understanding);
+        Ok(Some(Box::new(analysed.report)))
     }
 
     /// The report of all that was taken in.

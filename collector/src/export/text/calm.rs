@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use super::connection::Connection;
 use super::sentence;
 use super::style::Meaning;
 use railscope_core::report::Report;
+use railscope_core::report::queue_pairs::QueuePairReport;
 
 /// Headers before that of RoCE, cut by the capture.
 const CUT: &[&str] =
@@ -19,7 +19,7 @@ fn refused(report: &Report, reasons: &[&str]) -> bool {
 /// Says why there is nothing to report.
 pub(super) fn write(
     report: &Report,
-    connections: &[Connection<'_>],
+    queue_pairs: &[&QueuePairReport],
     out: &mut impl Write,
 ) -> io::Result<()> {
     let capture = &report.capture;
@@ -43,7 +43,7 @@ pub(super) fn write(
         let aside = "RDMA by a NIC bypasses the kernel: tcpdump on its netdev sees none of it. \
                      Capture on a mirror port, or with tcpdump on the RDMA device (mlx5_0).";
         (Meaning::Odd, "No RoCEv2 in this capture.", aside)
-    } else if connections.is_empty() {
+    } else if queue_pairs.is_empty() {
         let aside = "Without --host, --qpn and --opcode every flow is shown.";
         (Meaning::Odd, "No flow is like that.", aside)
     } else if missed("flow.evicted_flows") {

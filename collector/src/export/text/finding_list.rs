@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use super::connection::Connection;
 use super::style::{Meaning, paint};
 use super::{TextOptions, label, sentence};
 use railscope_core::report::Report;
 use railscope_core::report::evidence::EvidenceReport;
 use railscope_core::report::findings::FindingReport;
+use railscope_core::report::queue_pairs::QueuePairReport;
 
 /// A path longer than this would push the words off the line.
 const FILE_WIDTH: usize = 40;
@@ -16,11 +16,11 @@ const FILE_WIDTH: usize = 40;
 /// Writes the bad findings about the flows shown; whether there are any.
 pub(super) fn write_bad(
     report: &Report,
-    connections: &[Connection<'_>],
+    queue_pairs: &[&QueuePairReport],
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<bool> {
-    let found = shown(report, connections, |severity| severity != "info");
+    let found = shown(report, queue_pairs, |severity| severity != "info");
     for finding in found.iter().take(options.top) {
         writeln!(out, "{}", bullet(report, finding))?;
         if let Some(detail) = detail(finding) {
@@ -36,11 +36,11 @@ pub(super) fn write_bad(
 /// heading.
 pub(super) fn write_good_to_know(
     report: &Report,
-    connections: &[Connection<'_>],
+    queue_pairs: &[&QueuePairReport],
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let found = shown(report, connections, |severity| severity == "info");
+    let found = shown(report, queue_pairs, |severity| severity == "info");
     if !found.is_empty() {
         writeln!(out, "\n{}", paint(Meaning::Heading, "Good to know"))?;
     }
@@ -52,10 +52,10 @@ pub(super) fn write_good_to_know(
 
 fn shown<'a>(
     report: &'a Report,
-    connections: &[Connection<'_>],
+    queue_pairs: &[&QueuePairReport],
     is_wanted: fn(&str) -> bool,
 ) -> Vec<&'a FindingReport> {
-    let flows: BTreeSet<u32> = connections.iter().flat_map(Connection::ids).collect();
+    let flows: BTreeSet<u32> = queue_pairs.iter().flat_map(|one| &one.flows).copied().collect();
     let concerns = |finding: &&FindingReport| {
         let is_shown = || finding.flows.iter().any(|flow| flows.contains(flow));
         is_wanted(finding.severity) && (finding.flows.is_empty() || is_shown())

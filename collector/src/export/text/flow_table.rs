@@ -4,12 +4,12 @@ use std::io::{self, Write};
 
 use super::TextOptions;
 use super::communicator_names::CommunicatorNames;
-use super::connection::Connection;
 use super::owner;
 use super::quantity::{bit_rate, bytes, count, duration, share};
 use super::table::{Column, render};
 use railscope_core::report::Report;
 use railscope_core::report::flows::MessagesReport;
+use railscope_core::report::queue_pairs::QueuePairReport;
 
 /// Flow names longer than this are broken after the source: two IPv4 addresses fit.
 const NAME_WIDTH: usize = 33;
@@ -17,17 +17,18 @@ const NAME_WIDTH: usize = 33;
 /// Writes the table of flows.
 pub(super) fn write(
     report: &Report,
-    connections: &[Connection<'_>],
+    queue_pairs: &[&QueuePairReport],
     names: CommunicatorNames,
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    if connections.is_empty() {
+    if queue_pairs.is_empty() {
         return Ok(());
     }
-    let shown = &connections[..connections.len().min(options.top)];
-    let column = |cell: &dyn Fn(&Connection<'_>) -> String| shown.iter().map(cell).collect();
-    let some = |of: &dyn Fn(&Connection<'_>) -> u64| {
+    let shown = &queue_pairs[..queue_pairs.len().min(options.top)];
+    let column =
+        |cell: &dyn Fn(&QueuePairReport) -> String| shown.iter().map(|row| cell(row)).collect();
+    let some = |of: &dyn Fn(&QueuePairReport) -> u64| {
         shown.iter().map(|row| non_zero(of(row))).collect::<Vec<_>>()
     };
     let mut columns = Vec::new();
@@ -37,51 +38,49 @@ pub(super) fn write(
     columns.extend([
         Column::words("FLOW", column(&name)),
         Column::numbers("QP", column(&queue_pair)),
-        Column::words("RANKS", column(&|row| owner::name(row.flow, names))),
+        Column::words("RANKS", column(&|row| owner::name(row, names))),
         Column::words("MESSAGES", column(&messages)),
-        Column::numbers("PAYLOAD", column(&|row| bytes(row.payload_bytes()))).spare(2),
+        Column::numbers("PAYLOAD", column(&|row| bytes(row.payload_bytes))).spare(2),
         Column::numbers("RATE", column(&rate)).spare(4),
         Column::numbers("RTT p50", column(&round_trip)).spare(1),
-        Column::numbers("RESENT", some(&|row| row.resent())),
-        Column::numbers("MISSING", some(&|row| row.missing())),
-        Column::numbers("LATE", some(&|row| row.late())),
-        Column::numbers("TIMEOUT", some(&|row| row.timeouts())),
-        Column::numbers("NAK", some(&|row| row.sequence_naks() + row.fatal_naks())),
-        Column::numbers("RNR", some(&|row| row.rnr_naks())),
+        Column::numbers("RESENT", some(&|row| row.retransmitted_packets)),
+        Column::numbers("MISSING", some(&|row| row.missing_packets)),
+        Column::numbers("LATE", some(&|row| row.out_of_order_packets)),
+        Column::numbers("TIMEOUT", some(&|row| row.recoveries("timeout"))),
+        Column::numbers("NAK", some(&|row| row.naks.psn_sequence_error + row.fatal_naks())),
+        Column::numbers("RNR", some(&|row| row.rnr_naks)),
         Column::numbers("CE", column(&marks)),
-        Column::numbers("CNP", some(&|row| row.cnps())),
+        Column::numbers("CNP", some(&|row| row.cnps)),
     ]);
     writeln!(out, "\n{}", render(columns))?;
-    options.write_more(connections.len(), out)
+    options.write_more(queue_pairs.len(), out)
 }
 
 /// The taps that saw it, the first few by number.
-fn taps(row: &Connection<'_>) -> String {
-    match row.taps().len() {
-        1..=3 => row.taps().map(|tap| tap.to_string()).collect::<Vec<_>>().join(","),
+fn taps(row: &QueuePairReport) -> String {
+    match row.taps.len() {
+        1..=3 => row.taps.iter().map(|tap| tap.to_string()).collect::<Vec<_>>().join(","),
         taps => format!("{taps} taps"),
     }
 }
 
-fn name(row: &Connection<'_>) -> String {
-    let flow = row.flow;
-    let line = format!("{} → {}", flow.src, flow.dst);
+fn name(row: &QueuePairReport) -> String {
+    let line = format!("{} → {}", row.src, row.dst);
     if line.chars().count() > NAME_WIDTH {
-        return format!("{}\n→ {}", flow.src, flow.dst);
+        return format!("{}\n→ {}", row.src, row.dst);
     }
     line
 }
 
-/// The destination's number, and the how manieth use of it where it was used again.
-fn queue_pair(row: &Connection<'_>) -> String {
-    let flow = row.flow;
-    let reuse = if flow.epoch > 0 { format!(" #{}", flow.epoch + 1) } else { String::new() };
-    format!("{:#x}{reuse}", flow.dest_qpn)
+/// The destination's number, and which use of it this is where it was used again.
+fn queue_pair(row: &QueuePairReport) -> String {
+    let reuse = if row.epoch > 0 { format!(" #{}", row.epoch + 1) } else { String::new() };
+    format!("{:#x}{reuse}", row.dest_qpn)
 }
 
 /// `1,371 SEND`; the commonest kind, and how many of others: `60 SEND +30`.
-fn messages(row: &Connection<'_>) -> String {
-    let MessagesReport { send, write, write_with_immediate, read, atomic } = row.flow.messages;
+fn messages(row: &QueuePairReport) -> String {
+    let MessagesReport { send, write, write_with_immediate, read, atomic } = row.messages;
     let mut kinds = [
         (send, "SEND"),
         (write, "WRITE"),
@@ -92,29 +91,29 @@ fn messages(row: &Connection<'_>) -> String {
     kinds.sort_by_key(|(messages, _)| std::cmp::Reverse(*messages));
     let [(most, kind), others @ ..] = kinds;
     match others.iter().map(|(messages, _)| messages).sum::<u64>() {
-        _ if most == 0 && row.flow.acks > 0 => format!("{} ACK", count(row.flow.acks)),
+        _ if most == 0 && row.acks > 0 => format!("{} ACK", count(row.acks)),
         _ if most == 0 => "-".to_owned(),
         0 => format!("{} {kind}", count(most)),
         others => format!("{} {kind} +{}", count(most), count(others)),
     }
 }
 
-fn rate(row: &Connection<'_>) -> String {
-    let duration_ns = row.flow.last_ns - row.flow.first_ns;
+fn rate(row: &QueuePairReport) -> String {
+    let duration_ns = row.last_ns - row.first_ns;
     if duration_ns <= 0 {
         return "-".to_owned();
     }
-    bit_rate(row.payload_bytes() as f64 * 8e9 / duration_ns as f64)
+    bit_rate(row.payload_bytes as f64 * 8e9 / duration_ns as f64)
 }
 
-fn round_trip(row: &Connection<'_>) -> String {
-    row.round_trip_ns().map_or_else(|| "-".to_owned(), duration)
+fn round_trip(row: &QueuePairReport) -> String {
+    row.ack_rtt_p50_ns.map_or_else(|| "-".to_owned(), duration)
 }
 
-fn marks(row: &Connection<'_>) -> String {
-    match row.ce_among() {
-        (0, _) => String::new(),
-        (ce, frames) => share(ce, frames),
+fn marks(row: &QueuePairReport) -> String {
+    match row.ce_packets {
+        None | Some(0) => String::new(),
+        Some(ce) => share(ce, row.ce_among_packets),
     }
 }
 

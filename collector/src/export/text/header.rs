@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use super::connection::Connection;
 use super::label;
 use super::quantity::{bytes, count, counted, duration};
 use super::style::{Meaning, paint};
 use railscope_core::report::Report;
 use railscope_core::report::places::Plane;
+use railscope_core::report::queue_pairs::QueuePairReport;
 
 /// A path longer than this would push the numbers off the line.
 const FILE_WIDTH: usize = 52;
@@ -18,7 +18,7 @@ const HIDING: &[&str] = &["since", "until", "host", "qpn", "opcode"];
 /// Writes what was read and what it holds.
 pub(super) fn write(
     report: &Report,
-    connections: &[Connection<'_>],
+    queue_pairs: &[&QueuePairReport],
     out: &mut impl Write,
 ) -> io::Result<()> {
     let capture = &report.capture;
@@ -35,7 +35,7 @@ pub(super) fn write(
         duration(capture.duration_ns),
     )?;
     if capture.frames > 0 {
-        writeln!(out, "{}", content(report, connections))?;
+        writeln!(out, "{}", content(report, queue_pairs))?;
     }
     let hiding = HIDING.iter().filter_map(|name| {
         let value = report.tool.options.get(*name)?;
@@ -49,7 +49,7 @@ pub(super) fn write(
 }
 
 /// `12,578 RoCEv2, 4 TCP; 2 RDMA ports, 1 flow with data`.
-fn content(report: &Report, connections: &[Connection<'_>]) -> String {
+fn content(report: &Report, queue_pairs: &[&QueuePairReport]) -> String {
     let capture = &report.capture;
     let kinds = [
         (capture.roce_frames, "RoCEv2"),
@@ -63,7 +63,7 @@ fn content(report: &Report, connections: &[Connection<'_>]) -> String {
     let mut line = kinds.join(", ");
     if capture.roce_frames > 0 {
         let ports = report.ports.iter().filter(|port| port.plane == Plane::Backend).count();
-        let flows = connections.iter().filter(|connection| connection.carries_data()).count();
+        let flows = queue_pairs.iter().filter(|one| one.has_requests).count();
         let ports = counted(ports as u64, "RDMA port");
         line.push_str(&format!("; {ports}, {} with data", counted(flows as u64, "flow")));
     }

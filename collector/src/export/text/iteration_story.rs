@@ -1,7 +1,7 @@
 //! What made a training step long, in words.
 
+use super::job_iterations::name;
 use super::label;
-use super::pace::{Pace, length_ns, name};
 use super::quantity::{counted, duration, percent};
 use railscope_core::report::iterations::IterationReport;
 use railscope_core::report::stragglers::StragglerReport;
@@ -10,8 +10,8 @@ use railscope_core::report::stragglers::StragglerReport;
 const FILE_WIDTH: usize = 48;
 
 /// `Training step 12 (label 4812) took 431 ms, 68.0 ms longer than the median: ...`.
-pub(in crate::export) fn tell(job: &Pace<'_>, one: &IterationReport) -> String {
-    let compared = match job.excess_ns(one) {
+pub(in crate::export) fn tell(one: &IterationReport) -> String {
+    let compared = match one.excess_ns {
         Some(excess) => format!(", {} longer than the median", duration(excess)),
         None => String::new(),
     };
@@ -27,7 +27,7 @@ pub(in crate::export) fn tell(job: &Pace<'_>, one: &IterationReport) -> String {
     format!(
         "Training step {} took {}{compared}: {}",
         name(one),
-        duration(length_ns(one)),
+        duration(one.length_ns()),
         reasons.join("; ")
     )
 }

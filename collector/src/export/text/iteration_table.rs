@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use super::TextOptions;
 use super::communicator_names::CommunicatorNames;
 use super::iteration_story;
+use super::job_iterations::JobIterations;
 use super::label;
-use super::pace::{Pace, length_ns};
 use super::quantity::{bit_rate, bytes, count, counted, duration, percent};
 use super::sentence;
 use super::style::{Meaning, paint};
@@ -29,7 +29,7 @@ pub(super) fn write(
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let jobs = Pace::of_jobs(report);
+    let jobs = JobIterations::of_jobs(report);
     for job in &jobs {
         let of = match (jobs.len(), job.all.first().and_then(|one| one.communicator.as_deref())) {
             (0 | 1, _) | (_, None) => String::new(),
@@ -42,7 +42,7 @@ pub(super) fn write(
         writeln!(out, "{}", table(job, &shown))?;
         options.write_more(job.all.len(), out)?;
         for one in worst.iter().take(TOLD) {
-            writeln!(out, "{}", sentence::bullet(Meaning::Odd, &iteration_story::tell(job, one)))?;
+            writeln!(out, "{}", sentence::bullet(Meaning::Odd, &iteration_story::tell(one)))?;
             if let Some(evidence) = iteration_story::evidence(one) {
                 writeln!(out, "{}", sentence::aside(&evidence))?;
             }
@@ -97,11 +97,11 @@ fn zone(seconds: i64) -> String {
 }
 
 /// `20 in 11.2 s, median 366 ms; 3 pauses between them, the longest 1.39 s after 4`.
-fn summary(job: &Pace<'_>) -> String {
+fn summary(job: &JobIterations<'_>) -> String {
     let (Some(first), Some(last)) = (job.all.first(), job.all.last()) else { return String::new() };
     let span = u64::try_from(last.end_ns.saturating_sub(first.start_ns)).unwrap_or(0);
     let mut text = format!("{} in {}", count(job.all.len() as u64), duration(span));
-    match job.median_ns {
+    match job.median_ns() {
         None => text.push_str(", too few to compare"),
         Some(median) => {
             text.push_str(&format!(", median {}; ", duration(median)));
@@ -129,14 +129,14 @@ fn summary(job: &Pace<'_>) -> String {
 
 /// Places of the training steps that are shown, in order of time: those that are told with their
 /// neighbours, then the worst, then the longest.
-fn shown(job: &Pace<'_>, worst: &[&IterationReport], top: usize) -> BTreeSet<usize> {
+fn shown(job: &JobIterations<'_>, worst: &[&IterationReport], top: usize) -> BTreeSet<usize> {
     let place = |one: &IterationReport| {
         job.all.binary_search_by_key(&one.iteration, |other| other.iteration).ok()
     };
     let told = worst.iter().take(TOLD).filter_map(|one| place(one));
     let around = told.clone().flat_map(|at| [at.checked_sub(1), Some(at + 1)]).flatten();
     let mut longest: Vec<usize> = (0..job.all.len()).collect();
-    longest.sort_by_key(|at| (std::cmp::Reverse(length_ns(job.all[*at])), *at));
+    longest.sort_by_key(|at| (std::cmp::Reverse(job.all[*at].length_ns()), *at));
     let mut shown = BTreeSet::new();
     let others = worst.iter().filter_map(|one| place(one));
     let around = around.filter(|at| *at < job.all.len());
@@ -149,7 +149,7 @@ fn shown(job: &Pace<'_>, worst: &[&IterationReport], top: usize) -> BTreeSet<usi
     shown
 }
 
-fn table(job: &Pace<'_>, shown: &BTreeSet<usize>) -> String {
+fn table(job: &JobIterations<'_>, shown: &BTreeSet<usize>) -> String {
     let rows: Vec<&IterationReport> = shown.iter().map(|at| job.all[*at]).collect();
     let column =
         |cell: &dyn Fn(&IterationReport) -> String| rows.iter().map(|one| cell(one)).collect();
@@ -159,7 +159,7 @@ fn table(job: &Pace<'_>, shown: &BTreeSet<usize>) -> String {
     let columns = vec![
         Column::numbers("STEP", column(&|one| one.iteration.to_string())),
         Column::words("LABEL", column(&|one| one.label.clone().unwrap_or_default())),
-        Column::numbers("LASTS", column(&|one| duration(length_ns(one)))),
+        Column::numbers("LASTS", column(&|one| duration(one.length_ns()))),
         Column::words("", column(&|one| mark(job, one))),
         Column::numbers("COMM", column(&|one| duration(one.communication_ns))),
         Column::numbers("IDLE", column(&|one| duration(one.idle_ns))).spare(4),
@@ -192,11 +192,11 @@ fn table(job: &Pace<'_>, shown: &BTreeSet<usize>) -> String {
 }
 
 /// What is special about its length.
-fn mark(job: &Pace<'_>, one: &IterationReport) -> String {
+fn mark(job: &JobIterations<'_>, one: &IterationReport) -> String {
     let is_last = job.all.last().is_some_and(|last| last.iteration == one.iteration);
-    match job.excess_ns(one) {
+    match one.excess_ns {
         Some(excess) => format!("+{}", duration(excess)),
-        None if job.sets_up(one) => "set-up".to_owned(),
+        None if one.sets_up => "set-up".to_owned(),
         None if !one.complete && (is_last || one.iteration == 0) => "cut".to_owned(),
         None if !one.complete => "in part".to_owned(),
         None => String::new(),

@@ -6,19 +6,18 @@ mod clock_lines;
 mod collective_table;
 mod communicator;
 pub(super) mod communicator_names;
-pub(super) mod connection;
 pub mod explain;
 mod finding_list;
 mod flow_table;
 mod header;
 pub(super) mod iteration_story;
 mod iteration_table;
+pub(super) mod job_iterations;
 pub(super) mod label;
 mod log_section;
 pub mod news;
 mod notes;
 pub(super) mod owner;
-pub(super) mod pace;
 mod pause_table;
 mod phase_table;
 mod port_table;
@@ -37,6 +36,7 @@ use self::quantity::count;
 pub(super) use railscope_core::model::quantity;
 use railscope_core::report::Report;
 use railscope_core::report::flows::FlowReport;
+use railscope_core::report::queue_pairs::QueuePairReport;
 
 /// How to show a report.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +55,12 @@ impl TextOptions {
     }
 }
 
+/// The queue pairs of which `shows` holds for a flow, the worst first.
+fn shown(report: &Report, shows: impl Fn(&FlowReport) -> bool) -> Vec<&QueuePairReport> {
+    let is_shown = |id: &u32| report.flow(*id).is_some_and(&shows);
+    report.queue_pairs.iter().filter(|one| one.flows.iter().any(is_shown)).collect()
+}
+
 /// Writes `report` for people, with the flows that `shows` holds for.
 ///
 /// # Errors
@@ -66,8 +72,8 @@ pub fn write(
     options: &TextOptions,
     mut out: impl Write,
 ) -> io::Result<()> {
-    let connections = connection::sickest_first(report, shows);
-    let is_bad = finding_list::write_bad(report, &connections, options, &mut out)?;
+    let queue_pairs = shown(report, shows);
+    let is_bad = finding_list::write_bad(report, &queue_pairs, options, &mut out)?;
     if is_bad {
         writeln!(out)?;
     }
@@ -81,33 +87,33 @@ pub fn write(
     }
     log_section::write(report, options, &mut out)?;
     if is_without_captures {
-        finding_list::write_good_to_know(report, &connections, options, &mut out)?;
+        finding_list::write_good_to_know(report, &queue_pairs, options, &mut out)?;
         return notes::write(report, &[], &mut out);
     }
     if !report.logs.files.is_empty() {
         writeln!(out)?;
     }
-    header::write(report, &connections, &mut out)?;
+    header::write(report, &queue_pairs, &mut out)?;
     tap_table::write(report, options, &mut out)?;
     clock_lines::write(report, options, &mut out)?;
     let names = CommunicatorNames::new(&report.communicators);
     if !is_bad {
         writeln!(out)?;
-        calm::write(report, &connections, &mut out)?;
+        calm::write(report, &queue_pairs, &mut out)?;
     }
-    finding_list::write_good_to_know(report, &connections, options, &mut out)?;
+    finding_list::write_good_to_know(report, &queue_pairs, options, &mut out)?;
     communicator::write(report, options, &mut out)?;
     iteration_table::write(report, names, options, &mut out)?;
     collective_table::write(report, names, options, &mut out)?;
     phase_table::write(report, names, options, &mut out)?;
     unlinked::write(report, options, &mut out)?;
-    flow_table::write(report, &connections, names, options, &mut out)?;
+    flow_table::write(report, &queue_pairs, names, options, &mut out)?;
     match report.bursts.as_deref() {
         Some([narrow, ..]) => burst_table::write(report, narrow, options, &mut out)?,
         _ => port_table::write(report, options, &mut out)?,
     }
     pause_table::write(report, options, &mut out)?;
-    notes::write(report, &connections, &mut out)
+    notes::write(report, &queue_pairs, &mut out)
 }
 
 /// Writes the least that tells how a training goes: what is wrong, and the training steps.
@@ -120,8 +126,8 @@ pub fn write_training(
     options: &TextOptions,
     mut out: impl Write,
 ) -> io::Result<()> {
-    let connections = connection::sickest_first(report, |_| true);
-    finding_list::write_bad(report, &connections, options, &mut out)?;
+    let queue_pairs = shown(report, |_| true);
+    finding_list::write_bad(report, &queue_pairs, options, &mut out)?;
     iteration_table::write(report, CommunicatorNames::new(&report.communicators), options, &mut out)
 }
 

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::iteration_story::suffered;
+use super::job_iterations::{JobIterations, name};
 use super::label;
-use super::pace::{Pace, length_ns, name};
 use super::quantity::duration;
 use railscope_core::report::Report;
 use railscope_core::report::findings::FindingReport;
@@ -36,7 +36,7 @@ impl News {
     pub fn of(&mut self, report: &Report, is_end: bool) -> Vec<NewsLine> {
         let origin = report.capture.origin_ns.parse().unwrap_or(0_i64);
         let mut lines = Vec::new();
-        for job in Pace::of_jobs(report) {
+        for job in JobIterations::of_jobs(report) {
             let kept_back = usize::from(!is_end);
             let settled = job.all.len().saturating_sub(kept_back);
             for one in job.all.iter().take(settled) {
@@ -48,7 +48,7 @@ impl News {
                     continue;
                 }
                 *until = one.end_ns.saturating_add(origin);
-                lines.push((one.end_ns, iteration(&job, one)));
+                lines.push((one.end_ns, iteration(one)));
             }
         }
         let bad = || report.findings.iter().filter(|one| one.severity != "info");
@@ -73,14 +73,14 @@ impl News {
 
 /// `training step 4: 142 ms, 80.1 ms longer than the median; the others waited 79.0 ms for rank 2
 /// (compute)`.
-fn iteration(job: &Pace<'_>, one: &IterationReport) -> NewsLine {
-    let mut text = format!("training step {}: {}", name(one), duration(length_ns(one)));
-    if job.sets_up(one) {
+fn iteration(one: &IterationReport) -> NewsLine {
+    let mut text = format!("training step {}: {}", name(one), duration(one.length_ns()));
+    if one.sets_up {
         text += " (connections are set up)";
     } else if !one.complete {
         text += " (in part)";
     }
-    if let Some(excess) = job.excess_ns(one) {
+    if let Some(excess) = one.excess_ns {
         text += &format!(", {} longer than the median", duration(excess));
     }
     if let Some(late) = &one.straggler {

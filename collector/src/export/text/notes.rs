@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use super::connection::Connection;
 use super::finding_list;
 use super::quantity::{count, counted};
 use super::sentence;
@@ -11,6 +10,7 @@ use super::unlinked;
 use railscope_core::report::Report;
 use railscope_core::report::conflicts::ConflictReport;
 use railscope_core::report::flows::PsnReport;
+use railscope_core::report::queue_pairs::QueuePairReport;
 
 /// Counters that people should know of: what each counts, and what that means.
 // tidy: table
@@ -40,12 +40,12 @@ const MEANINGS: &[(&str, &str, &str)] = &[
     ("connection.evicted", "connection", "set up by the CM, forgotten to make room"),
     ("port.unmetered_frames", "frame", "of too many ports to meter"),
     ("pause.refused", "pause frame", "of too many stations to follow"),
-    ("tcp.evicted_connections", "TCP connection", "forgotten to make room"),
-    ("control.gap_connections", "connection", "of NCCL or a TCPStore with bytes missing"),
-    ("control.malformed_connections", "connection", "that greeted as NCCL does, then did not"),
-    ("control.unsupported_connections", "connection", "of NCCL 2.15 or before: not read"),
-    ("control.oversized_connections", "connection", "of the control plane too long to keep"),
-    ("control.ignored_connections", "TCP connection", "too many to look at"),
+    ("tcp.evicted_queue_pairs", "TCP connection", "forgotten to make room"),
+    ("control.gap_queue_pairs", "connection", "of NCCL or a TCPStore with bytes missing"),
+    ("control.malformed_queue_pairs", "connection", "that greeted as NCCL does, then did not"),
+    ("control.unsupported_queue_pairs", "connection", "of NCCL 2.15 or before: not read"),
+    ("control.oversized_queue_pairs", "connection", "of the control plane too long to keep"),
+    ("control.ignored_queue_pairs", "TCP connection", "too many to look at"),
     ("link.communicators_dropped", "communicator", "too many to tell apart"),
     (
         "link.messages_dropped",
@@ -91,7 +91,7 @@ const REFUSED_SHOWN: usize = 4;
 /// Writes what was missed; nothing when nothing was.
 pub(super) fn write(
     report: &Report,
-    connections: &[Connection<'_>],
+    queue_pairs: &[&QueuePairReport],
     out: &mut impl Write,
 ) -> io::Result<()> {
     let counters = MEANINGS.iter().filter_map(|(name, noun, meaning)| {
@@ -99,7 +99,7 @@ pub(super) fn write(
         Some(format!("{} {meaning}", counted(value, noun)))
     });
     let mut lines: Vec<String> = unseen(report).into_iter().flatten().chain(counters).collect();
-    lines.extend(unmarked(connections));
+    lines.extend(unmarked(queue_pairs));
     lines.extend(conflicts(report));
     lines.extend(refused(report));
     lines.extend(unlinked::note(report));
@@ -129,8 +129,8 @@ fn unseen(report: &Report) -> [Option<String>; 2] {
 }
 
 /// Flows of which no tap could have seen marks.
-fn unmarked(connections: &[Connection<'_>]) -> Option<String> {
-    let flows = connections.iter().filter(|connection| connection.hides_ce()).count();
+fn unmarked(queue_pairs: &[&QueuePairReport]) -> Option<String> {
+    let flows = queue_pairs.iter().filter(|one| one.ce_packets.is_none()).count();
     let meaning = "seen only next to the sender, before any switch: CE unknown";
     (flows > 0).then(|| format!("{} {meaning}", counted(flows as u64, "flow")))
 }

@@ -180,7 +180,7 @@ fn transfers_of<'a>(
     transfers: &'a [ConnectionTransfers],
 ) -> impl Iterator<Item = (&'a ConnectionTransfers, &'a Transfer)> {
     transfers.iter().flat_map(|on| {
-        let connection = job.connections.get(on.connection.0 as usize);
+        let connection = job.connection(on.connection);
         let known = connection.and_then(|known| known.transfers.get(on.places.clone()));
         known.unwrap_or(&[]).iter().map(move |transfer| (on, transfer))
     })
@@ -193,7 +193,7 @@ fn ranks(job: &Job, transfers: &[ConnectionTransfers]) -> Vec<RankTimes> {
         update(ranks.entry(rank).or_insert(fresh));
     };
     for (on, transfer) in transfers_of(job, transfers) {
-        let Some(connection) = job.connections.get(on.connection.0 as usize) else { continue };
+        let Some(connection) = job.connection(on.connection) else { continue };
         if let Some(rank) = connection.sender {
             of(rank, &|times| times.first_send = earlier(times.first_send, transfer.first_time()));
         }

@@ -194,5 +194,5 @@ fn collective(
 
 fn channel(job: &Job, traffic: &Traffic, part: &SendPart) -> Option<u32> {
     let connection = traffic.lanes[part.lane].connection;
-    job.connections.get(connection.0 as usize)?.channel
+    job.connection(connection)?.channel
 }

@@ -1,25 +1,28 @@
-//! Flows of requests with what comes back for them, as all taps saw them together.
+//! Queue pairs joined over taps: flows of requests with what comes back for them, as all taps saw them
+//! together.
 //!
-//! Each number is that of the tap that saw most of it: resends show at the sender's, holes at the
-//! receiver's.
+//! Each number is that of the tap that saw most of it: retransmissions show at the sender's, holes at
+//! the receiver's, and only the sender's round trips are whole.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use super::Severity;
 use super::facts::Facts;
+use crate::analysis::state::State;
 use crate::flow::episode::{EpisodeTotals, Trigger};
 use crate::flow::rate::Reactions;
 use crate::flow::state::Flow;
-use crate::flow::table::FlowTable;
-use crate::link::clock::clocks::Clocks;
 use crate::link::clock::timeline;
 use crate::link::job::{CommunicatorId, Job, Ownership, Role};
+use crate::link::position::Position;
 use crate::model::ecn::Ecn;
 use crate::model::qpn::Qpn;
 use crate::model::time::Span;
 use crate::model::witness::Witness;
 
-/// A flow that carries requests, or of which nothing tells what it carries.
+/// One queue pair's traffic in one direction: a flow that carries requests, or one whose contents are
+/// unknown.
 #[derive(Clone, Debug)]
 pub struct JoinedFlow {
     /// Place in the flow table of the view that saw most of the payload.
@@ -44,6 +47,10 @@ pub struct JoinedFlow {
     pub frames: u64,
     /// Payload of requests.
     pub payload_bytes: u64,
+    /// Payload of requests and of READ responses.
+    pub carried_bytes: u64,
+    /// Median ACK round trip, of the tap that measured the longest one.
+    pub round_trip_ns: Option<u64>,
     /// Missing at first sight, less what only the capture lost; READ responses, too.
     pub missing: u64,
     /// Came after a later one.
@@ -60,6 +67,8 @@ pub struct JoinedFlow {
     pub recoveries: [EpisodeTotals; Trigger::ALL.len()],
     /// CE-marked packets, and the packets they are among.
     pub marks: (u64, u64),
+    /// Every tap that saw it is next to its sender, before any switch could mark.
+    pub hides_marks: bool,
     /// CNPs that came back for it.
     pub cnps: u64,
     /// Its rate around CNPs.
@@ -91,16 +100,19 @@ struct View<'a> {
 /// The flows of a table that are not merely the way back of another, by source, destination, QPN
 /// and epoch.
 #[must_use]
-pub fn join(table: &FlowTable, job: Option<&Job>, clocks: &Clocks) -> Vec<JoinedFlow> {
-    let flows = table.flows();
+pub fn join(state: &State) -> Vec<JoinedFlow> {
+    let flows = state.tracker.flows().flows();
     let mut views: BTreeMap<_, Vec<u32>> = BTreeMap::new();
-    for (at, flow) in (0..).zip(flows) {
+    let mut by_tap: Vec<u32> = (0..flows.len() as u32).collect();
+    by_tap.sort_by_key(|at| flows.get(*at as usize).map(|flow| (flow.key, flow.epoch)));
+    for at in by_tap {
+        let Some(flow) = flows.get(at as usize) else { continue };
         if has_requests(flow) || flow.reverse.is_none() {
             let key = (flow.key.source, flow.key.destination, flow.key.dest_qpn, flow.epoch);
             views.entry(key).or_default().push(at);
         }
     }
-    views.into_values().filter_map(|views| JoinedFlow::of(flows, views, job, clocks)).collect()
+    views.into_values().filter_map(|views| JoinedFlow::of(state, views)).collect()
 }
 
 fn has_requests(flow: &Flow) -> bool {
@@ -144,6 +156,13 @@ impl<'a> View<'a> {
         both.fold((0, 0), |(ce, frames), (more, among)| (ce + more, frames + among))
     }
 
+    fn hides_marks(&self, state: &State) -> bool {
+        let key = self.flow.key;
+        let position = state.positions.get(key.tap.0 as usize);
+        let position = position.map(|position| position.of(key.source, key.destination));
+        position == Some(Position::Sender) && self.flow.ecn.of(Ecn::Ce) == 0
+    }
+
     fn cnps(&self) -> u64 {
         let forth = self.responses().map_or(0, |_| self.flow.cnps);
         forth + self.answers().map_or(0, |answers| answers.cnps)
@@ -156,7 +175,8 @@ impl<'a> View<'a> {
 }
 
 impl JoinedFlow {
-    fn of(flows: &[Flow], places: Vec<u32>, job: Option<&Job>, clocks: &Clocks) -> Option<Self> {
+    fn of(state: &State, places: Vec<u32>) -> Option<Self> {
+        let flows = state.tracker.flows().flows();
         let views: Vec<View<'_>> = places.iter().filter_map(|at| View::of(flows, *at)).collect();
         let most = |of: &dyn Fn(&View<'_>) -> u64| views.iter().map(of).max().unwrap_or(0);
         let most_answers = |of: &dyn Fn(&Flow) -> u64| most(&|view| view.answers().map_or(0, of));
@@ -169,9 +189,9 @@ impl JoinedFlow {
             places.iter().copied().zip(&views).find(|(_, view)| std::ptr::eq(view.flow, fullest));
         let (at, _) = at?;
         let spans = || {
-            views
-                .iter()
-                .map(|View { flow, .. }| timeline::aligned_span(flow.span, flow.key.tap, clocks))
+            views.iter().map(|View { flow, .. }| {
+                timeline::aligned_span(flow.span, flow.key.tap, &state.clocks)
+            })
         };
         let is_sequenced = |view: &View<'_>| view.flow.has_sequence();
         Some(Self {
@@ -179,7 +199,7 @@ impl JoinedFlow {
             source: fullest.key.source.to_ip(),
             destination: fullest.key.destination.to_ip(),
             dest_qpn: fullest.key.dest_qpn,
-            owner: places.iter().find_map(|at| owner(job?, *at)),
+            owner: places.iter().find_map(|at| owner(state.job.as_ref()?, *at)),
             has_requests: has_requests(fullest),
             has_way_back: views.iter().any(|view| view.back.is_some()),
             span: Span {
@@ -188,6 +208,13 @@ impl JoinedFlow {
             },
             frames: most(&|view| view.flow.frames),
             payload_bytes: most(&|view| view.flow.payload_bytes),
+            carried_bytes: most(&|view| {
+                view.flow.payload_bytes + view.responses().map_or(0, |back| back.payload_bytes)
+            }),
+            round_trip_ns: views
+                .iter()
+                .filter_map(|view| view.flow.round_trips.durations().quantile_ns(0.5))
+                .max(),
             missing: most(&|view| view.missing()),
             late: most(&|view| match is_sequenced(view) {
                 true => view.flow.requests.counts().out_of_order_packets,
@@ -211,6 +238,7 @@ impl JoinedFlow {
                 totals.max_by_key(|totals| (totals.count, totals.recovery_ns)).unwrap_or_default()
             }),
             marks: views.iter().map(View::marks).max().unwrap_or_default(),
+            hides_marks: has_requests(fullest) && views.iter().all(|view| view.hides_marks(state)),
             cnps: most(&|view| view.cnps()),
             reactions: views
                 .iter()
@@ -230,6 +258,42 @@ impl JoinedFlow {
     #[must_use]
     pub const fn recoveries(&self, trigger: Trigger) -> EpisodeTotals {
         self.recoveries[trigger as usize]
+    }
+
+    /// NAKs that end a connection.
+    #[must_use]
+    pub fn fatal_naks(&self) -> u64 {
+        self.refusals.iter().map(|(naks, _)| naks).sum()
+    }
+
+    /// How bad it is for what it carries; `None` where nothing happened to it.
+    #[must_use]
+    pub fn severity(&self) -> Option<Severity> {
+        let timeouts = self.recoveries(Trigger::Timeout).count;
+        let lost = self.rnr_naks + self.sequence_naks + timeouts + self.resent + self.missing;
+        if self.fatal_naks() > 0 {
+            Some(Severity::Critical)
+        } else if lost > 0 {
+            Some(Severity::Warning)
+        } else if self.late + self.cnps + self.marks.0 > 0 {
+            Some(Severity::Info)
+        } else {
+            None
+        }
+    }
+
+    /// By which queue pairs are put in order, the worst first. What ends a connection weighs most,
+    /// then what costs time: a timeout costs hundreds of milliseconds, a NAK or CNP a round trip or
+    /// more, a packet little.
+    #[must_use]
+    pub fn weight(&self) -> u64 {
+        const FATAL: u64 = 1_000_000;
+        const TIMEOUT: u64 = 1000;
+        const SIGNAL: u64 = 10;
+        let timeouts = self.recoveries(Trigger::Timeout).count;
+        let signals = self.rnr_naks + self.sequence_naks + self.cnps;
+        let packets = self.resent + self.missing + self.late + self.marks.0;
+        self.fatal_naks() * FATAL + timeouts * TIMEOUT + signals * SIGNAL + packets
     }
 
     /// It carries a job's data, as far as that is known.
@@ -276,7 +340,7 @@ fn owner(job: &Job, at: u32) -> Option<FlowOwner> {
     let Ownership::Connection { connection, role } = *job.owners.get(at as usize)? else {
         return None;
     };
-    let connection = job.connections.get(connection.0 as usize)?;
+    let connection = job.connection(connection)?;
     let (sender, receiver) = match role {
         Role::Data => (connection.sender, connection.receiver),
         Role::Control => (connection.receiver, connection.sender),

@@ -52,12 +52,12 @@ impl Need {
     pub fn is_met(self, facts: &Facts<'_>) -> bool {
         match self {
             Self::Roce => !facts.flows.is_empty(),
-            Self::ControlPlane => facts.tracker.taps().iter().any(|tap| tap.tcp_frames > 0),
-            Self::Ranks => facts.job.is_some_and(|job| !job.communicators.is_empty()),
+            Self::ControlPlane => facts.state.tracker.taps().iter().any(|tap| tap.tcp_frames > 0),
+            Self::Ranks => facts.job().is_some_and(|job| !job.communicators.is_empty()),
             Self::Collectives => !facts.collectives.is_empty(),
-            Self::Logs => !facts.logs.processes.is_empty(),
-            Self::Pause => facts.tracker.pauses().iter().next().is_some(),
-            Self::Counters => !facts.counters.is_empty(),
+            Self::Logs => !facts.state.logs.processes.is_empty(),
+            Self::Pause => facts.state.tracker.pauses().iter().next().is_some(),
+            Self::Counters => !facts.state.counters.is_empty(),
             Self::Expectations => !facts.settings.expect.is_empty(),
             Self::ParallelPaths => facts.has_parallel_paths(),
             Self::Processes => true,

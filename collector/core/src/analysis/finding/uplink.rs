@@ -14,7 +14,7 @@ const NEARLY_ALL: u64 = 95;
 #[must_use]
 pub fn uplinks(facts: &Facts<'_>) -> Vec<Vec<(TapId, String)>> {
     let mut by_stem: BTreeMap<String, Vec<(TapId, String)>> = BTreeMap::new();
-    for (at, tap) in (0..).zip(facts.tracker.taps()) {
+    for (at, tap) in (0..).zip(facts.state.tracker.taps()) {
         let Some(name) = &tap.tap.interface else { continue };
         let stem = name.trim_end_matches(|digit: char| digit.is_ascii_digit());
         if stem.len() < name.len() && stem.contains("uplink") {

@@ -147,7 +147,7 @@ fn transfers<'a>(
     let Observed { job, collectives, .. } = *observed;
     let own = iteration.collectives.iter().filter_map(|at| collectives.get(*at));
     own.flat_map(|one| &one.transfers).flat_map(move |part| {
-        let connection = job.connections.get(part.connection.0 as usize);
+        let connection = job.connection(part.connection);
         let known =
             connection.and_then(|known| Some((known, known.transfers.get(part.places.clone())?)));
         known.into_iter().flat_map(move |(connection, transfers)| {
@@ -219,7 +219,7 @@ impl Owners {
         let flows = observed.tracker.flows().flows();
         for (flow, owner) in flows.iter().zip(&observed.job.owners) {
             let Ownership::Connection { connection, role } = *owner else { continue };
-            let Some(known) = observed.job.connections.get(connection.0 as usize) else { continue };
+            let Some(known) = observed.job.connection(connection) else { continue };
             communicators.insert((flow.key, flow.epoch), known.communicator);
             if role == Role::Control {
                 heard.insert(connection);

@@ -7,7 +7,7 @@
 //! chooses the communicator that leads. Where calls do not repeat, `load.rs` looks for a regular
 //! rhythm of load and silence. A job may have neither: then it has no training steps.
 //!
-//! `figures.rs` adds up what each moved and suffered; `label.rs` joins anchors and `train_log.rs`, so
+//! `figures.rs` adds up what each moved and suffered; `pace.rs` says which stand out; `label.rs` joins anchors and `train_log.rs`, so
 //! that each is called what the training calls it. `numbering.rs` goes on counting where what came
 //! before was forgotten.
 //!
@@ -19,6 +19,7 @@ mod group;
 pub mod label;
 mod load;
 pub mod numbering;
+pub mod pace;
 mod repeat;
 mod rotation;
 mod signature;

@@ -90,10 +90,10 @@ impl Stop<'_> {
 /// host that was not captured nothing can be told.
 fn hidden_ranks(case: &Case<'_>) -> BTreeSet<u32> {
     let Case { job, collective, waits } = *case;
-    let Some(communicator) = job.communicators.get(collective.communicator.0 as usize) else {
+    let Some(communicator) = job.communicator(collective.communicator) else {
         return BTreeSet::new();
     };
-    let sends = |id: NetConnectionId| job.connections.get(id.0 as usize)?.sender;
+    let sends = |id: NetConnectionId| job.connection(id)?.sender;
     let visible: BTreeSet<u32> =
         waits.edges.iter().filter_map(|edge| sends(edge.connection)).collect();
     let of_job = job.connections.iter().filter(|one| one.communicator == collective.communicator);
@@ -106,9 +106,9 @@ fn hidden_ranks(case: &Case<'_>) -> BTreeSet<u32> {
 }
 
 fn stops<'a>(case: &Case<'a>) -> Vec<Stop<'a>> {
-    let communicator = case.job.communicators.get(case.collective.communicator.0 as usize);
+    let communicator = case.job.communicator(case.collective.communicator);
     let stop = |edge: &crate::analysis::wait::edge::EdgeWaits| {
-        let connection = case.job.connections.get(edge.connection.0 as usize)?;
+        let connection = case.job.connection(edge.connection)?;
         let mut channels = communicator?.channels.iter();
         let ring = &channels.find(|known| known.channel == connection.channel)?.ring;
         let sender = ring.iter().position(|rank| Some(*rank) == connection.sender)?;

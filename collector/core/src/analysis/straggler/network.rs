@@ -66,7 +66,7 @@ pub fn loss(case: &Case<'_>) -> Option<Straggler> {
 /// ACK was lost, data was there already. `None` without a tap at each end. Messages are compared with
 /// the quickest of their connection, so that the clocks' difference does not matter.
 fn delay(case: &Case<'_>, edge: &EdgeWaits) -> Option<u64> {
-    let connection = case.job.connections.get(edge.connection.0 as usize)?;
+    let connection = case.job.connection(edge.connection)?;
     let transfers = &case.collective.transfers;
     let on = transfers.iter().find(|on| on.connection == edge.connection)?;
     // A tap that stands for both ends saw the same of both.
@@ -118,7 +118,7 @@ fn named(
     edge: &EdgeWaits,
     text: impl Fn(u32, u32) -> String,
 ) -> Option<(u32, String)> {
-    let connection = case.job.connections.get(edge.connection.0 as usize)?;
+    let connection = case.job.connection(edge.connection)?;
     let NetConnection { sender: Some(sender), receiver: Some(receiver), .. } = *connection else {
         return None;
     };

@@ -104,7 +104,7 @@ fn slowest(refills: &BTreeMap<u32, Refill>, waits: &CollectiveWaits) -> Option<S
 fn refills(case: &Case<'_>) -> BTreeMap<u32, Refill> {
     let mut seen = Vec::new();
     for on in &case.collective.transfers {
-        let Some(connection) = case.job.connections.get(on.connection.0 as usize) else { continue };
+        let Some(connection) = case.job.connection(on.connection) else { continue };
         let rank = case.waits.ranks.iter().find(|one| Some(one.rank) == connection.receiver);
         let view = View::of_receiver(connection, on.places.clone());
         if let (Some((rank, start)), Some(view)) =

@@ -45,7 +45,7 @@ pub fn find(
     let answers: Vec<QuickestAnswer> = job.connections.iter().map(QuickestAnswer::new).collect();
     let mut senders: BTreeMap<CommunicatorId, BTreeSet<u32>> = BTreeMap::new();
     for connection in &job.connections {
-        let known = job.communicators.get(connection.communicator.0 as usize);
+        let known = job.communicator(connection.communicator);
         // Else ranks may be missing that nothing tells of.
         if known.is_some_and(|known| known.nranks.is_some()) {
             senders.entry(connection.communicator).or_default().extend(connection.sender);
@@ -58,7 +58,7 @@ pub fn find(
             .transfers
             .iter()
             .filter_map(|on| {
-                let connection = job.connections.get(on.connection.0 as usize)?;
+                let connection = job.connection(on.connection)?;
                 let view = View::new(connection, on.places.clone())?;
                 let place = on.connection.0 as usize;
                 let surroundings = Surroundings {
@@ -110,7 +110,7 @@ impl Left {
 
     fn note(&mut self, job: &Job, collective: &Collective, edges: &[EdgeWaits]) {
         for on in &collective.transfers {
-            let Some(connection) = job.connections.get(on.connection.0 as usize) else { continue };
+            let Some(connection) = job.connection(on.connection) else { continue };
             let transfers = connection.transfers.get(on.places.clone()).unwrap_or_default();
             let last = transfers.iter().filter_map(|one| Some(one.received?.last)).max();
             let edge = edges.binary_search_by_key(&on.connection, |edge| edge.connection);
@@ -172,7 +172,7 @@ fn inputs<'a>(
         return None;
     }
     let mut before = collective.transfers.iter().filter(|other| {
-        let known = job.connections.get(other.connection.0 as usize);
+        let known = job.connection(other.connection);
         known.is_some_and(|known| {
             known.receiver == connection.sender
                 && known.channel == connection.channel

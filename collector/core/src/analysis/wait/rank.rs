@@ -127,7 +127,7 @@ fn start_wait<'a>(edges: impl Iterator<Item = &'a EdgeWaits>) -> Option<u64> {
 }
 
 fn sends_only_to<'a>(job: &Job, mut edges: impl Iterator<Item = &'a EdgeWaits>) -> Option<u32> {
-    let receiver = |edge: &EdgeWaits| job.connections.get(edge.connection.0 as usize)?.receiver;
+    let receiver = |edge: &EdgeWaits| job.connection(edge.connection)?.receiver;
     let first = receiver(edges.next()?)?;
     edges.all(|edge| receiver(edge) == Some(first)).then_some(first)
 }
@@ -199,7 +199,7 @@ fn times(job: &Job, collective: &Collective, edges: &[EdgeWaits]) -> BTreeMap<u3
         times.entry(known.rank).or_default();
     }
     for on in &collective.transfers {
-        let Some(connection) = job.connections.get(on.connection.0 as usize) else { continue };
+        let Some(connection) = job.connection(on.connection) else { continue };
         let NetConnection { sender, receiver, .. } = *connection;
         let transfers = connection.transfers.get(on.places.clone()).unwrap_or_default();
         let sent = transfers.iter().filter_map(|one| Some(one.sent?.first)).min();
@@ -214,7 +214,7 @@ fn times(job: &Job, collective: &Collective, edges: &[EdgeWaits]) -> BTreeMap<u3
         }
     }
     for (at, edge) in edges.iter().enumerate() {
-        let sender = job.connections.get(edge.connection.0 as usize).and_then(|one| one.sender);
+        let sender = job.connection(edge.connection).and_then(|one| one.sender);
         if let Some(times) = sender.and_then(|rank| times.get_mut(&rank)) {
             times.edges.push(at);
         }

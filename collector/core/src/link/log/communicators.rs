@@ -73,7 +73,7 @@ impl LogFacts {
                 Key::Child(parent, ..) => Some(CommunicatorId(parent as u32)),
                 _ => group.parent(&groups),
             };
-            let known = |id: CommunicatorId| job.communicators.get(id.0 as usize);
+            let known = |id: CommunicatorId| job.communicator(id);
             let communicator = group.communicator(parent, parent.and_then(known), &job);
             let id = CommunicatorId(job.communicators.len() as u32);
             job.communicators.push(communicator);

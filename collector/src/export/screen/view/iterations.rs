@@ -2,16 +2,14 @@
 
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
 use crate::export::text::iteration_story;
-use crate::export::text::pace::{Pace, length_ns, name};
+use crate::export::text::job_iterations::name;
 use railscope_core::model::quantity::{bit_rate, bytes, count, duration, percent};
 use railscope_core::report::Report;
 use railscope_core::report::iterations::IterationReport;
 
 pub(super) fn grid(report: &Report) -> Grid {
-    let jobs = Pace::of_jobs(report);
-    let all = jobs.iter().flat_map(|job| job.all.iter().map(move |one| (job, *one)));
-    let mut all: Vec<_> = all.collect();
-    all.sort_by_key(|(_, one)| std::cmp::Reverse((one.start_ns, one.iteration)));
+    let mut all: Vec<&IterationReport> = report.iterations.iter().collect();
+    all.sort_by_key(|one| std::cmp::Reverse((one.start_ns, one.iteration)));
     Grid {
         headings: vec![
             numbers("STEP"),
@@ -27,14 +25,14 @@ pub(super) fn grid(report: &Report) -> Grid {
             words("STRAGGLER"),
             words("CAUSE"),
         ],
-        rows: all.into_iter().map(|(job, one)| row(job, one)).collect(),
+        rows: all.into_iter().map(row).collect(),
         empty: "no training steps yet: they are found when calls have repeated".to_owned(),
     }
 }
 
-fn row(job: &Pace<'_>, one: &IterationReport) -> Row {
-    let length = length_ns(one);
-    let excess = job.excess_ns(one);
+fn row(one: &IterationReport) -> Row {
+    let length = one.length_ns();
+    let excess = one.excess_ns;
     let late = one.straggler.as_ref();
     let marked = one.ce_packets.filter(|packets| *packets > 0);
     let share = one.ce_share.filter(|_| marked.is_some()).map(percent).unwrap_or_default();
@@ -60,6 +58,6 @@ fn row(job: &Pace<'_>, one: &IterationReport) -> Row {
             (None, Some(_)) => Tone::Odd,
             (None, None) => Tone::Plain,
         },
-        detail: iteration_story::tell(job, one),
+        detail: iteration_story::tell(one),
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
-use crate::export::text::connection;
 use railscope_core::model::quantity::{count, duration, share};
 use railscope_core::report::Report;
 use railscope_core::report::pfc::PfcReport;
@@ -19,12 +18,12 @@ struct Marks {
 
 pub(super) fn grid(report: &Report) -> Grid {
     let mut ports: BTreeMap<&str, Marks> = BTreeMap::new();
-    for one in &connection::sickest_first(report, |_| true) {
-        let marks = ports.entry(&one.flow.dst).or_default();
-        let (ce, among) = one.ce_among();
+    for one in &report.queue_pairs {
+        let marks = ports.entry(one.dst.as_str()).or_default();
+        let ce = one.ce_packets.unwrap_or(0);
         marks.ce += ce;
-        marks.among += among;
-        marks.cnps += one.cnps();
+        marks.among += one.ce_among_packets;
+        marks.cnps += one.cnps;
         marks.flows += u64::from(ce > 0);
     }
     let mut marked: Vec<_> = ports.into_iter().filter(|(_, one)| one.ce + one.cnps > 0).collect();

@@ -7,8 +7,8 @@ use super::iteration_facts::IterationFacts;
 use crate::export::text::TextOptions;
 use crate::export::text::collective_table::{duration_ns, method};
 use crate::export::text::iteration_story;
+use crate::export::text::job_iterations::name;
 use crate::export::text::label;
-use crate::export::text::pace::{length_ns, name};
 use crate::export::text::quantity::{
     bit_rate, bytes, count, counted, duration, moment, offset, percent,
 };
@@ -48,7 +48,7 @@ fn lines(facts: &IterationFacts<'_>) -> Vec<String> {
         "from {} to {}, {}{}",
         moment(one.start_ns),
         moment(one.end_ns),
-        duration(length_ns(one)),
+        duration(one.length_ns()),
         compared(facts)
     )];
     lines.push(format!(
@@ -101,7 +101,7 @@ fn lines(facts: &IterationFacts<'_>) -> Vec<String> {
 /// `, 68.0 ms longer than the median of 15`.
 fn compared(facts: &IterationFacts<'_>) -> String {
     let Some(median) = facts.median_ns else { return String::new() };
-    let length = length_ns(facts.iteration);
+    let length = facts.iteration.length_ns();
     let (difference, word) = match length.checked_sub(median) {
         Some(longer) => (longer, "longer"),
         None => (median - length, "shorter"),

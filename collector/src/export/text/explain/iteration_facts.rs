@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Missing;
 use crate::export::text::communicator_names::CommunicatorNames;
-use crate::export::text::pace::Pace;
+use crate::export::text::job_iterations::JobIterations;
 use railscope_core::report::Report;
 use railscope_core::report::collectives::CollectiveReport;
 use railscope_core::report::iterations::IterationReport;
@@ -30,22 +30,22 @@ impl<'a> IterationFacts<'a> {
         name: &str,
         communicator: Option<&str>,
     ) -> Result<Self, Missing> {
-        let jobs = Pace::of_jobs(report);
+        let jobs = JobIterations::of_jobs(report);
         if jobs.is_empty() {
             let reason = "this input has no training steps: nothing in it repeats as training does";
             return Err(Missing(reason.to_owned()));
         }
-        let id = |job: &Pace<'a>| job.all.first().and_then(|one| one.communicator.clone());
-        let is_meant = |job: &&Pace<'a>| {
+        let id = |job: &JobIterations<'a>| job.all.first().and_then(|one| one.communicator.clone());
+        let is_meant = |job: &&JobIterations<'a>| {
             communicator.is_none_or(|start| id(job).is_some_and(|id| id.starts_with(start)))
         };
         let number = name.parse::<u32>().ok();
-        let candidates: Vec<&Pace<'a>> = jobs.iter().filter(is_meant).collect();
-        let of_job = |job: &&Pace<'a>| {
+        let candidates: Vec<&JobIterations<'a>> = jobs.iter().filter(is_meant).collect();
+        let of_job = |job: &&JobIterations<'a>| {
             let by_label = job.all.iter().find(|one| one.label.as_deref() == Some(name));
             by_label.or_else(|| job.all.iter().find(|one| Some(one.iteration) == number)).copied()
         };
-        let found: Vec<(&Pace<'a>, &'a IterationReport)> =
+        let found: Vec<(&JobIterations<'a>, &'a IterationReport)> =
             candidates.iter().filter_map(|job| Some((*job, of_job(job)?))).collect();
         match found.as_slice() {
             [(job, iteration)] => Ok(Self::new(report, job, iteration)),
@@ -62,11 +62,11 @@ impl<'a> IterationFacts<'a> {
         }
     }
 
-    fn new(report: &'a Report, job: &Pace<'a>, iteration: &'a IterationReport) -> Self {
+    fn new(report: &'a Report, job: &JobIterations<'a>, iteration: &'a IterationReport) -> Self {
         let is_its = |one: &&CollectiveReport| iteration.collective_ids.contains(&one.id);
         Self {
             iteration,
-            median_ns: job.median_ns,
+            median_ns: job.median_ns(),
             iterations: job.all.len(),
             collectives: report.collectives.iter().filter(is_its).collect(),
         }
@@ -74,7 +74,7 @@ impl<'a> IterationFacts<'a> {
 }
 
 /// There is no such training step; what there is.
-fn missing(name: &str, jobs: &[&Pace<'_>]) -> String {
+fn missing(name: &str, jobs: &[&JobIterations<'_>]) -> String {
     let Some((first, last)) = jobs.first().and_then(|job| job.all.first().zip(job.all.last()))
     else {
         return "no job with training steps has such a communicator".to_owned();

@@ -20,7 +20,7 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let found = by_port(&facts.flows, |flow| flow.icrc.0).into_iter().map(|group| {
+    let found = by_port(facts.flows, |flow| flow.icrc.0).into_iter().map(|group| {
         let checked = counted(group.total(|flow| flow.icrc.1), "whole frame");
         let place = naming::group(&group);
         let title = format!("ICRC wrong on {} of {checked} of {place}", count(group.sum()));

@@ -29,7 +29,7 @@ pub const KIND: Kind = Kind {
 const PATIENCE_NS: u64 = 5_000_000_000;
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let communicators = facts.job.map_or(0, |job| job.communicators.len());
+    let communicators = facts.job().map_or(0, |job| job.communicators.len());
     (0..communicators as u32)
         .map(CommunicatorId)
         .filter_map(|id| by_traffic(facts, id).or_else(|| by_logs(facts, id)))
@@ -49,7 +49,7 @@ fn by_traffic(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
     let is_over = facts.span()?.last.nanos_since(bootstrap.span.last) >= PATIENCE_NS;
     let kinds = || communicator.evidence.iter().map(|evidence| evidence.kind);
     let went_on = kinds().any(|kind| kind == EvidenceKind::RingGather)
-        || facts.job?.connections.iter().any(|one| one.communicator == id);
+        || facts.job()?.connections.iter().any(|one| one.communicator == id);
     let saw_root = kinds().any(|kind| kind == EvidenceKind::CheckIn);
     if missing.is_empty() || !is_over || went_on || !saw_root {
         return None;
@@ -79,9 +79,9 @@ fn by_traffic(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
 fn by_logs(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
     let mut begun: BTreeMap<u32, Witness> = BTreeMap::new();
     let mut nranks = 0;
-    for (at, process) in facts.logs.processes.iter().enumerate() {
+    for (at, process) in facts.state.logs.processes.iter().enumerate() {
         for (place, member) in process.memberships.iter().enumerate() {
-            if facts.memberships.get(&(at, place)) != Some(&id) {
+            if facts.state.memberships.get(&(at, place)) != Some(&id) {
                 continue;
             }
             nranks = member.nranks;

@@ -22,7 +22,7 @@ pub const KIND: Kind = Kind {
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let limit_ns = (facts.settings.findings.slow_bootstrap_s * 1e9) as u64;
-    let communicators = facts.job.map_or(0, |job| job.communicators.len());
+    let communicators = facts.job().map_or(0, |job| job.communicators.len());
     (0..communicators as u32)
         .map(CommunicatorId)
         .filter_map(|id| by_traffic(facts, id, limit_ns).or_else(|| by_logs(facts, id, limit_ns)))
@@ -62,7 +62,8 @@ fn by_traffic(facts: &Facts<'_>, id: CommunicatorId, limit_ns: u64) -> Option<Fi
 
 /// The rank that its log says waited longest.
 fn by_logs(facts: &Facts<'_>, id: CommunicatorId, limit_ns: u64) -> Option<Finding> {
-    let of_communicator = members(facts).filter(|(at, ..)| facts.memberships.get(at) == Some(&id));
+    let of_communicator =
+        members(facts).filter(|(at, ..)| facts.state.memberships.get(at) == Some(&id));
     let timed = of_communicator.filter_map(|(_, process, member)| {
         Some((process, member, member.setup.bootstrap.as_ref()?))
     });
@@ -105,7 +106,7 @@ fn by_logs(facts: &Facts<'_>, id: CommunicatorId, limit_ns: u64) -> Option<Findi
 fn members<'a>(
     facts: &Facts<'a>,
 ) -> impl Iterator<Item = ((usize, usize), &'a Process, &'a Membership)> {
-    facts.logs.processes.iter().enumerate().flat_map(|(place, process)| {
+    facts.state.logs.processes.iter().enumerate().flat_map(|(place, process)| {
         let members = process.memberships.iter().enumerate();
         members.map(move |(at, member)| ((place, at), process, member))
     })

@@ -32,7 +32,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         let is_unanswered = flow.cnps == 0 && flow.has_way_back && flow.marks.0 >= MARKS;
         if is_unanswered && !sends_cnps(facts, flow) { flow.marks.0 } else { 0 }
     };
-    let groups = by_port(&facts.flows, amount);
+    let groups = by_port(facts.flows, amount);
     let found = groups.iter().map(|group| {
         let marks = counted(group.sum(), "CE mark");
         let title = format!("no CNP answers {marks} on {}", naming::group(group));
@@ -56,12 +56,13 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 
 /// Counters of the receiving NIC say that it sends CNPs, which captures on hosts may not show.
 fn sends_cnps(facts: &Facts<'_>, flow: &JoinedFlow) -> bool {
-    let rises = facts.counters.of_port(flow.destination).map(|nic| nic.rise(Measure::CnpSent));
+    let rises =
+        facts.state.counters.of_port(flow.destination).map(|nic| nic.rise(Measure::CnpSent));
     rises.flatten().any(|rise| rise.amount > 0)
 }
 
 fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
-    let found = facts.counters.nics.iter().filter_map(|nic| {
+    let found = facts.state.counters.nics.iter().filter_map(|nic| {
         let marked = nic.rise(Measure::MarkedPackets).filter(|rise| rise.amount >= MARKS)?;
         nic.rise(Measure::CnpSent).filter(|rise| rise.amount == 0)?;
         let title = format!("{} sent no CNP for {}", nic.name(), counted(marked.amount, "CE mark"));

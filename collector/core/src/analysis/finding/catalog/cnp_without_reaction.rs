@@ -31,7 +31,7 @@ pub const KIND: Kind = Kind {
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let amount = |flow: &JoinedFlow| if is_unmoved(facts, flow) { flow.cnps } else { 0 };
-    let groups = by_sender(&facts.flows, amount);
+    let groups = by_sender(facts.flows, amount);
     let mut found: Vec<Finding> = by_counters(facts);
     found.extend(groups.iter().map(|group| {
         let cnps = counted(group.sum(), "CNP");
@@ -65,7 +65,7 @@ fn is_unmoved(facts: &Facts<'_>, flow: &JoinedFlow) -> bool {
 }
 
 fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
-    let found = facts.counters.nics.iter().filter_map(|nic| {
+    let found = facts.state.counters.nics.iter().filter_map(|nic| {
         let ignored = nic.rise(Measure::CnpIgnored).filter(|rise| rise.amount > 0)?;
         let name = nic.name();
         let title = format!("{name} ignored {}", counted(ignored.amount, "CNP"));
@@ -78,7 +78,7 @@ fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
     });
     let mut found: Vec<Finding> = found.collect();
     let sum = |measure| {
-        let rises = facts.counters.nics.iter().filter_map(|nic| nic.rise(measure));
+        let rises = facts.state.counters.nics.iter().filter_map(|nic| nic.rise(measure));
         rises.map(|rise| rise.amount).reduce(u64::saturating_add)
     };
     if let (Some(sent @ SAMPLES..), Some(0)) = (sum(Measure::CnpSent), sum(Measure::CnpHandled)) {

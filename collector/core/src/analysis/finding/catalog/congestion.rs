@@ -27,7 +27,7 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let groups = by_port(&facts.flows, |flow| flow.marks.0.saturating_add(flow.cnps));
+    let groups = by_port(facts.flows, |flow| flow.marks.0.saturating_add(flow.cnps));
     if groups.is_empty() {
         return by_counters(facts);
     }
@@ -84,7 +84,7 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
 }
 
 fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
-    let found = facts.counters.nics.iter().filter_map(|nic| {
+    let found = facts.state.counters.nics.iter().filter_map(|nic| {
         let marked = nic.rise(Measure::MarkedPackets).filter(|rise| rise.amount > 0)?;
         let packets = nic.rise(Measure::RdmaReceivedPackets).filter(|rise| rise.amount > 0);
         let is_much = packets.is_some_and(|packets| {

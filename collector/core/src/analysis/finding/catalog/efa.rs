@@ -19,7 +19,7 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let on_efa = facts.logs.processes.iter().filter(|process| {
+    let on_efa = facts.state.logs.processes.iter().filter(|process| {
         let is_efa = process.ofi.provider.as_deref().is_some_and(|name| name.starts_with("efa"));
         is_efa && process.networks.chosen() != Some("Socket")
     });

@@ -28,7 +28,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
                 is_plugin && attempt.outcome == Outcome::Failed
             })
     };
-    let processes: Vec<&Process> = facts.logs.processes.iter().filter(has_failed).collect();
+    let processes: Vec<&Process> = facts.state.logs.processes.iter().filter(has_failed).collect();
     let Some(first) = processes.first() else { return Vec::new() };
     let on = match processes.as_slice() {
         [process] => process.host.clone(),

@@ -31,7 +31,7 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let groups = by_port(&facts.flows, amount);
+    let groups = by_port(facts.flows, amount);
     let mut found: Vec<Finding> = groups.iter().map(|group| finding(facts, group)).collect();
     if found.is_empty() {
         found.extend(by_counters(facts));
@@ -111,7 +111,7 @@ fn proofs(facts: &Facts<'_>, group: &Group<'_>) -> Vec<Proof> {
 }
 
 fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
-    let rises = facts.counters.nics.iter().filter_map(|nic| {
+    let rises = facts.state.counters.nics.iter().filter_map(|nic| {
         let naks = nic.rise(Measure::SequenceErrors).filter(|rise| rise.amount > 0);
         let gaps = nic.rise(Measure::OutOfSequence).filter(|rise| rise.amount > 0);
         Some((nic, naks.or(gaps)?, naks.is_some()))

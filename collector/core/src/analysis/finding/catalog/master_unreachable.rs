@@ -31,7 +31,7 @@ pub const KIND: Kind = Kind {
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let mut vain: BTreeMap<SocketAddr, Vec<(IpAddr, &Attempt)>> = BTreeMap::new();
-    for (client, server, attempt) in facts.attempts.iter() {
+    for (client, server, attempt) in facts.state.attempts.iter() {
         let is_vain = attempt.answered == 0 && (attempt.refused > 0 || attempt.asked >= 3);
         if is_vain {
             vain.entry(server).or_default().push((client, attempt));
@@ -51,8 +51,8 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 fn masters(facts: &Facts<'_>) -> BTreeSet<SocketAddr> {
     let is_control =
         |kind: StreamKind| matches!(kind, StreamKind::TcpStore | StreamKind::Bootstrap);
-    let streams = facts.streams.iter().filter(|stream| is_control(stream.kind));
-    let roots = facts.job.into_iter().flat_map(|job| &job.communicators);
+    let streams = facts.state.streams.iter().filter(|stream| is_control(stream.kind));
+    let roots = facts.job().into_iter().flat_map(|job| &job.communicators);
     let roots = roots.filter_map(|communicator| communicator.root);
     streams.map(|stream| stream.connection.server).chain(roots).collect()
 }

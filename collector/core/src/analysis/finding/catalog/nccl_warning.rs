@@ -30,7 +30,7 @@ pub const KIND: Kind = Kind {
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let mut by_cause: BTreeMap<Cause, Vec<(usize, &Process, &Warning)>> = BTreeMap::new();
-    for (at, process) in facts.logs.processes.iter().enumerate() {
+    for (at, process) in facts.state.logs.processes.iter().enumerate() {
         for warning in process.warnings.iter().filter(|warning| !is_told_elsewhere(warning)) {
             by_cause.entry(warning.cause).or_default().push((at, process, warning));
         }
@@ -61,7 +61,7 @@ fn finding(
     let title = format!("NCCL: {} on {on}: {}", counted(total, "warning"), first.text);
     let is_only = processes.len() == 1 && process.memberships.len() == 1;
     let rank = process.memberships.first().map(|member| member.rank).filter(|_| is_only);
-    let communicator = facts.memberships.get(&(at, 0)).copied().filter(|_| is_only);
+    let communicator = facts.state.memberships.get(&(at, 0)).copied().filter(|_| is_only);
     let mut finding = Finding::new(&KIND, severity(cause), title)
         .caused_by(cause.name())
         .about(Subject { communicator, rank, ..Subject::default() })

@@ -26,7 +26,7 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let groups = by_port(&facts.flows, |flow| u64::from(mismatch(facts, flow).is_some()));
+    let groups = by_port(facts.flows, |flow| u64::from(mismatch(facts, flow).is_some()));
     let found = groups.iter().filter_map(|group| {
         let worst = group.worst()?;
         let (own, other) = mismatch(facts, worst)?;

@@ -26,7 +26,7 @@ pub const KIND: Kind = Kind {
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let mut found = by_frames(facts);
-    for nic in &facts.counters.nics {
+    for nic in &facts.state.counters.nics {
         found.extend(by_counters(facts, nic));
     }
     found
@@ -38,7 +38,7 @@ fn by_frames(facts: &Facts<'_>) -> Vec<Finding> {
         state.storms == 0 && state.pause_frames > 0
     });
     let found = calm.filter_map(|(key, state)| {
-        let tap = facts.tracker.taps().get(key.tap.0 as usize)?;
+        let tap = facts.state.tracker.taps().get(key.tap.0 as usize)?;
         let span = tap.span?;
         let whole = span.last.nanos_since(span.first);
         let port = facts.port_of_mac(key.station);

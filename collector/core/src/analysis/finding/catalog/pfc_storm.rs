@@ -32,7 +32,7 @@ pub const KIND: Kind = Kind {
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let mut found = by_frames(facts);
-    for nic in &facts.counters.nics {
+    for nic in &facts.state.counters.nics {
         found.extend(by_counters(nic));
     }
     found

@@ -41,7 +41,7 @@ pub const KIND: Kind = Kind {
 type Seen = BTreeMap<Qpn, Vec<(IpAddr, IpAddr)>>;
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let Some(job) = facts.job else { return Vec::new() };
+    let Some(job) = facts.job() else { return Vec::new() };
     let mut ranks = job.communicators.iter().flat_map(|one| &one.ranks);
     if ranks.all(|rank| rank.queue_pairs.is_empty()) {
         return Vec::new();
@@ -87,7 +87,7 @@ fn asked_ns(rank: &Rank) -> Option<u64> {
 
 fn finding(facts: &Facts<'_>, id: CommunicatorId, unseen: &[(&Rank, u64, u64)]) -> Finding {
     let pairs = unseen.iter().map(|(_, pairs, _)| pairs).sum();
-    let taps = match facts.tracker.taps().len() {
+    let taps = match facts.state.tracker.taps().len() {
         0 => "no interface is tapped".to_owned(),
         taps => format!("no packet of them at {}", counted(taps as u64, "tap")),
     };

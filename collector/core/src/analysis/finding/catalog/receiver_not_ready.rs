@@ -25,7 +25,7 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let groups = by_port(&facts.flows, |flow| flow.rnr_naks);
+    let groups = by_port(facts.flows, |flow| flow.rnr_naks);
     if groups.is_empty() {
         return by_counters(facts);
     }
@@ -56,7 +56,7 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
 
 fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
     let rises =
-        facts.counters.nics.iter().filter_map(|nic| {
+        facts.state.counters.nics.iter().filter_map(|nic| {
             Some((nic, nic.rise(Measure::RnrNaks).filter(|rise| rise.amount > 0)?))
         });
     let found = rises.map(|(nic, rise)| {

@@ -24,7 +24,7 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let groups = by_port(&facts.flows, amount);
+    let groups = by_port(facts.flows, amount);
     let found = groups.iter().map(|group| {
         let worst = group.worst();
         let reason = worst.map_or("", commonest);

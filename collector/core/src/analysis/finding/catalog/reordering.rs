@@ -20,7 +20,7 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let found = by_port(&facts.flows, |flow| flow.late).into_iter().map(|group| {
+    let found = by_port(facts.flows, |flow| flow.late).into_iter().map(|group| {
         let resent = group.total(|flow| flow.resent);
         let severity = if resent > 0 { Severity::Warning } else { Severity::Info };
         let late = counted(group.sum(), "packet");

@@ -23,7 +23,7 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let communicators = facts.job.into_iter().flat_map(|job| &job.communicators);
+    let communicators = facts.job().into_iter().flat_map(|job| &job.communicators);
     let found = (0..).map(CommunicatorId).zip(communicators);
     found.filter_map(|(id, communicator)| finding(facts, id, communicator)).collect()
 }

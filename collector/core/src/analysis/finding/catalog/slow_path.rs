@@ -47,7 +47,7 @@ struct Path<'a> {
 type Paths<'a> = BTreeMap<CommunicatorId, BTreeMap<(IpAddr, IpAddr), Path<'a>>>;
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let Some(job) = facts.job else { return Vec::new() };
+    let Some(job) = facts.job() else { return Vec::new() };
     let mut paths: Paths<'_> = BTreeMap::new();
     // In a tree ranks have different numbers of neighbours to share their NIC with.
     let is_ring = |one: &&NetConnection| matches!(one.graph, Some(Graph::Ring) | None);
@@ -55,7 +55,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         add(connection, &mut paths);
     }
     // What slows these flows is known already.
-    for flow in &facts.flows {
+    for flow in facts.flows {
         let is_sick = flow.marks.0 > 0 || flow.cnps > 0 || flow.missing > flow.late;
         let of = flow.owner.and_then(|owner| paths.get_mut(&owner.communicator));
         if let Some(of) = of.filter(|_| is_sick) {

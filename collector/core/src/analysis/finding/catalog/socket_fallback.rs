@@ -37,7 +37,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 /// The log's processes on NET/Socket, by why nothing better was taken.
 fn by_logs(facts: &Facts<'_>) -> Vec<Finding> {
     let mut by_reason: BTreeMap<String, Vec<(usize, &Process)>> = BTreeMap::new();
-    for (at, process) in facts.logs.processes.iter().enumerate() {
+    for (at, process) in facts.state.logs.processes.iter().enumerate() {
         if is_on_socket(process) {
             by_reason.entry(reason(process)).or_default().push((at, process));
         }
@@ -50,7 +50,7 @@ fn by_logs(facts: &Facts<'_>) -> Vec<Finding> {
         };
         let title =
             format!("data between nodes goes over TCP (NET/Socket), not RDMA, {on}: {reason}");
-        let communicator = facts.memberships.get(&(at, 0)).copied();
+        let communicator = facts.state.memberships.get(&(at, 0)).copied();
         let rank = first.memberships.first().map(|member| member.rank);
         let rank = rank.filter(|_| processes.len() == 1);
         let mut finding = Finding::new(&KIND, Severity::Critical, title)
@@ -129,13 +129,13 @@ fn reason(process: &Process) -> String {
 
 /// Communicators whose data was captured on TCP.
 fn by_traffic(facts: &Facts<'_>) -> Vec<Finding> {
-    let Some(job) = facts.job else { return Vec::new() };
+    let Some(job) = facts.job() else { return Vec::new() };
     let on_socket = (0..)
         .map(CommunicatorId)
         .zip(&job.communicators)
         .filter(|(_, one)| matches!(one.transport, Transport::Socket | Transport::Mixed));
     let found = on_socket.map(|(id, communicator)| {
-        let sockets = facts.streams.iter().filter(|stream| {
+        let sockets = facts.state.streams.iter().filter(|stream| {
             stream.kind == crate::link::control::facts::StreamKind::Socket
                 && job.listeners.get(&stream.connection.server) == Some(&id)
         });

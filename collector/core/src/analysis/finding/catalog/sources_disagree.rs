@@ -29,6 +29,7 @@ pub const KIND: Kind = Kind {
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let on_ib: Vec<&Process> = facts
+        .state
         .logs
         .processes
         .iter()
@@ -40,12 +41,13 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 fn socket_data(facts: &Facts<'_>, process: &Process) -> Option<Finding> {
-    let job = facts.job?;
+    let job = facts.job()?;
     let communicators = (0..).map(CommunicatorId).zip(&job.communicators);
     let (id, _) = communicators
         .filter(|(_, one)| matches!(one.transport, Transport::Socket | Transport::Mixed))
-        .find(|(id, _)| facts.memberships.values().any(|known| known == id))?;
-    let sockets = facts.streams.iter().filter(|stream| stream.kind == StreamKind::Socket).count();
+        .find(|(id, _)| facts.state.memberships.values().any(|known| known == id))?;
+    let sockets =
+        facts.state.streams.iter().filter(|stream| stream.kind == StreamKind::Socket).count();
     let title = format!(
         "sources disagree: the log says NET/IB, but {} carries its data on {}",
         facts.name_of(id),
@@ -66,7 +68,7 @@ fn network_line(process: &Process) -> crate::model::witness::Witness {
 
 /// All NICs of the counters sent no RDMA.
 fn standstill(facts: &Facts<'_>, process: &Process) -> Option<Finding> {
-    let rises = facts.counters.nics.iter().filter_map(|nic| {
+    let rises = facts.state.counters.nics.iter().filter_map(|nic| {
         Some((
             nic,
             nic.rise(Measure::RdmaSentBytes)?.amount,
@@ -94,7 +96,7 @@ fn standstill(facts: &Facts<'_>, process: &Process) -> Option<Finding> {
 }
 
 fn conflicts(facts: &Facts<'_>) -> Option<Finding> {
-    let conflicts = &facts.job?.conflicts;
+    let conflicts = &facts.job()?.conflicts;
     let about = conflicts.iter().filter_map(|conflict| match conflict {
         Conflict::Log { communicator, rank, what, captured, logged } => {
             Some((*communicator, *rank, format!("{what} is {captured}, the log says {logged}")))

@@ -32,7 +32,7 @@ pub const KIND: Kind = Kind {
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     // Data that was dropped for want of room is none that never came.
-    let Some(job) = facts.job.filter(|_| !facts.is_cut_short) else { return Vec::new() };
+    let Some(job) = facts.job().filter(|_| !facts.state.is_cut_short()) else { return Vec::new() };
     let mut waiting: BTreeMap<CommunicatorId, Vec<Waiting<'_>>> = BTreeMap::new();
     for connection in &job.connections {
         if let Some(unanswered) = connection.unanswered {
@@ -51,7 +51,7 @@ struct Waiting<'a> {
 
 fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Option<Finding> {
     let connections = || {
-        let all = facts.job.into_iter().flat_map(|job| &job.connections);
+        let all = facts.job().into_iter().flat_map(|job| &job.connections);
         all.filter(move |one| one.communicator == id)
     };
     let moved = connections().filter_map(|one| one.transfers.last()?.last_time()).max();
@@ -139,7 +139,8 @@ fn suspects<'a>(
 fn longest_rest(facts: &Facts<'_>, id: CommunicatorId) -> u64 {
     let mut ended: Option<Timestamp> = None;
     let mut longest = 0;
-    for collective in facts.collectives.iter().filter(|one| one.communicator == id) {
+    let collectives = facts.collectives.iter().map(|judged| &judged.collective);
+    for collective in collectives.filter(|one| one.communicator == id) {
         if let Some(ended) = ended {
             longest = longest.max(collective.span.first.nanos_since(ended));
         }

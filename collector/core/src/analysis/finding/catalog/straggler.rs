@@ -6,6 +6,7 @@ use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::{Finding, Proof, ProofSource, Severity, Subject};
 use crate::analysis::iteration::Iteration;
+use crate::analysis::judged::JudgedCollective;
 use crate::analysis::straggler::{Cause, Straggler};
 use crate::link::job::CommunicatorId;
 use crate::model::grade::Grade;
@@ -59,7 +60,7 @@ struct Times<'a> {
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let mut by_rank: BTreeMap<(CommunicatorId, u32, Cause), Times<'_>> = BTreeMap::new();
-    for (at, (collective, straggler)) in facts.collectives.iter().zip(facts.stragglers).enumerate()
+    for (at, JudgedCollective { collective, straggler, .. }) in facts.collectives.iter().enumerate()
     {
         let Some(straggler) = straggler else { continue };
         let key = (collective.communicator, straggler.rank, straggler.cause);
@@ -67,7 +68,8 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         times.stragglers.push(straggler);
         times.spans.push(collective.span);
         let is_in = |places: &Vec<usize>| places.binary_search(&at).is_ok();
-        let iteration = facts.iterations.iter().find(|one| is_in(&one.collectives));
+        let mut iterations = facts.iterations.iter().map(|judged| &judged.iteration);
+        let iteration = iterations.find(|one| is_in(&one.collectives));
         times.iterations.extend(iteration.map(|iteration| iteration.number));
     }
     let mut found: Vec<(u64, Finding)> = by_rank
@@ -89,7 +91,7 @@ fn finding(
 ) -> Option<(u64, Finding)> {
     let worst = times.stragglers.iter().max_by_key(|straggler| straggler.lag_ns)?;
     let total = times.stragglers.iter().map(|one| one.lag_ns).fold(0_u64, u64::saturating_add);
-    let connection = worst.connection.and_then(|id| facts.job?.connections.get(id.0 as usize));
+    let connection = worst.connection.and_then(|id| facts.job()?.connection(id));
     let port = connection.and_then(|one| one.queue_pairs.first()).map(|pair| match cause {
         Cause::Receiver => pair.receiver,
         _ => pair.sender,
@@ -148,7 +150,7 @@ fn is_repeated(facts: &Facts<'_>, communicator: CommunicatorId, times: &Times<'_
     if times.stragglers.len() < REPEATED {
         return false;
     }
-    let of_job = facts.collectives.iter().filter(|one| one.communicator == communicator);
+    let of_job = facts.collectives.iter().filter(|one| one.collective.communicator == communicator);
     let (late, all) = match times.iterations.len() {
         0 => (times.stragglers.len(), of_job.count()),
         late => (late, iterations_of(facts, communicator).count()),
@@ -172,9 +174,13 @@ fn iterations_of<'a>(
     communicator: CommunicatorId,
 ) -> impl Iterator<Item = &'a Iteration> {
     let is_of = move |place: &usize| {
-        facts.collectives.get(*place).is_some_and(|one| one.communicator == communicator)
+        facts.collectives.get(*place).is_some_and(|one| one.collective.communicator == communicator)
     };
-    facts.iterations.iter().filter(move |one| one.collectives.iter().any(is_of))
+    facts
+        .iterations
+        .iter()
+        .map(|judged| &judged.iteration)
+        .filter(move |one| one.collectives.iter().any(is_of))
 }
 
 const fn words(cause: Cause) -> &'static str {
@@ -207,13 +213,10 @@ mod tests {
     use super::*;
     use crate::analysis::collective::Collective;
     use crate::analysis::finding::settings::Settings;
+    use crate::analysis::state::State;
     use crate::analysis::straggler::Sign;
-    use crate::flow::tcp_stream::attempt::Attempts;
+    use crate::analysis::wait::CollectiveWaits;
     use crate::flow::tracker::{FlowConfig, FlowTracker};
-    use crate::link::clock::clocks::Clocks;
-    use crate::link::counter::Counters;
-    use crate::link::log::LogFacts;
-    use crate::link::rail::Rails;
     use crate::model::nccl::{Algorithm, CollectiveKind, Protocol};
     use crate::model::time::Timestamp;
 
@@ -254,26 +257,18 @@ mod tests {
     }
 
     fn find(stragglers: &[Option<Straggler>]) -> Vec<Finding> {
-        let collectives: Vec<Collective> = (0..).map(collective).take(stragglers.len()).collect();
-        let config = FlowConfig { flow_capacity: 1, line_rate_bps: None, keeps_details: false };
+        let judged = |(collective, straggler): (Collective, &Option<Straggler>)| JudgedCollective {
+            collective,
+            waits: CollectiveWaits::default(),
+            straggler: straggler.clone(),
+        };
+        let collectives: Vec<_> = (0..).map(collective).zip(stragglers).map(judged).collect();
         let facts = Facts {
-            tracker: &FlowTracker::new(config),
-            clocks: &Clocks::default(),
-            positions: &[],
-            flows: Vec::new(),
-            job: None,
+            state: &State::new(FlowTracker::new(config)),
+            flows: &[],
             collectives: &collectives,
-            stragglers,
             iterations: &[],
-            streams: &[],
-            signals: &[],
-            attempts: &Attempts::default(),
-            logs: &LogFacts::default(),
-            memberships: &BTreeMap::new(),
-            counters: &Counters::default(),
-            rails: &Rails::default(),
             settings: &Settings::default(),
-            is_cut_short: false,
         };
         detect(&facts)
     }

@@ -29,10 +29,10 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let down = facts.counters.nics.iter().filter(|nic| went_down(nic).is_some());
+    let down = facts.state.counters.nics.iter().filter(|nic| went_down(nic).is_some());
     let down: Vec<IpAddr> = down.flat_map(|nic| nic.addresses.iter().copied()).collect();
     let timeouts = |flow: &JoinedFlow| flow.recoveries(Trigger::Timeout).count;
-    let groups = by_known_ports(&down, &facts.flows, timeouts);
+    let groups = by_known_ports(&down, facts.flows, timeouts);
     let mut found: Vec<Finding> = groups.iter().map(|group| finding(facts, group)).collect();
     if found.is_empty() {
         found.extend(by_counters(facts));
@@ -71,13 +71,14 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
 /// Whether counters or logs say that a link of these flows went down.
 fn link_down(facts: &Facts<'_>, group: &Group<'_>) -> (&'static str, Option<Proof>) {
     let ends = group.flows.iter().flat_map(|(flow, _)| [flow.source, flow.destination]);
-    for nic in ends.flat_map(|port| facts.counters.of_port(port)) {
+    for nic in ends.flat_map(|port| facts.state.counters.of_port(port)) {
         if let Some(rise) = went_down(nic) {
             let text = format!("{} went down {}", nic.name(), counted(rise.amount, "time"));
             return ("link_down", Some(Proof::counter(text, rise.witness)));
         }
     }
-    let mut warnings = facts.logs.processes.iter().flat_map(|process| process.warnings.iter());
+    let mut warnings =
+        facts.state.logs.processes.iter().flat_map(|process| process.warnings.iter());
     match warnings.find(|warning| warning.cause == Cause::Port) {
         Some(warning) => ("link_down", Some(Proof::log(warning.text.clone(), warning.first))),
         None => ("silence", None),
@@ -89,7 +90,7 @@ fn went_down(nic: &NicCounters) -> Option<Rise> {
 }
 
 fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
-    let rises = facts.counters.nics.iter().filter_map(|nic| {
+    let rises = facts.state.counters.nics.iter().filter_map(|nic| {
         Some((nic, nic.rise(Measure::AckTimeouts).filter(|rise| rise.amount > 0)?))
     });
     let found = rises.map(|(nic, rise)| {

@@ -46,7 +46,7 @@ fn jain(loads: &[u64]) -> f64 {
 fn rails(facts: &Facts<'_>) -> Option<Finding> {
     let flows = facts.flows.iter().filter(|flow| flow.is_data());
     let sent = flows.map(|flow| (flow.source, flow.payload_bytes));
-    let by_rail = loads_of_rails(sent, facts.rails);
+    let by_rail = loads_of_rails(sent, &facts.state.rails);
     let loads: Vec<u64> = by_rail.values().copied().collect();
     let index = jain(&loads);
     if loads.len() < 2 || index >= facts.settings.findings.jain_index {
@@ -81,8 +81,9 @@ fn loads_of_rails(sent: impl Iterator<Item = (IpAddr, u64)>, rails: &Rails) -> B
 }
 
 fn on_uplinks(facts: &Facts<'_>, taps: &[(TapId, String)]) -> Option<Finding> {
-    let load =
-        |tap: &TapId| facts.tracker.taps().get(tap.0 as usize).map_or(0, |tap| tap.wire_bytes);
+    let load = |tap: &TapId| {
+        facts.state.tracker.taps().get(tap.0 as usize).map_or(0, |tap| tap.wire_bytes)
+    };
     let loads: Vec<u64> = taps.iter().map(|(tap, _)| load(tap)).collect();
     let index = jain(&loads);
     if index >= facts.settings.findings.jain_index {

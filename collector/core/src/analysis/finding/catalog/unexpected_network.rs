@@ -43,9 +43,9 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 
 fn by_logs(facts: &Facts<'_>, odd: &mut Odd) {
     let expect = &facts.settings.expect;
-    for (at, process) in facts.logs.processes.iter().enumerate() {
+    for (at, process) in facts.state.logs.processes.iter().enumerate() {
         let place = || Place {
-            communicator: facts.memberships.get(&(at, 0)).copied(),
+            communicator: facts.state.memberships.get(&(at, 0)).copied(),
             rank: process.memberships.first().map(|member| member.rank),
             host: process.host.clone(),
             witness: Some(process.first),
@@ -75,7 +75,7 @@ fn by_logs(facts: &Facts<'_>, odd: &mut Odd) {
 
 fn by_traffic(facts: &Facts<'_>, odd: &mut Odd) {
     let expect = &facts.settings.expect;
-    let communicators = facts.job.into_iter().flat_map(|job| &job.communicators);
+    let communicators = facts.job().into_iter().flat_map(|job| &job.communicators);
     for (id, communicator) in (0..).map(CommunicatorId).zip(communicators) {
         for rank in &communicator.ranks {
             let name = |ip: std::net::IpAddr| ip.to_string();

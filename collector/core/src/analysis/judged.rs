@@ -1,0 +1,32 @@
+//! Collectives and training steps with everything that was judged of them.
+
+use super::collective::Collective;
+use super::iteration::Iteration;
+use super::iteration::figures::Figures;
+use super::iteration::pace::Pace;
+use super::straggler::Straggler;
+use super::wait::CollectiveWaits;
+
+/// A collective and where its time went.
+#[derive(Clone, Debug)]
+pub struct JudgedCollective {
+    /// What it did.
+    pub collective: Collective,
+    /// Its waits by connection and rank.
+    pub waits: CollectiveWaits,
+    /// The rank that the others waited for.
+    pub straggler: Option<Straggler>,
+}
+
+/// A training step and what it took.
+#[derive(Clone, Debug)]
+pub struct JudgedIteration {
+    /// Its bounds and collectives.
+    pub iteration: Iteration,
+    /// What it moved and suffered.
+    pub figures: Figures,
+    /// How it compares with the others of its job.
+    pub pace: Pace,
+    /// Place of the collective whose straggler the others waited for longest.
+    pub worst_collective: Option<usize>,
+}

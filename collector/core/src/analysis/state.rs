@@ -1,0 +1,103 @@
+//! What the layers before gathered of a job: everything that is judged, and nothing judged yet.
+
+use std::collections::BTreeMap;
+
+use super::iteration::label::LabelSources;
+use super::iteration::numbering::Numbering;
+use crate::flow::tcp_stream::attempt::Attempts;
+use crate::flow::tracker::FlowTracker;
+use crate::link::clock::clocks::Clocks;
+use crate::link::control::facts::StreamFacts;
+use crate::link::counter::Counters;
+use crate::link::counter::join::PortNames;
+use crate::link::job::{CommunicatorId, Job};
+use crate::link::log::LogFacts;
+use crate::link::position::TapPosition;
+use crate::link::rail::Rails;
+use crate::link::traffic::record::{ResendRecord, SignalRecord};
+use crate::model::health::Health;
+use crate::model::tap::{HostName, TapId};
+use crate::model::time::Timestamp;
+
+/// The state of all layers before, finished.
+#[derive(Clone)]
+pub struct State {
+    /// Taps, flows, ports and pause. Its times are each tap's own; all others here are aligned.
+    pub tracker: FlowTracker,
+    /// Where the taps are.
+    pub positions: Vec<TapPosition>,
+    /// The clocks of the taps.
+    pub clocks: Clocks,
+    /// Communicators, connections and owners of flows; `None` where nothing was to be linked.
+    pub job: Option<Job>,
+    /// TCP connections of the control plane.
+    pub streams: Vec<StreamFacts>,
+    /// CNPs and NAKs in the order in which they passed.
+    pub signals: Vec<SignalRecord>,
+    /// When they end, if there were more than could be kept.
+    pub signals_end: Option<Timestamp>,
+    /// Retransmitted packets in the order in which they passed; `None` where not all could be kept.
+    pub resends: Option<Vec<ResendRecord>>,
+    /// There were more NCCL messages than could be kept.
+    pub are_messages_missing: bool,
+    /// TCP connections that were asked for.
+    pub attempts: Attempts,
+    /// NCCL's logs.
+    pub logs: LogFacts,
+    /// The communicator of each membership in the logs: by place of process and membership.
+    pub memberships: BTreeMap<(usize, usize), CommunicatorId>,
+    /// NIC counters.
+    pub counters: Counters,
+    /// Names of hosts and devices by address.
+    pub names: PortNames,
+    /// Names that captures give to addresses.
+    pub host_names: Vec<HostName>,
+    /// Which rail a port is on.
+    pub rails: Rails,
+    /// What labels training steps.
+    pub labels: LabelSources,
+    /// Numbers that training steps have already.
+    pub numbering: Numbering,
+    /// What was missed so far.
+    pub health: Health,
+}
+
+impl State {
+    /// Nothing but these flows: nothing linked, no logs, no counters.
+    #[must_use]
+    pub fn new(tracker: FlowTracker) -> Self {
+        Self {
+            tracker,
+            positions: Vec::new(),
+            clocks: Clocks::default(),
+            job: None,
+            streams: Vec::new(),
+            signals: Vec::new(),
+            signals_end: None,
+            resends: None,
+            are_messages_missing: false,
+            attempts: Attempts::default(),
+            logs: LogFacts::default(),
+            memberships: BTreeMap::new(),
+            counters: Counters::default(),
+            names: PortNames::default(),
+            host_names: Vec::new(),
+            rails: Rails::default(),
+            labels: LabelSources::default(),
+            numbering: Numbering::default(),
+            health: Health::default(),
+        }
+    }
+
+    /// `time` by the clock of `tap`, aligned.
+    #[must_use]
+    pub fn aligned(&self, tap: TapId, time: Timestamp) -> Timestamp {
+        self.clocks.aligned(tap, time)
+    }
+
+    /// Flows or messages were dropped because tables were full: what does not show may have been there.
+    #[must_use]
+    pub fn is_cut_short(&self) -> bool {
+        self.are_messages_missing || self.tracker.flows().evicted_flows() > 0
+    }
+}

@@ -1,0 +1,158 @@
+//! Where judgement ends: all that railscope makes of a job, decided once.
+//!
+//! Reports, text, screens, metrics and logs show it; none of them decides anything.
+
+use super::collective::{self, Collective};
+use super::finding::facts::Facts;
+use super::finding::joined_flow::{self, JoinedFlow};
+use super::finding::{self, Findings};
+use super::iteration::figures::{self, Figures, Observed};
+use super::iteration::label::{self, LabelUse};
+use super::iteration::pace;
+use super::iteration::{self, Iteration};
+use super::judged::{JudgedCollective, JudgedIteration};
+use super::phase::{self, Phase};
+use super::state::State;
+use super::straggler::{self, Straggler};
+use super::wait;
+use super::wait::departure::DepartureClocks;
+use super::wait::trouble::Troubles;
+use crate::link::job::Job;
+
+/// Everything that was judged, with the state that it was judged from.
+#[derive(Clone)]
+pub struct Understanding {
+    /// What it rests on; its job is linked and joined with the logs.
+    pub state: State,
+    /// Collectives in order of time.
+    pub collectives: Vec<JudgedCollective>,
+    /// Training steps in order of time.
+    pub iterations: Vec<JudgedIteration>,
+    /// How training steps were labelled.
+    pub label_uses: Vec<LabelUse>,
+    /// Phases of the job in order of time.
+    pub phases: Vec<Phase>,
+    /// Queue pairs as all taps saw them together, by source, destination, QPN and epoch.
+    pub queue_pairs: Vec<JoinedFlow>,
+    /// What is wrong, and what could not be looked for.
+    pub findings: Findings,
+}
+
+/// Judges everything that was gathered.
+#[must_use]
+pub fn understand(mut state: State, settings: &finding::settings::Settings) -> Understanding {
+    let job = state.job.take();
+    let mut understanding = match &job {
+        Some(job) => of_job(state, job),
+        None => Understanding::new(state),
+    };
+    let state = &mut understanding.state;
+    state.job = job;
+    state.health.add("tcp.dropped_attempts", state.attempts.dropped());
+    let dropped = state.labels.logs.iter().map(|log| log.dropped).sum();
+    state.health.add("train_log.dropped_lines", dropped);
+    let state = &understanding.state;
+    understanding.queue_pairs = joined_flow::join(state);
+    understanding.findings = finding::find(&Facts {
+        state: &understanding.state,
+        collectives: &understanding.collectives,
+        iterations: &understanding.iterations,
+        flows: &understanding.queue_pairs,
+        settings,
+    });
+    let dropped = understanding.findings.dropped;
+    understanding.state.health.add("findings.dropped", dropped);
+    understanding
+}
+
+impl Understanding {
+    /// Nothing is understood yet.
+    fn new(state: State) -> Self {
+        Self {
+            state,
+            collectives: Vec::new(),
+            iterations: Vec::new(),
+            label_uses: Vec::new(),
+            phases: Vec::new(),
+            queue_pairs: Vec::new(),
+            findings: Findings::default(),
+        }
+    }
+
+    /// The straggler that a training step's ranks waited for longest, and the place of its
+    /// collective.
+    #[must_use]
+    pub fn worst_straggler(&self, of: &JudgedIteration) -> Option<(usize, &Straggler)> {
+        let at = of.worst_collective?;
+        Some((at, self.collectives.get(at)?.straggler.as_ref()?))
+    }
+}
+
+/// Collectives, training steps and phases of a job.
+fn of_job(mut state: State, job: &Job) -> Understanding {
+    let mut collectives = collective::find(job);
+    collectives.sort_by_key(|one| (one.span.first, one.communicator, one.sequence));
+    let mut iterations = iteration::find(job, &collectives);
+    state.numbering.apply(|id| job.name_of(id), &mut iterations);
+    let label_uses = label::apply(&state.labels, &collectives, &mut iterations);
+    let flows = state.tracker.flows().flows();
+    let signals = (&state.signals[..], state.signals_end);
+    let troubles = Troubles::new(job, flows, &state.positions, &state.clocks, signals);
+    let departures = DepartureClocks::new(job, flows, &state.positions, &state.clocks);
+    let waits = wait::find(job, &troubles, &departures, &collectives);
+    let stragglers = straggler::find(job, &collectives, &waits, &iterations);
+    let phases = phase::find(job, &state.streams, &collectives);
+    collective::add_health(&collectives, &mut state.health);
+    wait::add_health(&collectives, &waits, &mut state.health);
+    let observed = Observed {
+        job,
+        collectives: &collectives,
+        signals: &state.signals,
+        signals_end: state.signals_end,
+        resends: state.resends.as_deref(),
+        tracker: &state.tracker,
+        positions: &state.positions,
+        clocks: &state.clocks,
+        counters: &state.counters,
+    };
+    let figures = figures::measure(&iterations, &observed);
+    let judged = judge_iterations(iterations, figures, &collectives, &stragglers);
+    let parts = collectives.into_iter().zip(waits).zip(stragglers);
+    let judge =
+        |((collective, waits), straggler)| JudgedCollective { collective, waits, straggler };
+    Understanding {
+        collectives: parts.map(judge).collect(),
+        iterations: judged,
+        label_uses,
+        phases,
+        ..Understanding::new(state)
+    }
+}
+
+fn judge_iterations(
+    iterations: Vec<Iteration>,
+    figures: Vec<Figures>,
+    collectives: &[Collective],
+    stragglers: &[Option<Straggler>],
+) -> Vec<JudgedIteration> {
+    let worst: Vec<Option<usize>> =
+        iterations.iter().map(|one| worst_collective(one, stragglers)).collect();
+    let lag = |at: &Option<usize>| Some(stragglers.get((*at)?)?.as_ref()?.lag_ns);
+    let lags: Vec<Option<u64>> = worst.iter().map(lag).collect();
+    let paces = pace::compare(&iterations, &lags, collectives);
+    let parts = iterations.into_iter().zip(figures).zip(paces).zip(worst);
+    let judge = |(((iteration, figures), pace), worst_collective)| JudgedIteration {
+        iteration,
+        figures,
+        pace,
+        worst_collective,
+    };
+    parts.map(judge).collect()
+}
+
+/// Of equals the first.
+fn worst_collective(of: &Iteration, stragglers: &[Option<Straggler>]) -> Option<usize> {
+    let known = of.collectives.iter();
+    let known = known.filter_map(|at| Some((stragglers.get(*at)?.as_ref()?.lag_ns, *at)));
+    known.max_by_key(|(lag_ns, at)| (*lag_ns, std::cmp::Reverse(*at))).map(|(_, at)| at)
+}

@@ -1,0 +1,191 @@
+//! Queue pairs joined over taps: each flow with what comes back for it, the worst first.
+
+use std::cmp::Reverse;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::flows::{MessagesReport, NaksReport, messages};
+use super::{Sources, owner};
+use crate::analysis::finding::joined_flow::JoinedFlow;
+use crate::flow::episode::Trigger;
+use crate::flow::state::Flow;
+
+/// A queue pair's traffic in one direction, as all taps saw it together. Each figure is that of the
+/// tap that saw most of it: retransmissions show at the sender's, holes at the receiver's.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct QueuePairReport {
+    /// Its place in this list, which is in order of severity, then of what was carried.
+    pub id: u32,
+    /// Sender's address.
+    pub src: String,
+    /// Receiver's address.
+    pub dst: String,
+    /// The queue pair that it goes to.
+    pub dest_qpn: u32,
+    /// The queue pair that sends it; `null` where that is not known.
+    pub source_qpn: Option<u32>,
+    /// Counts uses of the same number, from 0.
+    pub epoch: u32,
+    /// `critical`: a NAK ended the connection. `warning`: packets were missing or retransmitted, or the
+    /// receiver was not ready. `info`: marked, slowed down or out of order. `null`: nothing happened.
+    pub severity: Option<&'static str>,
+    /// `id` of the communicator; `null` where it is not known.
+    pub communicator: Option<String>,
+    /// The rank whose side sends it.
+    pub rank: Option<u32>,
+    /// The other rank.
+    pub peer_rank: Option<u32>,
+    /// NCCL's channel.
+    pub channel: Option<u32>,
+    /// `data` or `control`, as `flows[].owner` has it.
+    pub role: Option<&'static str>,
+    /// Why the ranks are `null`.
+    pub why_unknown: Option<String>,
+    /// Taps that saw it.
+    pub taps: Vec<u32>,
+    /// `id` of the flow at the tap that saw most of its payload.
+    pub flow: u32,
+    /// `id`s of its flows at all taps, and of what comes back for them.
+    pub flows: Vec<u32>,
+    /// It carries requests; else nothing but answers, or nothing that is known.
+    pub has_requests: bool,
+    /// First frame at the tap of `flow`.
+    pub first_ns: i64,
+    /// Last frame at the tap of `flow`.
+    pub last_ns: i64,
+    /// Frames at the tap that saw most.
+    pub frames: u64,
+    /// Payload of requests, and of the READ responses that come back.
+    pub payload_bytes: u64,
+    /// Path MTU; `null` where no message showed it.
+    pub path_mtu_bytes: Option<u32>,
+    /// Messages whose last packet was seen, at the tap of `flow`.
+    pub messages: MessagesReport,
+    /// AETHs that it carries itself, at the tap of `flow`.
+    pub acks: u64,
+    /// Sequence numbers skipped at first sight, less what only the capture lost; of READ responses as
+    /// well.
+    pub missing_packets: u64,
+    /// Packets that came after one that was sent later.
+    pub out_of_order_packets: u64,
+    /// Packets sent again.
+    pub retransmitted_packets: u64,
+    /// Recoveries by trigger, those of the tap that saw most; triggers without any are left out.
+    pub recoveries: Vec<RecoveryReport>,
+    /// NAKs that came back.
+    pub naks: NaksReport,
+    /// Receiver-not-ready NAKs that came back.
+    pub rnr_naks: u64,
+    /// Packets marked CE; `null` where every tap that saw it is next to its sender, before any switch.
+    pub ce_packets: Option<u64>,
+    /// The packets that the marked ones are among.
+    pub ce_among_packets: u64,
+    /// CNPs that came back.
+    pub cnps: u64,
+    /// Median ACK round trip; `null` without any.
+    pub ack_rtt_p50_ns: Option<u64>,
+}
+
+/// Recoveries that one trigger made necessary.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RecoveryReport {
+    /// `nak`, `rnr`, `timeout` or `unknown`.
+    pub trigger: &'static str,
+    /// How many.
+    pub count: u64,
+    /// Time in recovery.
+    pub recovery_ns: u64,
+}
+
+impl QueuePairReport {
+    /// NAKs that end a connection.
+    #[must_use]
+    pub fn fatal_naks(&self) -> u64 {
+        let naks = &self.naks;
+        naks.invalid_request
+            + naks.remote_access_error
+            + naks.remote_operational_error
+            + naks.invalid_rd_request
+            + naks.reserved
+    }
+
+    /// Recoveries with this trigger.
+    #[must_use]
+    pub fn recoveries(&self, trigger: &str) -> u64 {
+        let known = self.recoveries.iter().find(|one| one.trigger == trigger);
+        known.map_or(0, |one| one.count)
+    }
+}
+
+/// The queue pairs, the worst first, then the largest.
+pub(super) fn section(sources: &Sources<'_>) -> Vec<QueuePairReport> {
+    let mut all: Vec<&JoinedFlow> = sources.understanding.queue_pairs.iter().collect();
+    let id = |one: &JoinedFlow| sources.flow_ids.get(one.at as usize).copied();
+    all.sort_by_cached_key(|one| (Reverse((one.weight(), one.carried_bytes)), id(one)));
+    let flows = sources.state.tracker.flows().flows();
+    let known = all.into_iter().filter_map(|one| Some((one, flows.get(one.at as usize)?)));
+    (0..).zip(known).map(|(id, (one, fullest))| report(sources, id, one, fullest)).collect()
+}
+
+fn report(sources: &Sources<'_>, id: u32, one: &JoinedFlow, fullest: &Flow) -> QueuePairReport {
+    let flows = sources.state.tracker.flows().flows();
+    let id_of = |at: u32| sources.flow_ids.get(at as usize).copied();
+    let views = || one.views.iter().filter_map(|at| Some((*at, flows.get(*at as usize)?)));
+    let ids = views().flat_map(|(at, flow)| [Some(at), flow.reverse.map(|back| back.flow)]);
+    let owner = owner::of_flow(sources, one.at);
+    let tap = fullest.key.tap;
+    let [access, request, operational, rd_request, reserved] = one.refusals.map(|(naks, _)| naks);
+    QueuePairReport {
+        id,
+        src: fullest.key.source.to_string(),
+        dst: fullest.key.destination.to_string(),
+        dest_qpn: one.dest_qpn.value(),
+        source_qpn: fullest.source_qpn().map(|qpn| qpn.value()),
+        epoch: fullest.epoch,
+        severity: one.severity().map(|severity| severity.name()),
+        communicator: owner.as_ref().and_then(|owner| owner.communicator.clone()),
+        rank: owner.as_ref().and_then(|owner| owner.rank),
+        peer_rank: owner.as_ref().and_then(|owner| owner.peer_rank),
+        channel: owner.as_ref().and_then(|owner| owner.channel),
+        role: owner.as_ref().and_then(|owner| owner.role),
+        why_unknown: owner.and_then(|owner| owner.why_unknown),
+        taps: views().map(|(_, flow)| flow.key.tap.0).collect(),
+        flow: id_of(one.at).unwrap_or_default(),
+        flows: ids.flatten().filter_map(id_of).collect(),
+        has_requests: one.has_requests,
+        first_ns: sources.aligned_ns(tap, fullest.span.first),
+        last_ns: sources.aligned_ns(tap, fullest.span.last),
+        frames: one.frames,
+        payload_bytes: one.carried_bytes,
+        path_mtu_bytes: fullest.messages.path_mtu(),
+        messages: messages(fullest),
+        acks: fullest.responses.counts().acks,
+        missing_packets: one.missing,
+        out_of_order_packets: one.late,
+        retransmitted_packets: one.resent,
+        recoveries: recoveries(one),
+        naks: NaksReport {
+            psn_sequence_error: one.sequence_naks,
+            invalid_request: request,
+            remote_access_error: access,
+            remote_operational_error: operational,
+            invalid_rd_request: rd_request,
+            reserved,
+        },
+        rnr_naks: one.rnr_naks,
+        ce_packets: (!one.hides_marks).then_some(one.marks.0),
+        ce_among_packets: one.marks.1,
+        cnps: one.cnps,
+        ack_rtt_p50_ns: one.round_trip_ns,
+    }
+}
+
+fn recoveries(one: &JoinedFlow) -> Vec<RecoveryReport> {
+    let of = |trigger: Trigger| {
+        let totals = one.recoveries(trigger);
+        let trigger = trigger.name();
+        RecoveryReport { trigger, count: totals.count, recovery_ns: totals.recovery_ns }
+    };
+    Trigger::ALL.into_iter().map(of).filter(|one| one.count > 0).collect()
+}
