@@ -10,13 +10,13 @@ use railscope::ingest::file::event::SourceEvent;
 use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::metrics::Settings;
 use railscope_core::metrics::accumulator::Accumulator;
-use railscope_core::metrics::ledger::Ending;
 use railscope_core::metrics::point::{Point, Value};
 use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig};
 use railscope_core::report::collectives::CollectiveReport;
 use railscope_core::report::flows::FlowReport;
 use railscope_core::report::iterations::IterationReport;
+use railscope_core::report::ledger::Ending;
 use railscope_core::report::stragglers::StragglerReport;
 use railscope_core::report::{Report, ReportContext};
 
@@ -391,8 +391,7 @@ fn a_pipeline_after_another_counts_on_top() {
     };
     let report = run.report(0, 200);
     let mut later = report.clone();
-    let origin: u64 = later.capture.origin_ns.parse().unwrap();
-    later.capture.origin_ns = (origin + 1000).to_string();
+    later.capture.origin_ns = later.capture.origin_ns.plus_nanos(1000);
     let mut all = Accumulator::new(Settings::default(), Timestamp::EPOCH);
     let of = |all: &Accumulator, name: &str| {
         let points = all.points(Timestamp::EPOCH);

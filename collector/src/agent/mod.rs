@@ -48,9 +48,9 @@ use crate::live::session::Session;
 use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::metrics::Settings as MetricSettings;
 use railscope_core::metrics::accumulator::Accumulator;
-use railscope_core::metrics::ledger::Ending;
 use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::{Pipeline, PipelineConfig, Settings};
+use railscope_core::report::ledger::Ending;
 use railscope_core::report::{Detail, Report};
 
 /// Flows followed at a time.

@@ -9,11 +9,11 @@ use crate::export::otlp::batch::Signal;
 use crate::export::otlp::config::OtlpConfig;
 use crate::export::otlp::exporter::Exporter;
 use crate::export::otlp::{logs, metrics, traces};
-use railscope_core::metrics::ledger::News;
 use railscope_core::metrics::own::ExportFigures;
 use railscope_core::metrics::point::Point;
 use railscope_core::model::time::Timestamp;
 use railscope_core::report::Report;
+use railscope_core::report::ledger::News;
 
 /// An exporter, and its last trouble.
 pub(super) struct Otlp {

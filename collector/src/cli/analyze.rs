@@ -15,7 +15,7 @@ use crate::export::text::TextOptions;
 use crate::export::{json, perfetto, prometheus, text};
 use railscope_core::metrics;
 use railscope_core::metrics::accumulator::Accumulator;
-use railscope_core::metrics::ledger::Ending;
+use railscope_core::report::ledger::Ending;
 use railscope_core::report::{Detail, Report, ReportContext};
 
 /// Where messages go unless told.

@@ -11,11 +11,11 @@ use crate::export::otlp::config::OtlpConfig;
 use crate::export::otlp::exporter::Exporter;
 use crate::export::otlp::{logs, metrics, traces};
 use railscope_core::metrics::backdated;
-use railscope_core::metrics::ledger::{Ending, Ledger};
 use railscope_core::metrics::own::ExportFigures;
 use railscope_core::metrics::{self as points};
 use railscope_core::model::time::Timestamp;
 use railscope_core::report::Report;
+use railscope_core::report::ledger::{Ending, Ledger};
 
 /// Collectives whose spans are encoded at once.
 const COLLECTIVES: usize = 500;

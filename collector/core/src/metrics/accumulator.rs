@@ -4,7 +4,6 @@ use super::Settings;
 use super::catalog;
 use super::flows::{self, FlowsTold};
 use super::health::{self, HealthTold};
-use super::ledger::{Ending, Ledger, News};
 use super::metric::Metric;
 use super::nics::{self, NicsTold};
 use super::own::{self, OwnFigures};
@@ -18,6 +17,7 @@ use crate::flow::tracker::FlowTracker;
 use crate::link::process::ProcessTracker;
 use crate::model::time::Timestamp;
 use crate::report::Report;
+use crate::report::ledger::{Ending, Ledger, News};
 
 /// All that was told so far.
 ///

@@ -2,10 +2,10 @@
 
 use super::Settings;
 use super::accumulator::Accumulator;
-use super::ledger::{Ending, Ledger, News};
 use super::point::Point;
 use crate::model::time::Timestamp;
 use crate::report::Report;
+use crate::report::ledger::{Ending, Ledger, News};
 
 /// Times at which points are given, at most; a longer capture has them farther apart.
 const TIMES: u64 = 1000;

@@ -15,7 +15,6 @@ mod findings;
 mod flows;
 mod growth;
 mod health;
-pub mod ledger;
 pub mod metric;
 mod nics;
 pub mod own;

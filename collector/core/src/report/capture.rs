@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::Sources;
 use crate::flow::tap::TapState;
@@ -16,7 +16,9 @@ pub struct Capture {
     /// Nanoseconds since the Unix epoch of the input's first frame, as its file says, as a decimal
     /// string: every other time is relative to it. With taps whose clocks differ it is a date by the
     /// clock of the reference (`clock_reference`), and the first frame's own time need not be 0.
-    pub origin_ns: String,
+    #[serde(serialize_with = "as_decimal_string")]
+    #[schemars(with = "String")]
+    pub origin_ns: Timestamp,
     /// From the first frame that was handled to the last, by aligned clocks.
     pub duration_ns: u64,
     /// Frames in the input.
@@ -43,8 +45,7 @@ impl Capture {
     /// The date of a time of the report: `relative_ns` after the origin.
     #[must_use]
     pub fn time(&self, relative_ns: i64) -> Timestamp {
-        let origin = self.origin_ns.parse().map_or(Timestamp::EPOCH, Timestamp::from_nanos);
-        origin.plus(relative_ns)
+        self.origin_ns.plus(relative_ns)
     }
 
     /// When the last frame was handled.
@@ -52,6 +53,11 @@ impl Capture {
     pub fn end(&self) -> Timestamp {
         self.time(i64::try_from(self.duration_ns).unwrap_or(i64::MAX))
     }
+}
+
+/// Numbers over 2^53 lose digits in many readers of JSON.
+fn as_decimal_string<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&time.as_nanos())
 }
 
 pub(super) fn section(sources: &Sources<'_>) -> Capture {
@@ -76,7 +82,7 @@ pub(super) fn section(sources: &Sources<'_>) -> Capture {
         [sum(|tap| tap.roce_frames), sum(|tap| tap.tcp_frames), sum(|tap| tap.pause_frames)];
     let [roce_frames, tcp_frames, pfc_frames] = known;
     Capture {
-        origin_ns: sources.origin.as_nanos().to_string(),
+        origin_ns: sources.origin,
         duration_ns: first.zip(last).map_or(0, |(first, last)| last.nanos_since(first)),
         frames,
         wire_bytes: sum(|tap| tap.wire_bytes),

@@ -16,6 +16,7 @@ pub mod findings;
 pub mod flows;
 pub mod iterations;
 pub mod labels;
+pub mod ledger;
 pub mod logs;
 pub mod messages;
 pub mod owner;

@@ -80,7 +80,7 @@ pub(super) fn compare(report: &Report, truth: &Truth) -> String {
     let pairs: BTreeSet<(u32, u32)> =
         pairs.filter_map(|pair| Some((pair.src_qpn?, pair.dst_qpn))).collect();
 
-    let origin: u64 = report.capture.origin_ns.parse().unwrap_or(0);
+    let origin = report.capture.origin_ns.as_nanos();
     let found: BTreeMap<u32, &IterationReport> = report
         .iterations
         .iter()

@@ -11,10 +11,11 @@ use anyhow::{Context, anyhow};
 use super::record::{self, Recorder, Recording};
 use super::show::Screen;
 use crate::cli::source;
-use crate::export::text::news::News;
+use crate::export::text::news;
 use crate::live::analyst::{Analyst, SHARE_FOR_SCREEN};
 use crate::live::packets::{self, Choice};
 use crate::live::session::Session;
+use railscope_core::report::ledger::{Ending, Ledger};
 use railscope_core::report::{Detail, Report};
 
 /// How often reports are made.
@@ -45,7 +46,7 @@ impl Watcher {
             session,
             recorder: Recorder::start(ports, folder)?,
             analyst: Analyst::start(REPORT_EVERY, SHARE_FOR_SCREEN)?,
-            news: News::default(),
+            ledger: Ledger::default(),
             screen,
             folder: folder.to_owned(),
         };
@@ -72,7 +73,7 @@ struct Watch {
     session: Session,
     recorder: Recorder,
     analyst: Analyst,
-    news: News,
+    ledger: Ledger,
     screen: Screen,
     folder: PathBuf,
 }
@@ -84,7 +85,7 @@ impl Watch {
             let context = || self.session.context(Detail::Summary);
             self.analyst.offer(self.session.pipeline(), context);
             if let Some(analysed) = self.analyst.take()? {
-                tell(&mut self.news, &analysed.report, false, &self.screen);
+                tell(&mut self.ledger, &analysed.report, Ending::Open, &self.screen);
             }
         }
         let end = now() + SETTLING;
@@ -93,7 +94,7 @@ impl Watch {
         }
         self.recorder.finish()?;
         let recording = record::finish(&self.session, &self.folder)?;
-        tell(&mut self.news, &recording.report, true, &self.screen);
+        tell(&mut self.ledger, &recording.report, Ending::Closed, &self.screen);
         Ok(recording)
     }
 
@@ -104,8 +105,9 @@ impl Watch {
     }
 }
 
-fn tell(news: &mut News, report: &Report, is_end: bool, screen: &Screen) {
-    news.of(report, is_end).iter().for_each(|line| screen.say(&line.text));
+fn tell(ledger: &mut Ledger, report: &Report, ending: Ending, screen: &Screen) {
+    let lines = news::lines(report, &ledger.news(report, ending));
+    lines.iter().for_each(|line| screen.say(&line.text));
 }
 
 #[expect(clippy::disallowed_methods, reason = "what passed last is waited for")]

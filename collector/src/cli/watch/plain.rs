@@ -7,13 +7,15 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::watched::Watched;
-use crate::export::text::news::{News, NewsLine};
+use crate::export::text::news::{self, NewsLine};
+use railscope_core::report::Report;
+use railscope_core::report::ledger::{Ending, Ledger};
 
 /// How long frames are waited for before it is looked whether this is the end.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 pub(super) fn run(mut watched: Watched, is_over: &AtomicBool) -> anyhow::Result<()> {
-    let mut news = News::default();
+    let mut ledger = Ledger::default();
     while !is_over.load(Ordering::Relaxed) && !watched.is_over() {
         let report = watched.poll(PATIENCE)?;
         for saying in watched.take_sayings() {
@@ -21,10 +23,14 @@ pub(super) fn run(mut watched: Watched, is_over: &AtomicBool) -> anyhow::Result<
             let _ = writeln!(anstream::stderr(), "{saying}");
         }
         if let Some(report) = report {
-            tell(&news.of(&report, false))?;
+            tell(&lines(&mut ledger, &report, Ending::Open))?;
         }
     }
-    tell(&news.of(&watched.last_report(), true))
+    tell(&lines(&mut ledger, &watched.last_report(), Ending::Closed))
+}
+
+fn lines(ledger: &mut Ledger, report: &Report, ending: Ending) -> Vec<NewsLine> {
+    news::lines(report, &ledger.news(report, ending))
 }
 
 fn tell(lines: &[NewsLine]) -> anyhow::Result<()> {

@@ -29,7 +29,7 @@ impl TraceIds {
         let CollectiveReport { communicator, sequence, sequence_origin, .. } = collective;
         let origin = match *sequence_origin {
             "init" => "init".to_owned(),
-            other => format!("{other} {}", report.capture.origin_ns),
+            other => format!("{other} {}", report.capture.origin_ns.as_nanos()),
         };
         Self::new(communicator, *sequence, &origin)
     }

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use railscope_core::model::time::Timestamp;
+
 /// Kineto's quarter of a year.
 const QUARTER_SECONDS: u64 = 7_889_238;
 
@@ -69,9 +71,9 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Of a capture that starts at `origin_ns`, as the report spells it.
-    pub(super) fn new(origin_ns: &str) -> Self {
-        Self { origin_ns: origin_ns.parse().unwrap_or(0) }
+    /// Of a capture that starts at `origin`.
+    pub(super) fn new(origin: Timestamp) -> Self {
+        Self { origin_ns: origin.as_nanos() }
     }
 
     /// The base in nanoseconds since the Unix epoch.
@@ -125,7 +127,7 @@ mod tests {
 
     #[test]
     fn times_keep_their_nanoseconds() {
-        let clock = Clock::new("1763670000123456789");
+        let clock = Clock::new(Timestamp::from_nanos(1_763_670_000_123_456_789));
         assert_eq!(clock.base_ns() % (QUARTER_SECONDS * 1_000_000_000), 0);
         let whole =
             i128::from(clock.base_ns()) + (clock.microseconds(211) * 1000.0).round() as i128;

@@ -30,7 +30,7 @@ use railscope_core::report::Report;
 ///
 /// When writing fails.
 pub fn write(report: &Report, mut out: impl Write) -> io::Result<()> {
-    let clock = Clock::new(&report.capture.origin_ns);
+    let clock = Clock::new(report.capture.origin_ns);
     let mut processes = Processes::default();
     let mut tracks = Vec::new();
     tracks.extend(phases::tracks(report, &mut processes));

@@ -1,20 +1,23 @@
-//! What of a report was not told before.
+//! What is new in a report: each training step, collective and finding is announced once.
 //!
-//! Reports of a live job overlap: each tells all that is known at its time. The last training step of
-//! a job, and the last collective of a communicator, may still grow, so they are told when the next one
-//! has begun, or when all is over. What was told is known by where its communicator had come to.
+//! Reports of a live job overlap: each has all that is known at its time. The last training step of
+//! a job, and the last collective of a communicator, may still grow, so they are announced when the
+//! next one has begun, or when all is over. An inferred finding is announced when a second report
+//! confirms it: one that vanishes with what comes next was none. Metrics, traces, logs and `watch`
+//! take their news from here, so that all announce alike.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::model::grade::Grade;
 use crate::model::time::Timestamp;
 use crate::report::Report;
 use crate::report::collectives::CollectiveReport;
 use crate::report::findings::FindingReport;
 use crate::report::iterations::IterationReport;
 
-/// Communicators that are remembered; beyond that those go first that were told of longest ago.
+/// Communicators that are remembered; beyond that those announced longest ago go first.
 const COMMUNICATOR_CAPACITY: usize = 4096;
-/// Findings that are remembered. One that is forgotten may be told again.
+/// Findings that are remembered. One that is forgotten may be announced again.
 const FINDING_CAPACITY: usize = 4096;
 
 /// Whether more of the same will come.
@@ -26,17 +29,19 @@ pub enum Ending {
     Closed,
 }
 
-/// What was told.
+/// What was announced.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    /// End of the last training step told, by communicator.
+    /// End of the last training step announced, by communicator.
     iterations: BTreeMap<String, Timestamp>,
-    /// Start and number of the last collective told, by communicator.
+    /// Start and number of the last collective announced, by communicator.
     collectives: BTreeMap<String, (Timestamp, u64)>,
     findings: BTreeSet<FindingKey>,
+    /// Findings of the report before that were not announced.
+    unconfirmed: BTreeSet<FindingKey>,
 }
 
-/// What of a report was not told before, each in the order of the report.
+/// What a report has that was not announced, each in the order of the report.
 #[derive(Clone, Debug, Default)]
 pub struct News<'a> {
     /// Training steps.
@@ -47,11 +52,12 @@ pub struct News<'a> {
     pub findings: Vec<&'a FindingReport>,
 }
 
-/// What makes a finding the same in two reports: flows are numbered anew in each, so that a flow
-/// stands as what it is.
+/// What makes a finding the same in two reports, while its numbers grow. Flows are numbered anew in
+/// each report, and count only where nothing else names the subject.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct FindingKey {
     id: &'static str,
+    cause: Option<&'static str>,
     communicator: Option<String>,
     rank: Option<u32>,
     port: Option<String>,
@@ -59,7 +65,7 @@ struct FindingKey {
 }
 
 impl Ledger {
-    /// What `report` has that was not told before; from now on it was.
+    /// What `report` has that was not announced; from now on it was.
     ///
     /// Reports come in the order of time, and their clocks agree: a capture, or a live job on one
     /// host.
@@ -67,7 +73,7 @@ impl Ledger {
         News {
             iterations: self.new_iterations(report, ending),
             collectives: self.new_collectives(report, ending),
-            findings: self.new_findings(report),
+            findings: self.new_findings(report, ending),
         }
     }
 
@@ -85,13 +91,14 @@ impl Ledger {
             ending == Ending::Closed
                 || last.get(communicator(one)).is_some_and(|last| one.start_ns < *last)
         };
-        let told = &mut self.iterations;
+        let announced = &mut self.iterations;
         let is_new = |one: &&IterationReport| {
-            // One that overlaps what was told is the same, cut elsewhere.
+            // Numbers change when more of the job is understood, and ends move a little; middles last.
             let start = report.capture.time(one.start_ns);
-            let is_new = told.get(communicator(one)).is_none_or(|end| start >= *end);
+            let middle = report.capture.time(one.start_ns.midpoint(one.end_ns));
+            let is_new = announced.get(communicator(one)).is_none_or(|end| middle >= *end);
             if is_new {
-                told.insert(
+                announced.insert(
                     communicator(one).to_owned(),
                     report.capture.time(one.end_ns).max(start),
                 );
@@ -119,12 +126,12 @@ impl Ledger {
                 last.get(one.communicator.as_str()).is_none_or(|last| place(one) >= *last);
             ending == Ending::Closed || !is_last
         };
-        let told = &mut self.collectives;
+        let announced = &mut self.collectives;
         let is_new = |one: &&CollectiveReport| {
             let at = (report.capture.time(one.start_ns), one.sequence);
-            let is_new = told.get(&one.communicator).is_none_or(|last| at > *last);
+            let is_new = announced.get(&one.communicator).is_none_or(|last| at > *last);
             if is_new {
-                told.insert(one.communicator.clone(), at);
+                announced.insert(one.communicator.clone(), at);
             }
             is_new
         };
@@ -135,11 +142,18 @@ impl Ledger {
         news
     }
 
-    fn new_findings<'a>(&mut self, report: &'a Report) -> Vec<&'a FindingReport> {
+    fn new_findings<'a>(&mut self, report: &'a Report, ending: Ending) -> Vec<&'a FindingReport> {
         let keys = || report.findings.iter().map(|finding| FindingKey::new(report, finding));
-        let all = report.findings.iter().zip(keys());
-        let news = all.filter_map(|(finding, key)| self.findings.insert(key).then_some(finding));
-        let news = news.collect();
+        let before = std::mem::take(&mut self.unconfirmed);
+        let mut news = Vec::new();
+        for (finding, key) in report.findings.iter().zip(keys()) {
+            let is_certain = ending == Ending::Closed || finding.grade == Grade::Proven.name();
+            if !is_certain && !before.contains(&key) {
+                self.unconfirmed.insert(key);
+            } else if self.findings.insert(key) {
+                news.push(finding);
+            }
+        }
         if self.findings.len() > FINDING_CAPACITY {
             self.findings = keys().collect();
         }
@@ -150,9 +164,11 @@ impl Ledger {
 impl FindingKey {
     fn new(report: &Report, finding: &FindingReport) -> Self {
         let subject = &finding.subject;
-        let flow = subject.flow.and_then(|id| report.flow(id));
+        let is_named = subject.port.is_some() || subject.rank.is_some();
+        let flow = subject.flow.filter(|_| !is_named).and_then(|id| report.flow(id));
         Self {
             id: finding.id,
+            cause: finding.cause,
             communicator: subject.communicator.clone(),
             rank: subject.rank,
             port: subject.port.clone(),
@@ -166,10 +182,10 @@ fn communicator(one: &IterationReport) -> &str {
     one.communicator.as_deref().unwrap_or_default()
 }
 
-/// Keeps the newest of `told`.
-fn forget_oldest<T: Copy + Ord>(told: &mut BTreeMap<String, T>) {
-    while told.len() > COMMUNICATOR_CAPACITY {
-        let oldest = told.iter().min_by_key(|(_, at)| **at).map(|(name, _)| name.clone());
-        oldest.map(|name| told.remove(&name));
+/// Keeps the newest of `announced`.
+fn forget_oldest<T: Copy + Ord>(announced: &mut BTreeMap<String, T>) {
+    while announced.len() > COMMUNICATOR_CAPACITY {
+        let oldest = announced.iter().min_by_key(|(_, at)| **at).map(|(name, _)| name.clone());
+        oldest.map(|name| announced.remove(&name));
     }
 }
