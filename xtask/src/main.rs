@@ -8,6 +8,7 @@ mod ebpf;
 mod fixtures;
 mod gallery;
 mod lab;
+mod picture;
 mod recording;
 mod repository;
 mod score;
@@ -38,6 +39,8 @@ enum Chore {
     Gallery(gallery::Options),
     /// Pack recorded jobs into tests/captures.
     Fixtures(fixtures::Options),
+    /// Render the picture of the README from a run of the program.
+    Picture(picture::Options),
     /// Boot a virtual machine with Linux's soft-RoCE and run RDMA programs in it.
     Lab(lab::Options),
 }
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Chore::Ebpf(options) => ebpf::run(&options),
         Chore::Gallery(options) => gallery::run(&options),
         Chore::Fixtures(options) => fixtures::run(&options),
+        Chore::Picture(options) => picture::run(&options),
         Chore::Lab(options) => lab::run(&options),
     };
     outcome.unwrap_or_else(|error| {
