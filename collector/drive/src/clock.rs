@@ -1,4 +1,4 @@
-//! The clocks of the driver: one to wait by, one to write down.
+//! The driver's clocks: one for deadlines, one for timestamps.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -19,7 +19,7 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
-/// Until when something is waited for.
+/// A point in time at which waiting ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     began: Instant,
@@ -27,20 +27,20 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// From now on.
+    /// A deadline `patience` from now.
     #[must_use]
     pub fn after(patience: Duration) -> Self {
         Self { began: now(), patience }
     }
 
-    /// What is left of it.
+    /// Time left.
     #[must_use]
     pub fn left(&self) -> Duration {
         self.patience.saturating_sub(self.began.elapsed())
     }
 
     /// # Errors
-    /// [`DriveError::Late`] once it has passed; `what` was waited for.
+    /// [`DriveError::Late`] once the deadline has passed; `what` names what was expected.
     pub fn check(&self, what: impl FnOnce() -> String) -> Result<()> {
         if self.left().is_zero() {
             return Err(DriveError::Late { what: what(), waited: self.patience });

@@ -1,45 +1,44 @@
-//! Why the driver gave up.
+//! Why the driver failed.
 
 use std::io;
 use std::time::Duration;
 
-/// What went wrong, in words that name the thing and the way out.
+/// An error that names what failed and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
-    /// The operating system refused.
+    /// A system call failed.
     #[error("{what}: {cause}")]
     Io {
-        /// What was tried: `listen at 10.0.0.1:29500`.
+        /// What the driver attempted: `listen at 10.0.0.1:29500`.
         what: String,
-        /// What it said.
+        /// The system's error.
         cause: io::Error,
     },
-    /// Nothing happened in time.
+    /// A deadline passed.
     #[error("{what} did not come within {waited:?}")]
     Late {
-        /// What was waited for: `rank 2 of 4`.
+        /// What did not arrive: `rank 2 of 4`.
         what: String,
-        /// For how long.
+        /// The time limit.
         waited: Duration,
     },
-    /// A rank closed its connections or stopped answering.
+    /// A rank closed its connections or stopped responding.
     #[error("{peer} went away while {during}")]
     PeerLost {
-        /// Who: `rank 2 at 10.0.0.3`.
+        /// The rank: `rank 2 at 10.0.0.3`.
         peer: String,
-        /// What was going on: `reducing bucket 1 of iteration 3`.
+        /// The activity: `reducing bucket 1 of iteration 3`.
         during: String,
     },
-    /// A peer sent what nothing expects there.
+    /// A peer sent something unexpected.
     #[error("{peer} sent {what}")]
     Protocol {
-        /// Who.
+        /// The peer.
         peer: String,
-        /// What is wrong with it.
+        /// What is wrong.
         what: String,
     },
-    /// Something that the driver needs is not here, or was asked for in a way that cannot work;
-    /// the text names the way out.
+    /// A missing requirement or an impossible request; the text says what to do.
     #[error("{0}")]
     Unusable(String),
 }
@@ -48,7 +47,7 @@ pub enum DriveError {
 pub type Result<T> = std::result::Result<T, DriveError>;
 
 impl DriveError {
-    /// Says what was tried when the operating system refused: `.map_err(DriveError::io("bind"))`.
+    /// Adds what was attempted to a system error: `.map_err(DriveError::io("bind"))`.
     pub fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
         move |cause| Self::Io { what, cause }

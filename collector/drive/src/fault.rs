@@ -1,4 +1,4 @@
-//! Trouble on purpose, each at a named place.
+//! Injected faults, each at a named place.
 
 use std::time::Duration;
 
@@ -9,44 +9,44 @@ use super::job::Iterations;
 pub enum Fault {
     /// A rank computes longer.
     Straggler {
-        /// Who.
+        /// The rank.
         rank: u32,
-        /// By how much.
+        /// The delay.
         delay: Duration,
-        /// When; `None`: always.
+        /// Training steps; `None`: all.
         iterations: Option<Iterations>,
     },
-    /// A rank offers room late: each clear-to-send waits.
+    /// A rank offers buffers late: each clear-to-send waits.
     LateReceiver {
-        /// Who.
+        /// The rank.
         rank: u32,
         /// How long each offer is held back.
         delay: Duration,
-        /// When; `None`: always.
+        /// Training steps; `None`: all.
         iterations: Option<Iterations>,
     },
     /// Packets that a rank's port sends are dropped before they reach the wire.
     Loss(PacketFault),
-    /// Packets that a rank's port sends are held back behind the next few.
+    /// Packets that a rank's port sends are reordered behind the next few.
     Reorder(PacketFault),
     /// Packets that a rank's port sends leave with CE, as if a switch had marked them.
     MarkCe(PacketFault),
     /// NET/IB finds no device, and all ranks fall back to NET/Socket.
     SocketFallback,
-    /// A rank never comes.
+    /// A rank never joins.
     MissingRank {
-        /// Who.
+        /// The rank.
         rank: u32,
     },
 }
 
-/// Which packets, and how many of them.
+/// Which packets a fault hits, and how many.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PacketFault {
-    /// From this rank to that; `None`: on every edge.
+    /// From one rank to another; `None`: on every edge.
     pub edge: Option<(u32, u32)>,
-    /// The share of packets, from 0 to 1.
+    /// Share of packets, from 0 to 1.
     pub share: f64,
-    /// When; `None`: always.
+    /// Training steps; `None`: all.
     pub iterations: Option<Iterations>,
 }

@@ -1,4 +1,4 @@
-//! What a rank shall do: the wire format, the transport, and a workload.
+//! What a rank runs: wire format, transport and workload.
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
@@ -12,48 +12,48 @@ use super::release::Release;
 /// A job, the same for all of its ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Whose formats it speaks.
+    /// The release whose wire format is used.
     pub release: Release,
     /// What carries data.
     pub transport: Transport,
     /// Rings that share each collective: `NCCL_MAX_NCHANNELS`.
     pub channels: u32,
-    /// What is reduced, in which sizes, how often.
+    /// What is reduced, in which sizes and how often.
     pub workload: Workload,
-    /// Whether results are compared with what they must be.
+    /// Whether results are checked.
     pub check: bool,
-    /// Of jitter and of faults that are left to chance: the same seed, the same choices.
+    /// Seed of jitter and random faults: the same seed makes the same choices.
     pub seed: u64,
-    /// Trouble on purpose.
+    /// Injected faults.
     pub faults: Vec<Fault>,
     /// NET/IB's settings.
     pub ib: IbSettings,
-    /// How long ranks wait for each other while they meet, and for a message while they work.
+    /// Time limit for ranks to meet, and for a message during a collective.
     pub patience: Duration,
 }
 
 /// One rank's place in the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seat {
-    /// From 0.
+    /// Rank number, from 0.
     pub rank: u32,
-    /// How many ranks there are.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Place among the ranks of its host; its GPU, were there one.
+    /// Number among the ranks of its host, which would be its GPU.
     pub local_rank: u32,
     /// The address it listens at and sends from: `NCCL_SOCKET_IFNAME`.
     pub address: IpAddr,
-    /// The interface that has it.
+    /// The interface with this address.
     pub interface: String,
-    /// The host, as NCCL would log it. Ranks of one namespace each are hosts of their own.
+    /// The host as NCCL logs it. Each rank in a namespace of its own is a host.
     pub host: String,
     /// The store: `MASTER_ADDR` and `MASTER_PORT`. Rank 0 serves it.
     pub store: SocketAddr,
-    /// Where its log goes, as with `NCCL_DEBUG=INFO`; `None`: nowhere.
+    /// Path of its log, as with `NCCL_DEBUG=INFO`, if it writes one.
     pub log: Option<PathBuf>,
 }
 
-/// What carries data.
+/// The data path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// NET/IB over an RDMA device of the system.
@@ -64,14 +64,14 @@ pub enum Transport {
     Socket,
 }
 
-/// `NCCL_IB_*`.
+/// The `NCCL_IB_*` settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IbSettings {
     /// `NCCL_IB_HCA`, as NCCL spells it.
     pub hca: Option<String>,
-    /// `NCCL_IB_GID_INDEX`; else the RoCEv2 GID of the rank's address.
+    /// `NCCL_IB_GID_INDEX`; `None` uses the RoCEv2 GID of the rank's address.
     pub gid_index: Option<u8>,
-    /// `NCCL_IB_TC`: the byte of DSCP and ECN.
+    /// `NCCL_IB_TC`: the byte with DSCP and ECN.
     pub traffic_class: u8,
     /// `NCCL_IB_QPS_PER_CONNECTION`
     pub queue_pairs: u32,
@@ -79,51 +79,52 @@ pub struct IbSettings {
     pub timeout: u8,
     /// `NCCL_IB_RETRY_CNT`
     pub retries: u8,
-    /// Largest payload of one packet, bytes; `soft` only, a device has its own.
+    /// Largest payload of a packet in bytes, for `soft`; a device has its own.
     pub mtu: u16,
 }
 
-/// What is reduced.
+/// What the job reduces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
     /// The operation.
     pub kind: Kind,
-    /// Of numbers of this type.
+    /// Element type.
     pub data_type: DataType,
-    /// Reduced this way.
+    /// Reduction.
     pub operator: Operator,
     /// The root of a Broadcast.
     pub root: u32,
-    /// In this order.
+    /// Sizes and repetitions.
     pub shape: Shape,
 }
 
-/// In which sizes and how often.
+/// Sizes and repetitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// nccl-tests: each size alone, `warmup` and then `iterations` times, out of place and in place.
+    /// nccl-tests: each size by itself, `warmup` and then `iterations` times, out of place and in
+    /// place.
     Sweep {
         /// Bytes, as nccl-tests counts them.
         sizes: Vec<u64>,
-        /// Not counted.
+        /// Repetitions that are not measured.
         warmup: u32,
-        /// Counted.
+        /// Repetitions that are measured.
         iterations: u32,
     },
-    /// A training job: compute, then every bucket, in place.
+    /// A training job: compute, then reduce every bucket in place.
     Training {
-        /// Bytes of each gradient bucket, in the order they are reduced.
+        /// Bytes of each gradient bucket, in reduction order.
         buckets: Vec<u64>,
-        /// Not counted.
+        /// Training steps that are not measured.
         warmup: u32,
-        /// Counted.
+        /// Training steps that are measured.
         iterations: u32,
         /// How long a rank computes before it reduces.
         compute: Duration,
-        /// Up to this much more or less, by chance.
+        /// Random variation of the compute time, up or down.
         jitter: Duration,
     },
 }
 
-/// Training steps that a fault concerns, from 0, warm-up not counted.
+/// Training steps with a fault, from 0, warm-up excluded.
 pub type Iterations = Range<u32>;

@@ -1,13 +1,13 @@
-//! The AllReduce driver: a training job in small that loads a fabric and writes down what it did.
+//! The AllReduce driver: a small training job that loads a fabric and records what it did.
 //!
-//! Ranks meet in a store, bootstrap as NCCL does, connect rings and reduce real numbers over
-//! RoCEv2 or TCP. What they truly did goes to a truth file, with which `cargo xtask score` compares
-//! what railscope found out from the packets. So the driver is the oracle: it names no other module
-//! of railscope, and its encoders are its own. Both would have to be wrong alike.
+//! Ranks meet in a store, bootstrap as in NCCL, connect rings and reduce real numbers over RoCEv2
+//! or TCP. What they truly did goes to a truth file; `cargo xtask score` compares it with what
+//! railscope found in the packets. The driver is the oracle: it uses no other crate of railscope,
+//! and its encoders are its own. Both would have to be wrong in the same way.
 //!
-//! [`release`] and [`job`] say what to do. [`collective`] is the schedule and the arithmetic, [`net`]
-//! moves messages as NCCL's network plugins do, [`rdma`] is the queue pairs under them. [`truth`] is
-//! the record of it, [`report`] what a rank tells meanwhile.
+//! [`release`] and [`job`] define what to do. [`collective`] is the schedule and the arithmetic,
+//! [`net`] moves messages as NCCL's network plugins do, [`rdma`] is the queue pairs below.
+//! [`truth`] is the record, [`report`] what a rank reports meanwhile.
 
 #![cfg(target_os = "linux")]
 

@@ -6,9 +6,9 @@ use std::str::FromStr;
 /// A release of NCCL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Release {
-    /// Rings connected while the communicator is made.
+    /// Connects rings when the communicator is created.
     V2_21_5,
-    /// Rings connected at the first collective.
+    /// Connects rings at the first collective.
     #[default]
     V2_27_7,
 }

@@ -1,4 +1,4 @@
-//! What a rank tells while it works: how far it is, how long collectives took, what truly happened.
+//! What a rank reports while it works: progress, durations of collectives, what truly happened.
 
 use std::time::Duration;
 
@@ -7,45 +7,45 @@ use serde::{Deserialize, Serialize};
 use super::Result;
 use super::truth::Record;
 
-/// Where a rank tells it. Calls come between collectives, never inside one: they may take some
-/// time.
+/// Receives a rank's reports. Calls come between collectives, never inside one, so they may take
+/// some time.
 pub trait RankReport {
-    /// `done` of `total` collectives have ended, warm-up included.
+    /// `done` of `total` collectives are complete, warm-up included.
     ///
     /// # Errors
-    /// Nobody listens any more: end.
+    /// The receiver has gone: end the job.
     fn progress(&mut self, done: u64, total: u64) -> Result<()>;
 
-    /// Counted collectives have ended, or their results were compared. Calls for one row and
-    /// placement add up: a sweep calls once for its `iterations` and once for what it compares, a
-    /// training job after each bucket.
+    /// Measured collectives are complete, or their results were checked. Calls for one row and
+    /// placement add up: a sweep calls once for its `iterations` and once for the check, a training
+    /// job after each bucket.
     ///
     /// # Errors
     /// As [`RankReport::progress`].
     fn measured(&mut self, measure: &Measure) -> Result<()>;
 
-    /// A counted training step has ended.
+    /// A measured training step is complete.
     ///
     /// # Errors
     /// As [`RankReport::progress`].
     fn iteration(&mut self, iteration: &IterationTime) -> Result<()>;
 
-    /// What truly happened. The first record is the job, the second the rank itself: the table's
-    /// header shows them, also where nobody asked for a truth file.
+    /// What truly happened. The first record is the job, the second the rank itself; the table's
+    /// header shows them even without a truth file.
     ///
     /// # Errors
-    /// As [`RankReport::progress`]; the truth file cannot be written.
+    /// As [`RankReport::progress`], or the truth file cannot be written.
     fn record(&mut self, record: &Record) -> Result<()>;
 
-    /// All is said. Returns once what was said has arrived, at rank 0 once all ranks were heard:
-    /// the store must stay until then.
+    /// Ends the report. Returns once it has arrived; at rank 0, once all ranks have reported,
+    /// because the store must stay until then.
     ///
     /// # Errors
-    /// As [`RankReport::progress`]; a rank is not heard of in time.
+    /// As [`RankReport::progress`], or a rank does not report in time.
     fn finish(&mut self) -> Result<()>;
 }
 
-/// How long one rank's collectives of one kind and size took.
+/// Duration of one rank's collectives of one kind and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measure {
     /// Line of the table, from 0: place in [`Shape::Sweep`]'s sizes or [`Shape::Training`]'s buckets.
@@ -53,13 +53,13 @@ pub struct Measure {
     /// [`Shape::Sweep`]: super::job::Shape::Sweep
     /// [`Shape::Training`]: super::job::Shape::Training
     pub row: usize,
-    /// Which half of the line.
+    /// Which half of the row.
     pub placement: Placement,
-    /// How many collectives; 0 where this only tells of a comparison.
+    /// Number of collectives; 0 for a check alone.
     pub collectives: u32,
-    /// All of them together.
+    /// Their total duration.
     pub time: Duration,
-    /// Elements that were not what they must be; `None`: not compared.
+    /// Wrong elements; `None` if not checked.
     pub wrong: Option<u64>,
 }
 
@@ -73,13 +73,13 @@ pub enum Placement {
     InPlace,
 }
 
-/// How long one rank's training step took.
+/// Duration of one rank's training step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IterationTime {
-    /// From 0, warm-up not counted.
+    /// Number from 0, warm-up excluded.
     pub iteration: u32,
-    /// Of it: the rank computed.
+    /// Time the rank computed.
     pub compute: Duration,
-    /// From the beginning of the computation until the last bucket was reduced.
+    /// From the start of computing until the last bucket was reduced.
     pub total: Duration,
 }

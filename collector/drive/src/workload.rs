@@ -1,37 +1,38 @@
-//! A workload as the rounds that every rank goes through alike.
+//! A workload as the rounds that every rank goes through.
 
 use super::job::Shape;
 use super::report::Placement;
 
-/// Collectives that a rank calls one after the other, perhaps after computing.
+/// Collectives that a rank calls one after the other, with computing before them if the job
+/// computes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// Why.
+    /// What the round is for.
     pub purpose: Purpose,
-    /// Training step, from 0; `None` in a sweep and while warming up.
+    /// Training step, from 0; `None` in a sweep and during warm-up.
     pub iteration: Option<u32>,
-    /// In this order.
+    /// The calls, in order.
     pub calls: Vec<Call>,
 }
 
 /// What a round is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To get going: caches, connections.
+    /// Warm up caches and connections; not measured.
     Warmup,
-    /// Its time counts.
+    /// Measured.
     Measured,
-    /// Its results are looked at, its time is not: results of a sweep's measured rounds are inputs
-    /// of the next call where they are in place.
+    /// Checked, not measured: in place, the results of a sweep's measured rounds are the next
+    /// call's inputs.
     Checked,
 }
 
 /// One collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Line of the table, from 0.
+    /// Row of the table, from 0.
     pub row: usize,
-    /// As nccl-tests counts them.
+    /// Bytes as nccl-tests counts them.
     pub bytes: u64,
     /// Where the result goes.
     pub placement: Placement,
@@ -59,13 +60,13 @@ pub fn rounds(shape: &Shape, check: bool) -> Box<dyn Iterator<Item = Round> + '_
     }
 }
 
-/// How many collectives all rounds are.
+/// Number of collectives in all rounds.
 #[must_use]
 pub fn total(shape: &Shape, check: bool) -> u64 {
     rounds(shape, check).map(|round| round.calls.len() as u64).sum()
 }
 
-/// One size, out of place and in place, as `TimeTest` of nccl-tests (`src/common.cu`) does it.
+/// One size, out of place and in place, as in `TimeTest` of nccl-tests (`src/common.cu`).
 fn sweep(row: usize, bytes: u64, warmup: u32, iterations: u32, check: bool) -> Vec<Round> {
     let round = |purpose, placement, count: u32| {
         let call = Call { row, bytes, placement };

@@ -21,18 +21,18 @@ use crate::wire::topology::Topology;
 use crate::wire::{Parsed, UniqueId, socket_address};
 use crate::{DriveError, Result};
 
-/// Which communicator, and who this is in it.
+/// Which communicator to join, and as which rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Joining<'a> {
-    /// Whose formats are spoken.
+    /// The release whose wire format is used.
     pub release: Release,
     /// The same for all ranks.
     pub id: &'a UniqueId,
-    /// This rank.
+    /// This rank's identity.
     pub seat: &'a Seat,
-    /// Rings.
+    /// Number of rings.
     pub channels: u32,
-    /// The root, where this process has it.
+    /// The root, if this process runs it.
     pub root: Option<&'a Root>,
 }
 
@@ -44,14 +44,14 @@ pub struct Communicator {
     mailbox: Mailbox,
     lookout: Lookout,
     links: Option<Vec<ChannelLinks>>,
-    /// Of the proxy and of RAS, where nobody of another host comes; open as long as the
-    /// communicator.
+    /// Listeners for the proxy and RAS, which no other host uses; open for the communicator's
+    /// lifetime.
     _services: [TcpListener; 2],
 }
 
 impl Communicator {
-    /// Joins the communicator; as long as ranks wait for each other, the connections of `lookout`
-    /// are watched too: the store's. 2.21.5 connects the rings here.
+    /// Joins the communicator. While ranks wait for each other, the connections of `lookout` (the
+    /// store's) are watched too. 2.21.5 connects the rings here.
     ///
     /// # Errors
     /// Ranks are missing, contradict each other or go away.
@@ -67,7 +67,7 @@ impl Communicator {
             let missing = joining.root.and_then(|root| root.missing(joining.seat.ranks));
             match (&error, missing) {
                 (DriveError::Late { .. }, Some(missing)) => DriveError::Unusable(missing),
-                // Whoever lost patience first has left the ring.
+                // The rank that timed out first has left the ring.
                 (DriveError::PeerLost { .. }, Some(missing)) => {
                     DriveError::Unusable(format!("{missing} ({error})"))
                 }
@@ -134,7 +134,7 @@ impl Communicator {
         Ok(communicator)
     }
 
-    /// The links of the rings, in the order of channels; connects them where that has not happened:
+    /// The links of the rings, in channel order. Connects them if they are not connected yet:
     /// 2.27.7 does so at the first collective.
     ///
     /// # Errors
@@ -170,16 +170,15 @@ impl Communicator {
         Ok(())
     }
 
-    /// What every rank has of something; `what` it is. For the little that ranks tell each other
-    /// besides: some KiB at most.
+    /// Gathers a few KiB at most from every rank; `what` names it in errors.
     ///
     /// # Errors
-    /// A neighbour goes away, says nothing in time or has another number of bytes.
+    /// A neighbour goes away, times out or sends another number of bytes.
     pub fn all_gather(&self, own: &[u8], what: &str, deadline: Deadline) -> Result<Vec<Vec<u8>>> {
         gather::all_gather(&self.ring, own, what, &self.lookout, deadline)
     }
 
-    /// Looks, without waiting, whether the neighbours on the ring and the store are there.
+    /// Checks, without waiting, that the store and the neighbours on the ring are still connected.
     ///
     /// # Errors
     /// One has gone while `during`.
@@ -187,13 +186,13 @@ impl Communicator {
         self.lookout.check(during)
     }
 
-    /// What logs and truth say of it.
+    /// The communicator as logs and the truth describe it.
     #[must_use]
     pub fn facts(&self) -> &CommFacts {
         &self.facts
     }
 
-    /// Where the ranks are, in their order.
+    /// The ranks' addresses, in rank order.
     #[must_use]
     pub fn addresses(&self) -> Vec<IpAddr> {
         self.mailbox.peers.iter().map(SocketAddr::ip).collect()
@@ -211,7 +210,7 @@ impl Gatherer<'_> {
         gather::all_gather(self.ring, own, what, self.lookout, self.deadline)
     }
 
-    /// Where each rank takes messages.
+    /// Where each rank receives messages.
     fn addresses(&self, own: &RingData, release: Release) -> Result<Vec<SocketAddr>> {
         match release {
             Release::V2_21_5 => {
@@ -233,7 +232,7 @@ impl Gatherer<'_> {
     }
 }
 
-/// What all ranks sent, read.
+/// Parses what each rank sent.
 fn parsed<T>(sent: &[Vec<u8>], parse: impl Fn(&[u8]) -> Parsed<T>) -> Result<Vec<T>> {
     let refused = |(rank, bytes): (usize, &Vec<u8>)| {
         parse(bytes).map_err(|what| DriveError::Protocol { peer: format!("rank {rank}"), what })
@@ -241,7 +240,7 @@ fn parsed<T>(sent: &[Vec<u8>], parse: impl Fn(&[u8]) -> Parsed<T>) -> Result<Vec
     sent.iter().enumerate().map(refused).collect()
 }
 
-/// All must be who they should be, and speak the same release.
+/// Checks that every peer is who it should be and uses the same release.
 fn check_peers(peers: &[PeerInfo], release: Release) -> Result<()> {
     let expected = match release {
         Release::V2_21_5 => 0,
@@ -256,7 +255,7 @@ fn check_peers(peers: &[PeerInfo], release: Release) -> Result<()> {
     })
 }
 
-/// All must have found as many channels: a ring needs everybody.
+/// Checks that all ranks found the same number of channels: a ring needs every rank.
 fn check_channels(topologies: &[Topology], channels: u32) -> Result<()> {
     let found = |topology: &Topology| topology.channels.len();
     let expected = channels.div_ceil(2) as usize;

@@ -1,4 +1,4 @@
-//! A bootstrap connection: the greeting, then frames, each with its length in four bytes before it.
+//! A bootstrap connection: a greeting, then frames, each preceded by its length in four bytes.
 
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use crate::tcp::{self, Lookout};
 use crate::wire::greeting::{self, SocketType};
 use crate::{DriveError, Result};
 
-/// How long who connects may take to greet; strangers say nothing.
+/// Time limit for a client's greeting; strangers never send one.
 const GREETING_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A greeted connection.
@@ -37,7 +37,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Accepts whoever greets with `magic`; who does not is none of ours.
+    /// Accepts the next client that greets with `magic` and ignores all others.
     pub(super) fn accept(
         listener: &TcpListener,
         magic: u64,
@@ -69,7 +69,7 @@ impl Connection {
         }
     }
 
-    /// The peer is known by now.
+    /// Sets the peer's name, once it is known.
     pub(super) fn name(&mut self, peer: &str) {
         self.peer = format!("{peer} at {}", self.peer);
     }
@@ -89,7 +89,7 @@ impl Connection {
         self.send(bytes, lookout, deadline)
     }
 
-    /// A frame of `len` bytes; `what` is in it.
+    /// Receives a frame of `len` bytes; `what` names its content in errors.
     pub(super) fn receive_frame(
         &self,
         len: usize,

@@ -1,15 +1,15 @@
 //! AllGather over the ring (`bootstrapRingAllGather` of NCCL `src/bootstrap.cc`, in one direction):
-//! n - 1 times every rank passes on what it received last, beginning with its own.
+//! n - 1 times, every rank forwards what it received last, starting with its own part.
 
 use super::ring::Ring;
 use crate::Result;
 use crate::clock::Deadline;
 use crate::tcp::Lookout;
 
-/// Gathers what every rank has of `what`, the same number of bytes each; in the order of ranks.
+/// Gathers the same number of bytes of `what` from every rank, in rank order.
 ///
 /// # Errors
-/// A neighbour goes away, says nothing in time or has another number of bytes.
+/// A neighbour goes away, times out or sends another number of bytes.
 pub fn all_gather(
     ring: &Ring,
     own: &[u8],

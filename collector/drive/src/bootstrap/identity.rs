@@ -1,4 +1,4 @@
-//! What a rank says of its host, its process and its GPU.
+//! How a rank identifies its host, its process and its GPU.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -10,19 +10,20 @@ use crate::wire::hash;
 use crate::wire::peer_info::PeerInfo;
 use crate::wire::ring_data::RasRank;
 
-/// Host and process as NCCL hashes them, before commHash is added.
+/// Host and process hashes, as NCCL computes them before it adds commHash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// `getHostHash`: of the host's name and the kernel's boot id.
+    /// `getHostHash`: hash of the host name and the kernel's boot id.
     pub host_hash: u64,
-    /// `getPidHash`: of the PID in decimal digits and the name of its namespace.
+    /// `getPidHash`: hash of the PID in decimal and its namespace's name.
     pub pid_hash: u64,
     /// `st_dev` of `/dev/shm`.
     pub shm_device: u64,
 }
 
 impl Identity {
-    /// Of this process as a rank of `host`. What the kernel does not tell is left out, as NCCL does.
+    /// The identity of this process as a rank of `host`. Values that the kernel does not provide
+    /// are left out, as in NCCL.
     #[must_use]
     pub fn of(host: &str, release: Release) -> Self {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -36,7 +37,8 @@ impl Identity {
         }
     }
 
-    /// What the rank tells RAS threads, which listen at `listener`; here nobody speaks to them.
+    /// The rank's entry for RAS threads, which listen at `listener`; the driver never talks to
+    /// them.
     #[must_use]
     pub fn ras(&self, seat: &Seat, listener: SocketAddr) -> RasRank {
         RasRank {
@@ -49,7 +51,7 @@ impl Identity {
         }
     }
 
-    /// What the rank tells all others: an A100 with 80 GiB.
+    /// The rank's entry for all others: an A100 with 80 GiB.
     #[must_use]
     pub fn peer_info(&self, seat: &Seat, comm_hash: u64, comm: u64, release: Release) -> PeerInfo {
         PeerInfo {
@@ -71,14 +73,14 @@ impl Identity {
     }
 }
 
-/// The bus id of a host's GPU, as the number that NCCL packs it into: `0x1b000` for `0000:1b:00.0`.
+/// The bus id of a host's GPU, packed as NCCL packs it: `0x1b000` for `0000:1b:00.0`.
 #[must_use]
 pub fn bus_id(local_rank: u32) -> u64 {
     let bus = 0x1b + u64::from(local_rank % 8) * 0x1c;
     bus << 12
 }
 
-/// The same as the kernel writes it.
+/// The bus id as the kernel writes it.
 #[must_use]
 pub fn bus_id_text(local_rank: u32) -> String {
     format!("0000:{:02x}:00.0", bus_id(local_rank) >> 12)

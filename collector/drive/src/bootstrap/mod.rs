@@ -1,11 +1,11 @@
-//! How the ranks of a communicator find each other, as NCCL does it (`src/bootstrap.cc`,
-//! `src/init.cc`, `src/transport.cc`).
+//! How the ranks of a communicator find each other, as in NCCL (`src/bootstrap.cc`, `src/init.cc`,
+//! `src/transport.cc`).
 //!
-//! Every rank checks in with the [`root`], is told where its successor waits, and so becomes part of
-//! a ring of TCP connections ([`ring`]). Over the ring everybody learns where everybody listens and
-//! what everybody is ([`gather`]). Whoever has something for one other rank alone sends it a message
-//! ([`peer`]): so the two ends of each data connection meet ([`transport_setup`]). [`communicator`]
-//! is all of it in its order.
+//! Every rank checks in with the [`root`], learns where its successor listens, and so joins a ring
+//! of TCP connections ([`ring`]). Over the ring, the ranks exchange their addresses and identities
+//! ([`gather`]). A rank that has something for one other rank sends it a message ([`peer`]); that
+//! is how the two ends of each data connection meet ([`transport_setup`]). [`communicator`] runs
+//! all of this in order.
 
 pub mod communicator;
 mod connection;

@@ -1,5 +1,5 @@
-//! Messages from rank to rank (`bootstrapSend` and `bootstrapRecv` of NCCL `src/bootstrap.cc`): a
-//! connection for each, with who sends and what about first. In 2.21.5 these are two frames of four
+//! Messages from rank to rank (`bootstrapSend` and `bootstrapRecv` of NCCL `src/bootstrap.cc`): one
+//! connection per message, which starts with sender and tag. In 2.21.5 these are two frames of four
 //! bytes, in 2.27.7 one of eight.
 
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -10,7 +10,7 @@ use crate::release::Release;
 use crate::tcp::Lookout;
 use crate::{DriveError, Result};
 
-/// How many messages may wait for somebody to ask for them.
+/// Most messages that may wait for a receiver.
 const UNEXPECTED_LIMIT: usize = 1024;
 
 /// Where a rank sends and receives messages.
@@ -21,17 +21,17 @@ pub struct Mailbox {
     pub(super) rank: u32,
     pub(super) address: IpAddr,
     pub(super) listener: TcpListener,
-    /// Of all ranks, in their order.
+    /// Addresses of all ranks, in rank order.
     pub(super) peers: Vec<SocketAddr>,
     pub(super) unexpected: Vec<(Subject, Connection)>,
 }
 
-/// Who sends and what about.
+/// Sender and tag of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subject {
     /// The sender.
     pub rank: u32,
-    /// What about.
+    /// What the message is about.
     pub tag: u32,
 }
 
@@ -66,10 +66,10 @@ impl Mailbox {
         to.send_frame(message, lookout, deadline)
     }
 
-    /// Receives the message of `len` bytes about `subject`; others may come before it.
+    /// Receives the message of `len` bytes about `subject`; messages about other subjects are kept.
     ///
     /// # Errors
-    /// It does not come, or is of another length.
+    /// It does not arrive, or has another length.
     pub fn receive(
         &mut self,
         subject: Subject,

@@ -1,5 +1,5 @@
-//! The ring of TCP connections that lasts as long as the communicator: everybody sends to the next
-//! rank and receives from the one before.
+//! The ring of TCP connections that lasts as long as the communicator: every rank sends to the next
+//! one and receives from the previous one.
 
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::time::Duration;
@@ -22,26 +22,26 @@ pub struct Ring {
     pub(super) ranks: u32,
 }
 
-/// Who joins.
+/// The rank that joins.
 #[derive(Clone, Copy, Debug)]
 pub struct Newcomer<'a> {
-    /// Whose formats are spoken.
+    /// The release whose wire format is used.
     pub release: Release,
-    /// Of the communicator.
+    /// Id of the communicator.
     pub id: &'a UniqueId,
-    /// From 0.
+    /// Rank number, from 0.
     pub rank: u32,
-    /// How many there are.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Where the rank listens and from where it connects.
+    /// The address the rank listens at and connects from.
     pub address: IpAddr,
-    /// The root, where this process has it.
+    /// The root, if this process runs it.
     pub root: Option<&'a Root>,
 }
 
 impl Newcomer<'_> {
     /// Checks in with the root and takes a place on the ring. Returns the ring and, for 2.21.5, the
-    /// listener that other ranks send messages to: there the predecessor comes to the same.
+    /// listener for messages: there the predecessor connects to the same one.
     ///
     /// # Errors
     /// Ranks are missing, contradict each other or go away.
@@ -115,7 +115,7 @@ impl Newcomer<'_> {
 }
 
 impl Ring {
-    /// Who is waited for in vain when they go: both neighbours.
+    /// Watches both neighbours, so that nobody waits for a rank that has gone.
     ///
     /// # Errors
     /// There are too many open files.

@@ -1,8 +1,8 @@
-//! The root: a thread of the rank that made the unique id, which tells every rank where the next one
-//! on the ring waits (`bootstrapRoot` of NCCL `src/bootstrap.cc`).
+//! The root: a thread of the rank that created the unique id. It tells every rank where the next
+//! one on the ring listens (`bootstrapRoot` of NCCL `src/bootstrap.cc`).
 //!
-//! 2.21.5 answers when all ranks have checked in, in their order; 2.27.7 answers a rank as soon as
-//! its successor has checked in. As in NCCL the root gives up when ranks contradict each other.
+//! 2.21.5 answers in rank order once all ranks have checked in; 2.27.7 answers a rank as soon as
+//! its successor has checked in. As in NCCL, the root gives up when ranks contradict each other.
 
 use std::fs::File;
 use std::io::Read;
@@ -18,7 +18,7 @@ use crate::wire::check_in::{self, CheckIn};
 use crate::wire::{UniqueId, root_reply};
 use crate::{DriveError, Result};
 
-/// A running root; ends soon after it is dropped.
+/// A running root; it ends soon after it is dropped.
 #[derive(Debug)]
 pub struct Root {
     id: UniqueId,
@@ -26,10 +26,10 @@ pub struct Root {
     progress: Arc<Mutex<Progress>>,
 }
 
-/// Who claims to be one of more is no rank.
+/// A check-in that claims more ranks is rejected.
 const MOST_RANKS: u32 = 1 << 20;
 
-/// How far the root has come.
+/// Check-ins so far.
 #[derive(Clone, Debug, Default)]
 struct Progress {
     checked_in: Vec<u32>,
@@ -38,8 +38,8 @@ struct Progress {
 }
 
 impl Root {
-    /// Listens at `address` for the ranks of a new communicator, until all have their answer or
-    /// `deadline`.
+    /// Serves the ranks of a new communicator at `address` until all have an answer or `deadline`
+    /// passes.
     ///
     /// # Errors
     /// The address is not this host's, or `/dev/urandom` cannot be read.
@@ -60,14 +60,14 @@ impl Root {
         Ok(Self { id, address, progress })
     }
 
-    /// What all ranks need.
+    /// The unique id that all ranks need.
     #[must_use]
     pub fn id(&self) -> UniqueId {
         self.id
     }
 
     /// # Errors
-    /// Why the root has given up.
+    /// The reason why the root gave up.
     pub fn check(&self) -> Result<()> {
         let progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         match &progress.failure {
@@ -76,8 +76,8 @@ impl Root {
         }
     }
 
-    /// Which of `ranks` ranks did not come: `rank 2 did not check in with the root at
-    /// 10.0.0.1:43211: 3 of 4 ranks did`; `None` where all came.
+    /// Which of `ranks` ranks are missing: `rank 2 did not check in with the root at
+    /// 10.0.0.1:43211: 3 of 4 ranks did`; `None` if all checked in.
     #[must_use]
     pub fn missing(&self, ranks: u32) -> Option<String> {
         let progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
@@ -102,7 +102,7 @@ impl Drop for Root {
     }
 }
 
-/// Eight bytes of `/dev/urandom`, from which NCCL too takes its magics.
+/// Eight bytes of `/dev/urandom`, the source of NCCL's magics too.
 pub(super) fn random() -> Result<u64> {
     let mut bytes = [0; 8];
     let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
@@ -110,7 +110,7 @@ pub(super) fn random() -> Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// What the thread works with.
+/// State of the thread.
 struct Office {
     release: Release,
     address: SocketAddr,
@@ -193,7 +193,7 @@ impl Office {
         Ok(())
     }
 
-    /// Answers `rank` if both it and its successor have come and it has no answer yet.
+    /// Answers `rank` if it and its successor have checked in and it has no answer yet.
     fn answer(
         &self,
         rank: usize,

@@ -1,10 +1,10 @@
 //! How the two ends of each data connection meet (`ncclTransportP2pSetup` of NCCL
 //! `src/transport.cc`, for rings).
 //!
-//! A rank sends its receive entries to the rank before it and its send entries to the next one; in a
-//! ring of two both go in one message, receive entries first. Then all connect, and tell both
-//! neighbours that they have. Tags: distance · 256 + graph + 1, the ring being graph 0; 128 more at
-//! the end.
+//! A rank sends its receive entries to the previous rank and its send entries to the next one; in a
+//! ring of two, both go in one message, receive entries first. Then all connect and confirm to both
+//! neighbours. Tags: distance · 256 + graph + 1, with the ring as graph 0; plus 128 for the
+//! confirmation.
 
 use super::peer::{Mailbox, Subject};
 use crate::clock::Deadline;
@@ -70,8 +70,8 @@ impl Meeting<'_> {
         Ok(links)
     }
 
-    /// Exchanges entries with both neighbours; returns the receive entries of the next rank. The send
-    /// entries of the rank before have to name it.
+    /// Exchanges entries with both neighbours and returns the next rank's receive entries. The
+    /// previous rank's send entries must name this rank.
     fn exchange(&mut self, receive: &[u8], send: &[u8]) -> Result<Vec<u8>> {
         let (before, next) = (self.before, self.next);
         if before == next {
@@ -100,7 +100,7 @@ impl Meeting<'_> {
         Ok(())
     }
 
-    /// Tells both neighbours that this rank has connected, and waits for them.
+    /// Confirms to both neighbours that this rank has connected, and waits for their confirmations.
     fn close(&mut self) -> Result<()> {
         let message: &[u8] = match self.mailbox.release {
             Release::V2_21_5 => &[0; 4],

@@ -1,4 +1,4 @@
-//! The classic pcap format with nanoseconds (draft-ietf-opsawg-pcap).
+//! The classic pcap format with nanosecond timestamps (draft-ietf-opsawg-pcap).
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::sys::Frame;
 use crate::{DriveError, Result};
 
-/// Times have nanoseconds.
+/// Timestamps are in nanoseconds.
 const MAGIC: u32 = 0xa1b2_3c4d;
 
 /// `LINKTYPE_ETHERNET`
@@ -40,7 +40,7 @@ impl PcapFile {
         self.out.flush().map_err(DriveError::io(format!("write {}", self.path.display())))
     }
 
-    /// In this machine's byte order, which the magic tells.
+    /// Writes in this machine's byte order, which the magic declares.
     fn words(&mut self, words: &[u32]) -> Result<()> {
         words.iter().try_for_each(|word| self.put(&word.to_ne_bytes()))
     }

@@ -1,7 +1,7 @@
-//! Captures of ports, frame by frame with nanoseconds, as `tcpdump` would make them.
+//! Captures of ports, frame by frame with nanosecond timestamps, as `tcpdump` would make them.
 //!
-//! The kernel puts frames into memory that it shares with this process (`sys`); a thread writes them
-//! to a file in the classic pcap format. What found no room is counted.
+//! The kernel puts frames into memory that it shares with this process (`sys`); a thread writes
+//! them to a classic pcap file. Frames that did not fit are counted.
 
 mod file;
 mod sys;
@@ -17,10 +17,10 @@ use self::sys::Ring;
 use super::clock::Deadline;
 use super::{DriveError, Result};
 
-/// How long the kernel may hold back frames of a block that is not full.
+/// Longest time that the kernel may hold back a block that is not full.
 const RETIRE: Duration = Duration::from_millis(20);
 
-/// A capture that runs.
+/// A running capture.
 #[derive(Debug)]
 pub struct Capture {
     path: PathBuf,
@@ -28,21 +28,21 @@ pub struct Capture {
     thread: JoinHandle<Result<Counts>>,
 }
 
-/// What a capture came to.
+/// Totals of a finished capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Frames in the file.
     pub frames: u64,
-    /// Frames that found no room.
+    /// Frames dropped because the ring was full.
     pub dropped: u64,
 }
 
 impl Capture {
-    /// Begins to capture at `interface` of the calling thread's namespace; of each frame `snaplen`
-    /// bytes.
+    /// Starts capturing the first `snaplen` bytes of each frame at `interface` in the calling
+    /// thread's namespace.
     ///
     /// # Errors
-    /// It needs `CAP_NET_RAW` there; the file cannot be written.
+    /// `CAP_NET_RAW` is missing there, or the file cannot be written.
     pub fn start(interface: &str, path: &Path, snaplen: u32) -> Result<Self> {
         let file = PcapFile::create(path, snaplen)?;
         let ring = Ring::open(interface, snaplen, RETIRE).map_err(DriveError::io(format!(
@@ -55,7 +55,7 @@ impl Capture {
         Ok(Self { path: path.to_owned(), over, thread })
     }
 
-    /// Ends it, once what has passed by now is written.
+    /// Stops the capture after writing every frame seen so far.
     ///
     /// # Errors
     /// The file could not be written.
@@ -71,7 +71,7 @@ impl Capture {
 fn record(mut ring: Ring, mut file: PcapFile, over: &AtomicBool) -> Result<Counts> {
     let failed = || DriveError::io("read captured frames");
     let mut counts = Counts::default();
-    // The kernel hands over the last block some time after its last frame.
+    // The kernel delivers the last block some time after its last frame.
     let mut rest = None;
     loop {
         if over.load(Ordering::Relaxed) {
@@ -82,7 +82,7 @@ fn record(mut ring: Ring, mut file: PcapFile, over: &AtomicBool) -> Result<Count
         }
         let waiting = Deadline::after(RETIRE);
         if !ring.wait(RETIRE).map_err(failed())? {
-            // An interface that has gone ends every wait at once.
+            // A removed interface ends every wait at once.
             thread::sleep(waiting.left());
             continue;
         }

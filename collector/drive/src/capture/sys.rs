@@ -16,14 +16,14 @@ use nix::net::if_::if_nametoindex;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
-/// Bytes of a block, and how many there are.
+/// Block size in bytes, and number of blocks.
 const BLOCK: usize = 1 << 20;
 const BLOCKS: usize = 64;
 
-/// The kernel divides blocks by frames; their size matters only to earlier versions.
+/// The kernel divides blocks by frames; only earlier versions use the frame size.
 const FRAME: usize = 2048;
 
-/// `struct tpacket_block_desc`: whose it is, number of frames, place of the first.
+/// `struct tpacket_block_desc`: owner, number of frames, offset of the first.
 const STATUS: usize = 8;
 const FRAMES: usize = 12;
 const FIRST: usize = 16;
@@ -39,10 +39,10 @@ const MAC: usize = 24;
 /// A captured frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame<'a> {
-    /// Since 1970.
+    /// Seconds since 1970.
     pub(super) seconds: u32,
     pub(super) nanoseconds: u32,
-    /// On the wire.
+    /// Length on the wire.
     pub(super) length: u32,
     pub(super) bytes: &'a [u8],
 }
@@ -59,15 +59,15 @@ pub(super) struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// At an interface of the calling thread's namespace.
+    /// Opens a ring at an interface of the calling thread's namespace.
     pub(super) fn open(interface: &str, snaplen: u32, retire: Duration) -> io::Result<Self> {
         let index = if_nametoindex(interface)?;
-        // Without a protocol it receives nothing until it is bound to the interface.
+        // Protocol 0 receives nothing before the socket is bound to the interface.
         let socket = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)?;
         let version: c_int = libc::tpacket_versions::TPACKET_V3 as c_int;
         set_option(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
         if interface == "lo" {
-            // There each frame passes twice, out and in.
+            // On loopback, each frame passes twice: out and in.
             let yes: c_int = 1;
             set_option(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &yes)?;
         }
@@ -116,7 +116,7 @@ impl Ring {
         check(result)
     }
 
-    /// Waits until a block is there, at most for `patience`; whether one is.
+    /// Waits for a block, at most for `patience`; returns whether there is one.
     pub(super) fn wait(&self, patience: Duration) -> io::Result<bool> {
         if self.is_ready() {
             return Ok(true);
@@ -133,14 +133,14 @@ impl Ring {
         self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
     }
 
-    /// Whose the next block is.
+    /// Who owns the next block.
     fn status(&self) -> &AtomicU32 {
         // SAFETY: within the mapping and aligned: blocks begin at multiples of their size. The kernel
         // writes this word while we may read it, hence the atomic.
         unsafe { AtomicU32::from_ptr(self.memory.add(self.next * BLOCK + STATUS).as_ptr().cast()) }
     }
 
-    /// The frames of the next block, if the kernel has filled it; it goes back when they are dropped.
+    /// The frames of the next block that the kernel has filled; dropping them returns the block.
     pub(super) fn next_block(&mut self) -> Option<Block<'_>> {
         if !self.is_ready() {
             return None;
@@ -155,7 +155,7 @@ impl Ring {
         Some(Block { at: first.saturating_sub(FRAMES), left, bytes, ring: self })
     }
 
-    /// Frames that found no room since the last call.
+    /// Frames dropped since the last call.
     pub(super) fn dropped(&self) -> io::Result<u64> {
         // SAFETY: `tpacket_stats_v3` is plain data, for which zeroes are valid.
         let mut counts: libc::tpacket_stats_v3 = unsafe { std::mem::zeroed() };
@@ -191,7 +191,7 @@ pub(super) struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// The next frame, for as long as the block is there.
+    /// The next frame; it borrows the block.
     pub(super) fn next_frame(&mut self) -> Option<Frame<'_>> {
         self.left = self.left.checked_sub(1)?;
         let header = self.bytes.get(self.at..)?;
@@ -210,13 +210,13 @@ impl Drop for Block<'_> {
     }
 }
 
-/// Four bytes in this machine's order; 0 outside of the block.
+/// Four bytes in this machine's order; 0 outside the block.
 fn word(bytes: &[u8], at: usize) -> u32 {
     let word = bytes.get(at..at + 4).and_then(|word| word.try_into().ok());
     word.map_or(0, u32::from_ne_bytes)
 }
 
-/// Lets the kernel copy no more than `snaplen` bytes of each frame.
+/// Limits what the kernel copies to `snaplen` bytes per frame.
 fn keep_only(socket: &OwnedFd, snaplen: u32) -> io::Result<()> {
     // BPF_RET | BPF_K
     let mut filter = [libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: snaplen }];

@@ -4,8 +4,8 @@ use bytemuck::Pod;
 
 use super::{DataType, Operator};
 
-/// `accumulator = accumulator op values`, element by element. Both are of the same size, a whole
-/// number of elements, and may begin at any address.
+/// `accumulator = accumulator op values`, element by element. Both have the same size, a whole
+/// number of elements, at any alignment.
 pub fn reduce(data_type: DataType, operator: Operator, accumulator: &mut [u8], values: &[u8]) {
     match data_type {
         DataType::Int32 => match operator {

@@ -2,26 +2,26 @@
 
 use super::{Kind, Operation};
 
-/// Where a rank's input lies and where its output goes.
+/// Where a rank's input and output are.
 #[derive(Debug)]
 pub enum Buffers<'a> {
-    /// Two buffers.
+    /// Separate buffers.
     OutOfPlace {
-        /// What the rank gives.
+        /// The rank's input.
         input: &'a [u8],
-        /// What it gets.
+        /// The rank's output.
         output: &'a mut [u8],
     },
-    /// One buffer, the larger of the two. A rank's own part of it is its input (AllGather) or its
+    /// One buffer, the larger of the two. The rank's own part is its input (AllGather) or its
     /// output (ReduceScatter).
     InPlace(&'a mut [u8]),
 }
 
-/// Both, with the place of the rank's part known.
+/// Buffers whose input and output offsets are known.
 #[derive(Debug)]
 pub(super) struct Memory<'a> {
     buffers: Buffers<'a>,
-    /// In place: where the input and the output begin.
+    /// Offset of the input when in place.
     input: usize,
     output: usize,
 }
@@ -59,7 +59,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Makes the input the output: what a rank does that is alone.
+    /// Copies the input to the output, for a rank without peers.
     pub(super) fn copy_all(&mut self, bytes: usize) {
         if let Buffers::OutOfPlace { input, output } = &mut self.buffers {
             output[..bytes].copy_from_slice(&input[..bytes]);

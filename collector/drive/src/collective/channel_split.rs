@@ -1,8 +1,8 @@
 //! Which channel carries which part of a collective.
 //!
-//! Both releases give each channel one contiguous range. 2.21.5 deals equal shares, rounded up to
-//! 4096 bytes; 2.27.7 deals cells, each of the least traffic that is worth a channel, and the last
-//! channel gets what is left.
+//! Both releases give each channel one contiguous range. 2.21.5 assigns equal shares, rounded up to
+//! 4096 bytes. 2.27.7 assigns cells, each the least traffic worth a channel; the last channel takes
+//! the rest.
 //!
 //! Sources: NCCL 2.21.5 `src/enqueue.cc` (`getChannnelThreadInfo`, `addCBDCollToPlan`), 2.27.7
 //! `src/enqueue.cc` (`topoGetAlgoInfo`, `scheduleCollTasksToPlan`).
@@ -10,30 +10,29 @@
 use super::{Kind, Operation};
 use crate::release::Release;
 
-/// Bytes below which one more channel is not worth its start: 512 threads of a Simple ring kernel,
-/// 64 bytes each (`NCCL_SIMPLE_MAX_NTHREADS`, `NCCL_SIMPLE_THREAD_THRESHOLD`).
+/// Bytes below which another channel does not pay: 512 threads of a Simple ring kernel, 64 bytes
+/// each (`NCCL_SIMPLE_MAX_NTHREADS`, `NCCL_SIMPLE_THREAD_THRESHOLD`).
 const BYTES_PER_CHANNEL: usize = 512 * 64;
 
-/// What 2.21.5 rounds shares up to (`NCCL_SIMPLE_ALIGNMENT`), bytes.
+/// 2.21.5 rounds shares up to this many bytes (`NCCL_SIMPLE_ALIGNMENT`).
 pub(super) const SHARE_GRAIN: usize = 4096;
 
-/// The least traffic of a channel in 2.27.7 (`MinTrafficPerChannel`), bytes.
+/// Least traffic per channel in 2.27.7 (`MinTrafficPerChannel`), bytes.
 const LEAST_TRAFFIC: usize = 16 << 10;
 
 /// The part of a collective that one channel carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// From 0.
+    /// Channel number, from 0.
     pub channel: u32,
-    /// Where it begins, bytes from the start of a rank's part (AllGather, ReduceScatter) or of the
-    /// buffer.
+    /// Offset in bytes from the start of a rank's part (AllGather, ReduceScatter) or of the buffer.
     pub offset: usize,
-    /// How much it is.
+    /// Size in bytes.
     pub bytes: usize,
 }
 
-/// Splits a collective over the first of at most `channels` channels; channels that get nothing
-/// take no part.
+/// Splits a collective over at most `channels` channels, from the first; channels without data take
+/// no part.
 #[must_use]
 pub fn split(release: Release, operation: &Operation, ranks: u32, channels: u32) -> Vec<Share> {
     let bytes = operation.part_bytes();
@@ -62,7 +61,7 @@ fn equal_shares(bytes: usize, used: usize) -> Vec<usize> {
 
 fn cells(operation: &Operation, ranks: u32, used: usize, channels: usize) -> Vec<usize> {
     let bytes = operation.part_bytes();
-    // How often each byte of a part crosses a link.
+    // Number of times that each byte of a part crosses a link.
     let crossings = match operation.kind {
         Kind::AllReduce => 2,
         Kind::AllGather | Kind::ReduceScatter => ranks as usize,
@@ -76,7 +75,7 @@ fn cells(operation: &Operation, ranks: u32, used: usize, channels: usize) -> Vec
     }
     let each = share.div_ceil(cell * crossings).min(total);
     let rest = total - each;
-    // The first channel takes `each` cells, so do all but the last of the others.
+    // The first channel takes `each` cells, and so do all others but the last.
     let (each, others) = if 1 + rest.div_ceil(each) > channels {
         (rest / (channels - 1), channels - 1)
     } else {

@@ -1,13 +1,13 @@
-//! Inputs that every rank can compute, and the comparison of results with what they must be.
+//! Inputs that every rank can compute, and the check of results.
 //!
-//! Inputs are small integers, so that floating-point sums are exact in whatever order they are
-//! formed: results are right or wrong, never nearly right.
+//! Inputs are small integers, so that floating-point sums are exact in any order: a result is right
+//! or wrong, never nearly right.
 
 use bytemuck::Pod;
 
 use super::{DataType, Kind, Operation, Operator};
 
-/// Elements that are made at once.
+/// Elements generated at once.
 const BLOCK: usize = 4096;
 
 /// The inputs of one collective.
@@ -15,20 +15,19 @@ const BLOCK: usize = 4096;
 pub struct Inputs {
     /// Which collective.
     pub operation: Operation,
-    /// How many ranks take part.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Tells the inputs of one collective from those of the next.
+    /// Distinguishes the inputs of one collective from the next one's.
     pub sequence: u64,
 }
 
 impl Inputs {
-    /// Writes the input of `rank`: `input` is as large as [`Operation::input_bytes`] says.
+    /// Writes the input of `rank`, [`Operation::input_bytes`] long.
     pub fn fill(&self, rank: u32, input: &mut [u8]) {
         self.write(rank, 0, input);
     }
 
-    /// How many elements of the output of `rank` are not what they must be; elements that are
-    /// missing count, too.
+    /// Number of wrong or missing elements in the output of `rank`.
     #[must_use]
     pub fn wrong(&self, rank: u32, output: &[u8]) -> u64 {
         let part = self.operation.part_bytes();
@@ -69,8 +68,8 @@ impl Inputs {
         wrong
     }
 
-    /// The reduction of all inputs, from element `first` on: of whole numbers, not with the
-    /// arithmetic that is checked.
+    /// The reduction of all inputs from element `first` on, in integers rather than with the
+    /// arithmetic under test.
     fn reduced(&self, first: usize, result: &mut [u8]) {
         let cast = |element: usize| {
             let values = (0..self.ranks).map(|rank| i64::from(self.value(rank, element)));
@@ -102,11 +101,12 @@ impl Inputs {
     fn value(&self, rank: u32, element: usize) -> i32 {
         let bits = scatter(element as u64 ^ (u64::from(rank) << 40) ^ (self.sequence << 52));
         match self.operation.operator {
-            // 2^17 ranks still sum to less than the 2^24 that a float holds exactly.
+            // The sum over 2^17 ranks stays below 2^24, up to which a float is exact.
             Operator::Sum | Operator::Min | Operator::Max => (bits >> 57) as i32,
             Operator::Prod => {
                 let sign = if bits >> 63 == 0 { 1 } else { -1 };
-                // At most 20 factors of two: an int32 holds the product of any number of ranks.
+                // At most 20 factors of two: the product over any number of ranks fits into an
+                // int32.
                 let doubles = rank < 260 && rank % 13 == (element % 13) as u32;
                 if doubles { 2 * sign } else { sign }
             }
@@ -121,7 +121,7 @@ fn write<T: Pod>(first: usize, bytes: &mut [u8], value: impl Fn(usize) -> T) {
     }
 }
 
-/// Spreads what tells inputs apart over all bits (the finisher of `SplitMix64`).
+/// Spreads the seed over all bits (the finisher of `SplitMix64`).
 const fn scatter(bits: u64) -> u64 {
     let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

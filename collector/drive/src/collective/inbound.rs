@@ -1,4 +1,5 @@
-//! The receiving half of a channel: room is offered, messages come, room becomes free again.
+//! The receiving half of a channel: it offers buffer space, receives messages and frees the space
+//! again.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -8,16 +9,16 @@ use crate::Result;
 use crate::clock::{now, wall_ns};
 use crate::net::{Finished, Net, ReceiveLink, Request};
 
-/// The receiving end of a link, over all collectives.
+/// The receiving end of a link, across all collectives.
 #[derive(Debug)]
 pub(super) struct Inbound {
     link: ReceiveLink,
-    /// Slots that messages have taken since the link was made.
+    /// Slots taken by messages since the link was created.
     slots: u64,
     slicing: Slicing,
-    /// Messages of this collective for which no room became free yet.
+    /// Messages of this collective that have no free buffer yet.
     left: usize,
-    /// Room that is free for a message that shall come: since when.
+    /// Since when each free buffer has been waiting to be offered.
     free: VecDeque<Instant>,
     /// How long each offer is held back.
     delay: Duration,
@@ -32,14 +33,14 @@ struct Offered {
     finished: Option<Finished>,
 }
 
-/// A message that has come.
+/// A received message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
-    /// Where it lies in the receive buffer.
+    /// Offset in the receive buffer.
     pub offset: usize,
-    /// When room was offered for it.
+    /// When its buffer was offered.
     pub posted_ns: u64,
-    /// What the network says of it.
+    /// The network's completion.
     pub finished: Finished,
 }
 
@@ -49,7 +50,7 @@ impl Inbound {
         Self { link, slots: 0, slicing, left: 0, free, delay: Duration::ZERO, offered }
     }
 
-    /// Begins a collective of which `messages` come here.
+    /// Starts a collective with `messages` incoming messages.
     pub(super) fn begin(&mut self, slicing: Slicing, messages: usize, delay: Duration) {
         self.slots = self.slots.next_multiple_of(slicing.chunk_slots());
         self.slicing = slicing;
@@ -67,7 +68,7 @@ impl Inbound {
         }
     }
 
-    /// Offers the room whose time has come; says whether there was any.
+    /// Offers buffers that are due; returns whether there were any.
     pub(super) fn offer(&mut self, net: &mut dyn Net) -> Result<bool> {
         let before = self.offered.len();
         while self.free.front().is_some_and(|since| since.elapsed() >= self.delay) {
@@ -81,7 +82,7 @@ impl Inbound {
         Ok(self.offered.len() > before)
     }
 
-    /// The next message, if it has come.
+    /// The next message, if it has arrived.
     pub(super) fn arrival(&mut self, net: &mut dyn Net) -> Result<Option<Arrival>> {
         let Some(next) = self.offered.front_mut() else { return Ok(None) };
         if next.finished.is_none() {
@@ -91,23 +92,23 @@ impl Inbound {
         Ok(finished.map(|finished| Arrival { offset, posted_ns, finished }))
     }
 
-    /// The next message was used; its room is free.
+    /// Frees the buffer of the next message.
     pub(super) fn release(&mut self) {
         self.offered.pop_front();
         self.room_is_free();
     }
 
-    /// What has come.
+    /// Payload of a message.
     pub(super) fn bytes<'n>(&self, net: &'n dyn Net, offset: usize, bytes: usize) -> &'n [u8] {
         &net.receive_buffer(self.link)[offset..offset + bytes]
     }
 
-    /// How long until an offer that is held back may be made.
+    /// Time until the next held-back offer is due.
     pub(super) fn next_offer_in(&self) -> Option<Duration> {
         self.free.front().map(|since| self.delay.saturating_sub(since.elapsed()))
     }
 
-    /// Whether every message has come and was used.
+    /// Whether every message has been received and used.
     pub(super) fn is_done(&self) -> bool {
         self.free.is_empty() && self.offered.is_empty()
     }

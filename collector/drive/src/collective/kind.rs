@@ -1,11 +1,11 @@
-//! What a collective does, to which numbers.
+//! What a collective does, and to which numbers.
 
 /// A collective operation; all of them run on rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Every rank gets the reduction of all buffers: ReduceScatter, then AllGather.
     AllReduce,
-    /// Every rank gets the buffers of all ranks, one behind the other.
+    /// Every rank gets the buffers of all ranks, concatenated.
     AllGather,
     /// Every rank gets its share of the reduction of all buffers.
     ReduceScatter,
@@ -13,7 +13,7 @@ pub enum Kind {
     Broadcast,
 }
 
-/// What the buffers hold, as nccl-tests' `-d` spells it.
+/// Element type, as in nccl-tests' `-d`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DataType {
     /// `int32`
@@ -24,7 +24,7 @@ pub enum DataType {
     Float64,
 }
 
-/// How numbers are reduced, as nccl-tests' `-o` spells it.
+/// Reduction, as in nccl-tests' `-o`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operator {
     /// `sum`
@@ -47,7 +47,7 @@ impl DataType {
         }
     }
 
-    /// As nccl-tests writes it.
+    /// nccl-tests' name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ impl DataType {
 }
 
 impl Operator {
-    /// As nccl-tests writes it.
+    /// nccl-tests' name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -93,7 +93,7 @@ impl Operator {
 }
 
 impl Kind {
-    /// As NCCL's API and logs write it.
+    /// The name in NCCL's API and logs.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -14,7 +14,7 @@ use crate::net::{ChannelLinks, Finished, Net};
 use crate::truth::{LinkRole, Part, RingStep};
 use crate::{DriveError, Result};
 
-/// Bytes that are worked on at once: few enough for the first cache of a processor.
+/// Bytes processed at once: they fit into a first-level cache.
 const BLOCK: usize = 16 << 10;
 
 /// A channel.
@@ -24,16 +24,16 @@ pub(super) struct Lane {
     inbound: Inbound,
     outbound: Outbound,
     chunks: Vec<Chunk>,
-    /// The chunk and the slice that are next to be worked on.
+    /// The next chunk and slice to process.
     next: (usize, u32),
     received: Tally,
     sent: Tally,
 }
 
-/// What is known of the chunk that is on its way at one end.
+/// The chunk in progress at one end.
 #[derive(Debug, Default)]
 struct Tally {
-    /// Chunks of this collective that have passed this end.
+    /// Chunks of this collective that this end has completed.
     chunks: u32,
     messages: Vec<u32>,
     cts_posted_ns: Option<u64>,
@@ -41,7 +41,7 @@ struct Tally {
     last_byte_ns: u64,
 }
 
-/// What all channels of a rank share while they work on a collective.
+/// What all channels of a rank share during a collective.
 pub(super) struct Workplace<'a, 'b> {
     pub operation: &'a Operation,
     pub sequence: u64,
@@ -64,7 +64,7 @@ impl Lane {
         }
     }
 
-    /// Begins a collective.
+    /// Starts a collective.
     pub(super) fn begin(&mut self, slicing: Slicing, chunks: Vec<Chunk>, offer_delay: Duration) {
         let received = chunks.iter().filter(|chunk| chunk.action.receives()).count();
         self.inbound.begin(slicing, received * slicing.slices as usize, offer_delay);
@@ -75,17 +75,17 @@ impl Lane {
         self.sent = Tally::default();
     }
 
-    /// Offers the room whose time has come; says whether there was any.
+    /// Offers buffers that are due; returns whether there were any.
     pub(super) fn offer(&mut self, net: &mut dyn Net) -> Result<bool> {
         self.inbound.offer(net)
     }
 
-    /// How long until an offer that is held back may be made.
+    /// Time until the next held-back offer is due.
     pub(super) fn next_offer_in(&self) -> Option<Duration> {
         self.inbound.next_offer_in()
     }
 
-    /// Does what can be done now; says whether that was anything.
+    /// Does everything possible now; returns whether there was anything.
     pub(super) fn advance(
         &mut self,
         net: &mut dyn Net,
@@ -105,7 +105,7 @@ impl Lane {
         Ok(moved)
     }
 
-    /// Works on the next message, if it is here and there is room for what it becomes.
+    /// Processes the next message, if it has arrived and there is space for the result.
     fn work(&mut self, net: &mut dyn Net, place: &mut Workplace<'_, '_>) -> Result<bool> {
         let (index, slice) = self.next;
         let Some(&chunk) = self.chunks.get(index) else { return Ok(false) };
@@ -133,8 +133,7 @@ impl Lane {
         Ok(true)
     }
 
-    /// What the kernel of a GPU would do: from the receive buffer and the input to the output and
-    /// the send buffer.
+    /// The GPU kernel's work: from receive buffer and input to output and send buffer.
     fn compute(
         &self,
         net: &mut dyn Net,
@@ -195,14 +194,14 @@ impl Lane {
         self.received.note(self.channel, LinkRole::Receiver, part, arrival.finished, place);
     }
 
-    /// Whether this rank has its result and all it sent was acknowledged.
+    /// Whether this rank has its result and everything it sent was acknowledged.
     pub(super) fn is_done(&self) -> bool {
         let worked = self.next.0 == self.chunks.len();
         let sent = !self.outbound.lacks_room() && !self.outbound.is_flying();
         worked && sent && self.inbound.is_done()
     }
 
-    /// What is waited for, in words that are followed by "did not come".
+    /// What this channel waits for, in words to be followed by "did not come".
     pub(super) fn waits_for(&self, neighbours: Neighbours) -> String {
         let Neighbours { rank, previous, next } = neighbours;
         let channel = self.channel;
@@ -220,7 +219,7 @@ impl Lane {
 }
 
 impl Tally {
-    /// A message has passed; tells of the chunk if it was its last.
+    /// Records a message, and reports its chunk if it was the last one.
     fn note(
         &mut self,
         channel: u32,
@@ -229,7 +228,7 @@ impl Tally {
         finished: Finished,
         place: &mut Workplace<'_, '_>,
     ) {
-        // Messages of several queue pairs overtake each other.
+        // Messages on different queue pairs overtake each other.
         let firsts = self.first_byte_ns.into_iter().chain(finished.first_byte_ns);
         self.first_byte_ns = firsts.min();
         self.last_byte_ns = self.last_byte_ns.max(finished.last_byte_ns);

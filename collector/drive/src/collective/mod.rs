@@ -1,9 +1,8 @@
-//! Collectives: what they are, which messages they are made of, and their arithmetic.
+//! Collectives: what they are, which messages they consist of, and their arithmetic.
 //!
-//! The schedule does no IO: [`operation`] says what is asked for, [`channel_split`] which channel
-//! takes which bytes, [`ring`] which chunks a rank passes on and [`slicing`] the messages of a
-//! chunk. [`run`] moves them over a network, [`arithmetic`] reduces them, [`fill`] makes inputs and
-//! compares results.
+//! The schedule does no IO: [`operation`] is the request, [`channel_split`] assigns bytes to
+//! channels, [`ring`] chunks to ranks and [`slicing`] messages to chunks. [`run`] moves them over a
+//! network, [`arithmetic`] reduces them, [`fill`] creates inputs and checks results.
 
 pub mod arithmetic;
 pub mod buffers;

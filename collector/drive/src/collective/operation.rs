@@ -1,4 +1,4 @@
-//! One collective, as a rank asks for it, and how large its buffers are.
+//! One collective, as a rank requests it, and the size of its buffers.
 
 use super::{DataType, Kind, Operator};
 
@@ -7,21 +7,20 @@ use super::{DataType, Kind, Operator};
 pub struct Operation {
     /// What it does.
     pub kind: Kind,
-    /// To numbers of this type.
+    /// Element type.
     pub data_type: DataType,
-    /// Reduced this way, where anything is reduced.
+    /// Reduction, if the collective reduces.
     pub operator: Operator,
-    /// The root of a Broadcast; of no meaning elsewhere.
+    /// The root of a Broadcast; otherwise unused.
     pub root: u32,
-    /// Elements as NCCL's API counts them: of the whole buffer (AllReduce, Broadcast), of what a
-    /// rank gives (AllGather) or gets (ReduceScatter).
+    /// Elements as NCCL's API counts them: of the whole buffer (AllReduce, Broadcast), of a rank's
+    /// input (AllGather) or output (ReduceScatter).
     pub count: usize,
 }
 
 impl Operation {
-    /// The count of a collective of `bytes` as nccl-tests counts them: the buffer, or what all
-    /// ranks give (AllGather) or get (ReduceScatter); then a rank's part is rounded down to
-    /// 16 bytes.
+    /// The count of a collective of `bytes` as nccl-tests counts them: the buffer, or all inputs
+    /// (AllGather) or outputs (ReduceScatter), with a rank's part rounded down to 16 bytes.
     ///
     /// Source: nccl-tests, `src/all_gather.cu` and `src/reduce_scatter.cu`.
     #[must_use]
@@ -42,7 +41,7 @@ impl Operation {
         self.count * self.data_type.bytes()
     }
 
-    /// Bytes that a rank gives.
+    /// Bytes of a rank's input.
     #[must_use]
     pub const fn input_bytes(&self, ranks: u32) -> usize {
         match self.kind {
@@ -51,7 +50,7 @@ impl Operation {
         }
     }
 
-    /// Bytes that a rank gets.
+    /// Bytes of a rank's output.
     #[must_use]
     pub const fn output_bytes(&self, ranks: u32) -> usize {
         match self.kind {
@@ -60,7 +59,7 @@ impl Operation {
         }
     }
 
-    /// Bytes of the buffer that bus bandwidth is counted by: the larger of the two.
+    /// Bytes that bus bandwidth is computed from: the larger of input and output.
     #[must_use]
     pub const fn total_bytes(&self, ranks: u32) -> usize {
         match self.kind {
@@ -69,8 +68,8 @@ impl Operation {
         }
     }
 
-    /// Bytes of an element as NCCL cuts this collective. What is only moved is moved as bytes:
-    /// NCCL makes AllGather and Broadcast collectives of `ncclInt8`.
+    /// Element size for cutting the collective. NCCL moves bytes where it does not reduce:
+    /// AllGather and Broadcast are collectives of `ncclInt8`.
     ///
     /// Source: NCCL 2.21.5 `src/include/info.h` (`ncclInfoSetDerived`), 2.27.7 `src/enqueue.cc`
     /// (`taskAppend`).

@@ -1,5 +1,5 @@
-//! The sending half of a channel: slots are filled, messages go as room is offered, slots become
-//! free again once messages are acknowledged.
+//! The sending half of a channel: it fills slots, sends messages when the receiver has offered
+//! buffers, and frees slots when messages are acknowledged.
 
 use std::collections::VecDeque;
 
@@ -8,14 +8,14 @@ use crate::Result;
 use crate::net::{Finished, Net, Request, SendLink};
 use crate::truth::Part;
 
-/// The sending end of a link, over all collectives.
+/// The sending end of a link, across all collectives.
 #[derive(Debug)]
 pub(super) struct Outbound {
     link: SendLink,
-    /// Slots that messages have taken since the link was made.
+    /// Slots taken by messages since the link was created.
     slots: u64,
     slicing: Slicing,
-    /// Complete, and no room for it was offered yet.
+    /// Complete messages that the receiver has not offered a buffer for.
     filled: VecDeque<Filled>,
     flying: VecDeque<(Request, Part)>,
 }
@@ -32,13 +32,13 @@ impl Outbound {
         Self { link, slots: 0, slicing, filled: VecDeque::new(), flying: VecDeque::new() }
     }
 
-    /// Begins a collective.
+    /// Starts a collective.
     pub(super) fn begin(&mut self, slicing: Slicing) {
         self.slots = self.slots.next_multiple_of(slicing.chunk_slots());
         self.slicing = slicing;
     }
 
-    /// Where the next message may be written in the send buffer, if there is room.
+    /// Offset in the send buffer for the next message, if a slot is free.
     pub(super) fn room(&self) -> Option<usize> {
         let held = (self.filled.len() + self.flying.len()) as u64 * self.slicing.slots;
         (held + self.slicing.slots <= SLOTS).then(|| (self.slots % SLOTS) as usize * SLOT_BYTES)
@@ -54,13 +54,13 @@ impl Outbound {
         &mut net.send_buffer(self.link)[offset..offset + bytes]
     }
 
-    /// The next message is complete.
+    /// Completes the next message.
     pub(super) fn fill(&mut self, offset: usize, bytes: usize, part: Part) {
         self.slots += self.slicing.slots;
         self.filled.push_back(Filled { offset, bytes, part });
     }
 
-    /// Sends what is complete, as far as room was offered; says whether anything went.
+    /// Sends complete messages as far as buffers were offered; returns whether any was sent.
     pub(super) fn send(&mut self, net: &mut dyn Net) -> Result<bool> {
         let before = self.flying.len();
         while let Some(&Filled { offset, bytes, part }) = self.filled.front() {
@@ -71,7 +71,8 @@ impl Outbound {
         Ok(self.flying.len() > before)
     }
 
-    /// The next message in order, if it was acknowledged, and what part of the collective it is of.
+    /// The next message in order, if it was acknowledged, and the part of the collective it belongs
+    /// to.
     pub(super) fn acknowledged(&mut self, net: &mut dyn Net) -> Result<Option<(Finished, Part)>> {
         let Some(&(request, part)) = self.flying.front() else { return Ok(None) };
         let finished = net.test(request)?;
@@ -81,7 +82,7 @@ impl Outbound {
         Ok(finished.map(|finished| (finished, part)))
     }
 
-    /// Whether a message waits for room.
+    /// Whether a message waits for a buffer.
     pub(super) fn lacks_room(&self) -> bool {
         !self.filled.is_empty()
     }

@@ -1,7 +1,7 @@
 //! What a rank does with the chunks that go around a ring.
 //!
-//! Sources: NCCL `src/device/{all_reduce,all_gather,reduce_scatter,broadcast}.h` (`runRing`), the
-//! size of the last chunks: 2.21.5 `src/enqueue.cc` (`computeCollLastChunkInfo`), 2.27.7
+//! Sources: NCCL `src/device/{all_reduce,all_gather,reduce_scatter,broadcast}.h` (`runRing`); for
+//! the size of the last chunks, 2.21.5 `src/enqueue.cc` (`computeCollLastChunkInfo`), 2.27.7
 //! `src/device/all_reduce.h`.
 
 use super::channel_split::{SHARE_GRAIN, Share};
@@ -13,46 +13,46 @@ use crate::truth::Part;
 /// The order of ranks on a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ring {
-    /// Each rank once; data goes from each to the next, from the last to the first.
+    /// Each rank once; data goes from each to the next, and from the last to the first.
     order: Vec<u32>,
-    /// Where each rank is in it.
+    /// Each rank's position in the order.
     places: Vec<usize>,
 }
 
-/// What is done with one chunk. The names are those of NCCL's primitives.
+/// What a rank does with one chunk, named after NCCL's primitives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// The input is sent.
     Send,
     /// The input becomes output and is sent.
     CopySend,
-    /// What comes is reduced with the input and sent.
+    /// The received chunk is reduced with the input and sent.
     RecvReduceSend,
-    /// What comes is reduced with the input; the result becomes output and is sent.
+    /// The received chunk is reduced with the input; the result becomes output and is sent.
     RecvReduceCopySend,
-    /// What comes is reduced with the input; the result becomes output.
+    /// The received chunk is reduced with the input; the result becomes output.
     RecvReduceCopy,
-    /// What comes becomes output and is sent.
+    /// The received chunk becomes output and is sent.
     RecvCopySend,
-    /// What comes becomes output.
+    /// The received chunk becomes output.
     Recv,
 }
 
 /// One chunk at one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// What is done with it.
+    /// The action.
     pub action: Action,
-    /// Where it lies in the input, bytes, if the input matters.
+    /// Offset in the input in bytes, if the input is used.
     pub input: usize,
-    /// Where it lies in the output, bytes, if it becomes output.
+    /// Offset in the output in bytes, if the chunk becomes output.
     pub output: usize,
-    /// How large it is; may be 0.
+    /// Size in bytes; may be 0.
     pub bytes: usize,
 }
 
-/// All chunks of a channel's share of a collective at `rank`, in the order they are worked on; none
-/// where a rank is alone.
+/// The chunks of a channel's share of a collective at `rank`, in processing order; none for a rank
+/// without peers.
 #[must_use]
 pub fn chunks(
     release: Release,
@@ -87,7 +87,7 @@ pub fn chunks(
     }
 }
 
-/// Offset and size of the chunks that a share is cut into.
+/// Offsets and sizes of a share's chunks.
 fn loops(operation: &Operation, share: &Share) -> impl Iterator<Item = (usize, usize)> + use<> {
     let chunk = Slicing::of(operation.kind).chunk_bytes();
     let Share { offset, bytes, .. } = *share;
@@ -112,7 +112,7 @@ fn all_reduce(
         } else {
             full
         };
-        // The chunk that rank `position - back` of the ring begins with.
+        // The chunk that rank `position - back` of the ring starts with.
         let mut push = |action, back: usize| {
             let within = ((position + ranks - back) % ranks * size).min(rest);
             let at = share.offset + done + within;
@@ -180,20 +180,19 @@ impl Ring {
         Self { order: (0..ranks.max(1)).collect(), places: (0..ranks.max(1) as usize).collect() }
     }
 
-    /// The ring that visits ranks in this order, each from 0 to the number of ranks once; `None`
-    /// where it does not.
+    /// The ring that visits ranks in this order; `None` unless each rank from 0 occurs once.
     #[must_use]
     pub fn of(order: Vec<u32>) -> Option<Self> {
         let mut places = vec![None; order.len()];
         for (place, &rank) in order.iter().enumerate() {
             *places.get_mut(rank as usize)? = Some(place);
         }
-        // As many places as ranks: none is there twice if none is missing.
+        // There are as many positions as ranks, so none occurs twice if none is missing.
         let places = places.into_iter().collect::<Option<Vec<_>>>()?;
         (!order.is_empty()).then_some(Self { order, places })
     }
 
-    /// How many ranks there are, at least one.
+    /// Number of ranks, at least one.
     #[must_use]
     pub fn ranks(&self) -> usize {
         self.order.len()
@@ -229,7 +228,7 @@ impl Ring {
 }
 
 impl Action {
-    /// Whether a chunk comes from the rank before.
+    /// Whether the previous rank sends the chunk.
     #[must_use]
     pub const fn receives(self) -> bool {
         !matches!(self, Self::Send | Self::CopySend)
@@ -247,13 +246,13 @@ impl Action {
         !matches!(self, Self::Send | Self::RecvReduceSend)
     }
 
-    /// Whether it goes to the rank after.
+    /// Whether it is sent to the next rank.
     #[must_use]
     pub const fn sends(self) -> bool {
         !matches!(self, Self::RecvReduceCopy | Self::Recv)
     }
 
-    /// Part of the collective that a chunk belongs to as it comes.
+    /// Part of the collective that a chunk belongs to when it is received.
     #[must_use]
     pub const fn part_received(self, kind: Kind) -> Part {
         match kind {
@@ -263,7 +262,7 @@ impl Action {
         }
     }
 
-    /// Part of the collective that a chunk belongs to as it goes on.
+    /// Part of the collective that a chunk belongs to when it is sent.
     #[must_use]
     pub const fn part_sent(self, kind: Kind) -> Part {
         match kind {

@@ -1,7 +1,8 @@
-//! Collectives of one rank over a network, all channels in one thread.
+//! Runs the collectives of one rank over a network, all channels in one thread.
 //!
-//! As in NCCL, a connection's slots go on from collective to collective, room is offered as soon as
-//! a collective is enqueued, before anything is computed, and messages go as room is offered.
+//! As in NCCL, a connection's slots continue from collective to collective, buffers are offered as
+//! soon as a collective is enqueued, before anything is computed, and messages are sent as buffers
+//! are offered.
 
 use std::time::{Duration, Instant};
 
@@ -17,18 +18,18 @@ use crate::release::Release;
 use crate::truth::RingStep;
 use crate::{DriveError, Result};
 
-/// How long the network is waited for before this rank looks around.
+/// Longest wait for the network before this rank checks everything else.
 const WAIT: Duration = Duration::from_millis(5);
 
-/// How often [`Observer::pulse`] is called, about.
+/// Approximate interval between calls of [`Observer::pulse`].
 const PULSE: Duration = Duration::from_millis(50);
 
-/// Who looks on while a collective runs.
+/// Observes a running collective.
 pub trait Observer {
-    /// A chunk has passed one end of a link: it has come, or it was acknowledged.
+    /// A chunk was received at one end of a link, or acknowledged at the other.
     fn ring_step(&mut self, ring_step: RingStep);
 
-    /// Called about every 50 ms: the place to notice that a peer is gone or that someone wants to
+    /// Called about every 50 ms: the place to notice that a peer has gone or that the user wants to
     /// stop.
     ///
     /// # Errors
@@ -36,18 +37,18 @@ pub trait Observer {
     fn pulse(&mut self) -> Result<()>;
 }
 
-/// A collective with its place in the job.
+/// A collective and its place in the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// From 0, in the order of the communicator.
+    /// Number in the communicator, from 0.
     pub sequence: u64,
-    /// What to do.
+    /// The operation.
     pub operation: Operation,
-    /// How long each offer of room is held back.
+    /// How long each buffer offer is held back.
     pub offer_delay: Duration,
 }
 
-/// One rank and its connections on all channels, for all of its collectives.
+/// One rank with its connections on all channels, across all of its collectives.
 #[derive(Debug)]
 pub struct Runner {
     release: Release,
@@ -58,7 +59,7 @@ pub struct Runner {
     enqueued: Option<Task>,
 }
 
-/// A rank between two others.
+/// A rank and its two neighbours.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Neighbours {
     pub rank: u32,
@@ -67,8 +68,8 @@ pub(super) struct Neighbours {
 }
 
 impl Runner {
-    /// `links` has one entry a channel, from 0; it is empty where a rank is alone. Without any
-    /// progress for `patience` a collective fails.
+    /// `links` has one entry per channel, from 0; it is empty for a rank without peers. A
+    /// collective fails after `patience` without progress.
     #[must_use]
     pub fn new(
         release: Release,
@@ -85,11 +86,10 @@ impl Runner {
         u32::try_from(self.ring.ranks()).unwrap_or(u32::MAX)
     }
 
-    /// Begins a collective: offers the room that is free. [`Runner::run`] goes on; until then
-    /// nothing is sent.
+    /// Starts a collective by offering the free buffers. Nothing is sent before [`Runner::run`].
     ///
     /// # Errors
-    /// The one before has not been run, or a link is broken.
+    /// The previous collective has not been run, or a link is broken.
     pub fn enqueue(&mut self, net: &mut dyn Net, task: Task) -> Result<()> {
         if let Some(before) = self.enqueued {
             let (before, this) = (before.sequence, task.sequence);
@@ -110,8 +110,8 @@ impl Runner {
         self.offer(net)
     }
 
-    /// Makes the offers whose time has come; for the time between [`Runner::enqueue`] and
-    /// [`Runner::run`], if offers are held back.
+    /// Makes offers that are due, between [`Runner::enqueue`] and [`Runner::run`], if offers are
+    /// held back.
     ///
     /// # Errors
     /// A link is broken.
@@ -122,12 +122,12 @@ impl Runner {
         Ok(())
     }
 
-    /// Runs the collective that was enqueued, to its end at this rank: it has its result, and all
-    /// it sent was acknowledged.
+    /// Runs the enqueued collective until this rank has its result and everything it sent was
+    /// acknowledged.
     ///
     /// # Errors
-    /// No progress for too long, a broken link, messages that do not fit, whatever
-    /// [`Observer::pulse`] says; or buffers of another size than the operation has.
+    /// No progress for `patience`, a broken link, messages that do not fit, an error of
+    /// [`Observer::pulse`], or buffers of the wrong size.
     pub fn run(
         &mut self,
         net: &mut dyn Net,

@@ -1,7 +1,7 @@
 //! The messages of a chunk in the Simple protocol.
 //!
 //! A connection's buffer has eight slots. A chunk is cut into slices; a slice is one message and
-//! takes as many slots as its size may need.
+//! takes as many slots as its largest size needs.
 //!
 //! Sources: NCCL `src/include/collectives.h` (`*_CHUNKSTEPS`, `*_SLICESTEPS`),
 //! `src/device/prims_simple.h` (`genericOp`), the same in 2.21.5 and 2.27.7.
@@ -22,9 +22,9 @@ pub const SLOT_BYTES: usize = BUFFER_BYTES / SLOTS as usize;
 /// How chunks are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slicing {
-    /// Messages of each chunk, the empty ones included.
+    /// Messages per chunk, empty ones included.
     pub slices: u32,
-    /// Slots that each message takes.
+    /// Slots per message.
     pub slots: u64,
 }
 
@@ -38,25 +38,25 @@ impl Slicing {
         }
     }
 
-    /// The most bytes of a message: what a receiver offers room for.
+    /// Largest message, in bytes: the size of a buffer offer.
     #[must_use]
     pub const fn capacity(self) -> usize {
         self.slots as usize * SLOT_BYTES
     }
 
-    /// The most bytes of a chunk.
+    /// Largest chunk, in bytes.
     #[must_use]
     pub const fn chunk_bytes(self) -> usize {
         self.slices as usize * self.capacity()
     }
 
-    /// Slots that a chunk takes; a collective begins at a multiple of it.
+    /// Slots per chunk; a collective starts at a multiple of it.
     #[must_use]
     pub const fn chunk_slots(self) -> u64 {
         self.slices as u64 * self.slots
     }
 
-    /// Which bytes of a chunk its message number `slice` holds; later ones may be empty.
+    /// The bytes of a chunk in message number `slice`; later ones may be empty.
     #[must_use]
     pub fn message(self, bytes: usize, unit_bytes: usize, slice: u32) -> Range<usize> {
         let units = bytes / unit_bytes;

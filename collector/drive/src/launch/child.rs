@@ -1,4 +1,4 @@
-//! One rank's process, and the thread that starts it, listens to it and says how it ended.
+//! One rank's process, and the thread that starts it, reads its output and reports how it ended.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
@@ -17,10 +17,10 @@ use super::message::Message;
 use crate::place::Place;
 use crate::{DriveError, Result};
 
-/// How often an ended process is looked for once it has closed its output.
+/// Polling interval for the exit of a process that has closed its output.
 const REAP_AGAIN: Duration = Duration::from_millis(5);
 
-/// Lines of a rank's standard error that are kept, and how long they may be.
+/// Lines kept of a rank's standard error, and their longest length.
 const LAST_LINES: usize = 20;
 const LINE_BYTES: u64 = 4096;
 
@@ -33,23 +33,23 @@ pub(super) struct Handle {
     life: Arc<Mutex<Life>>,
 }
 
-/// Where the process is in its life.
+/// State of the process.
 #[derive(Debug, Default)]
 enum Life {
-    /// It is about to be started.
+    /// Not started yet.
     #[default]
     Unborn,
-    /// It runs.
+    /// Running.
     Running(Child),
-    /// It has ended, or must not begin.
+    /// Exited, or must not start.
     Over,
 }
 
 impl Handle {
-    /// Kills the process, if it lives, and sees to it that it does not begin.
+    /// Kills the process if it runs, and prevents it from starting otherwise.
     pub(super) fn kill(&self) {
         match &mut *self.lock() {
-            // It fails for a process that has ended, which is as well.
+            // Killing an exited process fails, which is fine.
             Life::Running(child) => drop(child.kill()),
             life => *life = Life::Over,
         }
@@ -60,10 +60,10 @@ impl Handle {
     }
 }
 
-/// Starts `command` as `rank` in `place`. All that it says and its end come as events.
+/// Starts `command` as `rank` in `place`. Its messages and its end arrive as events.
 ///
-/// The thread that starts a process lives as long as the process: with
-/// [`die_with_parent`](crate::place::die_with_parent) a rank dies with that thread, and it
+/// The starting thread lives as long as the process: with
+/// [`die_with_parent`](crate::place::die_with_parent), a rank dies with that thread, and the thread
 /// with this process, however that ends.
 pub(super) fn start(rank: u32, place: Place, command: Command, events: Sender<Event>) -> Handle {
     let handle = Handle::default();
@@ -74,7 +74,7 @@ pub(super) fn start(rank: u32, place: Place, command: Command, events: Sender<Ev
             Ok((stdout, stderr)) => accompany(rank, stdout, stderr, &shared, &events),
             Err(error) => Ending::NotStarted(error.to_string()),
         };
-        // Nobody is left to tell where the receiver has gone.
+        // The receiver may have gone; then nobody needs the event.
         let _ = events.send(Event::Ended(rank, ending));
     };
     if let Err(error) = thread::Builder::new().spawn(live) {
@@ -83,7 +83,7 @@ pub(super) fn start(rank: u32, place: Place, command: Command, events: Sender<Ev
     handle
 }
 
-/// Passes on what the process says until it ends; how it did.
+/// Forwards the process's output until it ends; returns how it ended.
 fn accompany(
     rank: u32,
     stdout: ChildStdout,
@@ -97,7 +97,7 @@ fn accompany(
         Ok(words) => words,
         Err(error) => {
             life.kill();
-            // It ends, however: what it ended with is not worth telling.
+            // The process is being ended; its exit status does not matter.
             let _ = reap(life);
             return Ending::NotStarted(no_thread(error).to_string());
         }
@@ -114,7 +114,7 @@ fn no_thread(error: io::Error) -> DriveError {
 fn spawn(place: &Place, mut command: Command, to: &Handle) -> Result<(ChildStdout, ChildStderr)> {
     place.enter()?;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // A group of its own: Ctrl-C is for the process that shows the table.
+    // A process group of its own: Ctrl-C is for the process that shows the table.
     command.process_group(0);
     let mut life = to.lock();
     if matches!(*life, Life::Over) {
@@ -127,7 +127,7 @@ fn spawn(place: &Place, mut command: Command, to: &Handle) -> Result<(ChildStdou
     pipes.ok_or_else(|| DriveError::Unusable("no pipe to a rank".to_owned()))
 }
 
-/// Passes messages on until the rank has closed its output; returns what it said about its end.
+/// Forwards messages until the rank closes its output; returns what it reported about its end.
 fn relay(rank: u32, stdout: ChildStdout, events: &Sender<Event>) -> Option<Ending> {
     let mut lines = BufReader::with_capacity(1 << 16, stdout);
     let mut line = Vec::new();
@@ -142,7 +142,7 @@ fn relay(rank: u32, stdout: ChildStdout, events: &Sender<Event>) -> Option<Endin
             Ok(Message::Finished) => ending = Some(Ending::Finished),
             Ok(Message::Failed(failure)) => ending = Some(Ending::Failed(failure)),
             Ok(message) => drop(events.send(Event::Said(rank, message))),
-            // Somebody printed to standard output; better seen than lost.
+            // Something else printed to standard output; show it rather than lose it.
             Err(_) => {
                 let line = String::from_utf8_lossy(&line).trim_end().to_owned();
                 drop(events.send(Event::Noise(rank, line)));
@@ -151,7 +151,7 @@ fn relay(rank: u32, stdout: ChildStdout, events: &Sender<Event>) -> Option<Endin
     }
 }
 
-/// Passes a rank's standard error on and keeps its last lines.
+/// Forwards a rank's standard error and keeps its last lines.
 fn last_words(rank: u32, stderr: ChildStderr, events: &Sender<Event>) -> VecDeque<String> {
     let mut lines = BufReader::new(stderr);
     let mut kept = VecDeque::new();
@@ -173,8 +173,8 @@ fn last_words(rank: u32, stderr: ChildStderr, events: &Sender<Event>) -> VecDequ
     }
 }
 
-/// Waits for a process that has closed its output; the lock is free in between, so that it can be
-/// killed.
+/// Waits for a process that has closed its output; the lock is free in between, so that the process
+/// can be killed.
 fn reap(handle: &Handle) -> io::Result<ExitStatus> {
     loop {
         let mut life = handle.lock();
@@ -190,7 +190,7 @@ fn reap(handle: &Handle) -> io::Result<ExitStatus> {
     }
 }
 
-/// A signal says more than what the rank said before.
+/// A signal is more informative than what the rank reported before.
 fn ending(said: Option<Ending>, status: io::Result<ExitStatus>, words: VecDeque<String>) -> Ending {
     let status = match status {
         Ok(status) => status,
@@ -209,7 +209,7 @@ fn ending(said: Option<Ending>, status: io::Result<ExitStatus>, words: VecDeque<
     }
 }
 
-/// A panic is two lines, of which the second says what; hints of the runtime follow.
+/// A panic has two lines, the second with the message; hints of the runtime follow.
 fn panic_message(words: &VecDeque<String>) -> Option<String> {
     let panic = words.iter().rposition(|line| line.contains(" panicked at "));
     let said = panic.and_then(|at| words.get(at + 1));

@@ -1,4 +1,4 @@
-//! How ranks end, and which of them is to blame when several end badly at once.
+//! How ranks end, and which of them to blame when several fail at once.
 
 use std::fmt;
 
@@ -7,20 +7,20 @@ use super::message::Failure;
 /// How a rank ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It said that it is done.
+    /// It reported success.
     Finished,
-    /// It said why not.
+    /// It reported an error.
     Failed(Failure),
-    /// Somebody killed it.
+    /// A signal killed it.
     Signal {
         /// `SIGKILL`
         name: String,
     },
-    /// It ended and did not say why.
+    /// It exited without a report.
     Exit {
         /// Its exit code.
         code: i32,
-        /// The last line that it wrote to standard error.
+        /// The last line of its standard error.
         last_words: Option<String>,
     },
     /// It could not be started.
@@ -43,7 +43,7 @@ impl fmt::Display for Ending {
 }
 
 impl Ending {
-    /// Worst first: a rank that lost a peer may only have noticed what happened to the peer.
+    /// Worst first: a rank that lost a peer may only have noticed the peer's failure.
     fn severity(&self) -> u8 {
         match self {
             Self::NotStarted(_) | Self::Signal { .. } | Self::Exit { .. } => 0,
@@ -54,8 +54,8 @@ impl Ending {
     }
 }
 
-/// Who is to blame among ranks in the order they ended, in a sentence; `None` where all are done.
-/// Rank 0 serves the store: of those that wait in vain, it knows best for what.
+/// The rank to blame, in a sentence, given ranks in the order they ended; `None` if all succeeded.
+/// Rank 0 serves the store: among ranks that timed out, it knows best what was missing.
 pub(super) fn blame(endings: &[(u32, Ending)]) -> Option<String> {
     let worst = endings.iter().min_by_key(|(rank, ending)| (ending.severity(), *rank != 0));
     let (rank, ending) = worst.filter(|(_, ending)| *ending != Ending::Finished)?;

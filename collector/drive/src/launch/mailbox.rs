@@ -1,7 +1,7 @@
-//! Messages by way of the store: from the ranks of a job of many hosts to rank 0, which shows the
+//! Messages through the store: from the ranks of a job on many hosts to rank 0, which shows the
 //! table.
 //!
-//! Value after value, at keys that count up, each some lines as those of a [`pipe`](super::pipe).
+//! Each value, at a key that counts up, has some lines as in a [`pipe`](super::pipe).
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc::Sender;
@@ -13,13 +13,13 @@ use crate::clock::Deadline;
 use crate::store::Client;
 use crate::{DriveError, Result};
 
-/// How long messages are held back, that there be fewer of them.
+/// How long messages are batched.
 const HOLD: Duration = Duration::from_millis(200);
 
-/// Longest time between two messages of a rank: none, as far as a job goes.
+/// Longest time between two messages of a rank: unlimited, for a job.
 const SILENCE: Duration = Duration::from_secs(24 * 3600);
 
-/// A rank's end. It connects with the first message: before, the store may not be there yet.
+/// A rank's end. It connects with the first message, because the store may not be up before.
 #[derive(Debug)]
 pub struct StoreOutlet {
     rank: u32,
@@ -33,7 +33,8 @@ pub struct StoreOutlet {
 }
 
 impl StoreOutlet {
-    /// From `from`, an address of this host, to the store. Calls give up after `patience`.
+    /// A mailbox from `from`, an address of this host, to the store. Calls time out after
+    /// `patience`.
     #[must_use]
     pub fn new(rank: u32, from: IpAddr, store: SocketAddr, patience: Duration) -> Self {
         let (client, values, lines, held) = (None, 0, Vec::new(), None);
@@ -72,7 +73,7 @@ impl Outlet for StoreOutlet {
     }
 }
 
-/// Rank 0's end: passes on what `rank` says until it ends.
+/// Rank 0's end: forwards the messages of `rank` until it ends.
 ///
 /// # Errors
 /// The store goes away.
@@ -105,7 +106,7 @@ fn key(rank: u32, value: u64) -> String {
 }
 
 impl Event {
-    /// What a message of a rank means to whoever watches all of them.
+    /// What a rank's message means to the process that supervises all ranks.
     #[must_use]
     pub fn from_message(rank: u32, message: Message) -> Self {
         match message {

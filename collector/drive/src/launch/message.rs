@@ -1,5 +1,5 @@
-//! What ranks tell the process that shows it: JSON, a message a line or several in a value of the
-//! store.
+//! Messages from ranks to the process that shows them: JSON, one per line, or several in a value of
+//! the store.
 
 use std::io;
 
@@ -15,7 +15,7 @@ use crate::{DriveError, Result};
 pub enum Message {
     /// See [`RankReport::progress`].
     Progress {
-        /// Collectives that have ended.
+        /// Completed collectives.
         done: u64,
         /// Collectives of the job.
         total: u64,
@@ -26,18 +26,18 @@ pub enum Message {
     Iteration(IterationTime),
     /// See [`RankReport::record`].
     Record(Box<Record>),
-    /// The rank gives up.
+    /// The rank failed.
     Failed(Failure),
-    /// The rank is done.
+    /// The rank succeeded.
     Finished,
 }
 
-/// Why a rank gave up.
+/// Why a rank failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// In words.
+    /// The error message.
     pub text: String,
-    /// Whether it may be the trouble of another rank that this one noticed.
+    /// Whether another rank may have caused it.
     pub is_consequence: bool,
 }
 
@@ -54,22 +54,22 @@ impl From<&DriveError> for Failure {
     }
 }
 
-/// What takes messages away.
+/// Where messages go.
 pub trait Outlet {
-    /// Takes one.
+    /// Sends one.
     ///
     /// # Errors
-    /// Nobody listens any more.
+    /// The receiver has gone.
     fn send(&mut self, message: &Message) -> Result<()>;
 
-    /// Returns once all have arrived.
+    /// Returns once all messages have arrived.
     ///
     /// # Errors
     /// As [`Outlet::send`].
     fn finish(&mut self) -> Result<()>;
 }
 
-/// A rank's report as messages.
+/// A rank's report, as messages.
 #[derive(Debug)]
 pub struct Reporter<O> {
     outlet: O,
@@ -77,15 +77,15 @@ pub struct Reporter<O> {
 }
 
 impl<O: Outlet> Reporter<O> {
-    /// Through `outlet`; records beyond those of the table's header only if somebody wants them.
+    /// Reports through `outlet`; sends records beyond the table's header only if `wants_truth`.
     pub fn new(outlet: O, wants_truth: bool) -> Self {
         Self { outlet, wants_truth }
     }
 
-    /// The rank gives up.
+    /// Reports a failure.
     ///
     /// # Errors
-    /// Nobody listens any more.
+    /// The receiver has gone.
     pub fn failed(&mut self, error: &DriveError) -> Result<()> {
         self.outlet.send(&Message::Failed(error.into()))?;
         self.outlet.finish()

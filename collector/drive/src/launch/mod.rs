@@ -1,8 +1,8 @@
-//! Ranks from their start to their end: processes of this machine, or one rank of a job that another
+//! Runs ranks from start to end: processes of this machine, or one rank of a job that another
 //! launcher started.
 //!
-//! Whoever shows the table gets [`Event`]s of all ranks: from `child` processes, or over the store.
-//! `supervise` is the loop over them.
+//! The process that shows the table receives [`Event`]s of all ranks: from `child` processes, or
+//! through the store. `supervise` is the event loop.
 
 mod child;
 mod ending;
@@ -17,15 +17,15 @@ pub use message::{Failure, Message, Outlet, Reporter};
 pub use pipe::PipeOutlet;
 pub use supervise::{Audience, Outcome, Ranks, supervise};
 
-/// Something that happened to a job.
+/// An event of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// A rank said something.
+    /// A rank sent a message.
     Said(u32, Message),
-    /// A rank printed what is no message.
+    /// A rank printed something that is not a message.
     Noise(u32, String),
     /// A rank ended.
     Ended(u32, Ending),
-    /// The user wants an end.
+    /// The user interrupted the job.
     Interrupted,
 }

@@ -1,4 +1,4 @@
-//! Messages as lines of a pipe: from a rank's process to the one that started it.
+//! Messages as lines of a pipe, from a rank's process to the one that started it.
 
 use std::io::{BufWriter, Write};
 
@@ -12,7 +12,7 @@ pub struct PipeOutlet<W: Write> {
 }
 
 impl<W: Write> PipeOutlet<W> {
-    /// Into `out`.
+    /// Writes to `out`.
     pub fn new(out: W) -> Self {
         Self { out: BufWriter::with_capacity(1 << 16, out) }
     }
@@ -23,7 +23,7 @@ impl<W: Write> Outlet for PipeOutlet<W> {
         let failed = || DriveError::io("tell the process that started this rank");
         serde_json::to_writer(&mut self.out, message).map_err(|error| failed()(error.into()))?;
         self.out.write_all(b"\n").map_err(failed())?;
-        // Records come in crowds, and the truth file is in no hurry.
+        // Records are frequent, and the truth file is not urgent.
         if matches!(message, Message::Record(_)) { Ok(()) } else { self.finish() }
     }
 

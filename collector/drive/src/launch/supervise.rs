@@ -1,4 +1,4 @@
-//! The life of a job: until all ranks are done, one of them ends badly or the user wants an end.
+//! Supervises a job until all ranks are done, one fails or the user interrupts it.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -12,47 +12,47 @@ use crate::Result;
 use crate::clock::Deadline;
 use crate::place::Place;
 
-/// How long others may still say why they end once one has ended badly: the first to notice is often
+/// Time for other ranks to report their errors after one has failed: the first to report is often
 /// not the first to fail.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// How long killed processes may take to end.
+/// Time limit for killed processes to exit.
 const BURIAL: Duration = Duration::from_secs(5);
 
-/// Who hears what ranks say.
+/// Receives the messages of ranks.
 pub trait Audience {
-    /// A rank said something.
+    /// A rank sent a message.
     ///
     /// # Errors
-    /// It cannot be shown or written down any more: end.
+    /// It cannot be shown or written any more: end the job.
     fn hear(&mut self, rank: u32, message: Message) -> Result<()>;
 
-    /// Something to be shown to the user.
+    /// A notice for the user.
     fn note(&mut self, text: &str);
 }
 
 /// How a job ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All ranks are done.
+    /// All ranks succeeded.
     Done,
-    /// The user wanted an end.
+    /// The user interrupted it.
     Interrupted,
-    /// A rank ended badly: which and why.
+    /// A rank failed: which, and why.
     Failed(String),
 }
 
-/// Ranks that run.
+/// Running ranks.
 #[derive(Debug)]
 pub struct Ranks {
     running: BTreeSet<u32>,
     processes: Vec<Handle>,
-    /// How long after the first the last may be done; processes always end.
+    /// Longest time between the first and the last rank's end; processes always end.
     patience: Option<Duration>,
 }
 
 impl Ranks {
-    /// Starts a process for each rank in its place.
+    /// Starts a process for each rank, in its place.
     pub fn start(
         ranks: impl IntoIterator<Item = (u32, Place, Command)>,
         to: &Sender<Event>,
@@ -65,7 +65,7 @@ impl Ranks {
         started
     }
 
-    /// Ranks that somebody else started: once one is done, all are within `patience`.
+    /// Ranks that somebody else started: once one is done, all must be done within `patience`.
     pub fn elsewhere(ranks: impl IntoIterator<Item = u32>, patience: Duration) -> Self {
         let running = ranks.into_iter().collect();
         Self { running, processes: Vec::new(), patience: Some(patience) }
@@ -76,10 +76,10 @@ impl Ranks {
     }
 }
 
-/// Listens until the job has ended; none of its processes is left then.
+/// Handles events until the job has ended and none of its processes is left.
 ///
 /// # Errors
-/// What `audience` says.
+/// Errors of `audience`.
 pub fn supervise(
     mut ranks: Ranks,
     events: &Receiver<Event>,
@@ -87,7 +87,7 @@ pub fn supervise(
 ) -> Result<Outcome> {
     let result = listen(&mut ranks, events, audience);
     ranks.kill();
-    // What they said before still counts: records of the truth file, for instance.
+    // Earlier messages still count, such as records of the truth file.
     let burial = Deadline::after(BURIAL);
     while !ranks.processes.is_empty() && !ranks.running.is_empty() && !burial.left().is_zero() {
         match events.recv_timeout(burial.left()) {

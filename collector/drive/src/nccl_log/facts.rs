@@ -1,4 +1,4 @@
-//! What lines are made of.
+//! The values in log lines.
 
 use std::net::IpAddr;
 
@@ -11,19 +11,19 @@ use crate::wire::UniqueId;
 /// A communicator, as one of its ranks sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommFacts {
-    /// Whose formats are spoken.
+    /// The release whose log format is used.
     pub release: Release,
-    /// Where the rank keeps it: a number that tells communicators of a process apart.
+    /// The communicator's pointer in the rank: distinguishes communicators of a process.
     pub comm: u64,
     /// The rank.
     pub rank: u32,
     /// How many there are.
     pub ranks: u32,
-    /// Rings.
+    /// Number of rings.
     pub channels: u32,
-    /// The GPU among those of the host.
+    /// The GPU's number on its host.
     pub local_rank: u32,
-    /// The GPU on the bus, packed.
+    /// The GPU's bus id, packed.
     pub bus_id: u64,
     /// `commId` of the log.
     pub logged_id: u64,
@@ -32,7 +32,7 @@ pub struct CommFacts {
 }
 
 impl CommFacts {
-    /// Of the communicator `id`, as the rank at `seat` sees it.
+    /// The communicator `id`, as the rank at `seat` sees it.
     #[must_use]
     pub fn new(release: Release, id: &UniqueId, seat: &Seat, channels: u32) -> Self {
         let pid = u64::from(std::process::id());
@@ -50,7 +50,7 @@ impl CommFacts {
     }
 }
 
-/// Whether something begins or has ended.
+/// Whether initialisation starts or is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// `Init START`
@@ -59,12 +59,12 @@ pub enum Phase {
     Complete,
 }
 
-/// What carries data.
+/// The data path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Network {
     /// NET/IB on this device.
     Ib(Device),
-    /// NET/Socket on the interface that the bootstrap uses, for want of a device.
+    /// NET/Socket on the interface of the bootstrap, because there is no device.
     Socket,
 }
 

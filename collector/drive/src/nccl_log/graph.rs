@@ -20,7 +20,7 @@ impl Log {
         ));
     }
 
-    /// What the ranks have found out together: one rank a node, the ring of each channel.
+    /// What the ranks agreed on: one rank per node, the ring of each channel.
     pub fn rings(&mut self, facts: &CommFacts, peers: &[PeerInfo]) {
         self.devices = peers.iter().map(|peer| peer.nvml_device).collect();
         let CommFacts { comm, rank, ranks, channels, .. } = *facts;
@@ -41,7 +41,7 @@ impl Log {
         self.info("P2P Chunksize set to 131072");
     }
 
-    /// What collectives may use: rings with protocol Simple, and how many channels there are.
+    /// What collectives may use: rings with the Simple protocol, and the number of channels.
     pub fn channels(&mut self, facts: &CommFacts) {
         let channels = facts.channels;
         self.info("NCCL_PROTO set by environment to Simple");
@@ -56,7 +56,7 @@ impl Log {
         }
     }
 
-    /// The communicator is no more.
+    /// The communicator was destroyed.
     pub fn destroyed(&mut self, facts: &CommFacts) {
         let CommFacts { comm, rank, ranks, local_rank, bus_id, .. } = facts;
         self.info(format_args!(
@@ -66,7 +66,7 @@ impl Log {
     }
 }
 
-/// The ranks of a ring, as far as the release has room for them.
+/// The ranks of a ring, as many as the release fits into a line.
 fn order(ranks: u32, release: Release) -> String {
     let (shown, width) = match release {
         Release::V2_21_5 => (ranks.min(20), 3),
@@ -79,7 +79,7 @@ fn order(ranks: u32, release: Release) -> String {
     for rank in 0..shown {
         let _ = write!(order, " {rank:width$}");
     }
-    // A line of 127 characters, of which the channel takes 15.
+    // A line has 127 characters, of which the channel takes 15.
     if release == Release::V2_27_7 && order.len() > 112 {
         order.truncate(109);
         order.push_str("...");

@@ -1,7 +1,8 @@
-//! What NCCL would log of a rank with `NCCL_DEBUG=INFO` and the subsystems INIT, BOOTSTRAP, ENV, NET,
-//! GRAPH, TUNING and COLL: the lines that say something of the job, in NCCL's words and order.
+//! What NCCL logs for a rank with `NCCL_DEBUG=INFO` and the subsystems INIT, BOOTSTRAP, ENV, NET,
+//! GRAPH, TUNING and COLL: the lines about the job, in NCCL's words and order.
 //!
-//! Lines of a library that is not there (plugins, topology search, tuning tables) are left out.
+//! Lines of libraries that do not exist here (plugins, topology search, tuning tables) are left
+//! out.
 
 mod facts;
 mod graph;
@@ -20,19 +21,19 @@ use crate::job::Seat;
 use crate::release::Release;
 use crate::{DriveError, Result};
 
-/// The log of one rank. A log that cannot be written any more is given up, not the job.
+/// The log of one rank. If it cannot be written, the log stops and the job goes on.
 pub struct Log {
     sink: Option<Box<dyn Write + Send>>,
     release: Release,
     /// `host:pid:tid [device] `
     prefix: String,
     network: Option<Network>,
-    /// NVML device of every rank, once they have told each other.
+    /// NVML device of every rank, once exchanged.
     devices: Vec<u32>,
 }
 
 impl Log {
-    /// A log that goes nowhere.
+    /// A log that is discarded.
     #[must_use]
     pub fn off(release: Release) -> Self {
         let (sink, prefix, network, devices) = (None, String::new(), None, Vec::new());
@@ -51,7 +52,7 @@ impl Log {
     /// The log of the rank at `seat`, in a new file.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The file cannot be created.
     pub fn create(path: &Path, seat: &Seat, release: Release) -> Result<Self> {
         let file = File::create(path);
         let file = file.map_err(DriveError::io(format!("create {}", path.display())))?;

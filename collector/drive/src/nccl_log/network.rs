@@ -54,12 +54,12 @@ impl Log {
         self.info(format_args!("NET/IB : Using [0]{name}:{port}/RoCE [RO]; OOB {oob}"));
     }
 
-    /// The receiving end of a link, before it is connected.
+    /// The receiving end of a link, before it connects.
     pub fn receiver(&mut self, link: &LinkSpec, net: &str) {
         self.link(link, "receive", net);
     }
 
-    /// The sending end of a link, before it is connected.
+    /// The sending end of a link, before it connects.
     pub fn sender(&mut self, link: &LinkSpec, net: &str) {
         self.link(link, "send", net);
     }
@@ -104,7 +104,7 @@ impl Log {
     }
 }
 
-/// Subnet prefix and interface id, as numbers of a little-endian host: NCCL does not turn them.
+/// Subnet prefix and interface id, read in little-endian order: NCCL does not swap them.
 fn gid_halves(gid: &[u8; 16]) -> (u64, u64) {
     let half = |at: usize| {
         let half = gid.get(at..).and_then(|rest| rest.first_chunk());

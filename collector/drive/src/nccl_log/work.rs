@@ -1,4 +1,4 @@
-//! Collectives: who asked for what, and how it is done (`src/enqueue.cc`).
+//! Collectives: the call, and how it is executed (`src/enqueue.cc`).
 
 use super::{CommFacts, Log};
 use crate::collective::{DataType, Kind, Operator};
@@ -7,20 +7,20 @@ use crate::release::Release;
 /// One call of the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Of the communicator's calls, from 0.
+    /// Number of the call on its communicator, from 0.
     pub sequence: u64,
-    /// Which function.
+    /// The function.
     pub kind: Kind,
     /// Bytes as nccl-tests counts them: the buffer; all ranks' parts for AllGather and
     /// ReduceScatter.
     pub bytes: u64,
-    /// Of the buffers.
+    /// Element type.
     pub data_type: DataType,
-    /// Counts for kinds that reduce.
+    /// Reduction, for kinds that reduce.
     pub operator: Operator,
-    /// Of a Broadcast; else 0.
+    /// Root of a Broadcast; otherwise 0.
     pub root: u32,
-    /// Where the data comes from and goes to.
+    /// Addresses of the send and receive buffers.
     pub buffers: [u64; 2],
 }
 
@@ -48,7 +48,7 @@ impl Log {
         ));
     }
 
-    /// How it will be done: ring, Simple, on all channels. Only rank 0 says so.
+    /// Logs how it is executed: ring, Simple, on all channels. Only rank 0 does.
     pub fn choice(&mut self, work: &Work, facts: &CommFacts) {
         if facts.rank != 0 {
             return;
@@ -69,7 +69,7 @@ impl Log {
     }
 }
 
-/// What NCCL's model says of a ring of 0.8 GB/s.
+/// The estimate of NCCL's model for a ring of 0.8 GB/s.
 fn estimate_us(bytes: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a number to be read, of a model")]
     let bytes = bytes as f64;

@@ -1,4 +1,4 @@
-//! Two ends of a TCP connection that take turns, without either ever blocking.
+//! Two ends of a TCP connection that take turns; neither ever blocks.
 
 use std::collections::VecDeque;
 use std::io::{Error, ErrorKind, Read, Result, Write};
@@ -8,28 +8,28 @@ use std::time::Duration;
 use crate::clock::Deadline;
 use crate::wire::greeting::{self, SocketType};
 
-/// A rank greets when it connects: who has said nothing for so long is none.
+/// A rank greets when it connects: a client that has sent nothing for so long is not a rank.
 const GREETING_PATIENCE: Duration = Duration::from_secs(2);
 
 /// One end of a connection.
 #[derive(Debug)]
 pub(super) struct Dialogue {
     stream: TcpStream,
-    /// Each piece is a write of its own, as NCCL's are.
+    /// Each piece is written separately, as in NCCL.
     outgoing: VecDeque<Vec<u8>>,
-    /// What came of the piece that is waited for.
+    /// Received bytes of the awaited piece.
     incoming: Vec<u8>,
     greeting: Deadline,
 }
 
 impl Dialogue {
-    /// Over a non-blocking stream.
+    /// A dialogue over a non-blocking stream.
     pub(super) fn new(stream: TcpStream) -> Self {
         let greeting = Deadline::after(GREETING_PATIENCE);
         Self { stream, outgoing: VecDeque::new(), incoming: Vec::new(), greeting }
     }
 
-    /// With whoever connects to a non-blocking listener, if someone does.
+    /// Accepts a client of a non-blocking listener, if there is one.
     pub(super) fn accept(listener: &TcpListener) -> Result<Option<Self>> {
         match listener.accept() {
             Ok((stream, _)) => {
@@ -42,14 +42,15 @@ impl Dialogue {
         }
     }
 
-    /// Says what the connecting side says first, in two pieces.
+    /// Sends the connecting side's greeting, in two pieces.
     pub(super) fn greet(&mut self, kind: SocketType) {
         let (magic, kind) = greeting::encode(greeting::SOCKET_MAGIC, kind);
         self.say(magic);
         self.say(kind);
     }
 
-    /// Whether the peer greets as one of this kind does, and soon; `None` while it has not said all.
+    /// Whether the peer has greeted with this kind, in time; `None` while the greeting is
+    /// incomplete.
     pub(super) fn is_greeted(&mut self, kind: SocketType) -> Result<Option<bool>> {
         let said = self.hear(greeting::BYTES)?;
         let said = said.and_then(|said| <[u8; greeting::BYTES]>::try_from(said).ok());
@@ -62,7 +63,7 @@ impl Dialogue {
         self.outgoing.push_back(bytes.into());
     }
 
-    /// Sends what the system takes; says whether all of it has gone.
+    /// Sends what the system accepts; returns whether everything has been sent.
     pub(super) fn pump(&mut self) -> Result<bool> {
         while let Some(piece) = self.outgoing.front_mut() {
             match self.stream.write(piece) {
@@ -76,7 +77,7 @@ impl Dialogue {
         Ok(true)
     }
 
-    /// The next `len` bytes once all of them have come. Never reads further.
+    /// The next `len` bytes, once all have arrived. Never reads further.
     pub(super) fn hear(&mut self, len: usize) -> Result<Option<Vec<u8>>> {
         let mut begun = self.incoming.len();
         self.incoming.resize(len.max(begun), 0);
@@ -100,13 +101,13 @@ impl Dialogue {
         &self.stream
     }
 
-    /// The connection, when nothing more is to be said.
+    /// The connection, after the last message.
     pub(super) fn into_stream(self) -> TcpStream {
         self.stream
     }
 }
 
-/// Whether a listener only has nobody to give, or someone who left before being given.
+/// Whether a listener's error only means that there is no client, or that one left early.
 fn is_passing(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionAborted)
 }

@@ -1,7 +1,7 @@
-//! Messages between ranks, as NCCL's network plugins move them.
+//! Messages between ranks, moved as NCCL's network plugins move them.
 //!
-//! A link is one direction of one channel between two ranks. The receiver offers room, the sender
-//! fills it: NET/IB with a clear-to-send written into the sender's memory and a write with
+//! A link is one direction of one channel between two ranks. The receiver offers buffers, the
+//! sender fills them: NET/IB with a clear-to-send written into the sender's memory and a write with
 //! immediate, NET/Socket with TCP.
 
 mod dialogue;
@@ -15,45 +15,45 @@ use super::Result;
 use super::clock::Deadline;
 use super::tcp::Lookout;
 
-/// A network plugin with the links of one rank.
+/// A network plugin and one rank's links.
 pub trait Net {
-    /// As NCCL's logs name it: `IB`, `Socket`.
+    /// The name in NCCL's logs: `IB`, `Socket`.
     fn name(&self) -> &'static str;
 
-    /// Makes the receiving end of a link. The handle goes to the sender by the bootstrap
+    /// Creates the receiving end of a link. The bootstrap carries the handle to the sender
     /// (`ncclNetHandle_t`, first bytes of a receive entry of the transport set-up).
     ///
     /// # Errors
-    /// Memory, queue pairs or a listening port cannot be had.
+    /// No memory, queue pairs or listening port are available.
     fn listen(&mut self, link: &LinkSpec) -> Result<(ReceiveLink, NetHandle)>;
 
-    /// Makes the sending end of the link that `handle` belongs to.
+    /// Creates the sending end of the link that `handle` belongs to.
     ///
     /// # Errors
-    /// The handle names no address that can be reached.
+    /// The handle has no reachable address.
     fn connect(&mut self, link: &LinkSpec, handle: &NetHandle) -> Result<SendLink>;
 
-    /// Brings every link made so far to where messages can pass, both ends at once: no order of
-    /// ranks can lock up. Meanwhile the connections of `lookout` are watched.
+    /// Connects every link created so far, both ends at once, so that no order of ranks can
+    /// deadlock. Meanwhile the connections of `lookout` are watched.
     ///
     /// # Errors
-    /// A peer does not come, goes away or speaks another dialect.
+    /// A peer does not connect, goes away or speaks another protocol.
     fn establish(&mut self, lookout: &Lookout, deadline: Deadline) -> Result<()>;
 
-    /// What the truth and the log tell of a sending end.
+    /// The sending end, for truth and log.
     fn sender_facts(&self, link: SendLink) -> &LinkFacts;
 
-    /// What the truth and the log tell of a receiving end.
+    /// The receiving end, for truth and log.
     fn receiver_facts(&self, link: ReceiveLink) -> &LinkFacts;
 
-    /// The memory that messages are sent from: `NCCL_BUFFSIZE` bytes.
+    /// The memory to send messages from: `NCCL_BUFFSIZE` bytes.
     fn send_buffer(&mut self, link: SendLink) -> &mut [u8];
 
-    /// The memory that messages arrive in: `NCCL_BUFFSIZE` bytes. Read only what [`Net::test`] says
-    /// has come.
+    /// The memory that messages arrive in: `NCCL_BUFFSIZE` bytes. Read only what [`Net::test`] has
+    /// reported.
     fn receive_buffer(&self, link: ReceiveLink) -> &[u8];
 
-    /// Offers room for the next message.
+    /// Offers a buffer for the next message.
     ///
     /// # Errors
     /// The link is broken.
@@ -64,7 +64,7 @@ pub trait Net {
         capacity: usize,
     ) -> Result<Request>;
 
-    /// Sends the next message into the room that the receiver offered; `None` while it has offered
+    /// Sends the next message into the buffer that the receiver offered; `None` if it has offered
     /// none.
     ///
     /// # Errors
@@ -72,39 +72,38 @@ pub trait Net {
     fn post_send(&mut self, link: SendLink, offset: usize, bytes: usize)
     -> Result<Option<Request>>;
 
-    /// How a request ended; `None` while it has not. Forgets it then.
+    /// The outcome of a request, which is then forgotten; `None` while it is pending.
     ///
     /// # Errors
     /// It failed.
     fn test(&mut self, request: Request) -> Result<Option<Finished>>;
 
-    /// Lets the network work, also for links that nobody waits for, and waits at most `wait` for
-    /// something to happen.
+    /// Lets the network progress on all links, and waits at most `wait` for an event.
     ///
     /// # Errors
-    /// The network fails as a whole.
+    /// The whole network failed.
     fn progress(&mut self, wait: Duration) -> Result<()>;
 }
 
-/// Which link.
+/// Identifies a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkSpec {
-    /// From 0.
+    /// Channel number, from 0.
     pub channel: u32,
-    /// The rank that sends.
+    /// The sending rank.
     pub sender: u32,
-    /// The rank that receives.
+    /// The receiving rank.
     pub receiver: u32,
 }
 
 /// The two links of a rank on one channel of its ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelLinks {
-    /// From 0.
+    /// Channel number, from 0.
     pub channel: u32,
     /// To the next rank.
     pub send: SendLink,
-    /// From the rank before.
+    /// From the previous rank.
     pub receive: ReceiveLink,
 }
 
@@ -116,38 +115,38 @@ pub struct ReceiveLink(pub usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SendLink(pub usize);
 
-/// A message on its way.
+/// A pending message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Request(pub u64);
 
-/// What a listener tells the sender that shall connect: `NCCL_NET_HANDLE_MAXSIZE` bytes.
+/// What a listener passes to its sender: `NCCL_NET_HANDLE_MAXSIZE` bytes.
 pub type NetHandle = [u8; 128];
 
-/// A message that has passed.
+/// A completed message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// Of the message.
+    /// Size in bytes.
     pub bytes: usize,
-    /// When its first byte left or came, ns of `CLOCK_REALTIME`; where the network does not tell,
-    /// when it was posted (sent) or `None` (received).
+    /// When its first byte was sent or received, in ns of `CLOCK_REALTIME`. Networks that do not
+    /// know give the time it was posted (sent) or `None` (received).
     pub first_byte_ns: Option<u64>,
-    /// When its last byte was acknowledged (sent) or had come (received).
+    /// When its last byte was acknowledged (sent) or received.
     pub last_byte_ns: u64,
 }
 
-/// What is worth writing down about one end of a link.
+/// One end of a link, for the records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkFacts {
-    /// Out-of-band connection, the end that connects: the sender.
+    /// Address of the sender's end of the out-of-band connection.
     pub connector: Option<SocketAddr>,
-    /// Out-of-band connection, the end that listens: the receiver.
+    /// Address of the receiver's end of the out-of-band connection.
     pub listener: Option<SocketAddr>,
-    /// Of this end, in order; empty without RDMA.
+    /// This end's queue pairs, in order; empty without RDMA.
     pub qpns: Vec<u32>,
-    /// Of the other end, in the same order.
+    /// The other end's queue pairs, in the same order.
     pub peer_qpns: Vec<u32>,
-    /// The adapter of this end.
+    /// This end's adapter.
     pub device: String,
-    /// Where clear-to-sends are written: at the sender's, with its key.
+    /// Address and key of the sender's clear-to-send queue.
     pub fifo: Option<(u64, u32)>,
 }

@@ -5,10 +5,10 @@ use std::process::{Command, Stdio};
 
 use crate::{DriveError, Result};
 
-/// `ip`, where it is for everybody and where it is for root only.
+/// Paths of `ip`: for every user, and for root only.
 const PROGRAMS: [&str; 3] = ["ip", "/usr/sbin/ip", "/sbin/ip"];
 
-/// A command that reads lines of `ip`'s arguments and stops at the first that fails.
+/// A command that reads lines of `ip` arguments and stops at the first failure.
 fn command(program: &str) -> Command {
     let mut command = Command::new(program);
     command.args(["-batch", "-"]);
@@ -21,7 +21,7 @@ pub(super) fn run(lines: &str) -> Result<()> {
     run_prepared(lines, |_| {}).map_err(DriveError::Unusable)
 }
 
-/// Runs `lines` in a command that `prepare` may change; the error is what `ip` said.
+/// Runs `lines` in a command that `prepare` may modify; the error is what `ip` printed.
 pub(super) fn run_prepared(
     lines: &str,
     prepare: impl Fn(&mut Command),
@@ -34,7 +34,7 @@ pub(super) fn run_prepared(
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(format!("the kernel refuses a network namespace: {error}")),
         };
-        // Where it ends before it has read all, its own words say why.
+        // If it ends before reading everything, its own output says why.
         let written =
             child.stdin.take().map_or(Ok(()), |mut pipe| pipe.write_all(lines.as_bytes()));
         let output = child.wait_with_output().map_err(|error| format!("{program}: {error}"))?;

@@ -1,4 +1,4 @@
-//! Interfaces of the machine and which of them NCCL would take.
+//! The machine's interfaces, and which of them NCCL would use.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
@@ -15,15 +15,15 @@ pub struct Interface {
     pub name: String,
     /// Its address.
     pub address: IpAddr,
-    /// Largest packet, bytes.
+    /// MTU in bytes.
     pub mtu: u32,
 }
 
-/// The interface that `NCCL_SOCKET_IFNAME` chooses, else the first that is not docker's and not
-/// loopback, else loopback (`ncclFindInterfaces`, NCCL `src/misc/socket.cc`).
+/// The interface that `NCCL_SOCKET_IFNAME` selects; else the first that is neither docker's nor
+/// loopback; else loopback (`ncclFindInterfaces`, NCCL `src/misc/socket.cc`).
 ///
 /// # Errors
-/// Nothing matches; the message lists what is there.
+/// Nothing matches; the message lists the interfaces.
 pub fn find(wish: Option<&str>) -> Result<Interface> {
     let all = interfaces()?;
     let found = match wish {
@@ -45,7 +45,7 @@ pub fn find(wish: Option<&str>) -> Result<Interface> {
     })
 }
 
-/// The interface from which packets to `remote` leave.
+/// The interface on the route to `remote`.
 ///
 /// # Errors
 /// There is no route to it.
@@ -55,7 +55,7 @@ pub fn towards(remote: SocketAddr) -> Result<Interface> {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
     };
-    // Connecting a datagram socket sends nothing; it chooses the source address.
+    // Connecting a datagram socket sends nothing, but selects the source address.
     let socket = UdpSocket::bind((unspecified, 0)).map_err(no_route())?;
     socket.connect(remote).map_err(no_route())?;
     let address = socket.local_addr().map_err(no_route())?.ip();
@@ -63,7 +63,7 @@ pub fn towards(remote: SocketAddr) -> Result<Interface> {
     let has_it =
         |item: &nix::ifaddrs::InterfaceAddress| item.address.as_ref().and_then(ip) == Some(address);
     let name = all.into_iter().find(has_it).map(|item| item.interface_name);
-    // A part of 127.0.0.0/8 that no interface lists is loopback's all the same.
+    // An address in 127.0.0.0/8 that no interface lists still belongs to loopback.
     named(name.unwrap_or_else(|| "lo".to_owned()), address)
 }
 
@@ -92,8 +92,8 @@ fn ip(address: &nix::sys::socket::SockaddrStorage) -> Option<IpAddr> {
     v4.or_else(|| address.as_sockaddr_in6().map(|v6| v6.ip().into()))
 }
 
-/// Whether `NCCL_SOCKET_IFNAME`'s list names an interface: prefixes, or whole names after `=`; after
-/// `^` all others (`parseStringList` and `matchIfList`, NCCL `src/misc/utils.cc`).
+/// Whether the list in `NCCL_SOCKET_IFNAME` names an interface: prefixes, or whole names after `=`;
+/// after `^`, all others (`parseStringList` and `matchIfList`, NCCL `src/misc/utils.cc`).
 fn matches(list: &str, name: &str) -> bool {
     let (is_negative, list) = list.strip_prefix('^').map_or((false, list), |rest| (true, rest));
     let (is_exact, list) = list.strip_prefix('=').map_or((false, list), |rest| (true, rest));

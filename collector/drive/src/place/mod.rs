@@ -1,9 +1,9 @@
-//! Where the ranks of one machine live, so that there is a network between them.
+//! Where the ranks of one machine run, so that there is a network between them.
 //!
-//! Best is a network namespace per rank, each with one end of a veth pair, the other ends on a
-//! bridge in a namespace that is the fabric. No namespace has a name: they vanish with the processes
-//! in them, however those end. `namespace` makes them, `interface` finds addresses where ranks
-//! share the machine's network.
+//! The best place is a network namespace per rank, each with one end of a veth pair; the other ends
+//! are on a bridge in a namespace that is the fabric. The namespaces have no names, so they vanish
+//! with their processes, however those end. `namespace` creates them; `interface` finds addresses
+//! when ranks share the machine's network.
 
 mod batch;
 mod interface;
@@ -17,40 +17,40 @@ use super::{DriveError, Result};
 pub use interface::{Interface, find as find_interface, host_name, towards};
 pub use sys::{die_with_parent, user_id};
 
-/// Ranks that find room: addresses of one /24.
+/// Largest number of ranks: addresses of one /24.
 pub const MAX_RANKS: u32 = 200;
 
-/// What kind of place, best first.
+/// Kinds of places, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Network namespaces joined by veth pairs and a bridge; needs root.
     Namespaces,
     /// The same inside a user namespace.
     UserNamespaces,
-    /// Loopback addresses of this network namespace, one a rank.
+    /// Loopback addresses of this network namespace, one per rank.
     Loopback,
-    /// The machine's network as it is, one address for all ranks: what RDMA devices need.
+    /// The machine's network, one address for all ranks: RDMA devices need this.
     Host,
 }
 
-/// Where one rank lives.
+/// The place of one rank.
 #[derive(Debug)]
 pub struct Place {
     /// Its address.
     pub address: IpAddr,
-    /// The interface that has it.
+    /// The interface with this address.
     pub interface: String,
-    /// The host that it plays.
+    /// Its host name in logs and truth.
     pub host: String,
-    /// Its place on that host.
+    /// Its number on that host.
     pub local_rank: u32,
-    /// The interface at which all of its traffic can be seen from where the places were made.
+    /// The interface that shows all of its traffic, seen from where the places were created.
     pub port: String,
     namespace: Option<OwnedFd>,
 }
 
 impl Place {
-    /// Moves the calling thread into the place; what it starts lives there, too.
+    /// Moves the calling thread into the place; processes it starts run there too.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -62,24 +62,25 @@ impl Place {
 /// The places of all ranks.
 #[derive(Debug)]
 pub struct Places {
-    /// What was found to work.
+    /// The kind in use.
     pub kind: Kind,
-    /// By rank.
+    /// One place per rank.
     pub ranks: Vec<Place>,
-    /// Largest packet of the ranks' interfaces, bytes.
+    /// MTU of the ranks' interfaces, in bytes.
     pub mtu: u32,
-    /// Why it is not a better kind.
+    /// Why no better kind is in use.
     pub reason: Option<String>,
 }
 
-/// Makes places for `ranks` ranks: of `kind`, or the best that works here. On the machine's own network
-/// they are at the interface that `wish` names as `NCCL_SOCKET_IFNAME` does, or at the first that is up.
+/// Creates places for `ranks` ranks: of `kind`, or the best that works here. On the machine's own
+/// network they use the interface that `wish` selects as `NCCL_SOCKET_IFNAME` does, or the first
+/// that is up.
 ///
-/// The calling thread moves to the fabric's namespace, which ends with it. A user namespace can be had
-/// only by a process without other threads: call this first.
+/// The calling thread moves into the fabric's namespace, which ends with it. Only a single-threaded
+/// process can create a user namespace, so call this first.
 ///
 /// # Errors
-/// The kind asked for does not work here.
+/// The requested kind does not work here.
 pub fn make(kind: Option<Kind>, wish: Option<&str>, ranks: u32) -> Result<Places> {
     let reason = match kind {
         Some(Kind::Loopback) => return Ok(loopback(ranks, None)),
@@ -101,7 +102,7 @@ pub fn make(kind: Option<Kind>, wish: Option<&str>, ranks: u32) -> Result<Places
     }
 }
 
-/// All ranks on one interface of the machine.
+/// All ranks share one interface of the machine.
 fn host(ranks: u32, interface: &Interface) -> Places {
     let host = host_name();
     let place = |rank| Place {
@@ -118,7 +119,7 @@ fn host(ranks: u32, interface: &Interface) -> Places {
 
 fn loopback(ranks: u32, reason: Option<String>) -> Places {
     let place = |rank: u32| Place {
-        // 127.0.0.1 is everybody's.
+        // 127.0.0.1 is used by everyone.
         address: numbered(Ipv4Addr::new(127, 0, 0, 2), rank),
         interface: "lo".to_owned(),
         host: node_name(rank),
@@ -130,7 +131,7 @@ fn loopback(ranks: u32, reason: Option<String>) -> Places {
     Places { kind: Kind::Loopback, ranks, mtu: 65_536, reason }
 }
 
-/// The address `rank` places after `first`.
+/// The `rank`th address after `first`.
 fn numbered(first: Ipv4Addr, rank: u32) -> IpAddr {
     Ipv4Addr::from(u32::from(first).saturating_add(rank)).into()
 }
@@ -140,7 +141,7 @@ fn node_name(rank: u32) -> String {
 }
 
 impl Places {
-    /// What it is, what is lost by it and how to look at the traffic, in lines for people.
+    /// The kind, its limitations and how to capture the traffic, in lines for the user.
     #[must_use]
     pub fn describe(&self) -> Vec<String> {
         let pid = std::process::id();
@@ -150,7 +151,7 @@ impl Places {
                 "a network namespace per rank, veth pairs on a bridge".to_owned(),
                 format!("to look: nsenter -t {pid} -n tcpdump -i {port}"),
             ],
-            // Debian's tcpdump wants to become another user, and there is none.
+            // Debian's tcpdump tries to switch to another user, which does not exist here.
             Kind::UserNamespaces => vec![
                 "a network namespace per rank, veth pairs on a bridge, in a user namespace"
                     .to_owned(),

@@ -1,7 +1,7 @@
-//! Network namespaces without names, joined by veth pairs and a bridge.
+//! Unnamed network namespaces, joined by veth pairs and a bridge.
 //!
-//! The fabric is the namespace of the thread that makes it. A rank's namespace is made by a thread
-//! that ends right away; a file keeps it until the rank's process lives in it.
+//! The fabric is the namespace of the thread that creates it. A rank's namespace is created by a
+//! thread that ends at once; an open file keeps it until the rank's process runs in it.
 
 use std::fmt::Write;
 use std::fs::{self, File};
@@ -16,27 +16,27 @@ use super::sys::{self, Identity};
 use super::{Kind, Place, Places, batch, node_name, numbered};
 use crate::{DriveError, Result};
 
-/// Room for the largest packet of RoCE's MTU 4096, as fabrics have it.
+/// Fits the largest packet with a RoCE MTU of 4096, as on real fabrics.
 const MTU: u32 = 9000;
 
 /// The bridge.
 const BRIDGE: &str = "fabric0";
 
-/// What a rank sees.
+/// A rank's interface.
 const INTERFACE: &str = "eth0";
 
 /// Rank 0's address.
 const FIRST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
-/// Links without addresses of their own making: nothing but the job's packets is on them.
+/// Links without automatic addresses: they carry nothing but the job's packets.
 const BRIDGE_LINES: &str = "\
 link add name fabric0 type bridge stp_state 0 forward_delay 0 mcast_snooping 0
 link set dev fabric0 addrgenmode none
 link set dev fabric0 up
 ";
 
-/// Whether places of this kind work here, tried in namespaces that nobody else sees. The error says
-/// what is in the way.
+/// Tests whether places of this kind work here, in namespaces of its own. The error says what
+/// prevents it.
 pub(super) fn probe(kind: Kind) -> std::result::Result<(), String> {
     let identity = identity(kind);
     if identity.is_none() && !geteuid().is_root() {
@@ -46,12 +46,12 @@ pub(super) fn probe(kind: Kind) -> std::result::Result<(), String> {
     batch::run_prepared(&lines, |command| sys::in_own_namespaces(command, identity.clone()))
 }
 
-/// Who becomes root of a new user namespace, where one is needed.
+/// The user who becomes root of a new user namespace, if one is needed.
 fn identity(kind: Kind) -> Option<Identity> {
     (kind == Kind::UserNamespaces).then(|| Identity::of(geteuid().as_raw(), getegid().as_raw()))
 }
 
-/// Makes the fabric here and a namespace per rank.
+/// Creates the fabric here and a namespace per rank.
 pub(super) fn make(kind: Kind, ranks: u32) -> Result<Places> {
     match identity(kind) {
         None => unshare(CloneFlags::CLONE_NEWNET).map_err(refused)?,
@@ -104,7 +104,7 @@ fn place(rank: u32) -> Result<Place> {
     })
 }
 
-/// The same in each run: a locally administered one that tells the rank.
+/// A locally administered address derived from the rank, the same in every run.
 fn mac(rank: u32) -> String {
     let [.., high, low] = rank.saturating_add(1).to_be_bytes();
     format!("02:00:00:00:{high:02x}:{low:02x}")
@@ -115,7 +115,7 @@ pub(super) fn enter(namespace: &OwnedFd) -> Result<()> {
     setns(namespace, CloneFlags::CLONE_NEWNET).map_err(refused)
 }
 
-/// The namespace of the calling thread, as other processes may name it.
+/// Path of the calling thread's namespace, for other processes.
 fn own_path() -> Result<String> {
     let own =
         fs::read_link("/proc/thread-self").map_err(DriveError::io("read /proc/thread-self"))?;

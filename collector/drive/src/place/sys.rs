@@ -1,4 +1,4 @@
-//! Calls to the kernel about namespaces and interfaces.
+//! System calls for namespaces and interfaces.
 #![expect(unsafe_code, reason = "system calls that no safe wrapper offers")]
 
 use std::ffi::{CStr, CString};
@@ -16,8 +16,8 @@ use nix::unistd::{geteuid, getppid, write};
 
 use crate::{DriveError, Result};
 
-/// Who is root inside a new user namespace: the user outside. Ready to be written between fork and
-/// exec, where memory must not be allocated.
+/// Maps the user to root in a new user namespace. Prepared in advance: between fork and exec no
+/// memory may be allocated.
 #[derive(Clone, Debug)]
 pub(super) struct Identity {
     user: CString,
@@ -30,7 +30,7 @@ impl Identity {
         Self { user: line(user), group: line(group) }
     }
 
-    /// Moves this process, which must have one thread, into new user and network namespaces.
+    /// Moves this single-threaded process into new user and network namespaces.
     pub(super) fn unshare(&self) -> nix::Result<()> {
         unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET)?;
         let put = |path: &CStr, line: &CStr| -> nix::Result<()> {
@@ -38,27 +38,27 @@ impl Identity {
             write(file, line.to_bytes()).map(drop)
         };
         put(c"/proc/self/uid_map", &self.user)?;
-        // user_namespaces(7): without this an unprivileged process may not map a group.
+        // user_namespaces(7): without this, an unprivileged process may not map a group.
         put(c"/proc/self/setgroups", c"deny")?;
         put(c"/proc/self/gid_map", &self.group)
     }
 }
 
-/// Lets `command` run in new namespaces, which end with it.
+/// Runs `command` in new namespaces that end with it.
 pub(super) fn in_own_namespaces(command: &mut Command, identity: Option<Identity>) {
     let enter = move || match &identity {
         Some(identity) => identity.unshare().map_err(io::Error::from),
         None => unshare(CloneFlags::CLONE_NEWNET).map_err(io::Error::from),
     };
-    // SAFETY: between fork and exec the closure makes system calls on memory that was prepared
-    // before; it takes no lock.
+    // SAFETY: between fork and exec the closure only makes system calls on memory prepared before;
+    // it takes no lock.
     unsafe { command.pre_exec(enter) };
 }
 
-/// Asks the kernel to kill this process when the thread that started it ends.
+/// Kills this process when the thread that started it ends.
 ///
 /// # Errors
-/// The kernel refuses, or `parent` has ended already.
+/// The kernel refuses, or `parent` has already ended.
 pub fn die_with_parent(parent: u32) -> Result<()> {
     nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)
         .map_err(|error| DriveError::io("ask to die with the parent")(error.into()))?;
@@ -68,18 +68,18 @@ pub fn die_with_parent(parent: u32) -> Result<()> {
     Err(DriveError::Unusable(format!("the process that started this rank, {parent}, is gone")))
 }
 
-/// The effective user.
+/// The effective user id.
 #[must_use]
 pub fn user_id() -> u32 {
     geteuid().as_raw()
 }
 
-/// `SIOCETHTOOL` commands of linux/ethtool.h that switch off what hardware would do later: check
-/// sums (`ETHTOOL_STXCSUM`) and cutting large segments (`ETHTOOL_STSO`, `ETHTOOL_SGSO`).
+/// `SIOCETHTOOL` commands of linux/ethtool.h that disable offloads: checksums (`ETHTOOL_STXCSUM`)
+/// and segmentation (`ETHTOOL_STSO`, `ETHTOOL_SGSO`).
 const OFFLOADS: [u32; 3] = [0x0000_0017, 0x0000_001f, 0x0000_0024];
 
-/// Makes an interface of the calling thread's namespace send packets as they would be on a wire: no
-/// larger than its MTU, check sums filled in.
+/// Makes an interface of the calling thread's namespace send packets as on a wire: no larger than
+/// its MTU, with checksums.
 pub(super) fn send_real_packets(interface: &str) -> Result<()> {
     /// `struct ethtool_value`
     #[repr(C)]
@@ -99,7 +99,7 @@ pub(super) fn send_real_packets(interface: &str) -> Result<()> {
     Ok(())
 }
 
-/// Largest packet of an interface, bytes.
+/// MTU of an interface, in bytes.
 pub(super) fn mtu(interface: &str) -> Result<u32> {
     let mut request = request(interface);
     // SAFETY: SIOCGIFMTU fills in `ifru_mtu`.

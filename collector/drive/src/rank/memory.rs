@@ -1,5 +1,4 @@
-//! The memory that a rank's collectives work on: fresh inputs, and results compared with what they
-//! must be.
+//! The memory that a rank's collectives use: fresh inputs, and the check of results.
 
 use std::ops::Range;
 
@@ -10,10 +9,10 @@ use crate::job::{Seat, Shape, Workload};
 use crate::report::Placement;
 use crate::workload::Call;
 
-/// What fresh output is full of: no result is like it.
+/// Fills fresh output; no result looks like it.
 const NO_RESULT: u8 = 0xff;
 
-/// The memory of all lines of the table.
+/// The memory of all rows of the table.
 pub(super) struct Memory<'a> {
     workload: &'a Workload,
     rank: u32,
@@ -21,7 +20,7 @@ pub(super) struct Memory<'a> {
     slots: Vec<Slot>,
 }
 
-/// The memory of one line. In place, both are `output`.
+/// The memory of one row. In place, both are `output`.
 #[derive(Default)]
 struct Slot {
     input: Vec<u8>,
@@ -33,7 +32,7 @@ impl<'a> Memory<'a> {
         Self { workload, rank: seat.rank, ranks: seat.ranks, slots: Vec::new() }
     }
 
-    /// What `call` is to NCCL.
+    /// `call` as an NCCL operation.
     pub(super) fn operation(&self, call: &Call) -> Operation {
         let Workload { kind, data_type, operator, root, .. } = *self.workload;
         let bytes = usize::try_from(call.bytes).unwrap_or(usize::MAX);
@@ -41,12 +40,12 @@ impl<'a> Memory<'a> {
         Operation { kind, data_type, operator, root, count }
     }
 
-    /// Makes the memory of a call ready.
+    /// Prepares the memory of a call.
     pub(super) fn fill(&mut self, call: &Call) {
         let inputs = self.inputs(call);
         let operation = inputs.operation;
         if self.slots.len() <= call.row {
-            // Lines of a sweep come one after the other; its memory is that of one line.
+            // Rows of a sweep run one after the other and share the memory of one row.
             if matches!(self.workload.shape, Shape::Sweep { .. }) {
                 self.slots.fill_with(Slot::default);
             }
@@ -70,7 +69,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Where `call` reads and writes.
+    /// The buffers of `call`.
     pub(super) fn buffers(&mut self, call: &Call) -> Buffers<'_> {
         let slot = &mut self.slots[call.row];
         match call.placement {
@@ -81,7 +80,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// How many elements of a call's result are wrong.
+    /// Number of wrong elements in a call's result.
     pub(super) fn wrong(&self, call: &Call) -> u64 {
         let inputs = self.inputs(call);
         let operation = inputs.operation;
@@ -99,7 +98,7 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// Where a rank's `bytes` are in a buffer that ranks may share out.
+/// Where a rank's `bytes` are in a buffer that ranks may share.
 fn own_part(is_shared_out: bool, bytes: usize, rank: u32) -> Range<usize> {
     let start = if is_shared_out { bytes * rank as usize } else { 0 };
     start..start + bytes

@@ -1,8 +1,7 @@
-//! One rank of a job, from its first word to its last.
+//! One rank of a job, from start to end.
 //!
-//! `network` is what carries its data, `work` what it does between meeting the others and
-//! leaving them, `memory` what that is done to, `trouble` what goes wrong on purpose, `tell`
-//! what it writes down.
+//! `network` carries its data, `work` runs its collectives, `memory` holds their buffers, `trouble`
+//! injects faults, `tell` writes the records.
 
 mod memory;
 mod network;
@@ -22,10 +21,11 @@ use crate::tcp::Lookout;
 use network::Network;
 use work::Worker;
 
-/// Takes part in `job` at `seat`, from the rendezvous to the last barrier.
+/// Runs `job` at `seat`, from the rendezvous to the last barrier.
 ///
 /// # Errors
-/// Whatever ends the job: a port in use, a missing rank, a peer that goes away or is silent.
+/// Anything that ends the job: a port in use, a missing rank, a peer that goes away or stops
+/// responding.
 pub fn run(job: &Job, seat: &Seat, report: &mut dyn RankReport) -> Result<()> {
     if job.faults.contains(&Fault::MissingRank { rank: seat.rank }) {
         return Ok(());
@@ -59,7 +59,7 @@ pub fn run(job: &Job, seat: &Seat, report: &mut dyn RankReport) -> Result<()> {
     tell::beginning(job, seat, &id, &network, report)?;
     let mut worker = Worker::new(job, seat, network, communicator, store, log, report);
     if let Err(error) = worker.work() {
-        // What happened until then is worth telling; that it cannot be told is not the trouble.
+        // Report what happened so far; a failure to do so is not the error that matters.
         let _ = worker.tell();
         return Err(error);
     }

@@ -1,4 +1,4 @@
-//! The network of a rank: the plugin, and the adapter under it.
+//! A rank's network: the plugin and its adapter.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ use crate::rdma::soft::{Counters, Injection, SoftAdapter, SoftSettings};
 use crate::rdma::verbs::{VerbsAdapter, VerbsSettings};
 use crate::rdma::{Device, Rdma};
 
-/// What carries the data of a rank.
+/// The data path of a rank.
 pub(super) enum Network {
     Soft(Box<Ib<SoftAdapter>>),
     Verbs(Box<Ib<VerbsAdapter>>),
@@ -73,8 +73,8 @@ impl Network {
         }
     }
 
-    /// Meddles with packets from now on as it shall be in this training step; `addresses` of all
-    /// ranks, in their order.
+    /// Sets the packet faults of this training step; `addresses` has those of all ranks, in rank
+    /// order.
     pub(super) fn trouble(
         &mut self,
         job: &Job,
@@ -88,7 +88,7 @@ impl Network {
         }
     }
 
-    /// What the adapter has counted, where it tells.
+    /// The adapter's counters, if it has any.
     pub(super) fn counters(&self) -> Option<Counters> {
         match self {
             Self::Soft(net) => Some(net.adapter().counters()),
@@ -96,7 +96,7 @@ impl Network {
         }
     }
 
-    /// The packets that were meddled with since the last time.
+    /// Packets hit by a fault since the last call.
     pub(super) fn take_injected(&mut self) -> Vec<Injection> {
         match self {
             Self::Soft(net) => net.adapter_mut().take_injected(),
@@ -109,7 +109,7 @@ fn over<R: Rdma>(adapter: R, job: &Job, seat: &Seat) -> Box<Ib<R>> {
     Box::new(Ib::new(adapter, job.release, job.ib.clone(), seat.address))
 }
 
-/// The variables that NCCL's log would show as set.
+/// The variables that NCCL's log would list as set.
 pub(super) fn settings(job: &Job, seat: &Seat) -> Vec<(&'static str, String)> {
     let mut settings = vec![
         ("NCCL_SOCKET_IFNAME", seat.interface.clone()),

@@ -1,4 +1,4 @@
-//! What a rank writes down, in the words of the truth.
+//! A rank's records, in the terms of the truth file.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -14,7 +14,7 @@ use crate::truth::{self, FaultRecord, LinkRole, Record};
 use crate::wire::UniqueId;
 use crate::{DriveError, Result};
 
-/// The job and the rank; rank 0 tells the faults of all.
+/// The job and the rank; rank 0 also records the faults of all.
 pub(super) fn beginning(
     job: &Job,
     seat: &Seat,
@@ -56,7 +56,7 @@ pub(super) fn beginning(
     Ok(())
 }
 
-/// Both ends that a rank has of each channel.
+/// Both ends of the rank's links on each channel.
 pub(super) fn links(seat: &Seat, links: &[ChannelLinks], net: &dyn Net) -> Vec<Record> {
     let Seat { rank, ranks, .. } = *seat;
     let (previous, next) = ((rank + ranks - 1) % ranks, (rank + 1) % ranks);
@@ -86,7 +86,7 @@ fn end(rank: u32, peer: u32, role: LinkRole, channel: u32, facts: &LinkFacts) ->
     }
 }
 
-/// A collective, told by rank 0.
+/// A collective, recorded by rank 0.
 pub(super) fn collective(
     sequence: u64,
     operation: &Operation,

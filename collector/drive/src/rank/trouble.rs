@@ -1,4 +1,4 @@
-//! What goes wrong on purpose at one rank.
+//! Faults injected at one rank.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::fault::{Fault, PacketFault};
 use crate::job::Iterations;
 use crate::rdma::soft::{FaultKind, SoftFault};
 
-/// By how much `rank` computes longer in this training step; in a sweep, before each call.
+/// Extra compute time of `rank` in this training step; in a sweep, before each call.
 pub(super) fn straggling(faults: &[Fault], rank: u32, iteration: Option<u32>) -> Duration {
     let delays = faults.iter().filter_map(|fault| match fault {
         Fault::Straggler { rank: who, delay, iterations } if *who == rank => {
@@ -18,7 +18,7 @@ pub(super) fn straggling(faults: &[Fault], rank: u32, iteration: Option<u32>) ->
     delays.sum()
 }
 
-/// How long `rank` holds back each offer of room.
+/// How long `rank` holds back each buffer offer.
 pub(super) fn offer_delay(faults: &[Fault], rank: u32, iteration: Option<u32>) -> Duration {
     let delays = faults.iter().filter_map(|fault| match fault {
         Fault::LateReceiver { rank: who, delay, iterations } if *who == rank => {
@@ -29,7 +29,7 @@ pub(super) fn offer_delay(faults: &[Fault], rank: u32, iteration: Option<u32>) -
     delays.sum()
 }
 
-/// What the port of `rank` does to packets in this training step, given where all ranks are.
+/// Packet faults at the port of `rank` in this training step, given the addresses of all ranks.
 pub(super) fn packet_faults(
     faults: &[Fault],
     rank: u32,
@@ -64,7 +64,8 @@ fn packet_fault(
     Some(SoftFault { to: destination, kind, share: which.share })
 }
 
-/// Whether a fault of these training steps concerns this one; one of all concerns warm-up, too.
+/// Whether a fault with these training steps applies to this one; without steps it applies to
+/// warm-up, too.
 fn is_now(iterations: Option<&Iterations>, iteration: Option<u32>) -> bool {
     iterations.is_none_or(|range| iteration.is_some_and(|iteration| range.contains(&iteration)))
 }

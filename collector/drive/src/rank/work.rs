@@ -1,4 +1,4 @@
-//! A rank at work: rounds of computing and collectives, and what it tells of them.
+//! A rank at work: rounds of computing and collectives, and its reports.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -19,10 +19,10 @@ use crate::truth::{self, Record, RingStep};
 use crate::workload::{Call, Purpose, Round, rounds, total};
 use crate::{DriveError, Result};
 
-/// How long the network may wait before the rank looks at the clock.
+/// Longest wait for the network before the rank checks the clock.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// How often a rank says how far it is.
+/// Interval between progress reports of a rank.
 const TELL_EVERY: Duration = Duration::from_millis(200);
 
 pub(super) struct Worker<'a> {
@@ -33,7 +33,7 @@ pub(super) struct Worker<'a> {
     store: Client,
     log: Log,
     report: &'a mut dyn RankReport,
-    /// Once the rings are connected.
+    /// Set once the rings are connected.
     runner: Option<Runner>,
     memory: Memory<'a>,
     jitter: fastrand::Rng,
@@ -41,11 +41,11 @@ pub(super) struct Worker<'a> {
     barriers: u64,
     total: u64,
     told: Instant,
-    /// What happened in this round, told at its end.
+    /// Records of this round, reported at its end.
     records: Vec<Record>,
 }
 
-/// Looks on while a collective runs.
+/// Observes a running collective.
 struct Watch<'a> {
     communicator: &'a Communicator,
     records: &'a mut Vec<Record>,
@@ -91,7 +91,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Goes through all rounds.
+    /// Runs all rounds.
     pub(super) fn work(&mut self) -> Result<()> {
         let job = self.job;
         let addresses = self.communicator.addresses();
@@ -106,7 +106,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Leaves when all have: until then a peer may still need an answer.
+    /// Leaves after all ranks have finished: until then a peer may still need an answer.
     pub(super) fn leave(mut self) -> Result<()> {
         self.barrier()?;
         let counters = self.network.counters();
@@ -176,7 +176,7 @@ impl<'a> Worker<'a> {
         self.report.iteration(&IterationTime { iteration, compute: computed, total })
     }
 
-    /// Computes for so long: that is, waits, while the adapter goes on working.
+    /// Simulates computing for `duration`: waits while the adapter keeps working.
     fn compute(&mut self, duration: Duration) -> Result<()> {
         let deadline = Deadline::after(duration);
         let mut looked = now();
@@ -190,7 +190,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// One collective; returns how long it took.
+    /// Runs one collective; returns its duration.
     fn call(&mut self, round: &Round, call: &Call) -> Result<Duration> {
         let operation = self.memory.operation(call);
         let (rank, ranks, sequence) = (self.seat.rank, self.seat.ranks, self.sequence);
@@ -229,7 +229,7 @@ impl<'a> Worker<'a> {
         Ok(time)
     }
 
-    /// Connects the rings where the release does so at the first collective, and says so.
+    /// Connects the rings if the release does so at the first collective, and records it.
     fn connect(&mut self) -> Result<()> {
         if self.runner.is_some() {
             return Ok(());
@@ -244,7 +244,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// How many elements of the result of a call are wrong, so many calls ago; the truth tells, too.
+    /// Number of wrong elements in the result of an earlier call; also recorded in the truth.
     fn wrong(&mut self, call: &Call, calls_ago: u64) -> u64 {
         let wrong = self.memory.wrong(call);
         let sequence = self.sequence - calls_ago;
@@ -258,7 +258,7 @@ impl<'a> Worker<'a> {
         wrong
     }
 
-    /// Waits for all ranks, while the adapter goes on answering them.
+    /// Waits for all ranks while the adapter keeps answering them.
     fn barrier(&mut self) -> Result<()> {
         self.barriers += 1;
         let name = format!("round{}", self.barriers);
@@ -285,7 +285,7 @@ impl<'a> Worker<'a> {
         self.log.choice(&work, self.communicator.facts());
     }
 
-    /// Tells what happened in a round.
+    /// Reports what happened in a round.
     pub(super) fn tell(&mut self) -> Result<()> {
         let packets = self.network.take_injected();
         self.records.extend(packets.iter().map(|packet| tell::injected(self.seat.rank, packet)));

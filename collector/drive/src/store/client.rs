@@ -8,11 +8,11 @@ use crate::clock::Deadline;
 use crate::tcp::{self, Lookout};
 use crate::{DriveError, Result};
 
-/// How long a wait goes on without a look at what else may have happened.
+/// Longest wait before other connections are checked.
 const GLANCE: Duration = Duration::from_millis(200);
 
-/// A connection that speaks as PyTorch 2.5 to 2.8 does. Keys are those of the wire, where PyTorch has
-/// put a `/` before most.
+/// A client that speaks the protocol of PyTorch 2.5 to 2.8. Keys are those on the wire, where
+/// PyTorch prefixes most with `/`.
 #[derive(Debug)]
 pub struct Client {
     stream: TcpStream,
@@ -21,8 +21,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects from `from`, an address of this host, and greets; tries until `deadline`, for the
-    /// server may come later.
+    /// Connects from `from`, an address of this host, and greets. Retries until `deadline`, because
+    /// the server may start later.
     ///
     /// # Errors
     /// No store answers in time.
@@ -41,19 +41,19 @@ impl Client {
         Ok(client)
     }
 
-    /// The connection, to be watched by those who wait for something else.
+    /// The connection, so that others can watch it while they wait.
     #[must_use]
     pub fn stream(&self) -> (&TcpStream, &str) {
         (&self.stream, &self.peer)
     }
 
     /// # Errors
-    /// As all of them: the store goes away, says nothing in time, or something else than it should.
+    /// As for all requests: the store goes away, times out or sends a wrong answer.
     pub fn set(&self, key: &str, value: &[u8], deadline: Deadline) -> Result<()> {
         self.send(&Request::Set { key: bytes(key), value: value.to_vec() }, deadline)
     }
 
-    /// The value of a key, once it is there.
+    /// The value of a key, once it exists.
     ///
     /// # Errors
     /// As [`Client::set`].
@@ -63,7 +63,7 @@ impl Client {
         self.receive_value(deadline, &format!("key {key}"))
     }
 
-    /// The sum of a key's number and `amount`, which becomes its value.
+    /// Adds `amount` to a key's number and returns the sum.
     ///
     /// # Errors
     /// As [`Client::set`].
@@ -72,7 +72,7 @@ impl Client {
         self.receive(deadline, "a sum").map(i64::from_le_bytes)
     }
 
-    /// Whether all keys are there.
+    /// Whether all keys exist.
     ///
     /// # Errors
     /// As [`Client::set`].
@@ -82,8 +82,7 @@ impl Client {
         Ok(answer == READY)
     }
 
-    /// Gives a key the value `desired` if it has the value `expected`; returns the value it then
-    /// has.
+    /// Sets a key to `desired` if its value is `expected`; returns its value afterwards.
     ///
     /// # Errors
     /// As [`Client::set`].
@@ -99,10 +98,10 @@ impl Client {
         self.receive_value(deadline, &format!("key {key}"))
     }
 
-    /// Waits until all keys are there. Asks `alive` from time to time whether that makes sense.
+    /// Waits until all keys exist. Calls `alive` from time to time, whose error ends the wait.
     ///
     /// # Errors
-    /// As [`Client::set`], or what `alive` says.
+    /// As [`Client::set`], or the error of `alive`.
     pub fn wait(
         &self,
         keys: &[&str],
@@ -126,7 +125,7 @@ impl Client {
         }
     }
 
-    /// Ends a wait; whether the keys came after all.
+    /// Cancels a wait; returns whether the keys arrived after all.
     fn cancel_wait(&self) -> Result<bool> {
         let deadline = Deadline::after(Duration::from_secs(1));
         self.send(&Request::CancelWait, deadline)?;

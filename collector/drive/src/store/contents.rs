@@ -1,19 +1,19 @@
-//! What the store holds, and who waits for what. As PyTorch's libuv back-end does it.
+//! The store's contents and its waiting clients, as in PyTorch's libuv back-end.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::request::{Bytes, NOT_READY, READY, Request, STOP_WAITING, WAIT_CANCELED, append_value};
 
-/// The most bytes that keys and values may have together.
+/// Largest total size of keys and values.
 pub const CONTENTS_LIMIT: usize = 512 << 20;
 
-/// The most bytes of one answer.
+/// Largest answer in bytes.
 pub const ANSWER_LIMIT: usize = 64 << 20;
 
-/// What an entry costs beyond key and value.
+/// Overhead of an entry beyond key and value.
 const ENTRY_BYTES: usize = 64;
 
-/// A client, as the server numbers them.
+/// A client's number at the server.
 pub type ClientId = u64;
 
 /// A store without connections.
@@ -21,27 +21,27 @@ pub type ClientId = u64;
 pub struct Contents {
     values: HashMap<Bytes, Bytes>,
     queues: HashMap<Bytes, VecDeque<Bytes>>,
-    /// The keys that each waiting client still misses.
+    /// The keys that each waiting client still lacks.
     missing: HashMap<ClientId, HashSet<Bytes>>,
-    /// Who waits for a key, in the order they came.
+    /// Clients waiting for a key, in order of arrival.
     waiting: HashMap<Bytes, Vec<ClientId>>,
     bytes: usize,
 }
 
-/// What a request leads to.
+/// The result of a request.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// For the client that asked.
+    /// Answer to the client.
     pub bytes: Bytes,
-    /// Clients that get [`STOP_WAITING`].
+    /// Clients to be sent [`STOP_WAITING`].
     pub woken: Vec<ClientId>,
 }
 
 impl Contents {
-    /// Does what `client` asks.
+    /// Executes a client's request.
     ///
     /// # Errors
-    /// It cannot be done: the client is to be sent away.
+    /// It is impossible: disconnect the client.
     pub fn serve(&mut self, client: ClientId, request: Request) -> Result<Answer, String> {
         let mut answer = Answer::default();
         let bytes = &mut answer.bytes;
@@ -111,7 +111,7 @@ impl Contents {
         Ok(answer)
     }
 
-    /// A client has gone, or waits no longer.
+    /// Forgets a client that has gone or stopped waiting.
     pub fn forget(&mut self, client: ClientId) {
         for key in self.missing.remove(&client).unwrap_or_default() {
             if let Some(waiting) = self.waiting.get_mut(&key) {
@@ -123,7 +123,7 @@ impl Contents {
         }
     }
 
-    /// What a key holds, for the process that serves it.
+    /// The value of a key, for the process that runs the server.
     #[must_use]
     pub fn value(&self, key: &[u8]) -> &[u8] {
         self.values.get(key).map_or(&[], Vec::as_slice)
@@ -172,7 +172,7 @@ impl Contents {
         waiting.into_iter().filter(|client| self.has_come(*client, key)).collect()
     }
 
-    /// A key that `client` waits for is there; whether it was the last.
+    /// Records that a key exists that `client` waits for; returns whether it was the last.
     fn has_come(&mut self, client: ClientId, key: &[u8]) -> bool {
         let Some(missing) = self.missing.get_mut(&client) else { return false };
         missing.remove(key);
@@ -183,7 +183,7 @@ impl Contents {
         is_all
     }
 
-    /// One value is for one client: only the first that waits is woken.
+    /// A queued value is for one client: only the first in line is woken.
     fn queue_push(&mut self, key: Bytes, value: Bytes) -> Result<Vec<ClientId>, String> {
         self.charge(0, cost(&key, &value))?;
         let waiting = self.waiting.get_mut(&key).filter(|waiting| !waiting.is_empty());
@@ -220,7 +220,7 @@ fn len(count: usize) -> [u8; 8] {
     (count as u64).to_le_bytes()
 }
 
-/// The number in a value; none is 0.
+/// The number in a value; an absent value counts as 0.
 fn number(value: &[u8]) -> Result<i64, String> {
     if value.is_empty() {
         return Ok(0);

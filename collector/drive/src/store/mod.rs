@@ -1,8 +1,8 @@
 //! Where ranks meet: PyTorch's TCPStore, server and client (`torch/csrc/distributed/c10d`).
 //!
-//! A key-value store on TCP. [`request`] is the protocol, [`contents`] what the store holds and who
-//! waits for what; neither knows a socket. [`server`] is a thread over them, [`client`] the other
-//! side, and [`rendezvous`] what PyTorch does with it before a job begins.
+//! A key-value store over TCP. [`request`] is the protocol, [`contents`] the state; neither uses
+//! sockets. [`server`] is a thread over them, [`client`] the other side, and [`rendezvous`] what
+//! PyTorch does with the store before a job starts.
 
 pub mod client;
 pub mod contents;

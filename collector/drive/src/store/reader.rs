@@ -1,13 +1,13 @@
-//! Arguments of a request, as far as they have come.
+//! Reads the arguments of a request, as far as they have arrived.
 
 use super::request::{Bytes, KEY_COUNT_LIMIT, KEY_LIMIT, VALUE_LIMIT};
 
 /// Why reading stops.
 #[derive(Debug)]
 pub(super) enum Stopped {
-    /// More must come: at least so many bytes of arguments.
+    /// At least this many bytes of arguments must arrive first.
     Wants(usize),
-    /// It is not worth waiting for.
+    /// The request is invalid.
     Refused(String),
 }
 
@@ -21,7 +21,7 @@ impl<'a> Reader<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// How many bytes were read.
+    /// Number of bytes read.
     pub(super) fn taken(&self) -> usize {
         self.at
     }
@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
         self.array().map(i64::from_le_bytes)
     }
 
-    /// A number that must not be above `limit`; `what` it counts.
+    /// A number up to `limit`; `what` names it in errors.
     fn count(&mut self, limit: usize, what: &str) -> Result<usize, Stopped> {
         let count = u64::from_le_bytes(self.array()?);
         match usize::try_from(count) {
@@ -77,7 +77,7 @@ impl<'a> Reader<'a> {
         (0..count).map(|_| Ok((self.key()?, self.value()?))).collect()
     }
 
-    /// `count` things of at least `least` bytes each are to come.
+    /// Checks that `count` items of at least `least` bytes each are possible.
     fn room_for(&self, count: usize, least: usize) -> Result<(), Stopped> {
         let end = self.at.saturating_add(count.saturating_mul(least));
         if self.bytes.len() < end { Err(Stopped::Wants(end)) } else { Ok(()) }

@@ -8,19 +8,19 @@ use crate::clock::Deadline;
 use crate::wire::UniqueId;
 use crate::{DriveError, Result};
 
-/// Where the default process group's first communicator has its unique id.
+/// Key of the unique id of the default process group's first communicator.
 pub const UNIQUE_ID_KEY: &str = "/default_pg/0//cuda//0";
 
-/// What every rank adds 1 to when it has come.
+/// Every rank adds 1 to this key on arrival.
 pub const ARRIVALS_KEY: &str = "init/";
 
-/// How often the serving rank counts who has come.
+/// Interval at which the serving rank counts arrivals.
 const COUNT_EVERY: Duration = Duration::from_millis(10);
 
-/// How long this process may take to answer itself.
+/// Time limit for requests to a store in this process.
 const SERVED_HERE: Duration = Duration::from_secs(5);
 
-/// Tells the store that this rank has come. The rank that serves the store waits for all `ranks`.
+/// Registers this rank's arrival. The rank that serves the store waits for all `ranks`.
 ///
 /// # Errors
 /// Ranks are missing, or the store goes away.
@@ -29,10 +29,10 @@ pub fn arrive(store: &Client, ranks: u32, is_server: bool, deadline: Deadline) -
     if is_server { count(store, ranks, deadline) } else { Ok(()) }
 }
 
-/// Waits until all `ranks` have come.
+/// Waits until all `ranks` have arrived.
 fn count(store: &Client, ranks: u32, deadline: Deadline) -> Result<()> {
     loop {
-        // Served here, so the key itself comes at once: what is late is a rank.
+        // The store is in this process, so the key exists at once; only ranks can be late.
         let value = store.get(ARRIVALS_KEY, Deadline::after(SERVED_HERE))?;
         let arrived = str::from_utf8(&value).ok().and_then(|digits| digits.parse().ok());
         let missing = ranks.saturating_sub(arrived.unwrap_or(0));
@@ -44,7 +44,7 @@ fn count(store: &Client, ranks: u32, deadline: Deadline) -> Result<()> {
     }
 }
 
-/// Publishes the unique id; rank 0 does.
+/// Publishes the unique id; called by rank 0.
 ///
 /// # Errors
 /// The store goes away.
@@ -52,10 +52,10 @@ pub fn publish(store: &Client, id: &UniqueId, deadline: Deadline) -> Result<()> 
     store.set(UNIQUE_ID_KEY, &id.0, deadline)
 }
 
-/// The unique id that rank 0 has published.
+/// The unique id that rank 0 published.
 ///
 /// # Errors
-/// It does not come, or is none.
+/// It does not arrive, or is invalid.
 pub fn look_up(store: &Client, deadline: Deadline) -> Result<UniqueId> {
     let value = store.get(UNIQUE_ID_KEY, deadline)?;
     UniqueId::parse(&value).map_err(|what| {
@@ -64,11 +64,11 @@ pub fn look_up(store: &Client, deadline: Deadline) -> Result<UniqueId> {
     })
 }
 
-/// Waits until all `ranks` have come to the barrier `name`: PyTorch's `_store_based_barrier`. Asks
-/// `alive` from time to time whether that makes sense.
+/// Waits until all `ranks` have reached the barrier `name`: PyTorch's `_store_based_barrier`. Calls
+/// `alive` from time to time, whose error ends the wait.
 ///
 /// # Errors
-/// Ranks do not come, the store goes away, or what `alive` says.
+/// Ranks are missing, the store goes away, or the error of `alive`.
 pub fn barrier(
     store: &Client,
     name: &str,

@@ -1,31 +1,31 @@
-//! What clients ask a TCPStore, as bytes (`TCPStoreBackend.hpp`, `TCPStoreLibUvBackend.cpp`).
+//! Requests to a TCPStore, as bytes (`TCPStoreBackend.hpp`, `TCPStoreLibUvBackend.cpp`).
 //!
-//! A request is a code of one byte and its arguments: numbers little-endian, keys and values with
-//! their length in eight bytes before them. PyTorch 2.2 put a code before all others and opens with
-//! it; who does not open so counts as PyTorch 2.0 and before. (PyTorch 2.1 opens in no way either and
-//! has other codes from 7 on; it cannot be told apart.)
+//! A request is a one-byte code and its arguments: numbers are little-endian, keys and values are
+//! preceded by their length in eight bytes. PyTorch 2.2 added a code in front of all others and
+//! opens with it; a client that does not is treated as PyTorch 2.0 or earlier. (PyTorch 2.1 does
+//! not open with it either but has other codes from 7 on, and cannot be recognised.)
 
 use super::reader::{Reader, Stopped};
 
-/// The most bytes of a key, as PyTorch's libuv back-end has it.
+/// Longest key in bytes, as in PyTorch's libuv back-end.
 pub const KEY_LIMIT: usize = 8 << 10;
 
-/// The most bytes of a value, as PyTorch's libuv back-end has it.
+/// Longest value in bytes, as in PyTorch's libuv back-end.
 pub const VALUE_LIMIT: usize = 8 << 20;
 
-/// The most keys of one request, as PyTorch's libuv back-end has it.
+/// Most keys per request, as in PyTorch's libuv back-end.
 pub const KEY_COUNT_LIMIT: usize = 128 << 10;
 
-/// The most bytes of one request; no two largest values and their key are longer.
+/// Longest request in bytes: two longest values and their key.
 pub const REQUEST_LIMIT: usize = 2 * VALUE_LIMIT + KEY_LIMIT + 64;
 
-/// What a client of PyTorch 2.2 or later opens with.
+/// Opening of a client of PyTorch 2.2 or later.
 pub const VALIDATE: [u8; 5] = [0, 0xce, 0xf7, 0x85, 0x3c];
 
-/// Reads what follows a code.
+/// Reads the arguments that follow a code.
 type ReadArguments = fn(&mut Reader<'_>) -> Result<Request, Stopped>;
 
-/// What follows the codes of PyTorch 2.8, in their order from 1 on.
+/// Argument readers for the codes of PyTorch 2.8, from 1 on.
 const CODES: [ReadArguments; 16] = [
     |from| Ok(Request::Set { key: from.key()?, value: from.value()? }),
     |from| {
@@ -48,11 +48,11 @@ const CODES: [ReadArguments; 16] = [
     |from| Ok(Request::QueueLen(from.key()?)),
 ];
 
-/// What a code of PyTorch 2.0 and before is since 2.2.
+/// The current code for a code of PyTorch 2.0 and earlier.
 const fn renumbered(old: u8) -> u8 {
     match old {
         0..=6 => old + 1,
-        // 7 was a watch on a key, which Python could not ask for any more in 1.13.
+        // 7 was a watch on a key, which Python 1.13 could no longer request.
         8 => 8,
         _ => 0,
     }
@@ -64,65 +64,65 @@ pub type Bytes = Vec<u8>;
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Gives a key a value. No answer.
+    /// Sets a key. No answer.
     Set {
-        /// Which.
+        /// The key.
         key: Bytes,
-        /// The new one.
+        /// The new value.
         value: Bytes,
     },
-    /// Gives a key a value if it has the expected one, or none where none is expected. Answer: a
+    /// Sets a key if it has the expected value, or does not exist and none is expected. Answer: a
     /// value.
     CompareSet {
-        /// Which.
+        /// The key.
         key: Bytes,
-        /// What it should be.
+        /// The expected value.
         expected: Bytes,
-        /// What it becomes then.
+        /// The new value.
         desired: Bytes,
     },
-    /// Answer: a value, empty without.
+    /// Answer: the value, empty if there is none.
     Get(Bytes),
-    /// Adds to a value that is a number in decimal digits. Answer: the sum.
+    /// Adds to a value that is a decimal number. Answer: the sum.
     Add {
-        /// Which.
+        /// The key.
         key: Bytes,
-        /// Negative to take away.
+        /// May be negative.
         amount: i64,
     },
-    /// Answer: whether all keys are there.
+    /// Answer: whether all keys exist.
     Check(Vec<Bytes>),
-    /// Answer, once all keys are there: [`STOP_WAITING`].
+    /// Answer, once all keys exist: [`STOP_WAITING`].
     Wait(Vec<Bytes>),
-    /// Answer: how many keys there are.
+    /// Answer: the number of keys.
     CountKeys,
-    /// Answer: how many keys were deleted.
+    /// Answer: the number of deleted keys.
     Delete(Bytes),
-    /// Lengthens a value. No answer.
+    /// Appends to a value. No answer.
     Append {
-        /// Which.
+        /// The key.
         key: Bytes,
-        /// What comes behind it.
+        /// The appended bytes.
         value: Bytes,
     },
-    /// Answer: the values, one behind the other.
+    /// Answer: the values, concatenated.
     MultiGet(Vec<Bytes>),
-    /// Gives several keys values. No answer.
+    /// Sets several keys. No answer.
     MultiSet(Vec<(Bytes, Bytes)>),
-    /// Ends a wait. Answer: [`WAIT_CANCELED`].
+    /// Cancels a wait. Answer: [`WAIT_CANCELED`].
     CancelWait,
-    /// Answer: the number.
+    /// Answer: the same number.
     Ping(u32),
-    /// Lengthens a queue. No answer.
+    /// Appends to a queue. No answer.
     QueuePush {
-        /// Which.
+        /// The key.
         key: Bytes,
-        /// The new end.
+        /// The new last value.
         value: Bytes,
     },
-    /// Answer: how many were queued; the first, if any.
+    /// Answer: the queue's length; then its first value, if any.
     QueuePop(Bytes),
-    /// Answer: how many are queued.
+    /// Answer: the queue's length.
     QueueLen(Bytes),
 }
 
@@ -135,13 +135,13 @@ pub const READY: u8 = 0;
 /// `CheckResponseType::NOT_READY`
 pub const NOT_READY: u8 = 1;
 
-/// Takes requests out of what a client sends, piece by piece.
+/// Extracts requests from a client's byte stream.
 #[derive(Debug, Default)]
 pub struct Requests {
     pending: Vec<u8>,
-    /// Of `pending`, already taken.
+    /// Bytes of `pending` already consumed.
     taken: usize,
-    /// So long must `pending` be for the next request to be worth a look.
+    /// Length that `pending` needs before the next attempt.
     wanted: usize,
     numbering: Numbering,
 }
@@ -150,14 +150,14 @@ pub struct Requests {
 enum Numbering {
     #[default]
     Unknown,
-    /// From 0; PyTorch 2.0 and before.
+    /// Codes start at 0: PyTorch 2.0 and earlier.
     Old,
-    /// From 1.
+    /// Codes start at 1.
     New,
 }
 
 impl Requests {
-    /// More bytes have come.
+    /// Adds received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.taken > 0 {
             self.pending.drain(..self.taken);
@@ -167,11 +167,10 @@ impl Requests {
         self.pending.extend_from_slice(bytes);
     }
 
-    /// The next whole request.
+    /// The next complete request.
     ///
     /// # Errors
-    /// The client does not speak this protocol, or asks for too much: its connection is worth
-    /// nothing any more.
+    /// The client speaks another protocol or exceeds a limit: close its connection.
     pub fn take(&mut self) -> Result<Option<Request>, String> {
         if self.pending.len() < self.wanted {
             return Ok(None);
@@ -211,8 +210,8 @@ impl Requests {
     }
 }
 
-/// How a client counts, told from its first bytes; `None` while they are too few. No key of an old
-/// client's SET is as long as the word that follows the code of the opening.
+/// A client's numbering, from its first bytes; `None` while there are too few. No key of an old
+/// client's SET is as long as the word after the opening's code.
 fn opening(bytes: &[u8]) -> Option<Numbering> {
     let common = bytes.iter().zip(&VALIDATE).take_while(|(is, shall)| is == shall).count();
     match common {
@@ -223,7 +222,7 @@ fn opening(bytes: &[u8]) -> Option<Numbering> {
 }
 
 impl Request {
-    /// As a client of PyTorch 2.2 or later sends it.
+    /// The bytes that a client of PyTorch 2.2 or later sends.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -279,7 +278,7 @@ fn request_of_keys(bytes: &mut Vec<u8>, code: u8, keys: &[Bytes]) {
     }
 }
 
-/// A key or value as it is sent: its length in eight bytes, then itself.
+/// Appends a key or value: its length in eight bytes, then its bytes.
 pub fn append_value(bytes: &mut Vec<u8>, value: &[u8]) {
     bytes.extend_from_slice(&(value.len() as u64).to_le_bytes());
     bytes.extend_from_slice(value);
@@ -336,7 +335,7 @@ mod tests {
         requests.push(&add);
         let request = requests.take().unwrap();
         assert_eq!(request, Some(Request::Add { key: b"init/".to_vec(), amount: 1 }));
-        // As PyTorch 1.13 sends it.
+        // The bytes that PyTorch 1.13 sends.
         requests.push(&Request::Delete(b"/swap".to_vec()).encode());
         assert_eq!(requests.take(), Ok(Some(Request::Delete(b"/swap".to_vec()))));
         requests.push(&[7]);

@@ -1,4 +1,4 @@
-//! NCCL's hashes: of unique ids, hosts and processes.
+//! NCCL's hashes of unique ids, hosts and processes.
 
 use std::ffi::c_char;
 
@@ -34,7 +34,7 @@ fn djb2a(bytes: &[u8]) -> u64 {
     hash
 }
 
-/// Two accumulators, fed with eight bytes at a time.
+/// Two accumulators, fed eight bytes at a time.
 fn two_lanes(bytes: &[u8]) -> u64 {
     let mut first = 1 ^ bytes.len() as u64;
     let mut second = 1_u64;
@@ -57,7 +57,7 @@ fn two_lanes(bytes: &[u8]) -> u64 {
     hash.wrapping_mul(0x995a_187a_14e7_b445)
 }
 
-/// What C makes of a `char` where a number is wanted: x86-64 keeps its sign, aarch64 has none.
+/// The value of a C `char` as a number: signed on x86-64, unsigned on aarch64.
 const fn char_value(byte: u8) -> u64 {
     if c_char::MIN == 0 { byte as u64 } else { byte.cast_signed() as i64 as u64 }
 }

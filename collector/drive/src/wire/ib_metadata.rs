@@ -27,49 +27,49 @@ const DEVICE_BYTES: usize = 56;
 /// `IBV_LINK_LAYER_ETHERNET`
 pub const ETHERNET: u8 = 2;
 
-/// Size of the list of devices that goes before, in 2.27.7.
+/// Size of the preceding device list, in 2.27.7.
 pub const DEVICE_LIST_BYTES: usize = 20;
 
 /// One end of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IbMetadata {
-    /// In the order in which both ends pair them.
+    /// Queue pairs, in the order that pairs them with the other end's.
     pub queue_pairs: Vec<QueuePair>,
-    /// Of one NIC or of several that work as one.
+    /// One NIC, or several merged into one.
     pub devices: Vec<IbDevice>,
     /// The NIC: `mlx5_0`, or `mlx5_0+mlx5_1`.
     pub name: String,
-    /// Sender: its queue of clear-to-sends. Receiver: where it wants sizes of grouped receives.
+    /// Sender: its clear-to-send queue. Receiver: where it wants sizes of grouped receives.
     pub address: u64,
-    /// `NCCL_IB_TC`; 2.27.7.
+    /// `NCCL_IB_TC`, in 2.27.7.
     pub traffic_class: u32,
-    /// `NCCL_IB_SL`; 2.27.7.
+    /// `NCCL_IB_SL`, in 2.27.7.
     pub service_level: u32,
 }
 
 /// `struct ncclIbQpInfo`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueuePair {
-    /// 24 bits.
+    /// Queue pair number, 24 bits.
     pub qpn: u32,
-    /// Among the devices of this end.
+    /// Index among this end's devices.
     pub device: u32,
 }
 
 /// `struct ncclIbDevInfo`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IbDevice {
-    /// 0 with RoCE.
+    /// 0 for RoCE.
     pub lid: u32,
-    /// From 1.
+    /// Port number, from 1.
     pub port: u8,
     /// `enum ibv_mtu`: 1 for 256 bytes to 5 for 4096.
     pub mtu: u32,
     /// `IBV_LINK_LAYER_*`
     pub link_layer: u8,
-    /// Of the port.
+    /// The port's GID.
     pub gid: [u8; 16],
-    /// The key to `address`.
+    /// Key of `address`.
     pub rkey: u32,
 }
 
@@ -87,13 +87,13 @@ const fn layout(release: Release) -> Layout {
     }
 }
 
-/// Size.
+/// Size in bytes.
 #[must_use]
 pub const fn len(release: Release) -> usize {
     layout(release).len
 }
 
-/// The list of devices of an end with devices 0 to `count`, of which there are at most 4.
+/// The device list of an end with devices 0 to `count`, at most 4.
 #[must_use]
 pub fn device_list(count: u32) -> Vec<u8> {
     let image = Image::new(DEVICE_LIST_BYTES).u32(0, count);
@@ -102,10 +102,10 @@ pub fn device_list(count: u32) -> Vec<u8> {
         .into_bytes()
 }
 
-/// How many devices a list has.
+/// Number of devices in a list.
 ///
 /// # Errors
-/// Another length, or a number that cannot be.
+/// Another length, or an impossible number.
 pub fn parse_device_list(bytes: &[u8]) -> Parsed<u32> {
     let count = Fields::new(bytes, DEVICE_LIST_BYTES, "a list of devices")?.u32(0);
     if !(1..=4).contains(&count) {
@@ -114,7 +114,7 @@ pub fn parse_device_list(bytes: &[u8]) -> Parsed<u32> {
     Ok(count)
 }
 
-/// `enum ibv_mtu` of a payload in bytes, rounded down.
+/// `enum ibv_mtu` of a payload size, rounded down.
 #[must_use]
 pub const fn mtu_code(bytes: u16) -> u32 {
     match bytes {
@@ -126,7 +126,7 @@ pub const fn mtu_code(bytes: u16) -> u32 {
     }
 }
 
-/// The payload in bytes of an `enum ibv_mtu`.
+/// Payload size of an `enum ibv_mtu`.
 ///
 /// # Errors
 /// There is no such code.
@@ -138,7 +138,7 @@ pub fn mtu_bytes(code: u32) -> Parsed<u16> {
 }
 
 impl IbMetadata {
-    /// As it is sent. Queue pairs, devices and letters of the name beyond what has room are left
+    /// The bytes on the wire. Queue pairs, devices and letters of the name that do not fit are left
     /// out.
     #[must_use]
     pub fn encode(&self, release: Release) -> Vec<u8> {
@@ -166,11 +166,11 @@ impl IbMetadata {
         image.into_bytes()
     }
 
-    /// Reads `queue_pairs` queue pairs, a number that both ends know; what is behind them may be
-    /// anything in 2.21.5.
+    /// Reads `queue_pairs` queue pairs, a number that both ends know; in 2.21.5, the bytes after
+    /// them are undefined.
     ///
     /// # Errors
-    /// Another length, no or too many devices, or more queue pairs than there is room for.
+    /// Another length, no or too many devices, or more queue pairs than fit.
     pub fn parse(bytes: &[u8], queue_pairs: usize, release: Release) -> Parsed<Self> {
         let layout = layout(release);
         let fields = Fields::new(bytes, layout.len, "NET/IB metadata")?;

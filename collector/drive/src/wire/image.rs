@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use super::{Parsed, socket_address};
 
-/// A structure to be sent; what is not put is zero.
+/// A structure to send; unset bytes are zero.
 pub(super) struct Image(Vec<u8>);
 
 impl Image {
@@ -46,13 +46,13 @@ impl Image {
     }
 }
 
-/// A structure that came, of the length it must have.
+/// A received structure of the right length.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
     /// # Errors
-    /// `bytes` are not `len` long; `what` they should be.
+    /// `bytes` is not `len` long; `what` names the structure.
     pub(super) fn new(bytes: &'a [u8], len: usize, what: &str) -> Parsed<Self> {
         if bytes.len() != len {
             return Err(format!("{what} of {} bytes instead of {len}", bytes.len()));
@@ -60,7 +60,7 @@ impl<'a> Fields<'a> {
         Ok(Self(bytes))
     }
 
-    /// The `N` bytes at `at`, which must be inside the structure.
+    /// The `N` bytes at `at`, inside the structure.
     pub(super) fn array<const N: usize>(self, at: usize) -> [u8; N] {
         let found = self.0.get(at..).and_then(|rest| rest.first_chunk());
         debug_assert!(found.is_some(), "{N} bytes at {at}");
@@ -83,7 +83,7 @@ impl<'a> Fields<'a> {
         u64::from_le_bytes(self.array(at))
     }
 
-    /// `None` where no address is.
+    /// The address at an offset, if there is one.
     pub(super) fn address(self, at: usize) -> Option<SocketAddr> {
         socket_address::parse(&self.array(at))
     }

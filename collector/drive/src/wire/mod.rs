@@ -1,8 +1,8 @@
-//! What NCCL sends, as bytes: every structure of the control plane, built and read.
+//! What NCCL sends, as bytes: builds and reads every structure of the control plane.
 //!
-//! Layouts are those of the DWARF in `libnccl.so.2` of the release; the source that fills them is
-//! named with each. Integers are little-endian unless something else is said, gaps are zero. Readers
-//! take bytes of any origin: what cannot be is refused with words that say why.
+//! Layouts come from the DWARF in `libnccl.so.2` of the release; each module names the source that
+//! fills them. Integers are little-endian unless stated otherwise, gaps are zero. Readers accept
+//! bytes of any origin: invalid input is refused with a reason.
 
 pub mod check_in;
 pub mod connect_entry;
@@ -22,9 +22,8 @@ pub mod unique_id;
 
 pub use unique_id::UniqueId;
 
-/// Why bytes are not what they should be, to follow the peer's name: `a check-in of 3 bytes instead
-/// of 64`.
+/// Why bytes are invalid, to follow the peer's name: `a check-in of 3 bytes instead of 64`.
 pub type Refused = String;
 
-/// What reading bytes gives.
+/// The result of parsing.
 pub type Parsed<T> = Result<T, Refused>;

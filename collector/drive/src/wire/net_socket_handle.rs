@@ -12,16 +12,16 @@ use crate::net::NetHandle;
 /// A receiver's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetSocketHandle {
-    /// For the control socket and all data sockets.
+    /// Address for the control socket and all data sockets.
     pub listener: SocketAddr,
-    /// Data sockets: `NCCL_NSOCKS_PERTHREAD` times threads.
+    /// Number of data sockets: `NCCL_NSOCKS_PERTHREAD` times threads.
     pub sockets: u32,
     /// `NCCL_SOCKET_NTHREADS`
     pub threads: u32,
 }
 
 impl NetSocketHandle {
-    /// As the bootstrap carries it.
+    /// The bytes that the bootstrap carries.
     #[must_use]
     pub fn encode(&self) -> NetHandle {
         let image = Image::new(128).address(0, self.listener).u64(32, SOCKET_MAGIC);

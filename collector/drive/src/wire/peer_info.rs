@@ -11,16 +11,16 @@ use super::Parsed;
 use super::image::{Fields, Image};
 use crate::release::Release;
 
-/// One rank's.
+/// One rank's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerInfo {
-    /// Who.
+    /// The rank.
     pub rank: u32,
-    /// Its GPU, as CUDA counts in the process.
+    /// Its GPU, numbered by CUDA in the process.
     pub cuda_device: u32,
-    /// Its GPU, as NVML counts on the host.
+    /// Its GPU, numbered by NVML on the host.
     pub nvml_device: u32,
-    /// Whether NICs may read and write its GPU.
+    /// Whether NICs can access its GPU.
     pub gdr_support: u32,
     /// Hash of host name and boot id, plus commHash modulo 2^64.
     pub host_hash: u64,
@@ -30,21 +30,21 @@ pub struct PeerInfo {
     pub shm_device: u64,
     /// The hexadecimal digits of domain, bus, device and function as one number.
     pub bus_id: u64,
-    /// Where the rank keeps the communicator.
+    /// Address of the communicator in the rank.
     pub comm: u64,
     /// 80 for 8.0.
     pub compute_capability: u32,
-    /// Version of the fabric information, `nvmlGpuFabricInfoV_t`; the rest of it is zero.
+    /// Version of the fabric information, `nvmlGpuFabricInfoV_t`; the rest is zero.
     pub fabric_version: u32,
-    /// Bytes; from 2.27 on.
+    /// GPU memory in bytes; from 2.27 on.
     pub gpu_memory: u64,
-    /// From 2.22 on.
+    /// Support of cuMem; from 2.22 on.
     pub cu_mem_support: u32,
     /// `NCCL_VERSION_CODE`; from 2.23 on.
     pub version: u32,
 }
 
-/// Size.
+/// Size in bytes.
 #[must_use]
 pub const fn len(release: Release) -> usize {
     match release {
@@ -54,7 +54,7 @@ pub const fn len(release: Release) -> usize {
 }
 
 impl PeerInfo {
-    /// As it is gathered.
+    /// The bytes on the wire.
     #[must_use]
     pub fn encode(&self, release: Release) -> Vec<u8> {
         let image = Image::new(len(release)).u32(0, self.rank).u32(4, self.cuda_device);

@@ -16,38 +16,38 @@ pub const BYTES: usize = 120;
 
 const RAS: usize = 64;
 
-/// One rank's.
+/// One rank's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingData {
-    /// For messages of other ranks.
+    /// Listener for messages of other ranks.
     pub peer_listener: SocketAddr,
-    /// Of the proxy, for ranks of the same host.
+    /// Listener of the proxy, for ranks of the same host.
     pub proxy_listener: SocketAddr,
-    /// In the name of the proxy's Unix socket.
+    /// Number in the name of the proxy's Unix socket.
     pub unix_socket: u64,
-    /// `None` where RAS is off.
+    /// `None` if RAS is off.
     pub ras: Option<RasRank>,
 }
 
 /// `struct rasRankInit` (`src/include/ras.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RasRank {
-    /// For other RAS threads.
+    /// Listener for other RAS threads.
     pub listener: SocketAddr,
-    /// The process.
+    /// PID.
     pub pid: u32,
-    /// Its GPU, as CUDA counts.
+    /// Its GPU, numbered by CUDA.
     pub cuda_device: u32,
-    /// Its GPU, as NVML counts.
+    /// Its GPU, numbered by NVML.
     pub nvml_device: u32,
-    /// Of the host.
+    /// Hash of the host.
     pub host_hash: u64,
-    /// Of the process.
+    /// Hash of the process.
     pub pid_hash: u64,
 }
 
 impl RingData {
-    /// As 2.27.7 gathers it.
+    /// The bytes that 2.27.7 gathers.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let image = Image::new(BYTES).address(0, self.peer_listener);

@@ -1,5 +1,5 @@
-//! What the root answers: where the next rank on the ring waits. In 2.21.5 its address, in 2.27.7
-//! `union ringConnectInfo` of 128 bytes, which begins with it (NCCL `src/bootstrap.cc`).
+//! The root's answer: where the next rank on the ring listens. In 2.21.5 an address, in 2.27.7
+//! `union ringConnectInfo` of 128 bytes, which starts with it (NCCL `src/bootstrap.cc`).
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use super::image::{Fields, Image};
 use super::{Parsed, socket_address};
 use crate::release::Release;
 
-/// Size.
+/// Size in bytes.
 #[must_use]
 pub const fn len(release: Release) -> usize {
     match release {
@@ -16,7 +16,7 @@ pub const fn len(release: Release) -> usize {
     }
 }
 
-/// As the root sends it.
+/// The bytes that the root sends.
 #[must_use]
 pub fn encode(next: SocketAddr, release: Release) -> Vec<u8> {
     Image::new(len(release)).address(0, next).into_bytes()

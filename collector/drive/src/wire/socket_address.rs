@@ -4,13 +4,13 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
-/// Size.
+/// Size in bytes.
 pub const BYTES: usize = 28;
 
 const IPV4: [u8; 2] = [2, 0];
 const IPV6: [u8; 2] = [10, 0];
 
-/// As NCCL sends it.
+/// The bytes that NCCL sends.
 #[must_use]
 pub fn encode(address: SocketAddr) -> [u8; BYTES] {
     let mut bytes = [0; BYTES];

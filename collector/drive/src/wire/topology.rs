@@ -15,14 +15,14 @@ use crate::release::Release;
 const GRAPH_BYTES: usize = 32;
 const ARRAYS: usize = 8;
 
-/// One rank's.
+/// One rank's entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Topology {
-    /// By algorithm: tree, ring, CollNet direct, CollNet chain, NVLS, NVLS tree, PAT.
+    /// Per algorithm: tree, ring, CollNet direct, CollNet chain, NVLS, NVLS tree, PAT.
     pub graphs: Vec<Graph>,
-    /// Of each channel found, before doubling.
+    /// Per channel, before doubling.
     pub channels: Vec<Channel>,
-    /// `NCCL_TOPO_CPU_ARCH_*`, `NCCL_TOPO_CPU_VENDOR_*`; 2.27.7.
+    /// `NCCL_TOPO_CPU_ARCH_*`, `NCCL_TOPO_CPU_VENDOR_*`, in 2.27.7.
     pub cpu: [u32; 2],
 }
 
@@ -31,13 +31,13 @@ pub struct Topology {
 pub struct Graph {
     /// `NCCL_TOPO_PATTERN_*`
     pub pattern: u32,
-    /// 0 where there is no such graph.
+    /// 0 if there is no such graph.
     pub channels: u32,
-    /// GPUs come in the same order on every channel.
+    /// Whether GPUs are in the same order on every channel.
     pub same_channels: u32,
-    /// Inside the node, GB/s a channel.
+    /// Bandwidth inside the node, GB/s per channel.
     pub bandwidth_intra: f32,
-    /// Between nodes, GB/s a channel.
+    /// Bandwidth between nodes, GB/s per channel.
     pub bandwidth_inter: f32,
     /// `PATH_*` between GPUs.
     pub type_intra: u32,
@@ -50,16 +50,16 @@ pub struct Graph {
 /// The ranks of one channel's ring and tree on the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channel {
-    /// Where the ring enters the node, where it leaves it.
+    /// Where the ring enters and leaves the node.
     pub ring_ends: [i32; 2],
-    /// The neighbours inside the node; -1 without.
+    /// Neighbours inside the node; -1 if there are none.
     pub ring_neighbours: [i32; 2],
-    /// From where the tree goes to the parent node and to both child nodes.
+    /// Where the tree leaves for the parent node and both child nodes.
     pub tree_ends: [i32; 3],
 }
 
 impl Channel {
-    /// As the arrays follow each other.
+    /// In the order of the arrays.
     const fn in_order(&self) -> [i32; 7] {
         let ([enter, leave], [before, after]) = (self.ring_ends, self.ring_neighbours);
         let [parent, first_child, second_child] = self.tree_ends;
@@ -81,7 +81,7 @@ const fn layout(release: Release) -> Layout {
 }
 
 impl Layout {
-    /// Where `array` has the rank of `channel`.
+    /// Offset of `channel` in `array`.
     const fn place(&self, array: usize, channel: usize) -> usize {
         self.graphs * GRAPH_BYTES + (array * self.slots + channel) * 4
     }
@@ -91,7 +91,7 @@ impl Layout {
     }
 }
 
-/// `NCCL_TOPO_PATTERN_*` of the graphs in their order.
+/// `NCCL_TOPO_PATTERN_*` of the graphs, in order.
 const fn patterns(release: Release) -> &'static [u32] {
     match release {
         Release::V2_21_5 => &[3, 4, 3, 3, 5, 5],
@@ -99,15 +99,15 @@ const fn patterns(release: Release) -> &'static [u32] {
     }
 }
 
-/// Size.
+/// Size in bytes.
 #[must_use]
 pub const fn len(release: Release) -> usize {
     layout(release).len
 }
 
 impl Topology {
-    /// What a node finds that has one GPU and one NIC of 10 Gbit/s behind the CPU, for a job of
-    /// `channels` rings: a tree, a ring and (2.27.7) PAT, nothing else.
+    /// The result for a node with one GPU and one NIC of 10 Gbit/s behind the CPU, in a job of
+    /// `channels` rings: a tree, a ring and (2.27.7) PAT.
     #[must_use]
     pub fn of_single_gpu(rank: u32, channels: u32, release: Release) -> Self {
         let rank = rank.cast_signed();
@@ -143,7 +143,7 @@ impl Topology {
         }
     }
 
-    /// As it is gathered.
+    /// The bytes on the wire.
     #[must_use]
     pub fn encode(&self, release: Release) -> Vec<u8> {
         let layout = layout(release);

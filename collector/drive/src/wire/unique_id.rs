@@ -8,15 +8,15 @@ use super::image::{Fields, Image};
 use super::{Parsed, hash, socket_address};
 use crate::release::Release;
 
-/// Size.
+/// Size in bytes.
 pub const BYTES: usize = 128;
 
-/// What ranks of a communicator have in common, and what the store holds.
+/// The id that the ranks of a communicator share through the store.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct UniqueId(pub [u8; BYTES]);
 
 impl UniqueId {
-    /// Of a root that listens at `root`; connections greet with `magic`.
+    /// The id of a root that listens at `root`; connections greet with `magic`.
     #[must_use]
     pub fn new(magic: u64, root: SocketAddr) -> Self {
         let image = Image::new(BYTES).u64(0, magic).address(8, root).into_bytes();
@@ -34,19 +34,19 @@ impl UniqueId {
         Ok(Self(fields.array(0)))
     }
 
-    /// What connections of the communicator greet with.
+    /// The magic that connections of the communicator greet with.
     #[must_use]
     pub fn magic(&self) -> u64 {
         Fields::new(&self.0, BYTES, "").map_or(0, |fields| fields.u64(0))
     }
 
-    /// Where the root listens; `None` of an id that was not parsed or made here.
+    /// Where the root listens; `None` for an id that was neither parsed nor created here.
     #[must_use]
     pub fn root(&self) -> Option<SocketAddr> {
         Fields::new(&self.0, BYTES, "").ok()?.address(8)
     }
 
-    /// What profilers, and the log from 2.26 on, call the communicator.
+    /// The communicator's hash in profilers, and in the log from 2.26 on.
     #[must_use]
     pub fn comm_hash(&self, release: Release) -> u64 {
         hash::of(release, &self.0)

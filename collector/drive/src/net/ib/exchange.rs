@@ -1,7 +1,7 @@
-//! How the two ends of a link tell each other their queue pairs, on TCP.
+//! How the two ends of a link exchange their queue pairs over TCP.
 //!
-//! The sender connects and greets. 2.27.7: both send a list of devices. Then both send metadata, the
-//! sender first, and the sender says that it is ready. The connection stays open, idle.
+//! The sender connects and greets. In 2.27.7, both send a list of devices. Then both send metadata,
+//! the sender first, and the sender confirms that it is ready. The connection stays open, idle.
 
 use std::net::{IpAddr, SocketAddr, TcpListener};
 
@@ -19,7 +19,7 @@ use crate::wire::greeting::SocketType;
 use crate::wire::ib_metadata::{self, IbDevice, IbMetadata, QueuePair};
 use crate::{DriveError, Result};
 
-/// The exchange for one link, as one end sees it.
+/// The exchange of one link, as one end sees it.
 #[derive(Debug)]
 pub(super) struct Exchange {
     link: LinkSpec,
@@ -34,7 +34,7 @@ enum End {
     Receiver { at: usize, listener: TcpListener },
 }
 
-/// What is waited for.
+/// What the exchange waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Connection,
@@ -42,19 +42,19 @@ enum Stage {
     DeviceList,
     Metadata,
     Ready,
-    /// That what was said has gone.
+    /// For sent data to leave.
     Sent,
     Nothing,
 }
 
 impl Exchange {
-    /// Of the sender number `at`, with the receiver that listens there.
+    /// The exchange of sender number `at` with the receiver that listens there.
     pub(super) fn of_sender(at: usize, link: LinkSpec, listener: SocketAddr) -> Self {
         let end = End::Sender { at, listener };
         Self { link, end, dialogue: None, stage: Stage::Connection }
     }
 
-    /// Of the receiver number `at`, with whoever connects.
+    /// The exchange of receiver number `at` with the sender that connects.
     pub(super) fn of_receiver(at: usize, link: LinkSpec, listener: TcpListener) -> Self {
         let end = End::Receiver { at, listener };
         Self { link, end, dialogue: None, stage: Stage::Connection }
@@ -67,7 +67,7 @@ impl Exchange {
         }
     }
 
-    /// What is waited for, in words that are followed by "did not come".
+    /// What the exchange waits for, in words to be followed by "did not come".
     pub(super) fn waits_for(&self) -> String {
         let (peer, channel) = (self.peer(), self.link.channel);
         let what = match self.stage {
@@ -91,7 +91,7 @@ impl Exchange {
         DriveError::PeerLost { peer: format!("rank {}", self.peer()), during }
     }
 
-    /// The sender connects and greets; it does not wait for the receiver to accept.
+    /// The sender connects and greets without waiting for the receiver to accept.
     pub(super) fn start(
         &mut self,
         from: IpAddr,
@@ -114,7 +114,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Goes on as far as the peer lets it; says whether all is done.
+    /// Continues as far as the peer allows; returns whether the exchange is complete.
     pub(super) fn advance<R: Rdma>(
         &mut self,
         local: &mut Local<R>,
@@ -191,7 +191,7 @@ impl Exchange {
                 Ok(None) => return Ok(false),
                 Ok(Some(true)) if local.release == Release::V2_21_5 => Stage::Metadata,
                 Ok(Some(true)) => Stage::DeviceList,
-                // As NCCL does: who does not greet like a rank is a stray and is not listened to.
+                // As in NCCL, a client that does not greet like a rank is ignored.
                 Ok(Some(false)) | Err(_) => Stage::Connection,
             };
             if self.stage == Stage::Connection {
@@ -207,7 +207,7 @@ impl Exchange {
         }
         if self.stage == Stage::Metadata {
             let Some(theirs) = self.hear_metadata(local)? else { return Ok(false) };
-            // From 2.26 on the sender chooses the traffic class of both.
+            // From 2.26 on, the sender chooses the traffic class of both ends.
             let traffic_class = match local.release {
                 Release::V2_21_5 => local.settings.traffic_class,
                 Release::V2_27_7 => u8::try_from(theirs.traffic_class).unwrap_or_default(),
@@ -259,7 +259,7 @@ impl Exchange {
         }
     }
 
-    /// What both ends take.
+    /// The path MTU that both ends support.
     fn mtu<R: Rdma>(&self, local: &Local<R>, theirs: &IbMetadata) -> Result<u16> {
         let code = theirs.devices.first().map_or(0, |device| device.mtu);
         let mtu = ib_metadata::mtu_bytes(code).map_err(|what| self.refuse(what))?;
@@ -286,7 +286,7 @@ fn create_queue_pairs<R: Rdma>(local: &mut Local<R>, facts: &mut LinkFacts) -> R
     Ok(())
 }
 
-/// Brings this end's queue pairs to life, each with the peer's of the same number.
+/// Connects this end's queue pairs, each to the peer's with the same number.
 fn connect<R: Rdma>(
     local: &mut Local<R>,
     facts: &mut LinkFacts,
@@ -304,7 +304,7 @@ fn connect<R: Rdma>(
     Ok(())
 }
 
-/// What the peer must know of this end. `memory` is what the peer may write into beside the buffer.
+/// This end's metadata. `memory` is what the peer may write to besides the buffer.
 fn describe<R: Rdma>(
     local: &Local<R>,
     facts: &LinkFacts,

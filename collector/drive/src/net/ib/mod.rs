@@ -1,8 +1,8 @@
-//! NET/IB: messages as RDMA writes with immediate, room as clear-to-sends written into the sender's
-//! memory.
+//! NET/IB: messages as RDMA writes with immediate, buffer offers as clear-to-sends written into the
+//! sender's memory.
 //!
-//! `exchange` brings queue pairs together over TCP, `receiver` and `sender` are the two ends
-//! of a link, `requests` what is outstanding.
+//! `exchange` pairs queue pairs over TCP, `receiver` and `sender` are the two ends of a link,
+//! `requests` tracks outstanding work.
 //!
 //! Sources: NCCL 2.21.5 and 2.27.7, `src/transport/net_ib.cc`.
 
@@ -27,7 +27,7 @@ use crate::tcp::{self, Lookout};
 use crate::wire::ib_handle;
 use crate::{DriveError, Result};
 
-/// How long the adapter is waited for while links are made: others may be further already and send.
+/// How long to wait for the adapter while links are created: peers may be ahead and already send.
 const GLANCE: Duration = Duration::from_millis(1);
 
 /// NET/IB on one adapter.
@@ -41,19 +41,18 @@ pub struct Ib<R> {
     completions: Vec<Completion>,
 }
 
-/// This rank, as links see it.
+/// What links need to know of this rank.
 #[derive(Debug)]
 struct Local<R> {
     rdma: R,
     release: Release,
     settings: IbSettings,
-    /// Where it listens for and connects from, on TCP.
+    /// TCP address to listen at and connect from.
     address: IpAddr,
 }
 
 impl<R: Rdma> Ib<R> {
-    /// Links of this rank shall use this adapter and exchange their queue pairs over TCP from
-    /// `address`.
+    /// Creates links on this adapter; they exchange queue pairs over TCP from `address`.
     pub fn new(rdma: R, release: Release, settings: IbSettings, address: IpAddr) -> Self {
         let local = Local { rdma, release, settings, address };
         Self {
@@ -71,7 +70,7 @@ impl<R: Rdma> Ib<R> {
         &self.local.rdma
     }
 
-    /// The adapter, for what only some of them can do.
+    /// The adapter, for functions that only some adapters have.
     pub fn adapter_mut(&mut self) -> &mut R {
         &mut self.local.rdma
     }

@@ -10,23 +10,23 @@ use crate::rdma::{Rdma, Region, Write};
 use crate::wire::cts::{self, Cts};
 use crate::{DriveError, Result};
 
-/// Bytes of the array that senders write the sizes of grouped receives into: 256 groups of at most
-/// 8. Nothing is grouped here, but peers are told of it.
+/// Bytes of the array for the sizes of grouped receives: 256 groups of at most
+/// 8. The driver groups nothing, but peers expect its address.
 const SIZES_BYTES: usize = 256 * 8 * 4;
 
 /// A receiving end.
 #[derive(Debug)]
 pub(super) struct Receiver {
     pub spec: LinkSpec,
-    /// What has come.
+    /// Receive buffer.
     pub buffer: Region,
     pub sizes: Region,
     pub facts: LinkFacts,
-    /// Kept open as NCCL keeps it.
+    /// Kept open, as in NCCL.
     pub exchange: Option<TcpStream>,
-    /// What clear-to-sends are written from, slot by slot as they lie at the sender.
+    /// Source of clear-to-sends, laid out as at the sender.
     staging: Region,
-    /// Receives posted so far.
+    /// Receives posted.
     receives: u64,
 }
 
@@ -39,7 +39,7 @@ impl Receiver {
         Ok(Self { spec, buffer, sizes, facts, exchange: None, staging, receives: 0 })
     }
 
-    /// Posts a receive and tells the sender where its room is.
+    /// Posts a receive and sends the clear-to-send for it.
     pub(super) fn post<R: Rdma>(
         &mut self,
         local: &mut Local<R>,
@@ -74,7 +74,7 @@ impl Receiver {
             rkey,
             immediate: None,
         };
-        // One device: all clear-to-sends go to the first queue pair, whichever the data will take.
+        // With one device, all clear-to-sends use the first queue pair, whichever the data uses.
         local.rdma.post_write(first, &write)?;
         self.receives += 1;
         Ok(())

@@ -1,4 +1,4 @@
-//! What an adapter was asked for and what became of it.
+//! Work given to an adapter, and its outcome.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::{DriveError, Result};
 pub(super) struct Requests {
     last: u64,
     pending: HashMap<u64, Pending>,
-    /// The first work that failed, with the link it was of.
+    /// The first failed request and its link.
     failure: Option<Failure>,
 }
 
@@ -25,9 +25,9 @@ struct Pending {
 
 #[derive(Clone, Copy, Debug)]
 enum Role {
-    /// A message of so many bytes, posted then.
+    /// A message: its size and when it was posted.
     Send { bytes: usize, posted_ns: u64 },
-    /// Room for a message.
+    /// A receive.
     Receive,
 }
 
@@ -37,7 +37,8 @@ struct Failure {
     what: String,
 }
 
-/// Set in the id of a clear-to-send, which nobody waits for; the rest is that of its receive.
+/// Set in the id of a clear-to-send, whose completion is ignored; the rest is the id of its
+/// receive.
 const CTS: u64 = 1 << 63;
 
 /// The id of the clear-to-send of a receive.
@@ -60,7 +61,7 @@ impl Requests {
         Request(self.last)
     }
 
-    /// How a request ended, if it has; then it is forgotten.
+    /// The outcome of a request, which is then forgotten.
     pub(super) fn take(&mut self, request: Request) -> Option<Finished> {
         let finished = self.pending.get(&request.0)?.finished?;
         self.pending.remove(&request.0);
@@ -68,7 +69,7 @@ impl Requests {
     }
 
     /// # Errors
-    /// Work has failed: its link is broken, and with it the ring.
+    /// Some work failed: its link is broken, and so is the ring.
     pub(super) fn check(&self) -> Result<()> {
         match &self.failure {
             None => Ok(()),
@@ -79,7 +80,7 @@ impl Requests {
         }
     }
 
-    /// Work has ended.
+    /// Records a completion.
     pub(super) fn complete(&mut self, completion: Completion) {
         let Completion { id, outcome, packets_ns, .. } = completion;
         let Some(pending) = self.pending.get_mut(&(id & !CTS)) else { return };
@@ -111,7 +112,7 @@ impl Requests {
     }
 }
 
-/// A message has come. Its immediate is its size in little-endian (NCCL 2.20 to 2.28).
+/// Records a received message. Its immediate is its size, little-endian (NCCL 2.20 to 2.28).
 fn received(
     immediate: [u8; 4],
     bytes: u32,

@@ -10,21 +10,21 @@ use crate::rdma::{Rdma, Region, Write};
 use crate::wire::cts::{self, Cts};
 use crate::{DriveError, Result};
 
-/// Bytes of the queue of clear-to-sends.
+/// Bytes of the clear-to-send queue.
 const FIFO_BYTES: usize = (cts::SLOTS * cts::SLOT_BYTES) as usize;
 
 /// A sending end.
 #[derive(Debug)]
 pub(super) struct Sender {
     pub spec: LinkSpec,
-    /// What is sent.
+    /// Send buffer.
     pub buffer: Region,
     /// Where the receiver writes clear-to-sends.
     pub fifo: Region,
     pub facts: LinkFacts,
-    /// Kept open as NCCL keeps it.
+    /// Kept open, as in NCCL.
     pub exchange: Option<TcpStream>,
-    /// Messages sent so far; the next answers the clear-to-send of the next number.
+    /// Messages sent; the next one answers the clear-to-send of the next number.
     messages: u64,
 }
 
@@ -38,7 +38,7 @@ impl Sender {
         Ok(Self { spec, buffer, fifo, facts, exchange: None, messages: 0 })
     }
 
-    /// The room that the receiver offers for the next message, if it does.
+    /// The buffer that the receiver offers for the next message, if any.
     pub(super) fn room<R: Rdma>(&self, local: &Local<R>, bytes: usize) -> Result<Option<Cts>> {
         let index = self.messages + 1;
         let slot = Cts::offset(index) as usize;
@@ -50,7 +50,7 @@ impl Sender {
         if offered().is_none() {
             return Ok(None);
         }
-        // The number is there; now the rest of what was written with it is, too.
+        // Once the number is visible, so is everything written with it.
         fence(Ordering::Acquire);
         let Some(cts) = offered() else { return Ok(None) };
         let LinkSpec { channel, sender, receiver } = self.spec;
@@ -85,7 +85,7 @@ impl Sender {
             rkey: room.rkey,
             immediate: Some(size.to_le_bytes()),
         };
-        // Messages take turns on the queue pairs; the receiver counts alike.
+        // Messages alternate between the queue pairs; the receiver counts the same way.
         let pair = self.messages as usize % self.facts.qpns.len().max(1);
         let Some(&qpn) = self.facts.qpns.get(pair) else {
             return Err(DriveError::Unusable("a message was sent before its link was made".into()));

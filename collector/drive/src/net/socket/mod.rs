@@ -1,10 +1,10 @@
 //! NET/Socket: messages over TCP.
 //!
-//! A link is one control connection and any number of data connections, all made by the sender. Each
-//! message begins with its size on the control connection; the rest is cut into pieces that take
-//! turns on the data connections, or follows on the control connection where there are none, as is
-//! NCCL's default. There is no clear-to-send: TCP holds the sender back. Messages of a link pass one
-//! after the other.
+//! A link is one control connection and any number of data connections, all opened by the sender.
+//! Each message starts with its size on the control connection. The rest is cut into pieces that
+//! alternate between the data connections; without data connections, NCCL's default, it follows on
+//! the control connection. There is no clear-to-send: TCP's flow control holds the sender back.
+//! Messages of a link are sent one after the other.
 //!
 //! Sources: NCCL 2.21.5 and 2.27.7, `src/transport/net_socket.cc`.
 
@@ -30,7 +30,7 @@ use crate::tcp::{self, Lookout};
 use crate::wire::net_socket_handle::NetSocketHandle;
 use crate::{DriveError, Result};
 
-/// How long to wait between two looks while links are made.
+/// Polling interval while links are created.
 const GLANCE: Duration = Duration::from_millis(1);
 
 /// NET/Socket at one address.
@@ -40,20 +40,20 @@ pub struct Socket {
     settings: SocketSettings,
     address: IpAddr,
     links: Vec<Link>,
-    /// Place of each end among `links`.
+    /// Index of each end in `links`.
     senders: Vec<usize>,
     receivers: Vec<usize>,
     openings: Vec<Opening>,
     last_request: u64,
 }
 
-/// `NCCL_SOCKET_NTHREADS` and `NCCL_NSOCKS_PERTHREAD`. NCCL's default is no thread, so no data
-/// connection, but on two clouds' own NICs.
+/// `NCCL_SOCKET_NTHREADS` and `NCCL_NSOCKS_PERTHREAD`. NCCL's default is no thread, and so no data
+/// connection, except on two clouds' own NICs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketSettings {
-    /// Threads that NCCL would start; here they only count.
+    /// Threads that NCCL would start; here only their number matters.
     pub threads: u32,
-    /// Data connections of each.
+    /// Data connections per thread.
     pub sockets_per_thread: u32,
 }
 
@@ -69,7 +69,7 @@ struct Link {
 }
 
 impl Socket {
-    /// Links of this rank shall go from and to `address`.
+    /// Creates links that use `address`.
     #[must_use]
     pub fn new(release: Release, settings: SocketSettings, address: IpAddr) -> Self {
         Self {
@@ -107,7 +107,7 @@ impl Socket {
 }
 
 impl Link {
-    /// Moves what can be moved; says whether anything was.
+    /// Moves what it can; returns whether anything moved.
     fn advance(&mut self, release: Release) -> Result<bool> {
         let Some(connections) = &mut self.connections else { return Ok(false) };
         let (transfers, buffer) = (&mut self.transfers, &mut self.buffer);

@@ -1,7 +1,7 @@
-//! How the connections of a link are made.
+//! How the connections of a link are opened.
 //!
-//! The sender makes one after the other; on each it greets and then says the connection's number.
-//! The last number is that of the control connection.
+//! The sender opens them one by one; on each it sends a greeting and the connection's number. The
+//! last number is the control connection.
 
 use std::net::{IpAddr, TcpListener, TcpStream};
 
@@ -14,14 +14,14 @@ use crate::wire::greeting::SocketType;
 use crate::wire::net_socket_handle::NetSocketHandle;
 use crate::{DriveError, Result};
 
-/// The connections of one end while they are made.
+/// The connections of one end while they are opened.
 #[derive(Debug)]
 pub(super) struct Opening {
-    /// Place of the link's end.
+    /// Index of the link's end.
     at: usize,
     link: LinkSpec,
     end: End,
-    /// Data connections.
+    /// Number of data connections.
     sockets: usize,
     is_done: bool,
 }
@@ -63,7 +63,7 @@ impl Opening {
         }
     }
 
-    /// What is waited for, in words that are followed by "did not come".
+    /// What the link waits for, in words to be followed by "did not come".
     pub(super) fn waits_for(&self) -> String {
         format!("{}'s connections for channel {}", self.peer(), self.link.channel)
     }
@@ -73,7 +73,7 @@ impl Opening {
         self.is_done
     }
 
-    /// The sender connects; it does not wait for the receiver to accept.
+    /// The sender connects without waiting for the receiver to accept.
     pub(super) fn start(
         &mut self,
         from: IpAddr,
@@ -93,7 +93,7 @@ impl Opening {
         Ok(())
     }
 
-    /// Goes on as far as the peer lets it; the connections and whose they are, once.
+    /// Continues as far as the peer allows; returns the connections, and whose they are, once.
     pub(super) fn advance(&mut self) -> Result<Option<(usize, Connections)>> {
         if self.is_done {
             return Ok(None);
@@ -130,8 +130,8 @@ impl Opening {
     }
 }
 
-/// Takes the next connection a bit further; `false` if that must wait. Who does not greet like a
-/// rank, or gives a number that is out of range or taken, is not listened to.
+/// Continues with the next connection; `false` if it has to wait. A client that does not greet like
+/// a rank, or sends an invalid or used number, is dropped.
 fn accept(
     listener: &TcpListener,
     heard: &mut [Option<TcpStream>],

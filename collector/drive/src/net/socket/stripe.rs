@@ -1,4 +1,4 @@
-//! The TCP connections of a link and how messages are cut over them.
+//! The TCP connections of a link, and how messages are striped over them.
 
 use std::net::TcpStream;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::super::LinkFacts;
 use super::transfer::Direction;
 
-/// The least bytes of a piece (`NCCL_SOCKET_MIN_TASKSIZE`).
+/// Smallest piece in bytes (`NCCL_SOCKET_MIN_TASKSIZE`).
 const LEAST: usize = 64 << 10;
 
 /// Connections of one end of a link.
@@ -14,11 +14,11 @@ const LEAST: usize = 64 << 10;
 pub(super) struct Connections {
     control: TcpStream,
     data: Vec<TcpStream>,
-    /// The data connection of the next piece, over all messages.
+    /// The data connection for the next piece, across all messages.
     next: usize,
 }
 
-/// One of them.
+/// One of a link's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// Sizes, and small messages.
@@ -27,11 +27,11 @@ pub(super) enum Place {
     Data(usize),
 }
 
-/// A part of a message that goes over one connection.
+/// The part of a message on one connection.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
     pub place: Place,
-    /// What is left of it, in the buffer.
+    /// What remains of it in the buffer.
     pub left: Range<usize>,
 }
 
@@ -47,7 +47,7 @@ impl Connections {
         }
     }
 
-    /// Cuts what is left of a message after its head.
+    /// Cuts the rest of a message after its head.
     pub(super) fn cut(&mut self, left: Range<usize>) -> Vec<Piece> {
         if left.is_empty() {
             return Vec::new();

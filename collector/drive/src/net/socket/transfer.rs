@@ -1,4 +1,4 @@
-//! Messages on their way over one end of a link, one after the other.
+//! Messages in transfer over one end of a link, one after the other.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -10,10 +10,10 @@ use crate::DriveError;
 use crate::clock::wall_ns;
 use crate::release::Release;
 
-/// Up to so many bytes follow the size in one piece (`NCCL_SOCKET_INLINE`, from 2.23 on).
+/// Up to this many bytes are sent in one piece with the size (`NCCL_SOCKET_INLINE`, from 2.23 on).
 const INLINE: usize = 128;
 
-/// Bytes of the size that a message begins with.
+/// Bytes of the size at the start of a message.
 const SIZE_BYTES: usize = 4;
 
 /// Which way messages go.
@@ -23,7 +23,7 @@ pub(super) enum Direction {
     In,
 }
 
-/// All messages of one end, and those that have ended and were not asked for yet.
+/// All messages of one end, including completed ones not collected yet.
 #[derive(Debug, Default)]
 pub(super) struct Transfers {
     queue: VecDeque<Transfer>,
@@ -34,20 +34,20 @@ pub(super) struct Transfers {
 #[derive(Debug)]
 pub(super) struct Transfer {
     request: Request,
-    /// Its data in the buffer; until the size has come, the room for it.
+    /// Its data in the buffer; until the size is known, the space for it.
     data: Range<usize>,
-    /// Of the size and what is sent with it: how much has passed.
+    /// The size and the data sent with it, as far as transferred.
     head: Vec<u8>,
     passed: usize,
     pieces: Option<Vec<Piece>>,
     first_byte_ns: Option<u64>,
 }
 
-/// Why a message does not pass.
+/// Why a message fails.
 #[derive(Debug)]
 pub(super) enum Failure {
     Connection(io::Error),
-    /// It is larger than the room for it.
+    /// It is larger than its buffer.
     TooLarge {
         bytes: usize,
         room: usize,
@@ -55,13 +55,13 @@ pub(super) enum Failure {
 }
 
 impl Transfer {
-    /// Of what `data` holds, or for which it has room.
+    /// A transfer of the bytes or the space in `data`.
     pub(super) fn new(request: Request, data: Range<usize>) -> Self {
         let (head, pieces) = (Vec::new(), None);
         Self { request, data, head, passed: 0, pieces, first_byte_ns: None }
     }
 
-    /// Moves what can be moved; says whether it has all passed.
+    /// Moves what it can; returns whether the message is complete.
     fn advance(
         &mut self,
         direction: Direction,
@@ -91,7 +91,7 @@ impl Transfer {
         Ok(self.pieces.iter().flatten().all(|piece| piece.left.is_empty()))
     }
 
-    /// Sends the size, from 2.23 on together with the data of a small message.
+    /// Sends the size; from 2.23 on, with the data of a small message.
     fn say_size(
         &mut self,
         connections: &Connections,
@@ -112,7 +112,7 @@ impl Transfer {
         Ok(self.passed == self.head.len())
     }
 
-    /// Reads the size and then the data of a small message.
+    /// Reads the size, then the data of a small message.
     fn hear_size(
         &mut self,
         connections: &Connections,
@@ -153,7 +153,7 @@ impl Transfers {
         self.queue.push_back(transfer);
     }
 
-    /// Moves what can be moved; says whether a message has passed.
+    /// Moves what it can; returns whether a message was completed.
     pub(super) fn advance(
         &mut self,
         direction: Direction,
@@ -175,20 +175,20 @@ impl Transfers {
         Ok(moved)
     }
 
-    /// How a message of this end ended, if it has; then it is forgotten.
+    /// The outcome of a message, which is then forgotten.
     pub(super) fn take(&mut self, request: Request) -> Option<Finished> {
         let at = self.ended.iter().position(|(ended, _)| *ended == request)?;
         Some(self.ended.swap_remove(at).1)
     }
 
-    /// The connection that the next message waits for, if there is one.
+    /// The connection that the next message waits for, if any.
     pub(super) fn waits_at(&self) -> Option<Place> {
         self.queue.front().map(Transfer::waits_at)
     }
 }
 
 impl Failure {
-    /// In the words of the driver.
+    /// Converts it into an error of the driver.
     pub(super) fn into_error(self, peer: String, during: String) -> DriveError {
         match self {
             Self::Connection(error) => {
@@ -208,7 +208,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// How much of a message goes with its size.
+/// How many bytes of a message are sent with its size.
 const fn inline_bytes(bytes: usize, release: Release) -> usize {
     match release {
         Release::V2_27_7 if bytes <= INLINE => bytes,
@@ -216,12 +216,12 @@ const fn inline_bytes(bytes: usize, release: Release) -> usize {
     }
 }
 
-/// Writes what the system takes at once.
+/// Writes what the system accepts at once.
 fn write(mut stream: impl Write, bytes: &[u8]) -> io::Result<usize> {
     passing(bytes.len(), |passed| stream.write(&bytes[passed..]))
 }
 
-/// Reads what is there.
+/// Reads what is available.
 fn read(mut stream: impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     passing(bytes.len(), |passed| match stream.read(&mut bytes[passed..]) {
         Ok(0) => Err(io::Error::from(ErrorKind::UnexpectedEof)),
@@ -229,7 +229,7 @@ fn read(mut stream: impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     })
 }
 
-/// Repeats until all has passed or the system says that it would have to wait.
+/// Repeats until everything is transferred or the call would block.
 fn passing(len: usize, mut pass: impl FnMut(usize) -> io::Result<usize>) -> io::Result<usize> {
     let mut passed = 0;
     while passed < len {
