@@ -1,6 +1,7 @@
-//! TCP with deadlines: nobody waits for a peer that never answers, or whose death shows elsewhere.
+//! TCP with deadlines: nobody waits for a peer that never answers, or whose failure shows
+//! elsewhere.
 //!
-//! Streams are non-blocking; whoever waits also looks at the connections of a [`Lookout`].
+//! Streams are non-blocking; every wait also checks the connections of a [`Lookout`].
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -16,20 +17,20 @@ use nix::sys::socket::{
 use super::clock::Deadline;
 use super::{DriveError, Result};
 
-/// The longest wait without a look at the [`Lookout`].
+/// Longest wait before the [`Lookout`] is checked.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// How long to wait before a refused connection is tried again.
+/// Delay before a refused connection is retried.
 const RETRY: Duration = Duration::from_millis(10);
 
-/// Connections whose end means that waiting for others is in vain.
+/// Connections whose end makes waiting for others pointless.
 #[derive(Debug, Default)]
 pub struct Lookout {
     watched: Vec<(TcpStream, String)>,
 }
 
 impl Lookout {
-    /// Watches a connection to `peer`, on which nothing is waiting to be read when it matters.
+    /// Watches a connection to `peer` that has nothing to read meanwhile.
     ///
     /// # Errors
     /// There are too many open files.
@@ -41,7 +42,7 @@ impl Lookout {
     }
 
     /// # Errors
-    /// A watched connection has ended; `during` is what is going on.
+    /// A watched connection has ended; `during` names the current activity.
     pub fn check(&self, during: impl Fn() -> String) -> Result<()> {
         match self.watched.iter().find(|(stream, _)| has_ended(stream)) {
             None => Ok(()),
@@ -86,7 +87,7 @@ fn has_ended(stream: &TcpStream) -> bool {
 /// Listens at a port of `address` that the system chooses.
 ///
 /// # Errors
-/// The address is not this host's, or there is no port left.
+/// The address is not this host's, or no port is left.
 pub fn listen(address: IpAddr) -> Result<TcpListener> {
     let what = || format!("listen at {address}");
     let listener = TcpListener::bind((address, 0)).map_err(DriveError::io(what()))?;
@@ -94,18 +95,18 @@ pub fn listen(address: IpAddr) -> Result<TcpListener> {
     Ok(listener)
 }
 
-/// Where a listener listens.
+/// The listening address.
 ///
 /// # Errors
-/// The system does not say.
+/// The system does not provide it.
 pub fn address_of(listener: &TcpListener) -> Result<SocketAddr> {
     listener.local_addr().map_err(DriveError::io("ask for the address of a listener"))
 }
 
-/// Accepts a connection; `what` is waited for.
+/// Accepts a connection; `what` names the expected peer.
 ///
 /// # Errors
-/// None comes in time, or a watched connection ends before.
+/// None arrives in time, or a watched connection ends.
 pub fn accept(
     listener: &TcpListener,
     lookout: &Lookout,
@@ -124,10 +125,10 @@ pub fn accept(
     }
 }
 
-/// Connects from an address of this host. Who does not listen yet is tried again.
+/// Connects from an address of this host; retries while the peer does not listen yet.
 ///
 /// # Errors
-/// Nobody listens in time, a watched connection ends before, or there is no way.
+/// Nobody listens in time, a watched connection ends, or there is no route.
 pub fn connect(
     from: IpAddr,
     to: SocketAddr,
@@ -182,7 +183,7 @@ fn ready(stream: TcpStream) -> Result<TcpStream> {
 /// Sends all of `bytes` to `peer`.
 ///
 /// # Errors
-/// The peer goes away or takes nothing in time.
+/// The peer goes away or stops reading.
 pub fn send(
     mut stream: &TcpStream,
     mut bytes: &[u8],
@@ -204,7 +205,7 @@ pub fn send(
     Ok(())
 }
 
-/// Fills `bytes` with what `peer` sends; `what` is waited for.
+/// Fills `bytes` with data from `peer`; `what` names it in errors.
 ///
 /// # Errors
 /// The peer goes away or sends too little in time.

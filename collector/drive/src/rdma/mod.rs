@@ -1,4 +1,4 @@
-//! Reliable connections of RDMA, as far as NCCL's NET/IB uses them.
+//! Reliable RDMA connections, as far as NCCL's NET/IB uses them.
 //!
 //! [`Rdma`] is what a network adapter offers to one process; NET/IB is written against it.
 
@@ -10,8 +10,8 @@ use super::Result;
 
 pub mod verbs;
 
-/// A network adapter of this process: registered memory, queue pairs of type RC, one completion
-/// queue for all of them.
+/// A network adapter of this process: registered memory, RC queue pairs, and one completion queue
+/// for all of them.
 pub trait Rdma {
     /// The adapter and its port.
     fn device(&self) -> &Device;
@@ -22,32 +22,31 @@ pub trait Rdma {
     /// The adapter or the operating system refuses.
     fn register(&mut self, bytes: usize) -> Result<Region>;
 
-    /// What a region holds. Peers write into it while work that names it is outstanding: read only
-    /// what a completion has covered.
+    /// The content of a region. Peers write into it while work that names it is outstanding: read
+    /// only what a completion has covered.
     fn memory(&self, region: RegionId) -> &[u8];
 
-    /// Copies out of memory that a peer may be writing right now, from byte `offset` on: 8 bytes that
-    /// are aligned are from one moment. Without a peer that writes while nobody polls, it is
-    /// [`Rdma::memory`].
+    /// Copies memory that a peer may be writing, from byte `offset` on: aligned groups of 8 bytes
+    /// are consistent. For adapters whose peers write only during polls, it is [`Rdma::memory`].
     fn peek(&self, region: RegionId, offset: usize, into: &mut [u8]) {
         if let Some(found) = self.memory(region).get(offset..offset + into.len()) {
             into.copy_from_slice(found);
         }
     }
 
-    /// As [`Rdma::memory`], to fill.
+    /// As [`Rdma::memory`], mutable.
     fn memory_mut(&mut self, region: RegionId) -> &mut [u8];
 
-    /// Creates a queue pair in state INIT that allows remote writes; returns its number, 24 bits.
+    /// Creates a queue pair in state INIT that allows remote writes; returns its 24-bit number.
     ///
     /// # Errors
     /// The adapter refuses.
     fn create_queue_pair(&mut self) -> Result<u32>;
 
-    /// Brings a queue pair to RTR and RTS, both PSNs 0.
+    /// Moves a queue pair to RTR and RTS, with both PSNs 0.
     ///
     /// # Errors
-    /// The adapter refuses, for instance for want of a route to the remote GID.
+    /// The adapter refuses, for instance because there is no route to the remote GID.
     fn connect(&mut self, qpn: u32, remote: &Remote) -> Result<()>;
 
     /// Posts RDMA WRITE or RDMA WRITE with immediate.
@@ -62,60 +61,60 @@ pub trait Rdma {
     /// The receive queue is full or in error.
     fn post_receive(&mut self, qpn: u32, id: u64) -> Result<()>;
 
-    /// Lets the adapter work, waits at most `wait` for something to happen, and appends
-    /// completions. Returns at once where some are there already.
+    /// Lets the adapter work, waits at most `wait` for an event, and appends completions. Returns
+    /// at once if there are completions already.
     ///
     /// # Errors
-    /// The adapter fails as a whole. Failed work is a [`Completion`] with an error.
+    /// The whole adapter failed. Failed work is a [`Completion`] with an error.
     fn poll(&mut self, completions: &mut Vec<Completion>, wait: Duration) -> Result<()>;
 }
 
 /// An adapter and its port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// As `ibv_get_device_name` says: `mlx5_0`, `rxe0`; `soft0` for the driver's own.
+    /// The name from `ibv_get_device_name`: `mlx5_0`, `rxe0`; `soft0` for the driver's own.
     pub name: String,
-    /// From 1.
+    /// Port number, from 1.
     pub port: u8,
     /// The address it sends from; IPv4 is mapped: `::ffff:10.0.0.1`.
     pub gid: [u8; 16],
-    /// Place of the GID in the port's table.
+    /// Index in the port's GID table.
     pub gid_index: u8,
-    /// Largest payload of one packet, bytes: 256 to 4096.
+    /// Largest payload of a packet, 256 to 4096 bytes.
     pub mtu: u16,
-    /// Mbit/s, as NCCL logs it.
+    /// Speed in Mbit/s, for NCCL's log.
     pub speed: u32,
 }
 
 /// Registered memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// For the calls of [`Rdma`].
+    /// Identifies the region in calls of [`Rdma`].
     pub id: RegionId,
-    /// Where it begins, as peers name it.
+    /// Start address for peers.
     pub address: u64,
-    /// The key for peers.
+    /// Key for peers.
     pub rkey: u32,
-    /// The key for this side; only logs show it.
+    /// Key for this side; only logs show it.
     pub lkey: u32,
 }
 
-/// Place of a region among those of an adapter.
+/// Index of a region in its adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RegionId(pub usize);
 
-/// The other end of a connection, and how to treat it.
+/// The other end of a connection, and the attributes for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remote {
-    /// The queue pair there.
+    /// Its queue pair.
     pub qpn: u32,
     /// Its address.
     pub gid: [u8; 16],
-    /// Largest payload that both ends take, bytes.
+    /// Path MTU in bytes.
     pub mtu: u16,
-    /// Byte of the IP header that holds DSCP and ECN: `NCCL_IB_TC`.
+    /// The IP header's byte with DSCP and ECN: `NCCL_IB_TC`.
     pub traffic_class: u8,
-    /// `NCCL_IB_TIMEOUT`: 4.096 us · 2^timeout without an answer is a timeout.
+    /// `NCCL_IB_TIMEOUT`: a timeout is 4.096 us · 2^timeout without an answer.
     pub timeout: u8,
     /// `NCCL_IB_RETRY_CNT`.
     pub retries: u8,
@@ -124,46 +123,46 @@ pub struct Remote {
 /// RDMA WRITE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// Comes back in the completion.
+    /// Returned in the completion.
     pub id: u64,
-    /// From where.
+    /// Source region.
     pub region: RegionId,
-    /// From this byte of it on.
+    /// Offset in the region.
     pub offset: usize,
-    /// How many; may be 0.
+    /// Size in bytes; may be 0.
     pub bytes: usize,
-    /// To where.
+    /// Destination address.
     pub remote_address: u64,
-    /// What allows it.
+    /// Key of the destination.
     pub rkey: u32,
-    /// The four bytes of the immediate in the order of the wire.
+    /// The immediate's four bytes, in wire order.
     pub immediate: Option<[u8; 4]>,
 }
 
-/// Work that has ended.
+/// Completed work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Of this queue pair.
+    /// The queue pair.
     pub qpn: u32,
-    /// What [`Write::id`] or [`Rdma::post_receive`] said.
+    /// The id given in [`Write::id`] or to [`Rdma::post_receive`].
     pub id: u64,
-    /// What ended, or why it failed.
+    /// What completed, or why it failed.
     pub outcome: std::result::Result<Done, String>,
-    /// When the first and the last packet of it passed this port, ns of `CLOCK_REALTIME`; where
-    /// the adapter tells. The last packet of a write is the one that acknowledged it.
+    /// When its first and last packet passed this port, in ns of `CLOCK_REALTIME`, if the adapter
+    /// knows. A write's last packet is its acknowledgement.
     pub packets_ns: Option<(u64, u64)>,
 }
 
-/// Work that has succeeded.
+/// Successful work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
     /// A write was acknowledged.
     Written,
-    /// A write with immediate came.
+    /// A write with immediate was received.
     Received {
-        /// The four bytes in the order of the wire.
+        /// The immediate's four bytes, in wire order.
         immediate: [u8; 4],
-        /// What was written before it.
+        /// Bytes written by the message.
         bytes: u32,
     },
 }

@@ -16,10 +16,10 @@ use super::request::{Requests, STOP_WAITING};
 use crate::clock::Deadline;
 use crate::{DriveError, Result};
 
-/// The most clients at once; more are sent away.
+/// Most concurrent clients; others are disconnected.
 pub const CLIENT_LIMIT: usize = 4096;
 
-/// A client that does not read its answers is not read either from so many bytes on.
+/// Unsent bytes at which a client that does not read its answers is no longer read.
 const BACKLOG_LIMIT: usize = 1 << 20;
 
 /// A running store; ends when dropped.
@@ -32,7 +32,7 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// How many clients there are.
+/// Number of clients.
 #[derive(Debug, Default)]
 struct Connected {
     count: Mutex<usize>,
@@ -65,13 +65,13 @@ impl Server {
         Ok(Self { address, connected, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// The listening address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves on until every client has left, or `deadline`.
+    /// Serves until every client has left or `deadline` passes.
     pub fn finish(self, deadline: Deadline) {
         let mut count = self.connected.count.lock().unwrap_or_else(PoisonError::into_inner);
         while *count > 0 && !deadline.left().is_zero() {
@@ -90,7 +90,7 @@ impl Drop for Server {
     }
 }
 
-/// What the thread works on.
+/// State of the thread.
 struct Daemon {
     listener: TcpListener,
     stopped: UnixStream,
@@ -98,7 +98,7 @@ struct Daemon {
     contents: Contents,
     clients: BTreeMap<ClientId, Client>,
     next: ClientId,
-    /// No more files: nobody is accepted until a client leaves.
+    /// No free file descriptor: no client is accepted until one leaves.
     is_full: bool,
 }
 
@@ -122,7 +122,7 @@ impl Daemon {
         }
     }
 
-    /// What there is to do; `None` once the server is dropped.
+    /// Waits for work; `None` once the server is dropped.
     fn wait(&self) -> Option<Ready> {
         let accepting = if self.is_full { PollFlags::empty() } else { PollFlags::POLLIN };
         let mut polled = vec![
@@ -173,7 +173,7 @@ impl Daemon {
         }
     }
 
-    /// Reads, answers and writes; whether the client stays.
+    /// Reads, answers and writes; returns whether the client stays.
     fn serve(&mut self, id: ClientId) -> bool {
         let Some(client) = self.clients.get_mut(&id) else { return true };
         if !client.flush() {
@@ -191,7 +191,7 @@ impl Daemon {
         self.answer(id)
     }
 
-    /// Answers what has come whole; whether the client stays.
+    /// Answers complete requests; returns whether the client stays.
     fn answer(&mut self, id: ClientId) -> bool {
         loop {
             let Some(client) = self.clients.get_mut(&id) else { return true };
@@ -210,7 +210,7 @@ impl Daemon {
             for woken in answer.woken {
                 if let Some(client) = self.clients.get_mut(&woken) {
                     client.outgoing.push(STOP_WAITING);
-                    // Who cannot be written to is found out when it is polled.
+                    // A failed write is noticed at the next poll.
                     client.flush();
                 }
             }
@@ -237,7 +237,7 @@ struct Ready {
 }
 
 impl Client {
-    /// Writes what goes; whether the client is there.
+    /// Writes what the socket accepts; returns whether the client is still there.
     fn flush(&mut self) -> bool {
         while !self.outgoing.is_empty() {
             match self.stream.write(&self.outgoing) {

@@ -1,4 +1,4 @@
-//! Results as one JSON document, `railscope.drive/1`. The keys that nccl-tests writes with `-J` have
+//! Results as one JSON document, `railscope.drive/1`. Keys that nccl-tests writes with `-J` have
 //! its names and meanings (`src/util.cu`, release 2.19.6).
 
 use std::io::{self, Write};
@@ -31,11 +31,11 @@ pub struct Document {
     pub config: Config,
     /// The table.
     pub results: Vec<Row>,
-    /// Training steps; `None` in a sweep.
+    /// Training steps; `None` for a sweep.
     pub training: Option<IterationSummary>,
-    /// Elements that were wrong.
+    /// Wrong elements.
     pub out_of_bounds: OutOfBounds,
-    /// Over all rows and placements.
+    /// Mean over all rows and placements.
     pub average_bus_bandwidth: AverageBusBandwidth,
 }
 
@@ -44,19 +44,19 @@ pub struct Document {
 pub struct JobFacts {
     /// `all_reduce`
     pub collective: &'static str,
-    /// How many.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Rings.
+    /// Number of rings.
     pub channels: u32,
     /// `soft`, `verbs` or `socket`.
     pub transport: &'static str,
-    /// Whose formats: `2.27.7`.
+    /// The release whose wire format was used: `2.27.7`.
     pub nccl_version: String,
-    /// Largest payload of a packet, bytes; `None` where the transport has none.
+    /// Largest payload of a packet in bytes, if the transport has one.
     pub mtu: Option<u16>,
-    /// Of what is left to chance.
+    /// Seed of random choices.
     pub seed: u64,
-    /// Trouble on purpose, as the truth file names it.
+    /// Injected faults, named as in the truth file.
     pub faults: Vec<&'static str>,
 }
 
@@ -67,49 +67,49 @@ pub struct Config {
     pub minimum_bytes: u64,
     /// Largest size.
     pub maximum_bytes: u64,
-    /// From one size to the next.
+    /// How one size leads to the next.
     #[serde(rename = "step_factor", skip_serializing_if = "Option::is_none")]
     pub increment_factor: Option<u64>,
     /// See `increment_factor`.
     #[serde(rename = "step_bytes", skip_serializing_if = "Option::is_none")]
     pub increment_bytes: Option<u64>,
-    /// Not counted.
+    /// Repetitions that are not measured.
     pub warmup_iters: u32,
-    /// Counted.
+    /// Repetitions that are measured.
     pub iterations: u32,
-    /// 1: results were compared.
+    /// 1 if results were checked.
     pub validation: u8,
-    /// A line per rank.
+    /// One entry per rank.
     pub devices: Vec<Device>,
 }
 
 /// A rank, as nccl-tests lists devices.
 #[derive(Clone, Debug, Serialize)]
 pub struct Device {
-    /// From 0.
+    /// Rank number, from 0.
     pub rank: u32,
     /// Its process.
     pub pid: u32,
     /// Its host.
     pub hostname: String,
-    /// What it says its GPU is.
+    /// Its reported GPU.
     pub device_hex: String,
-    /// The adapter; the interface where there is none.
+    /// The adapter, or the interface if there is none.
     pub device_info: String,
-    /// Where its data comes from.
+    /// Address it sends from.
     pub address: String,
 }
 
-/// Elements that were wrong.
+/// Wrong elements.
 #[derive(Clone, Debug, Serialize)]
 pub struct OutOfBounds {
-    /// How many; `None`: not compared.
+    /// Number of wrong elements; `None` if not checked.
     pub count: Option<u64>,
-    /// Whether none is known.
+    /// Whether there are none.
     pub okay: bool,
 }
 
-/// Over all rows and placements.
+/// Mean over all rows and placements.
 #[derive(Clone, Debug, Serialize)]
 pub struct AverageBusBandwidth {
     /// GB/s
@@ -117,7 +117,7 @@ pub struct AverageBusBandwidth {
 }
 
 impl Document {
-    /// The state of a table.
+    /// The document for a table's current state.
     #[must_use]
     pub fn new(job: &Job, ranks: u32, table: &Table, outcome: &Outcome) -> Self {
         let results = table.results();
@@ -141,7 +141,7 @@ impl Document {
     }
 }
 
-/// Writes it, for people to read, too.
+/// Writes it in readable form.
 ///
 /// # Errors
 /// `out` fails.

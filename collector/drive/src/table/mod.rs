@@ -1,7 +1,7 @@
-//! Results as nccl-tests shows them, so that whatever reads its tables reads ours.
+//! Results as nccl-tests prints them, so that programs that read its tables can read these.
 //!
 //! `results` adds up what ranks measured, `text` is the table, `document` the same as JSON,
-//! `number` how C's printf would write it.
+//! `number` formats numbers as C's printf does.
 
 mod document;
 mod number;

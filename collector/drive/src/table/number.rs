@@ -15,7 +15,7 @@ pub(super) fn general(value: f64) -> String {
     format!("{}e{}", without_zeros(mantissa), signed(exponent))
 }
 
-/// As many decimals as fit into `width`, two at most: nccl-tests' `getFloatStr`.
+/// As many decimals as fit into `width`, at most two: nccl-tests' `getFloatStr`.
 pub(super) fn fitted(value: f64, width: usize) -> String {
     let fixed = (0..=2).rev().map(|decimals| format!("{value:width$.decimals$}"));
     fixed.into_iter().find(|text| text.len() <= width).unwrap_or_else(|| {

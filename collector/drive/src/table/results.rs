@@ -1,4 +1,4 @@
-//! What ranks measured, added up: a row per size of a sweep or bucket of a training job.
+//! Sums of what ranks measured: a row per size of a sweep or bucket of a training job.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,70 +9,70 @@ use crate::collective::Kind;
 use crate::job::{Shape, Workload};
 use crate::report::{IterationTime, Measure, Placement};
 
-/// A line of the table.
+/// A row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Bytes as nccl-tests counts them: the larger of a rank's two buffers.
     pub size: u64,
-    /// Elements that the call names: per rank for AllGather and ReduceScatter.
+    /// Elements passed to the call: per rank for AllGather and ReduceScatter.
     pub count: u64,
     /// `float`
     #[serde(rename = "type")]
     pub data_type: &'static str,
     /// `sum`, or `none`.
     pub redop: &'static str,
-    /// The root of a Broadcast, else -1.
+    /// The root of a Broadcast, otherwise -1.
     pub root: i64,
-    /// From one buffer to another; `None` in a training job.
+    /// Out of place; `None` in a training job.
     pub out_of_place: Option<Cell>,
-    /// Within one buffer.
+    /// In place.
     pub in_place: Option<Cell>,
 }
 
-/// Half a line.
+/// Half a row.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cell {
-    /// Microseconds of one collective, mean over iterations and ranks.
+    /// Microseconds per collective, mean over iterations and ranks.
     pub time: f64,
-    /// Bytes over time, GB/s (10^9).
+    /// Bytes per time, GB/s (10^9).
     pub alg_bw: f64,
-    /// What a ring edge carries, GB/s.
+    /// Rate on a ring edge, GB/s.
     pub bus_bw: f64,
-    /// Elements that were wrong, all ranks; `None`: not compared.
+    /// Wrong elements of all ranks; `None` if not checked.
     pub nwrong: Option<u64>,
-    /// Collectives in it, of each rank.
+    /// Collectives per rank.
     pub collectives: u32,
 }
 
-/// The training steps of a job in figures.
+/// Figures over a job's training steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct IterationSummary {
-    /// Training steps that all ranks ended.
+    /// Training steps completed by all ranks.
     pub iterations: u32,
-    /// Microseconds, mean over them of the slowest rank's.
+    /// Mean duration of the slowest rank's step, in microseconds.
     pub mean_time: f64,
-    /// Microseconds of the longest one.
+    /// Longest duration, in microseconds.
     pub max_time: f64,
-    /// Which one it was, from 0.
+    /// Number of the longest training step, from 0.
     pub max_iteration: u32,
     /// The rank that computed longest in it.
     pub max_compute_rank: u32,
-    /// And how long, microseconds.
+    /// Its compute time, in microseconds.
     pub max_compute: f64,
-    /// Microseconds of computation, mean over training steps and ranks.
+    /// Mean compute time over training steps and ranks, in microseconds.
     pub mean_compute: f64,
 }
 
-/// What is known so far.
+/// Results so far.
 #[derive(Clone, Debug)]
 pub struct Results {
     workload: Workload,
     ranks: u32,
-    /// Whether ranks compare results, after they have measured.
+    /// Whether ranks check results after measuring.
     check: bool,
-    /// By row and placement, then rank.
+    /// By row and placement, then by rank.
     sums: BTreeMap<(usize, Placement), BTreeMap<u32, Sum>>,
-    /// By iteration, then rank.
+    /// By iteration, then by rank.
     iterations: BTreeMap<u32, BTreeMap<u32, IterationTime>>,
 }
 
@@ -85,13 +85,13 @@ struct Sum {
 }
 
 impl Results {
-    /// Nothing yet.
+    /// Without results.
     #[must_use]
     pub fn new(workload: Workload, ranks: u32, check: bool) -> Self {
         Self { workload, ranks, check, sums: BTreeMap::new(), iterations: BTreeMap::new() }
     }
 
-    /// A rank measured something.
+    /// Adds a rank's measurement.
     pub fn measured(&mut self, rank: u32, measure: &Measure) {
         let ranks = self.sums.entry((measure.row, measure.placement)).or_default();
         let sum = ranks.entry(rank).or_default();
@@ -103,7 +103,7 @@ impl Results {
         };
     }
 
-    /// A rank ended a training step.
+    /// Adds a rank's completed training step.
     pub fn iteration(&mut self, rank: u32, iteration: &IterationTime) {
         self.iterations.entry(iteration.iteration).or_default().insert(rank, *iteration);
     }
@@ -116,19 +116,19 @@ impl Results {
         }
     }
 
-    /// How many rows there will be.
+    /// Number of rows the table will have.
     #[must_use]
     pub fn len(&self) -> usize {
         self.sizes().len()
     }
 
-    /// Whether there will be none.
+    /// Whether the table will have no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A row as far as it is known; `None` where it holds nothing yet.
+    /// The current state of a row; `None` if it is empty.
     #[must_use]
     pub fn row(&self, index: usize) -> Option<Row> {
         let size = *self.sizes().get(index)?;
@@ -156,7 +156,7 @@ impl Results {
         })
     }
 
-    /// A row that needs nothing more: all ranks ended a sweep's size. Rows of a training job grow
+    /// A complete row: all ranks have finished this size of a sweep. Rows of a training job grow
     /// until its end.
     #[must_use]
     pub fn complete_row(&self, index: usize) -> Option<Row> {
@@ -167,7 +167,7 @@ impl Results {
         (is_sweep && is_complete(row.out_of_place) && is_complete(row.in_place)).then_some(row)
     }
 
-    /// Half a row, once all ranks have told of it.
+    /// Half a row, once all ranks have reported it.
     fn cell(&self, row: usize, size: u64, placement: Placement) -> Option<Cell> {
         let ranks = self.sums.get(&(row, placement))?;
         let told = ranks.values().filter(|sum| sum.collectives > 0).count();
@@ -177,7 +177,7 @@ impl Results {
         let means =
             ranks.values().map(|sum| sum.time.as_secs_f64() / f64::from(sum.collectives.max(1)));
         let seconds = means.sum::<f64>() / f64::from(self.ranks);
-        // A clock that did not move between two looks gives no bandwidth.
+        // A clock that did not advance gives no bandwidth.
         let alg_bw = if seconds > 0.0 { size as f64 / 1e9 / seconds } else { 0.0 };
         let wrong = ranks.values().map(|sum| sum.wrong);
         Some(Cell {
@@ -189,14 +189,14 @@ impl Results {
         })
     }
 
-    /// Elements that were wrong in all rows; `None`: nothing was compared.
+    /// Wrong elements in all rows; `None` if nothing was checked.
     #[must_use]
     pub fn wrong(&self) -> Option<u64> {
         let all = self.sums.values().flat_map(BTreeMap::values).filter_map(|sum| sum.wrong);
         all.reduce(u64::saturating_add)
     }
 
-    /// Mean bus bandwidth of all cells, GB/s, as nccl-tests' last line has it.
+    /// Mean bus bandwidth of all cells in GB/s, as in nccl-tests' last line.
     #[must_use]
     pub fn mean_bus_bandwidth(&self) -> f64 {
         let rows = (0..self.len()).filter_map(|index| self.row(index));
@@ -206,7 +206,7 @@ impl Results {
         sum / f64::from(count.max(1))
     }
 
-    /// Training steps that all ranks ended.
+    /// Figures over the training steps completed by all ranks.
     #[must_use]
     pub fn iteration_summary(&self) -> Option<IterationSummary> {
         let ranks = usize::try_from(self.ranks).ok()?;
@@ -237,7 +237,7 @@ fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// What a ring edge carries of each byte (nccl-tests, `doc/PERFORMANCE.md`).
+/// Traffic on a ring edge per byte of the buffer (nccl-tests, `doc/PERFORMANCE.md`).
 fn bus_factor(kind: Kind, ranks: u32) -> f64 {
     let ranks = f64::from(ranks);
     match kind {

@@ -1,5 +1,5 @@
-//! The table for people and for whatever reads nccl-tests' (`src/util.cu`, release 2.19.6): header in
-//! comments, a line per size, footer.
+//! The table, in the format of nccl-tests (`src/util.cu`, release 2.19.6): a header in comments, a
+//! line per size, a footer.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,11 +16,11 @@ use crate::truth;
 pub struct Facts {
     /// railscope's version.
     pub version: String,
-    /// What ranks live in, see [`Places::describe`](crate::place::Places::describe).
+    /// The kind of place, see [`Places::describe`](crate::place::Places::describe).
     pub place: Vec<String>,
 }
 
-/// The table on its way: text comes out as results come in.
+/// A table in progress: text is available as results arrive.
 #[derive(Debug)]
 pub struct Table {
     job: Job,
@@ -33,7 +33,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Begins with what is known before ranks have met.
+    /// Starts with what is known before ranks have met.
     #[must_use]
     pub fn new(job: &Job, ranks: u32, facts: &Facts) -> Self {
         let mut out = format!(
@@ -59,30 +59,30 @@ impl Table {
         }
     }
 
-    /// What is to be shown since the last call.
+    /// Text added since the last call.
     #[must_use]
     pub fn take_text(&mut self) -> String {
         std::mem::take(&mut self.out)
     }
 
-    /// What ranks said they are, by rank.
+    /// The ranks' own descriptions, by rank.
     #[must_use]
     pub fn devices(&self) -> &BTreeMap<u32, truth::Rank> {
         &self.devices
     }
 
-    /// What is known so far.
+    /// Results so far.
     #[must_use]
     pub fn results(&self) -> &Results {
         &self.results
     }
 
-    /// To add to it; [`Table::update`] shows what became complete.
+    /// The results, to add to; [`Table::update`] shows rows that became complete.
     pub fn results_mut(&mut self) -> &mut Results {
         &mut self.results
     }
 
-    /// A rank says who it is. Once all have, the header is complete.
+    /// Adds a rank's own description. The header is complete once all have arrived.
     pub fn introduce(&mut self, rank: truth::Rank) {
         self.devices.insert(rank.rank, rank);
         if u32::try_from(self.devices.len()) == Ok(self.ranks) {
@@ -98,7 +98,7 @@ impl Table {
         }
     }
 
-    /// Shows what there is left to show. A job that failed has no sums, as with nccl-tests.
+    /// Shows the rest. A failed job has no sums, as in nccl-tests.
     pub fn end(&mut self, outcome: &Outcome) {
         let rows = (self.shown_rows..self.results.len()).filter_map(|row| self.results.row(row));
         for row in rows.collect::<Vec<_>>() {
@@ -159,7 +159,7 @@ const TITLES: &str = concat!(
     "     (us)  (GB/s)  (GB/s)         \n",
 );
 
-/// As nccl-tests names its programs.
+/// nccl-tests' program name.
 fn name(kind: Kind) -> &'static str {
     match kind {
         Kind::AllReduce => "all_reduce_perf",
@@ -205,7 +205,7 @@ fn device(rank: &truth::Rank, local: usize) -> String {
     )
 }
 
-/// Half a row; what was not run is as nccl-tests has it for a test that has no such half.
+/// Half a row; as in nccl-tests for tests without that half, if it was not run.
 fn cell(cell: Option<Cell>) -> String {
     let wrong = cell.and_then(|cell| cell.nwrong).map_or("N/A".to_owned(), |n| general(n as f64));
     let (time, alg_bw, bus_bw) =

@@ -1,11 +1,11 @@
-//! What a rank tells the root: `struct extInfo` (NCCL `src/bootstrap.cc`).
+//! What a rank sends to the root: `struct extInfo` (NCCL `src/bootstrap.cc`).
 //!
 //! | | 2.21.5, 64 bytes | 2.27.7, 172 bytes |
 //! |---|---|---|
 //! | rank, ranks | 0, 4 | 0, 4 |
 //! | root's number, number of roots | | 8, 12 |
-//! | where the rank waits for the root | 8 | 16 |
-//! | where it waits for its predecessor | 36 | 44 |
+//! | address for the root's answer | 8 | 16 |
+//! | address for the predecessor | 36 | 44 |
 
 use std::net::SocketAddr;
 
@@ -16,17 +16,17 @@ use crate::release::Release;
 /// A rank's check-in with the only root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckIn {
-    /// Who.
+    /// The rank.
     pub rank: u32,
-    /// Of how many.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Where it waits for the root's answer.
+    /// Where it expects the root's answer.
     pub root_listener: SocketAddr,
-    /// Where it waits for the rank before it on the ring.
+    /// Where it expects the previous rank on the ring.
     pub ring_listener: SocketAddr,
 }
 
-/// Size.
+/// Size in bytes.
 #[must_use]
 pub const fn len(release: Release) -> usize {
     match release {
@@ -35,7 +35,7 @@ pub const fn len(release: Release) -> usize {
     }
 }
 
-/// Where the two addresses are.
+/// Offsets of the two addresses.
 const fn places(release: Release) -> (usize, usize) {
     match release {
         Release::V2_21_5 => (8, 36),
@@ -44,7 +44,7 @@ const fn places(release: Release) -> (usize, usize) {
 }
 
 impl CheckIn {
-    /// As a rank sends it.
+    /// The bytes that a rank sends.
     #[must_use]
     pub fn encode(&self, release: Release) -> Vec<u8> {
         let (root, ring) = places(release);
@@ -57,7 +57,7 @@ impl CheckIn {
     }
 
     /// # Errors
-    /// A rank beyond the number of ranks, no addresses, or more roots than one.
+    /// A rank beyond the number of ranks, invalid addresses, or more than one root.
     pub fn parse(bytes: &[u8], release: Release) -> Parsed<Self> {
         let fields = Fields::new(bytes, len(release), "a check-in")?;
         let (rank, ranks) = (fields.u32(0), fields.u32(4));

@@ -1,15 +1,16 @@
-//! What two ranks tell each other about one connection: `struct ncclConnect` (NCCL
-//! `src/include/transport.h`, filled by `src/transport/net.cc`), 128 bytes in 2.21.5, 256 in 2.27.7.
+//! What two ranks exchange about one connection: `struct ncclConnect` (NCCL
+//! `src/include/transport.h`, filled by `src/transport/net.cc`), 128 bytes in 2.21.5, 256 in
+//! 2.27.7.
 //!
-//! A receiver's entry begins with the network plugin's handle of 128 bytes, a sender's with the rank
-//! whose proxy sends. 2.27.7 has at 128 whether GPUDirect is used: never here.
+//! A receiver's entry starts with the network plugin's handle of 128 bytes, a sender's with the
+//! rank whose proxy sends. In 2.27.7, byte 128 says whether GPUDirect is used: never here.
 
 use super::Parsed;
 use super::image::{Fields, Image};
 use crate::net::NetHandle;
 use crate::release::Release;
 
-/// Size.
+/// Size in bytes.
 #[must_use]
 pub const fn len(release: Release) -> usize {
     match release {
@@ -18,13 +19,13 @@ pub const fn len(release: Release) -> usize {
     }
 }
 
-/// A receiver's.
+/// A receiver's entry.
 #[must_use]
 pub fn of_receiver(handle: &NetHandle, release: Release) -> Vec<u8> {
     Image::new(len(release)).put(0, handle).into_bytes()
 }
 
-/// A sender's.
+/// A sender's entry.
 #[must_use]
 pub fn of_sender(proxy_rank: u32, release: Release) -> Vec<u8> {
     Image::new(len(release)).u32(0, proxy_rank).into_bytes()

@@ -1,11 +1,11 @@
-//! Clear-to-send: what a receiver writes into the sender's queue when it has room, `struct
+//! Clear-to-send: what a receiver writes into the sender's queue when it has a buffer, `struct
 //! ncclIbSendFifo` of 64 bytes (NCCL `src/transport/net_ib.cc`).
 //!
 //! | | 2.21.5 | 2.27.7 |
 //! |---|---|---|
-//! | address of the room | 0 | 0 |
+//! | address of the buffer | 0 | 0 |
 //! | its size | 8, 4 bytes | 8, 8 bytes |
-//! | keys to it, one a device | 12 | 16 |
+//! | its keys, one per device | 12 | 16 |
 //! | receives in the group | 20 | 32 |
 //! | tag: the sender's rank | 24 | 36 |
 //! | number of the receive, from 1 | 32 | 40 |
@@ -14,10 +14,10 @@ use super::Parsed;
 use super::image::{Fields, Image};
 use crate::release::Release;
 
-/// Size.
+/// Size in bytes.
 pub const BYTES: usize = 64;
 
-/// Bytes from one slot of the queue to the next: room for a group of 8.
+/// Distance between slots of the queue in bytes: a group of 8 fits.
 pub const SLOT_BYTES: u64 = 512;
 
 /// Slots of the queue: `MAX_REQUESTS`.
@@ -26,15 +26,15 @@ pub const SLOTS: u64 = 256;
 /// A clear-to-send for one receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cts {
-    /// Of the room.
+    /// Address of the buffer.
     pub address: u64,
-    /// Bytes; NCCL's data types hold 31 bits.
+    /// Size of the buffer in bytes; NCCL's data types hold 31 bits.
     pub size: u32,
-    /// The key to it, on the first device.
+    /// Key of the buffer on the first device.
     pub rkey: u32,
     /// The sender's rank.
     pub tag: u32,
-    /// Of the receive, from 1 on.
+    /// Number of the receive, from 1.
     pub index: u64,
 }
 
@@ -53,13 +53,13 @@ const fn layout(release: Release) -> Layout {
 }
 
 impl Cts {
-    /// Where in the queue it belongs, in bytes from its start.
+    /// Its offset in the queue, in bytes.
     #[must_use]
     pub const fn offset(index: u64) -> u64 {
         index.wrapping_sub(1) % SLOTS * SLOT_BYTES
     }
 
-    /// As it is written.
+    /// The bytes that are written.
     #[must_use]
     pub fn encode(&self, release: Release) -> [u8; BYTES] {
         let layout = layout(release);
@@ -70,7 +70,7 @@ impl Cts {
     }
 
     /// # Errors
-    /// Another length, a group, or a size that cannot be.
+    /// Another length, a group, or an impossible size.
     pub fn parse(bytes: &[u8], release: Release) -> Parsed<Self> {
         let layout = layout(release);
         let fields = Fields::new(bytes, BYTES, "a clear-to-send")?;

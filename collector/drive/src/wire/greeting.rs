@@ -1,12 +1,12 @@
-//! What the connecting side says first on every connection: 12 bytes, magic at 0, type at 8 (NCCL
-//! `src/misc/socket.cc`). It sends them as two pieces, of 8 and of 4 bytes.
+//! The first bytes that the connecting side sends on every connection: 12 bytes, magic at 0, type
+//! at 8 (NCCL `src/misc/socket.cc`), in two pieces of 8 and 4 bytes.
 
 use super::image::Fields;
 
-/// Size.
+/// Size in bytes.
 pub const BYTES: usize = 12;
 
-/// The magic of connections that belong to no communicator: `NCCL_SOCKET_MAGIC`.
+/// The magic of connections outside any communicator: `NCCL_SOCKET_MAGIC`.
 pub const SOCKET_MAGIC: u64 = 0x564a_b9f2_fc4b_9d6c;
 
 /// What a connection is for: `enum ncclSocketType`.
@@ -21,7 +21,7 @@ pub enum SocketType {
     NetIb = 4,
 }
 
-/// As it is sent, in two pieces.
+/// The bytes that are sent, in two pieces.
 #[must_use]
 pub fn encode(magic: u64, kind: SocketType) -> ([u8; 8], [u8; 4]) {
     (magic.to_le_bytes(), (kind as u32).to_le_bytes())

@@ -8,7 +8,7 @@ use super::greeting::SOCKET_MAGIC;
 use super::image::{Fields, Image};
 use crate::net::NetHandle;
 
-/// As the bootstrap carries it.
+/// The bytes that the bootstrap carries.
 #[must_use]
 pub fn encode(listener: SocketAddr) -> NetHandle {
     let image = Image::new(128).address(0, listener).u64(32, SOCKET_MAGIC);

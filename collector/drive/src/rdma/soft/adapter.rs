@@ -1,4 +1,4 @@
-//! RoCEv2 in user space as an adapter.
+//! RoCEv2 in user space, as an adapter.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -13,22 +13,23 @@ use super::window::flight_limit;
 use crate::rdma::{Completion, Device, Rdma, Region, RegionId, Remote, Write};
 use crate::{DriveError, Result, clock};
 
-/// What the adapter says its speed is, Mbit/s: as a veth says.
+/// Reported speed in Mbit/s, as for a veth.
 const SPEED: u32 = 10_000;
-/// Two clocks are read within this time, ns, or read again so often.
+/// Two clock readings must be this close, in ns, or are repeated.
 const CLOSE: u64 = 5_000;
 const READINGS: usize = 4;
-/// Full batches are received so often before anything is sent.
+/// Full batches received before anything is sent.
 const ROUNDS: usize = 8;
 
 /// How to open an adapter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SoftSettings {
-    /// It sends from and receives at port 4791 of this address.
+    /// Address to use, with port 4791.
     pub address: IpAddr,
     /// Largest payload of one packet: 256, 512, 1024, 2048 or 4096 bytes.
     pub mtu: u16,
-    /// Of queue pair numbers, keys, and of faults: the same seed and address, the same choices.
+    /// Seed of queue pair numbers, keys and faults: the same seed and address make the same
+    /// choices.
     pub seed: u64,
 }
 
@@ -50,7 +51,7 @@ impl SoftAdapter {
     /// Opens the adapter of an address.
     ///
     /// # Errors
-    /// UDP port 4791 of the address cannot be had.
+    /// UDP port 4791 of the address is not available.
     pub fn open(settings: &SoftSettings) -> Result<Self> {
         let SoftSettings { address, mtu, .. } = *settings;
         if !matches!(mtu, 256 | 512 | 1024 | 2048 | 4096) {
@@ -58,7 +59,7 @@ impl SoftAdapter {
             return Err(DriveError::Unusable(what));
         }
         let gid = gid_of(address);
-        // Ranks of one seed still differ.
+        // Ranks with the same seed still differ.
         let seed = gid.iter().fold(settings.seed, |seed, &byte| {
             (seed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
@@ -85,20 +86,19 @@ impl SoftAdapter {
         })
     }
 
-    /// What was sent, received and dropped so far.
+    /// Counters since the adapter was opened.
     #[must_use]
     pub fn counters(&self) -> Counters {
         let (overflowed, unsent) = (self.port.overflowed(), self.unsent);
         Counters { overflowed, unsent, ..self.engine.counters() }
     }
 
-    /// Meddles with other packets from now on: an edge is known only once it is known where ranks
-    /// are.
+    /// Replaces the faults: an edge is known only once ranks have met.
     pub fn set_faults(&mut self, faults: Vec<SoftFault>) {
         self.faults.set(faults);
     }
 
-    /// The packets that faults met since the last call; times are ns of `CLOCK_REALTIME`.
+    /// Packets hit by faults since the last call; times are ns of `CLOCK_REALTIME`.
     pub fn take_injected(&mut self) -> Vec<Injection> {
         let epoch = self.epoch();
         let mut injected = self.faults.take_injected();
@@ -108,7 +108,7 @@ impl SoftAdapter {
         injected
     }
 
-    /// Receives, answers, sends; whether messages have come.
+    /// Receives, answers and sends; returns whether messages have arrived.
     fn work(&mut self) -> Result<bool> {
         let before = self.engine.messages();
         let epoch = self.epoch();
@@ -152,12 +152,13 @@ impl SoftAdapter {
         Ok(())
     }
 
-    /// The clock of the engine: monotonic, from the opening on.
+    /// The engine's clock: monotonic, from the opening on.
     fn now(&self) -> u64 {
         since(self.began)
     }
 
-    /// What that clock's 0 is on `CLOCK_REALTIME`. Both are read until nothing came between.
+    /// `CLOCK_REALTIME` at the engine clock's 0. Both clocks are read until nothing happened in
+    /// between.
     fn epoch(&self) -> u64 {
         let read = || {
             let (before, wall, after) = (self.now(), clock::wall_ns(), self.now());
@@ -259,7 +260,7 @@ fn gid_of(address: IpAddr) -> [u8; 16] {
     }
 }
 
-/// Nanoseconds, which is what the engine counts.
+/// Nanoseconds, the engine's unit.
 fn since(began: Instant) -> u64 {
     u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }

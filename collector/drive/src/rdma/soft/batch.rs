@@ -1,14 +1,14 @@
-//! Packets on their way out: those that go from one source port to one address in one system call.
+//! Outgoing packets: those from one source port to one address leave in one system call.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::icrc::icrc;
 use super::packet::Packet;
 
-/// So many packets go out at once.
+/// Most packets in a batch.
 pub const BATCH: usize = 32;
 
-/// Packets of one queue pair. Their memory is used again and again.
+/// Packets of one queue pair. Their memory is reused.
 #[derive(Debug)]
 pub struct Batch {
     from: IpAddr,
@@ -18,14 +18,14 @@ pub struct Batch {
     len: usize,
 }
 
-/// A packet, from behind the UDP header to its end.
+/// A packet, from the end of the UDP header on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outgoing {
-    /// ICRC included.
+    /// Bytes, including the ICRC.
     pub bytes: Vec<u8>,
     /// DSCP and ECN.
     pub traffic_class: u8,
-    /// Its destination.
+    /// Destination queue pair.
     pub qpn: u32,
     /// Its PSN.
     pub psn: u32,
@@ -39,24 +39,24 @@ impl Default for Batch {
 }
 
 impl Batch {
-    /// Forgets its packets; the next ones go from here to there.
+    /// Empties the batch and sets its addresses and source port.
     pub fn begin(&mut self, from: IpAddr, to: IpAddr, source_port: u16) {
         (self.from, self.to, self.source_port, self.len) = (from, to, source_port, 0);
     }
 
-    /// Where the packets come from.
+    /// Source address.
     #[must_use]
     pub fn from(&self) -> IpAddr {
         self.from
     }
 
-    /// Where they go.
+    /// Destination address.
     #[must_use]
     pub fn to(&self) -> IpAddr {
         self.to
     }
 
-    /// The UDP port they come from.
+    /// UDP source port.
     #[must_use]
     pub fn source_port(&self) -> u16 {
         self.source_port
@@ -68,13 +68,13 @@ impl Batch {
         &self.packets[..self.len]
     }
 
-    /// Whether no further packet should be added.
+    /// Whether the batch is full.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.len >= BATCH
     }
 
-    /// Encodes a packet at the end.
+    /// Encodes a packet and appends it.
     pub fn push(&mut self, packet: &Packet<'_>, traffic_class: u8) {
         let (from, to, source_port) = (self.from, self.to, self.source_port);
         let place = self.place();
@@ -84,18 +84,18 @@ impl Batch {
         place.bytes.extend_from_slice(&crc);
     }
 
-    /// Moves a packet to the end; what is left of it is memory to use again.
+    /// Moves a packet to the end; the caller keeps memory to reuse.
     pub fn move_in(&mut self, packet: &mut Outgoing) {
         let place = self.place();
         std::mem::swap(place, packet);
     }
 
-    /// Its packets, to change or move.
+    /// The packets, to change or move.
     pub fn packets_mut(&mut self) -> &mut [Outgoing] {
         &mut self.packets[..self.len]
     }
 
-    /// The next place, with an empty packet.
+    /// The next slot, with an empty packet.
     fn place(&mut self) -> &mut Outgoing {
         if self.len == self.packets.len() {
             self.packets.push(Outgoing::default());

@@ -1,34 +1,35 @@
-//! Congestion control after DCQCN: a receiver answers CE with CNPs, a sender answers CNPs with a
-//! lower rate and comes back by and by.
+//! Congestion control after DCQCN: a receiver answers CE with CNPs; a sender reduces its rate on
+//! CNPs and recovers step by step.
 //!
-//! Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, with the paper's
-//! numbers but for the time between rises (`rpg_time_reset` of mlx5), and without its byte counter.
+//! Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, with the
+//! paper's parameters except for the time between increases (`rpg_time_reset` of mlx5), and without
+//! its byte counter.
 
-/// A queue pair sends at most one CNP in this time, ns.
+/// Shortest interval between CNPs of a queue pair, in ns.
 const CNP_INTERVAL: u64 = 50_000;
-/// Without a CNP for this long, alpha sinks, ns.
+/// Interval without CNPs after which alpha decreases, in ns.
 const ALPHA_INTERVAL: u64 = 55_000;
-/// How often the rate rises, ns.
+/// Interval between rate increases, in ns.
 const RISE_INTERVAL: u64 = 300_000;
-/// Rises halfway to the target before the target itself rises.
+/// Increases towards the target before the target itself increases.
 const FAST_RISES: u32 = 5;
-/// How much the target rises then, bytes a second: 40 Mbit/s.
+/// Increase of the target in bytes per second: 40 Mbit/s.
 const ADDITIVE_INCREASE: f64 = 5e6;
 /// Weight of a new observation in alpha.
 const GAIN: f64 = 1.0 / 256.0;
-/// No queue pair becomes slower, bytes a second: 100 Mbit/s.
+/// Lowest rate in bytes per second: 100 Mbit/s.
 const SLOWEST: f64 = 12.5e6;
-/// The most time that a sender may make up for, ns.
+/// Longest idle time that a sender may make up for, in ns.
 const BURST: u64 = 100_000;
 
-/// The end that sees CE: when to say so.
+/// The end that sees CE: decides when to send a CNP.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NotificationPoint {
     next_ns: u64,
 }
 
 impl NotificationPoint {
-    /// Whether a packet with CE at `now` calls for a CNP.
+    /// Whether a CE-marked packet at `now` calls for a CNP.
     pub fn on_ce(&mut self, now: u64) -> bool {
         let is_due = now >= self.next_ns;
         if is_due {
@@ -38,12 +39,12 @@ impl NotificationPoint {
     }
 }
 
-/// The end that is told: how fast it may send.
+/// The end that receives CNPs: limits its rate.
 #[derive(Clone, Copy, Debug)]
 pub struct ReactionPoint {
-    /// Bytes a second of a port without congestion; as fast as the host can.
+    /// Uncongested rate of the port in bytes per second: as fast as the host can.
     line_rate: f64,
-    /// `None` while nothing limits it.
+    /// `None` while unlimited.
     limit: Option<Limit>,
 }
 
@@ -59,13 +60,13 @@ struct Limit {
 }
 
 impl ReactionPoint {
-    /// Not limited; `line_rate` in bytes a second.
+    /// An unlimited sender; `line_rate` is in bytes per second.
     #[must_use]
     pub fn new(line_rate: f64) -> Self {
         Self { line_rate, limit: None }
     }
 
-    /// Cuts the rate.
+    /// Reduces the rate.
     pub fn on_cnp(&mut self, now: u64) {
         self.advance(now);
         let line_rate = self.line_rate;
@@ -86,13 +87,13 @@ impl ReactionPoint {
         limit.rises = 0;
     }
 
-    /// From when on a packet may be sent; 0 where nothing limits it.
+    /// Earliest time for the next packet; 0 if unlimited.
     pub fn next_packet_ns(&mut self, now: u64) -> u64 {
         self.advance(now);
         self.limit.map_or(0, |limit| limit.next_packet_ns)
     }
 
-    /// Takes note of a packet that was sent.
+    /// Records a sent packet.
     pub fn on_sent(&mut self, bytes: usize, now: u64) {
         if let Some(limit) = &mut self.limit {
             let takes = (bytes as f64 / limit.rate * 1e9) as u64;
@@ -100,13 +101,13 @@ impl ReactionPoint {
         }
     }
 
-    /// Bytes a second now.
+    /// Current rate in bytes per second.
     #[must_use]
     pub fn rate(&self) -> f64 {
         self.limit.map_or(self.line_rate, |limit| limit.rate)
     }
 
-    /// Lets the timers work that have run out.
+    /// Runs expired timers.
     fn advance(&mut self, now: u64) {
         while let Some(limit) = &mut self.limit {
             if limit.next_alpha_ns > now && limit.next_rise_ns > now {
@@ -148,7 +149,7 @@ mod tests {
         point.on_cnp(1_000_000);
         assert!((point.rate() - 0.5e9).abs() < 1.0);
 
-        // 1000 bytes at 0.5 GB/s take 2 us, behind the burst that is allowed.
+        // 1000 bytes at 0.5 GB/s take 2 us, after the permitted burst.
         let before = point.next_packet_ns(1_000_000);
         point.on_sent(1000, 1_000_000);
         assert_eq!(point.next_packet_ns(1_000_000), before + 2000);

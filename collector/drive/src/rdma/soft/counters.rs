@@ -1,47 +1,47 @@
-//! What an adapter has sent, received, dropped and done again: for the truth, and for tests.
+//! What an adapter sent, received, dropped and retransmitted: for the truth, and for tests.
 
-/// Counts since the adapter was opened. Bytes are those of UDP payloads.
+/// Counters since the adapter was opened. Bytes are UDP payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets given to the network, those that a fault dropped included.
+    /// Packets given to the network, including those that a fault dropped.
     pub packets_sent: u64,
     /// Their bytes.
     pub bytes_sent: u64,
-    /// Packets that came; each is in exactly one of the eight counts behind `bytes_received`.
+    /// Received packets; each is in exactly one of the eight counters after `bytes_received`.
     pub packets_received: u64,
     /// Their bytes.
     pub bytes_received: u64,
-    /// Parts of writes taken in order.
+    /// Parts of writes accepted in order.
     pub writes_accepted: u64,
-    /// ACKs and NAKs that a requester took.
+    /// ACKs and NAKs accepted by a requester.
     pub answers_accepted: u64,
     /// CNPs that slowed a queue pair.
     pub cnps_received: u64,
-    /// Parts of writes that had come before.
+    /// Duplicate parts of writes.
     pub duplicates: u64,
-    /// Parts of writes behind a gap, or refused.
+    /// Parts of writes after a gap, or refused.
     pub refused: u64,
-    /// Answers to nothing that is outstanding.
+    /// Answers to nothing outstanding.
     pub stale_answers: u64,
-    /// ICRC wrong, or too short to have one.
+    /// Packets with a wrong ICRC, or too short for one.
     pub icrc_errors: u64,
-    /// ICRC right, but not a packet for a connected queue pair of this adapter.
+    /// Packets with a correct ICRC that are not for a connected queue pair of this adapter.
     pub undeliverable: u64,
-    /// Datagrams that came while the socket's buffer was full, and are lost: not counted above.
+    /// Datagrams lost because the socket's buffer was full; not counted above.
     pub overflowed: u64,
-    /// Packets that the kernel had no room for when they were sent: lost, though counted as sent.
+    /// Packets lost because the kernel had no buffer for them; counted as sent.
     pub unsent: u64,
-    /// Request packets sent again.
+    /// Retransmitted request packets.
     pub retransmitted: u64,
-    /// Times that nothing was answered in time.
+    /// Timeouts without an answer.
     pub timeouts: u64,
-    /// NAKs for a gap sent.
+    /// Sequence NAKs sent.
     pub sequence_naks_sent: u64,
-    /// NAKs for a gap received.
+    /// Sequence NAKs received.
     pub sequence_naks_received: u64,
     /// RNR NAKs sent.
     pub rnr_naks_sent: u64,
-    /// Packets received with CE.
+    /// CE-marked packets received.
     pub ce_received: u64,
     /// CNPs sent.
     pub cnps_sent: u64,

@@ -1,8 +1,8 @@
-//! An adapter without sockets and clock: packets in, packets out, completions.
+//! An adapter without sockets or clock: packets in, packets out, completions.
 //!
-//! Hand every datagram to [`Engine::receive`], let [`Engine::on_timer`] look at the time, then take
-//! batches from [`Engine::transmit`] until there is none, and sleep until [`Engine::wakes_at`].
-//! Times are ns of one clock that never goes back.
+//! Pass every datagram to [`Engine::receive`], call [`Engine::on_timer`], take batches from
+//! [`Engine::transmit`] until there is none, and sleep until [`Engine::wakes_at`]. Times are ns of
+//! one monotonic clock.
 
 use std::net::IpAddr;
 
@@ -17,9 +17,9 @@ use super::packet::{ICRC_BYTES, Packet};
 use super::queue_pair::QueuePair;
 use crate::{DriveError, Result};
 
-/// Works, and receives, that one queue pair holds.
+/// Most outstanding sends, and receives, of a queue pair.
 const QUEUE_DEPTH: usize = 8192;
-/// Queue pairs of an adapter.
+/// Most queue pairs of an adapter.
 const QUEUE_PAIRS: usize = 1 << 16;
 /// ECN bits of the traffic class: congestion experienced.
 pub const CE: u8 = 3;
@@ -28,40 +28,40 @@ pub const CE: u8 = 3;
 #[derive(Debug)]
 pub struct Engine {
     address: IpAddr,
-    /// Bytes a second.
+    /// Line rate in bytes per second.
     line_rate: f64,
-    /// Bytes in flight to one peer.
+    /// Most bytes in flight to one peer.
     flight_limit: usize,
     rng: Rng,
     memory: Memory,
     first_qpn: u32,
     /// By number, from `first_qpn` on; `None` in state INIT.
     queue_pairs: Vec<Option<QueuePair>>,
-    /// Whose turn it is to send.
+    /// Index of the queue pair whose turn it is to send.
     turn: usize,
     counters: Counters,
     completions: Vec<Completion>,
     messages: u64,
 }
 
-/// A datagram that came.
+/// A received datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
-    /// From this address,
+    /// Source address.
     pub from: IpAddr,
-    /// and port.
+    /// Source port.
     pub source_port: u16,
     /// DSCP and ECN.
     pub traffic_class: u8,
-    /// When.
+    /// Time of arrival.
     pub ns: u64,
-    /// From behind the UDP header to its end.
+    /// Bytes from the end of the UDP header on.
     pub bytes: &'a [u8],
 }
 
 impl Engine {
-    /// An adapter at `address`. `line_rate` in bytes a second; `flight_limit` is how many bytes may
-    /// be on the way to one peer.
+    /// An adapter at `address`. `line_rate` is in bytes per second; `flight_limit` bounds the bytes
+    /// in flight to one peer.
     #[must_use]
     pub fn new(address: IpAddr, line_rate: f64, flight_limit: usize, seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed);
@@ -70,7 +70,7 @@ impl Engine {
             line_rate,
             flight_limit,
             memory: Memory::new(&mut rng),
-            // 0 and 1 are for management; numbers go up from here without a wrap.
+            // 0 and 1 are management queue pairs; numbers increase from here without wrapping.
             first_qpn: rng.u32(0x100..0x00fe_0000),
             rng,
             queue_pairs: Vec::new(),
@@ -112,7 +112,7 @@ impl Engine {
     /// See [`Rdma::connect`](super::super::Rdma::connect). Its packets leave from `source_port`.
     ///
     /// # Errors
-    /// There is no such queue pair, or it is connected, or the path MTU is none.
+    /// There is no such queue pair, it is already connected, or the path MTU is invalid.
     pub fn connect(&mut self, qpn: u32, remote: &Remote, source_port: u16) -> Result<()> {
         if !matches!(remote.mtu, 256 | 512 | 1024 | 2048 | 4096) {
             return Err(unusable(format!("{} bytes are no path MTU of RoCE", remote.mtu)));
@@ -158,7 +158,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes a datagram.
+    /// Processes a datagram.
     pub fn receive(&mut self, arrival: &Arrival<'_>) {
         self.counters.packets_received += 1;
         self.counters.bytes_received += arrival.bytes.len() as u64;
@@ -191,14 +191,14 @@ impl Engine {
         self.messages += u64::from(has_ended);
     }
 
-    /// Looks whether answers are overdue.
+    /// Handles overdue answers.
     pub fn on_timer(&mut self, now: u64) {
         for queue_pair in self.queue_pairs.iter_mut().flatten() {
             queue_pair.on_timer(now, &mut self.counters, &mut self.completions);
         }
     }
 
-    /// Encodes packets of the next queue pair that may send now; whether there is one.
+    /// Encodes packets of the next queue pair that may send; returns whether there is one.
     pub fn transmit(&mut self, now: u64, batch: &mut Batch) -> bool {
         for _ in 0..self.queue_pairs.len() {
             self.turn = (self.turn + 1) % self.queue_pairs.len();
@@ -221,36 +221,37 @@ impl Engine {
         false
     }
 
-    /// When there is something to do again without a datagram; `None`: never.
+    /// When [`Self::on_timer`] or [`Self::transmit`] is due without another datagram; `None`:
+    /// never.
     pub fn wakes_at(&mut self, now: u64) -> Option<u64> {
         let queue_pairs = self.queue_pairs.iter_mut().flatten();
         queue_pairs.filter_map(|queue_pair| queue_pair.requester.wakes_at(now)).min()
     }
 
-    /// What has ended; the caller takes it out.
+    /// Completions, for the caller to take.
     pub fn completions(&mut self) -> &mut Vec<Completion> {
         &mut self.completions
     }
 
-    /// Messages that came whole, those without immediate too.
+    /// Number of complete messages received, with or without immediate.
     #[must_use]
     pub fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// What was sent, received and dropped so far.
+    /// Counters since the adapter was opened.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Bytes on the way to an address.
+    /// Bytes in flight to an address.
     fn in_flight(&self, to: IpAddr) -> usize {
         let all = self.queue_pairs.iter().flatten().filter(|queue_pair| queue_pair.address() == to);
         all.map(|queue_pair| queue_pair.requester.in_flight()).sum()
     }
 
-    /// Place of a queue pair; one that is not there for numbers of others.
+    /// Index of a queue pair; out of range for foreign numbers.
     fn place(&self, qpn: u32) -> usize {
         qpn.wrapping_sub(self.first_qpn) as usize
     }
@@ -267,7 +268,7 @@ impl Engine {
     }
 }
 
-/// The address that a GID stands for.
+/// The address in a GID.
 #[must_use]
 pub fn address_of(gid: [u8; 16]) -> IpAddr {
     IpAddr::from(gid).to_canonical()

@@ -1,4 +1,4 @@
-//! Loss, disorder and CE marks on purpose, where packets leave the adapter.
+//! Injected loss, reordering and CE marks, where packets leave the adapter.
 
 use std::net::IpAddr;
 
@@ -7,43 +7,43 @@ use fastrand::Rng;
 use super::batch::{Batch, Outgoing};
 use super::engine::CE;
 
-/// A packet that is held back lets up to so many of its queue pair pass.
+/// Most packets of a queue pair that may overtake a held packet.
 const MOST_PASSING: u8 = 3;
-/// After this long it goes even if none came, ns.
+/// Longest time that a packet is held without being overtaken, in ns.
 const LONGEST_HOLD: u64 = 500_000;
 
 /// What happens to packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FaultKind {
-    /// They vanish.
+    /// They are lost.
     Loss,
     /// They are held back behind the next few of the same queue pair.
     Reorder,
-    /// They leave with CE, if they are ECN-capable: others a switch would not mark.
+    /// They are marked with CE if they are ECN-capable: a switch would not mark others.
     MarkCe,
 }
 
-/// Which packets, and how many of them.
+/// Which packets a fault hits, and how many.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SoftFault {
-    /// Those to this address; `None`: all.
+    /// Destination address; `None`: all.
     pub to: Option<IpAddr>,
-    /// What happens to them.
+    /// The fault.
     pub kind: FaultKind,
-    /// The share of packets, from 0 to 1.
+    /// Share of packets, from 0 to 1.
     pub share: f64,
 }
 
-/// A packet that a fault met.
+/// A packet hit by a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Injection {
-    /// What happened to it.
+    /// The fault.
     pub kind: FaultKind,
     /// When it left or would have left.
     pub ns: u64,
-    /// Where it went.
+    /// Destination address.
     pub to: IpAddr,
-    /// Its destination queue pair.
+    /// Destination queue pair.
     pub qpn: u32,
     /// Its PSN.
     pub psn: u32,
@@ -55,7 +55,7 @@ impl SoftFault {
     }
 }
 
-/// The faults of an adapter, and the packets they hold.
+/// An adapter's faults and held packets.
 #[derive(Debug)]
 pub struct Faults {
     faults: Vec<SoftFault>,
@@ -70,15 +70,15 @@ struct Held {
     from: IpAddr,
     to: IpAddr,
     source_port: u16,
-    /// How many more may pass.
+    /// Packets that may still pass.
     passing: u8,
-    /// Whether one has.
+    /// Whether one has passed.
     is_passed: bool,
     until: u64,
 }
 
 impl Faults {
-    /// None yet. The same seed gives the same choices for the same packets.
+    /// Without faults yet. The same seed makes the same choices for the same packets.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
@@ -89,24 +89,24 @@ impl Faults {
         }
     }
 
-    /// Other faults from now on.
+    /// Replaces the faults.
     pub fn set(&mut self, faults: Vec<SoftFault>) {
         self.faults = faults;
     }
 
-    /// Whether packets to an address pass untouched.
+    /// Whether no fault applies to packets to an address.
     #[must_use]
     pub fn spare(&self, to: IpAddr) -> bool {
         !self.faults.iter().any(|fault| fault.meets(to))
     }
 
-    /// Whether packets to an address shall be marked.
+    /// Whether packets to an address are to be marked.
     #[must_use]
     pub fn mark(&self, to: IpAddr) -> bool {
         self.faults.iter().any(|fault| fault.kind == FaultKind::MarkCe && fault.meets(to))
     }
 
-    /// Moves from `batch` to `out` what leaves now.
+    /// Moves the packets that leave now from `batch` to `out`.
     pub fn apply(&mut self, batch: &mut Batch, now: u64, out: &mut Batch) {
         let (from, to, source_port) = (batch.from(), batch.to(), batch.source_port());
         out.begin(from, to, source_port);
@@ -138,13 +138,13 @@ impl Faults {
         }
     }
 
-    /// When [`Self::release`] has something to do.
+    /// When [`Self::release`] is due.
     #[must_use]
     pub fn wakes_at(&self) -> Option<u64> {
         self.held.iter().map(|held| held.until).min()
     }
 
-    /// A packet that was held back for long enough, as a batch of its own.
+    /// Releases a packet whose hold time is over, as a batch of its own.
     pub fn release(&mut self, now: u64, out: &mut Batch) -> bool {
         let Some(due) = self.held.iter().position(|held| held.until <= now) else { return false };
         let mut held = self.held.remove(due);
@@ -154,12 +154,12 @@ impl Faults {
         true
     }
 
-    /// The packets that faults met since the last call.
+    /// Packets hit by faults since the last call.
     pub fn take_injected(&mut self) -> Vec<Injection> {
         std::mem::take(&mut self.injected)
     }
 
-    /// A packet of a queue pair has left: those held back behind it may be due.
+    /// Records that a packet of a queue pair has left; held packets behind it may be due.
     fn let_pass(&mut self, to: IpAddr, qpn: u32, now: u64, out: &mut Batch) {
         let mut at = 0;
         while let Some(held) = self.held.get_mut(at) {
@@ -177,7 +177,7 @@ impl Faults {
         }
     }
 
-    /// Only what was overtaken is out of order.
+    /// Only a packet that was overtaken is out of order.
     fn note(&mut self, held: &Held, ns: u64) {
         if held.is_passed {
             let (to, qpn, psn) = (held.to, held.packet.qpn, held.packet.psn);
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
     use crate::rdma::soft::packet::{Body, Packet};
 
-    /// The PSNs that leave of 100 packets, ten a batch, and what happened to the others.
+    /// The PSNs that leave out of 100 packets, in batches of ten, and what happened to the others.
     fn passed(kind: FaultKind, share: f64) -> (Vec<u32>, Vec<Injection>) {
         let [from, to] = [1, 2].map(|host| IpAddr::from([10, 0, 0, host]));
         let mut faults = Faults::new(1);
@@ -226,7 +226,7 @@ mod tests {
         let mut all = left.clone();
         all.sort_unstable();
         assert_eq!(all, (0..100).collect::<Vec<_>>());
-        // Packets held back at the same time let the same others pass.
+        // Packets held at the same time are overtaken by the same others.
         let overtaken =
             |psn: &u32| left.iter().take_while(|one| one != &psn).filter(|one| *one > psn).count();
         let late: Vec<_> = injected.iter().map(|one| one.psn).collect();

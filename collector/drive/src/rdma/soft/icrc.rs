@@ -1,9 +1,9 @@
-//! The invariant CRC: over what no router changes between the ends.
+//! The invariant CRC, over everything that routers do not change.
 //!
 //! InfiniBand Architecture Specification 1.4, volume 1, 9.8.2 and annex A17.3.3: CRC-32 over eight
-//! bytes of ones (no local route header), the IP header, the UDP header, and all up to the ICRC.
-//! What routers may change counts as ones: type of service, time to live and header checksum of
-//! IPv4; traffic class, flow label and hop limit of IPv6; the UDP checksum; byte 4 of the BTH.
+//! bytes of ones (no local route header), the IP header, the UDP header, and everything up to the
+//! ICRC. Mutable fields count as ones: type of service, time to live and header checksum of IPv4;
+//! traffic class, flow label and hop limit of IPv6; the UDP checksum; byte 4 of the BTH.
 
 use std::net::IpAddr;
 
@@ -15,14 +15,14 @@ const UDP_BYTES: usize = 8;
 const UDP: u8 = 17;
 /// Ones in place of the local route header.
 const NO_ROUTE_BYTES: usize = 8;
-/// Up to the end of the BTH behind IPv6, the longer one.
+/// Up to the end of the BTH, with the longer IPv6 header.
 const HEAD_BYTES: usize = NO_ROUTE_BYTES + 40 + UDP_BYTES + BTH_BYTES;
 
-/// The ICRC of a packet between two ports, in the order of the wire. `bytes` is from behind the
-/// UDP header to before the ICRC.
+/// The ICRC of a packet between two ports, in wire order. `bytes` are those between UDP header and
+/// ICRC.
 ///
-/// The IPv4 header is taken to be as Linux makes it for a socket that is not connected and
-/// discovers the path MTU: no options, identification 0, "don't fragment".
+/// The IPv4 header is assumed to be Linux's for an unconnected socket with path MTU discovery: no
+/// options, identification 0, "don't fragment".
 #[must_use]
 pub fn icrc(source: IpAddr, destination: IpAddr, source_port: u16, bytes: &[u8]) -> [u8; 4] {
     let (bth, rest) = bytes.split_at(bytes.len().min(BTH_BYTES));
@@ -54,7 +54,7 @@ pub fn icrc(source: IpAddr, destination: IpAddr, source_port: u16, bytes: &[u8])
     crc.finalize().to_le_bytes()
 }
 
-/// Headers with ones where routers may write.
+/// Headers with mutable fields set to ones.
 struct Head {
     bytes: [u8; HEAD_BYTES],
     len: usize,
@@ -67,7 +67,7 @@ impl Head {
     }
 }
 
-/// An address as IPv6 has it.
+/// An address in IPv6 form.
 fn octets16(address: IpAddr) -> [u8; 16] {
     match address {
         IpAddr::V4(address) => address.to_ipv6_mapped().octets(),

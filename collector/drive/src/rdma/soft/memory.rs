@@ -1,4 +1,4 @@
-//! Registered memory: regions, their made-up virtual addresses and their keys.
+//! Registered memory: regions, their invented virtual addresses and their keys.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use super::packet::Target;
 
 const PAGE: u64 = 4096;
 
-/// The regions of an adapter. Addresses are like those of Linux's mappings, but nothing is there:
-/// keys and bounds are checked here, not by an IOMMU.
+/// The regions of an adapter. Addresses look like those of Linux mappings, but nothing is mapped
+/// there: keys and bounds are checked here, not by an IOMMU.
 #[derive(Debug)]
 pub struct Memory {
     regions: Vec<(Region, Vec<u8>)>,
@@ -18,13 +18,13 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// No regions yet; addresses begin at a random page.
+    /// No regions; addresses start at a random page.
     #[must_use]
     pub fn new(rng: &mut Rng) -> Self {
         Self { regions: Vec::new(), next_address: 0x7e00_0000_0000 + rng.u64(..1 << 27) * PAGE }
     }
 
-    /// A new region of zeros.
+    /// Creates a zeroed region.
     pub fn register(&mut self, bytes: usize, rng: &mut Rng) -> Region {
         let mut key = rng.u32(0x1000..);
         while self.regions.iter().any(|(region, _)| region.rkey == key) {
@@ -37,19 +37,19 @@ impl Memory {
         region
     }
 
-    /// What a region holds; empty where there is no such region.
+    /// The content of a region; empty if there is no such region.
     #[must_use]
     pub fn get(&self, id: RegionId) -> &[u8] {
         self.regions.get(id.0).map_or(&[], |(_, bytes)| bytes)
     }
 
-    /// As [`Memory::get`], to fill.
+    /// As [`Memory::get`], mutable.
     pub fn get_mut(&mut self, id: RegionId) -> &mut [u8] {
         self.regions.get_mut(id.0).map_or(&mut [], |(_, bytes)| bytes)
     }
 
-    /// Where a write of a peer goes; `None` where its key or its range is wrong. Without bytes
-    /// neither is looked at (specification 9.7.4.1.5).
+    /// The destination of a peer's write; `None` if its key or range is wrong. A write without
+    /// bytes checks neither (specification 9.7.4.1.5).
     #[must_use]
     pub fn resolve(&self, target: Target) -> Option<(RegionId, Range<usize>)> {
         if target.bytes == 0 {

@@ -1,10 +1,10 @@
-//! RoCEv2 in user space: an RDMA adapter of UDP sockets, which needs neither hardware nor root.
+//! RoCEv2 in user space: an RDMA adapter over UDP sockets that needs neither hardware nor root.
 //!
-//! [`SoftAdapter`] puts sockets and a clock around [`engine::Engine`], which is deterministic: its
-//! queue pairs are a [`requester`] and a [`responder`] each, packets in, packets out. Packets are
-//! those of the specification: PSNs, ACKs and NAKs, go-back-N, RNR, ICRC, CNPs on CE. Other
-//! adapters would understand them but for one thing: the ICRC that is expected assumes IPv4
-//! identification 0, which a UDP socket cannot see.
+//! [`SoftAdapter`] puts sockets and a clock around [`engine::Engine`], which is deterministic:
+//! packets in, packets out. Each of its queue pairs is a [`requester`] and a [`responder`]. Packets
+//! follow the specification: PSNs, ACKs and NAKs, go-back-N, RNR, ICRC, CNPs on CE. Other adapters
+//! would understand them except for one thing: the expected ICRC assumes IPv4 identification 0,
+//! which a UDP socket cannot see.
 
 pub mod adapter;
 pub mod batch;

@@ -1,5 +1,5 @@
-//! Packets of reliable connections, as far as RDMA WRITE needs them, and CNPs: bytes from and to
-//! the UDP header on one side, the ICRC on the other.
+//! Packets of reliable connections, as far as RDMA WRITE needs them, and CNPs: the bytes between
+//! the UDP header and the ICRC.
 //!
 //! InfiniBand Architecture Specification 1.4, volume 1, chapter 9 (9.2 base transport header, 9.3
 //! extended headers, 9.7.5.2 AETH); RoCEv2 is annex A17, CNP its section 9.3.
@@ -15,14 +15,14 @@ pub const PORT: u16 = 4791;
 /// Bytes of the base transport header.
 pub const BTH_BYTES: usize = 12;
 
-/// Bytes of the ICRC, behind the payload and its padding.
+/// Bytes of the ICRC, after the payload and its padding.
 pub const ICRC_BYTES: usize = 4;
 
-/// The most bytes that a packet adds to its payload: BTH, RETH, immediate, padding, ICRC.
+/// Most bytes that a packet adds to its payload: BTH, RETH, immediate, padding, ICRC.
 pub const OVERHEAD_BYTES: usize = BTH_BYTES + 16 + 4 + 3 + ICRC_BYTES;
 
 const DEFAULT_P_KEY: u16 = 0xffff;
-/// M: the path has migrated, as it is from the start where no alternate path was loaded.
+/// M: the path is migrated, the initial state without an alternate path.
 const MIGRATED: u8 = 0x40;
 const BECN: u8 = 0x40;
 const ACK_REQUEST: u8 = 0x80;
@@ -32,15 +32,15 @@ const ACKNOWLEDGE: u8 = 0x11;
 /// A packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// The queue pair it goes to, 24 bits.
+    /// Destination queue pair, 24 bits.
     pub qpn: u32,
     /// 24 bits; 0 in a CNP.
     pub psn: u32,
-    /// What it is.
+    /// Content by kind.
     pub body: Body<'a>,
 }
 
-/// What a packet is.
+/// Content of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
     /// A part of an RDMA WRITE.
@@ -54,57 +54,57 @@ pub enum Body<'a> {
 /// A part of an RDMA WRITE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WritePart<'a> {
-    /// RETH: in the first packet of a message, and only there.
+    /// RETH, in the first packet of a message only.
     pub target: Option<Target>,
-    /// Whether the message ends here.
+    /// Whether it is the message's last packet.
     pub end: End,
-    /// Whether the responder shall acknowledge at once.
+    /// Whether the responder must acknowledge at once.
     pub ack_request: bool,
-    /// Its bytes.
+    /// Payload.
     pub payload: &'a [u8],
 }
 
-/// Whether a message ends with a packet.
+/// Whether a packet is the last of its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// More packets follow.
     More,
-    /// It ends.
+    /// The last packet.
     Last,
-    /// It ends with an immediate.
+    /// The last packet, with an immediate.
     LastWithImmediate([u8; 4]),
 }
 
-/// RETH: where a message is written.
+/// RETH: the destination of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Virtual address at the responder.
     pub address: u64,
-    /// Its key.
+    /// Key of the address.
     pub rkey: u32,
-    /// Bytes of the whole message.
+    /// Size of the whole message.
     pub bytes: u32,
 }
 
-/// AETH: what the responder says of the requests it got.
+/// AETH: the responder's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Good or bad.
+    /// ACK or NAK.
     pub syndrome: Syndrome,
     /// Messages completed so far, 24 bits.
     pub msn: u32,
 }
 
-/// What an answer says.
+/// Meaning of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syndrome {
-    /// All up to the PSN has come. Sent without a limit of credits.
+    /// Everything up to the PSN was received. Sent without a credit limit.
     Ack,
-    /// No receive was posted; code of the time to wait.
+    /// No receive was posted; the code of the RNR delay.
     ReceiverNotReady(u8),
-    /// The PSN is the one that is missing.
+    /// The PSN is the missing one.
     SequenceError,
-    /// The responder cannot make sense of the request.
+    /// The request is invalid.
     InvalidRequest,
     /// The key or the range is wrong.
     RemoteAccessError,
@@ -112,13 +112,13 @@ pub enum Syndrome {
     RemoteOperationalError,
 }
 
-/// Why bytes are not a packet that this adapter understands.
+/// Why bytes are not a packet for this adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// Fewer bytes than the headers take.
+    /// Fewer bytes than the headers need.
     #[error("it is cut short")]
     Short,
-    /// Nothing that NET/IB's connections carry.
+    /// An opcode that NET/IB does not use.
     #[error("its opcode {0:#04x} is none of RDMA WRITE, ACK and CNP")]
     Opcode(u8),
     /// A reserved or unknown syndrome.
@@ -165,10 +165,10 @@ impl Packet<'_> {
 }
 
 impl<'a> Packet<'a> {
-    /// Reads a packet from behind the UDP header to before the ICRC.
+    /// Parses the bytes between UDP header and ICRC.
     ///
     /// # Errors
-    /// It is cut short or none of those that this adapter speaks.
+    /// The packet is truncated or of a kind that this adapter does not use.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let (bth, rest) = bytes.split_first_chunk::<BTH_BYTES>().ok_or(Malformed::Short)?;
         let [opcode, flags, _, _, _, q0, q1, q2, a, p0, p1, p2] = *bth;
@@ -272,7 +272,7 @@ impl Syndrome {
     }
 }
 
-/// The low 24 bits, in the order of the wire.
+/// The low 24 bits, in wire order.
 fn bytes24(value: u32) -> [u8; 3] {
     let [_, a, b, c] = value.to_be_bytes();
     [a, b, c]

@@ -1,4 +1,4 @@
-//! Packet sequence numbers: 24 bits on the wire, 64 bits that never wrap inside.
+//! Packet sequence numbers: 24 bits on the wire, 64 bits that never wrap internally.
 
 const BITS: u32 = 24;
 

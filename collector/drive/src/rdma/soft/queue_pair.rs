@@ -1,4 +1,4 @@
-//! A queue pair of type RC: requester and responder, and what both share.
+//! An RC queue pair: requester and responder, and what they share.
 
 use std::net::IpAddr;
 
@@ -11,7 +11,7 @@ use super::packet::{Body, Packet, Syndrome, WritePart};
 use super::requester::{Failure, Requester};
 use super::responder::{Responder, Verdict};
 
-/// DSCP 48, not ECN-capable: how ConnectX adapters send CNPs.
+/// DSCP 48, not ECN-capable, as ConnectX adapters send CNPs.
 const CNP_TRAFFIC_CLASS: u8 = 48 << 2;
 
 /// A queue pair in RTS, or in error.
@@ -30,7 +30,7 @@ pub struct QueuePair {
 }
 
 impl QueuePair {
-    /// Connected to `remote` at `address`; sends from `source_port`.
+    /// A queue pair connected to `remote` at `address` that sends from `source_port`.
     #[must_use]
     pub fn new(qpn: u32, remote: &Remote, address: IpAddr, source_port: u16, rate: f64) -> Self {
         Self {
@@ -45,13 +45,13 @@ impl QueuePair {
         }
     }
 
-    /// Where the other end is.
+    /// Address of the other end.
     #[must_use]
     pub fn address(&self) -> IpAddr {
         self.address
     }
 
-    /// Whether it is in error; nothing goes out or in then, but what it owes.
+    /// Whether it is in error; then it sends only outstanding answers and receives nothing.
     #[must_use]
     pub fn is_failed(&self) -> bool {
         self.is_failed
@@ -63,8 +63,8 @@ impl QueuePair {
         !self.owes_cnp && !self.responder.has_answers() && self.requester.has_sent_all()
     }
 
-    /// Encodes what may be sent now: what it owes, then parts of writes. `room` is what may still
-    /// be sent to the peer, bytes.
+    /// Encodes what may be sent now: outstanding answers, then parts of writes. `room` is the bytes
+    /// that may still be sent to the peer.
     pub fn fill(
         &mut self,
         now: u64,
@@ -96,12 +96,12 @@ impl QueuePair {
         }
     }
 
-    /// Begins a batch of this queue pair.
+    /// Starts a batch of this queue pair.
     pub fn begin(&self, from: IpAddr, batch: &mut Batch) {
         batch.begin(from, self.address, self.source_port);
     }
 
-    /// Takes a packet; whether a message has come whole with it.
+    /// Processes a packet; returns whether it completed a message.
     pub fn receive(
         &mut self,
         packet: &Packet<'_>,
@@ -136,12 +136,12 @@ impl QueuePair {
         }
     }
 
-    /// A packet came with CE.
+    /// A packet arrived with CE.
     pub fn on_ce(&mut self, now: u64) {
         self.owes_cnp |= self.notifier.on_ce(now);
     }
 
-    /// Looks whether answers are overdue.
+    /// Handles overdue answers.
     pub fn on_timer(
         &mut self,
         now: u64,
@@ -178,7 +178,7 @@ impl QueuePair {
     }
 }
 
-/// As `ibv_wc_status_str` says it.
+/// The text of `ibv_wc_status_str`.
 fn reason(syndrome: Syndrome) -> &'static str {
     match syndrome {
         Syndrome::Ack => "success",

@@ -14,17 +14,17 @@ use super::packet::{Answer, End, Syndrome, Target};
 use super::psn;
 use super::window::Window;
 
-/// The responder is asked to acknowledge at least after that many bytes.
+/// The requester asks for an ACK at least every so many bytes.
 const ACK_BYTES: usize = 64 << 10;
 
-/// RNR NAK: a unit of time, ns; the codes count in it (specification table 45).
+/// Unit of the RNR timer codes, in ns (specification table 45).
 const RNR_UNIT: u64 = 10_000;
 const RNR_UNITS: [u64; 32] = [
     65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536,
     2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
 ];
 
-/// The sending half of a queue pair. Times are ns of one clock that never goes back.
+/// The sending half of a queue pair. Times are ns of one monotonic clock.
 #[derive(Debug)]
 pub struct Requester {
     qpn: u32,
@@ -32,23 +32,23 @@ pub struct Requester {
     timeout_ns: Option<u64>,
     retries: u8,
     retries_left: u8,
-    /// Posted and not acknowledged, in order.
+    /// Posted work without acknowledgement, in order.
     works: VecDeque<Work>,
-    /// Of [`Self::works`], the one that [`Self::next`] belongs to or a predecessor of it.
+    /// Index in [`Self::works`] of the work that [`Self::next`] belongs to, or of an earlier one.
     cursor: usize,
-    /// All before it is acknowledged.
+    /// Everything before this PSN is acknowledged.
     acknowledged: u64,
-    /// The next to send; goes back where packets were lost.
+    /// The next PSN to send; it goes back after a loss.
     next: u64,
-    /// One behind the last that was ever sent.
+    /// One past the highest PSN ever sent.
     sent: u64,
-    /// One behind the last of the last work.
+    /// One past the last PSN of the last work.
     end: u64,
-    /// One behind the last that asked for an answer, since it went back.
+    /// One past the last PSN that requested an ACK, since it went back.
     asked: u64,
-    /// Runs while an answer that was asked for is missing (specification 9.7.6.1.3).
+    /// Runs while a requested ACK is outstanding (specification 9.7.6.1.3).
     timer: Option<u64>,
-    /// The receiver was not ready: nothing is sent before.
+    /// The receiver was not ready: nothing is sent before this time.
     hold_until: u64,
     window: Window,
     rate: ReactionPoint,
@@ -67,29 +67,29 @@ struct Work {
 pub struct Part {
     /// 24 bits.
     pub psn: u32,
-    /// In the first packet of a message.
+    /// Set in the first packet of a message.
     pub target: Option<Target>,
-    /// Whether the message ends here.
+    /// Whether it is the message's last packet.
     pub end: End,
-    /// Whether the responder shall acknowledge at once.
+    /// Whether the responder must acknowledge at once.
     pub ack_request: bool,
-    /// Where its bytes are.
+    /// Region of its payload.
     pub region: RegionId,
-    /// Which they are.
+    /// Range of its payload in the region.
     pub range: Range<usize>,
 }
 
 /// Why a requester gives up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// This PSN, the oldest without an answer, was sent as often as allowed.
+    /// This PSN, the oldest without an answer, has used up its retries.
     RetriesExceeded(u32),
     /// The responder refused this PSN for good.
     Refused(u32, Syndrome),
 }
 
 impl Requester {
-    /// Ready to send to `remote`, not faster than `line_rate`, bytes a second.
+    /// Ready to send to `remote`, at most at `line_rate` bytes per second.
     #[must_use]
     pub fn new(qpn: u32, remote: &Remote, line_rate: f64) -> Self {
         // 0 is "never" (specification 9.9.2.1.1); 31 is the largest code.
@@ -114,19 +114,19 @@ impl Requester {
         }
     }
 
-    /// Works that have not ended.
+    /// Number of incomplete works.
     #[must_use]
     pub fn outstanding(&self) -> usize {
         self.works.len()
     }
 
-    /// Whether nothing is to be sent, unless an answer or the timer wants it again.
+    /// Whether nothing is to be sent, unless an answer or the timer requires it again.
     #[must_use]
     pub fn has_sent_all(&self) -> bool {
         self.next == self.end
     }
 
-    /// Bytes sent and not answered, counted in full packets.
+    /// Bytes in flight, in full packets.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         (self.next - self.acknowledged) as usize * self.mtu
@@ -140,12 +140,12 @@ impl Requester {
         self.works.push_back(Work { write, first, last: self.end - 1, first_sent_ns: None });
     }
 
-    /// The next packet to send, where windows, timers and the rate allow one. `room` is what all
-    /// queue pairs together may still send to the peer, bytes.
+    /// The next packet to send, if windows, timers and the rate allow one. `room` is the bytes that
+    /// all queue pairs together may still send to the peer.
     pub fn next_part(&mut self, now: u64, room: usize, counters: &mut Counters) -> Option<Part> {
         let in_flight = self.in_flight();
         let room = room.min(self.window.bytes().saturating_sub(in_flight));
-        // One packet in flight is always allowed: it brings the answer that makes room.
+        // One packet in flight is always allowed: its answer frees the window.
         if self.next == self.end
             || in_flight > 0 && room < self.mtu
             || self.blocked_until(now) > now
@@ -192,17 +192,17 @@ impl Requester {
         Some(part)
     }
 
-    /// When [`Self::on_timer`] or [`Self::next_part`] has something to do again without an answer.
+    /// When [`Self::on_timer`] or [`Self::next_part`] is due without an answer.
     pub fn wakes_at(&mut self, now: u64) -> Option<u64> {
         let blocked = self.blocked_until(now);
         let sends_at = (self.next < self.end && blocked > now).then_some(blocked);
         self.timer.into_iter().chain(sends_at).min()
     }
 
-    /// Takes an ACK or NAK that came at `now`.
+    /// Processes an ACK or NAK received at `now`.
     ///
     /// # Errors
-    /// The queue pair is in error with it.
+    /// It puts the queue pair into error.
     pub fn on_answer(
         &mut self,
         wire_psn: u32,
@@ -230,7 +230,7 @@ impl Requester {
                 self.retry()
             }
             Syndrome::ReceiverNotReady(code) => {
-                // NET/IB asks for retries without end (rnr_retry 7).
+                // NET/IB asks for unlimited retries (rnr_retry 7).
                 self.go_back();
                 self.hold_until = now + RNR_UNITS[usize::from(code & 0x1f)] * RNR_UNIT;
                 Ok(())
@@ -239,15 +239,15 @@ impl Requester {
         }
     }
 
-    /// Slows down.
+    /// Reduces the rate.
     pub fn on_cnp(&mut self, now: u64) {
         self.rate.on_cnp(now);
     }
 
-    /// Looks whether answers are overdue.
+    /// Handles overdue answers.
     ///
     /// # Errors
-    /// They are, and all retries are used up.
+    /// All retries are used up.
     pub fn on_timer(&mut self, now: u64, counters: &mut Counters) -> Result<(), Failure> {
         if self.timer.is_none_or(|timer| now < timer) {
             return Ok(());
@@ -256,7 +256,7 @@ impl Requester {
         self.retry()
     }
 
-    /// Ends all works with `why`.
+    /// Fails all works with `why`.
     pub fn fail(&mut self, why: &str, completions: &mut Vec<Completion>) {
         completions.extend(self.works.drain(..).map(|work| Completion {
             qpn: self.qpn,
@@ -270,12 +270,12 @@ impl Requester {
         self.timer = None;
     }
 
-    /// Until when neither the rate nor the receiver lets a packet go.
+    /// The time before which the rate or the receiver blocks packets.
     fn blocked_until(&mut self, now: u64) -> u64 {
         self.hold_until.max(self.rate.next_packet_ns(now))
     }
 
-    /// All before `psn` has come.
+    /// Acknowledges everything before `psn`.
     fn acknowledge(&mut self, psn: u64, now: u64, completions: &mut Vec<Completion>) {
         if psn == self.acknowledged {
             return;
@@ -322,7 +322,7 @@ mod tests {
     const REMOTE: Remote =
         Remote { qpn: 2, gid: [0; 16], mtu: 256, traffic_class: 2, timeout: 8, retries: 7 };
 
-    /// The PSNs of all that may be sent now.
+    /// The PSNs of everything that may be sent now.
     fn sent(requester: &mut Requester, counters: &mut Counters) -> Vec<u32> {
         let parts = std::iter::from_fn(|| requester.next_part(0, 1 << 20, counters));
         parts.map(|part| part.psn).collect()

@@ -1,4 +1,4 @@
-//! The responder of a queue pair: what it expects next, where that is written, and what it answers.
+//! The responder of a queue pair: what it expects, where that is written, and what it answers.
 //!
 //! InfiniBand Architecture Specification 1.4, volume 1, 9.7.4 (order and checks), 9.7.5 (answers),
 //! 9.9.3 (responder errors). A state machine without sockets or clock.
@@ -20,18 +20,18 @@ pub struct Responder {
     qpn: u32,
     mtu: usize,
     expected: u64,
-    /// Messages completed.
+    /// Completed messages.
     completed: u32,
     message: Option<Message>,
     /// Posted receives, in order.
     receives: VecDeque<u64>,
-    /// A NAK is out: nothing is answered before what is expected has come.
+    /// A NAK is outstanding: no answer before the expected packet arrives.
     is_waiting: bool,
-    /// Not sent yet, in order; at most one ACK, at the end.
+    /// Unsent answers, in order; at most one ACK, at the end.
     answers: VecDeque<(u32, Answer)>,
 }
 
-/// A message whose end has not come.
+/// An incomplete message.
 #[derive(Clone, Copy, Debug)]
 struct Message {
     region: RegionId,
@@ -41,21 +41,21 @@ struct Message {
     first_ns: u64,
 }
 
-/// What became of a packet.
+/// What happened to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Taken; more of its message follows.
+    /// Accepted; more of its message follows.
     Taken,
-    /// Taken, and its message is whole.
+    /// Accepted; its message is complete.
     MessageEnded,
-    /// Dropped, and perhaps answered by a NAK.
+    /// Dropped, possibly with a NAK.
     Dropped,
     /// Refused for good: the queue pair is in error.
     Fatal(Syndrome),
 }
 
 impl Responder {
-    /// Expects PSN 0 of `remote`.
+    /// A responder that expects PSN 0 of `remote`.
     #[must_use]
     pub fn new(qpn: u32, remote: &Remote) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl Responder {
         }
     }
 
-    /// Receives that are posted.
+    /// Number of posted receives.
     #[must_use]
     pub fn posted(&self) -> usize {
         self.receives.len()
@@ -87,12 +87,12 @@ impl Responder {
         !self.answers.is_empty()
     }
 
-    /// The next answer to send: its PSN, and what it says.
+    /// The next answer to send, with its PSN.
     pub fn next_answer(&mut self) -> Option<(u32, Answer)> {
         self.answers.pop_front()
     }
 
-    /// Takes a packet that came at `now`.
+    /// Processes a packet received at `now`.
     pub fn on_write(
         &mut self,
         wire_psn: u32,
@@ -162,7 +162,7 @@ impl Responder {
         if has_ended { Verdict::MessageEnded } else { Verdict::Taken }
     }
 
-    /// Ends all receives with `why`.
+    /// Fails all receives with `why`.
     pub fn fail(&mut self, why: &str, completions: &mut Vec<Completion>) {
         completions.extend(self.receives.drain(..).map(|id| Completion {
             qpn: self.qpn,
@@ -172,7 +172,7 @@ impl Responder {
         }));
     }
 
-    /// Where the bytes of a packet go: the message that they begin or belong to.
+    /// The message that a packet starts or continues.
     fn place(&self, part: &WritePart<'_>, now: u64, memory: &Memory) -> Result<Message, Syndrome> {
         let message = match (part.target, self.message) {
             (Some(target), None) => {
@@ -193,7 +193,7 @@ impl Responder {
     }
 
     fn answer(&mut self, psn: u64, syndrome: Syndrome) {
-        // ACKs are cumulative: a later one makes an earlier one needless.
+        // ACKs are cumulative: a later one replaces an earlier one.
         if syndrome == Syndrome::Ack {
             self.answers.pop_back_if(|(_, answer)| answer.syndrome == Syndrome::Ack);
         }

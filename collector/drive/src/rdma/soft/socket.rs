@@ -1,4 +1,5 @@
-//! The UDP sockets of an adapter: one that receives at port 4791, one to send from each source port.
+//! The UDP sockets of an adapter: one that receives at port 4791, and one per source port for
+//! sending.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,9 +11,9 @@ use super::packet::{OVERHEAD_BYTES, PORT};
 use super::sys::{self, Received};
 use crate::{DriveError, Result};
 
-/// What the receiving socket asks for; the kernel gives an ordinary user less.
+/// Requested receive buffer; the kernel gives unprivileged users less.
 const RECEIVE_BUFFER: i32 = 16 << 20;
-/// How often and how long a full send buffer is waited for.
+/// Number and duration of waits for a full send buffer.
 const PATIENCE: (u32, Duration) = (20, Duration::from_millis(50));
 
 /// The port of an adapter.
@@ -21,7 +22,7 @@ pub struct Port {
     address: IpAddr,
     receiver: UdpSocket,
     senders: BTreeMap<u16, UdpSocket>,
-    /// Each has room for one packet.
+    /// One packet buffer per slot.
     slots: Vec<Vec<u8>>,
     received: Vec<Received>,
     overflowed: u32,
@@ -31,7 +32,7 @@ impl Port {
     /// Binds port 4791 of `address`.
     ///
     /// # Errors
-    /// Another process has it, or it is no address of this host.
+    /// Another process uses it, or the address is not this host's.
     pub fn open(address: IpAddr, mtu: usize) -> Result<Self> {
         let receiver = UdpSocket::bind((address, PORT)).map_err(|error| match error.kind() {
             io::ErrorKind::AddrInUse => DriveError::Unusable(format!(
@@ -53,14 +54,14 @@ impl Port {
         set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
         set(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1)?;
         set(libc::SOL_SOCKET, libc::SO_RCVBUF, RECEIVE_BUFFER)?;
-        // Beyond net.core.rmem_max only with CAP_NET_ADMIN; without it what was given must do.
+        // More than net.core.rmem_max needs CAP_NET_ADMIN; without it, the default has to do.
         let _ = sys::set_option(&receiver, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, RECEIVE_BUFFER);
         let slots = vec![vec![0; mtu + OVERHEAD_BYTES]; sys::MOST];
         let (senders, received) = (BTreeMap::new(), Vec::new());
         Ok(Self { address, receiver, senders, slots, received, overflowed: 0 })
     }
 
-    /// Bytes that the kernel keeps for the adapter, its own overhead included.
+    /// Size of the kernel's receive buffer, including its overhead.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -68,10 +69,10 @@ impl Port {
         sys::receive_buffer(&self.receiver).map_err(DriveError::io("read SO_RCVBUF"))
     }
 
-    /// A socket that sends from `wish`, or from the next port that is free; returns the port.
+    /// A socket that sends from port `wish` or the next free one; returns the port.
     ///
     /// # Errors
-    /// None is free, or the kernel refuses.
+    /// No port is free, or the kernel refuses.
     pub fn open_sender(&mut self, wish: u16) -> Result<u16> {
         let mut last = io::Error::from(io::ErrorKind::AddrInUse);
         for port in (wish..=u16::MAX).chain(0xc000..wish) {
@@ -96,12 +97,10 @@ impl Port {
         Err(DriveError::io(format!("bind a UDP port of {} to send from", self.address))(last))
     }
 
-    /// Sends a batch. What the network has no room for is lost, as on a wire.
-    ///
-    /// Returns how many packets the kernel had no room for: they are lost.
+    /// Sends a batch; packets that do not fit are lost, as on a wire. Returns their number.
     ///
     /// # Errors
-    /// There is no way to the address, or its packets are larger than the interface takes.
+    /// There is no route to the address, or a packet exceeds the interface's MTU.
     pub fn send(&self, batch: &Batch) -> Result<u64> {
         let Some(socket) = self.senders.get(&batch.source_port()) else { return Ok(0) };
         let mut unsent = 0;
@@ -143,7 +142,7 @@ impl Port {
         Ok(unsent)
     }
 
-    /// Hands over datagrams that have come; returns how many, 0 where none was there.
+    /// Passes received datagrams to `each`; returns how many there were.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -164,7 +163,7 @@ impl Port {
         Ok(self.received.len())
     }
 
-    /// Datagrams for which the receive buffer had no room.
+    /// Datagrams lost because the receive buffer was full.
     #[must_use]
     pub fn overflowed(&self) -> u64 {
         u64::from(self.overflowed)
@@ -179,8 +178,8 @@ impl Port {
     }
 }
 
-/// Headers as a hardware adapter makes them: "don't fragment" and identification 0, which the ICRC
-/// covers, no UDP checksum, 64 hops.
+/// IP headers as a hardware adapter makes them: "don't fragment" and identification 0, which the
+/// ICRC covers, no UDP checksum, 64 hops.
 fn set_up_sender(socket: &UdpSocket, address: IpAddr) -> io::Result<()> {
     let options = match address {
         IpAddr::V4(_) => [
@@ -188,7 +187,7 @@ fn set_up_sender(socket: &UdpSocket, address: IpAddr) -> io::Result<()> {
             (libc::IPPROTO_IP, libc::IP_TTL, 64),
             (libc::SOL_SOCKET, libc::SO_NO_CHECK, 1),
         ],
-        // IPv6 wants a UDP checksum; the ICRC does not cover it.
+        // IPv6 requires a UDP checksum; the ICRC does not cover it.
         IpAddr::V6(_) => [
             (libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_DO),
             (libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS, 64),

@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use libc::{c_int, c_void, cmsghdr, iovec, mmsghdr, msghdr, sockaddr_storage, timespec};
 
-/// The most packets of one call.
+/// Most packets of one call.
 pub const MOST: usize = 64;
 
-/// Room for a time stamp, a traffic class and a count.
+/// Fits a timestamp, a traffic class and a counter.
 const CONTROL_BYTES: usize = 96;
 
 /// Control messages are read and written as structures.
@@ -26,25 +26,24 @@ struct Control([u8; CONTROL_BYTES]);
 /// A datagram to send.
 #[derive(Clone, Copy, Debug)]
 pub struct Send<'a> {
-    /// What.
+    /// Payload.
     pub bytes: &'a [u8],
     /// DSCP and ECN.
     pub traffic_class: u8,
 }
 
-/// A datagram that came.
+/// A received datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// Bytes of it in its slot; more may have been cut off.
+    /// Bytes in its slot; the datagram may have been longer.
     pub bytes: usize,
-    /// Whence.
+    /// Sender.
     pub from: SocketAddr,
     /// DSCP and ECN.
     pub traffic_class: u8,
-    /// When, by the kernel's `CLOCK_REALTIME`, ns; `None` where it did not say.
+    /// Kernel timestamp in ns of `CLOCK_REALTIME`, if there is one.
     pub wall_ns: Option<u64>,
-    /// How many before it had no room in the socket's buffer, since the socket was made; `None`
-    /// where the kernel did not say.
+    /// Datagrams dropped for lack of buffer since the socket was created, if the kernel says.
     pub overflowed: Option<u32>,
 }
 
@@ -60,7 +59,7 @@ pub fn set_option(socket: &UdpSocket, level: c_int, name: c_int, value: c_int) -
     if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Bytes that the kernel lets the socket's receive queue hold, its own overhead included.
+/// Size of the socket's receive buffer, including overhead.
 ///
 /// # Errors
 /// The kernel refuses.
@@ -74,7 +73,7 @@ pub fn receive_buffer(socket: &UdpSocket) -> io::Result<usize> {
     if refused == 0 { Ok(value.max(0) as usize) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Sends datagrams to one address; returns how many the kernel took, at least one, at most [`MOST`].
+/// Sends datagrams to one address; returns how many the kernel took, from one to [`MOST`].
 ///
 /// # Errors
 /// The first was refused.
@@ -107,10 +106,10 @@ pub fn send(socket: &UdpSocket, to: SocketAddr, packets: &[Send<'_>]) -> io::Res
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
-/// Receives datagrams, one into each slot; returns how many came, at most [`MOST`].
+/// Receives datagrams, one per slot; returns their number, at most [`MOST`].
 ///
 /// # Errors
-/// None is there (`WouldBlock`), or the kernel refuses.
+/// There is none (`WouldBlock`), or the kernel refuses.
 pub fn receive(
     socket: &UdpSocket,
     slots: &mut [Vec<u8>],
@@ -150,10 +149,10 @@ pub fn receive(
     Ok(())
 }
 
-/// Waits until a datagram is there (`to_send`: until one may be sent), at most `wait`.
+/// Waits for a datagram (`to_send`: for room to send one), at most `wait`.
 ///
 /// # Errors
-/// The kernel refuses; an interruption by a signal is none.
+/// The kernel refuses; an interruption by a signal is no error.
 pub fn wait(socket: &UdpSocket, to_send: bool, wait: Duration) -> io::Result<()> {
     let events = if to_send { libc::POLLOUT } else { libc::POLLIN };
     let mut entry = libc::pollfd { fd: socket.as_raw_fd(), events, revents: 0 };
@@ -182,7 +181,7 @@ fn put_control(header: &mut msghdr, (level, kind): (c_int, c_int), value: c_int)
     }
 }
 
-/// What the kernel says of a datagram that came.
+/// Reads the control messages of a received datagram.
 fn read_controls(header: &msghdr, one: &mut Received) {
     // SAFETY: the kernel filled the control buffer and set its length; the CMSG macros stay in it.
     let mut at: *const cmsghdr = unsafe { libc::CMSG_FIRSTHDR(header) };
@@ -209,7 +208,7 @@ fn read_controls(header: &msghdr, one: &mut Received) {
     }
 }
 
-/// As the kernel takes addresses.
+/// Converts an address for the kernel.
 fn raw_address(address: SocketAddr) -> (sockaddr_storage, libc::socklen_t) {
     // SAFETY: all zeros is a valid sockaddr_storage.
     let mut storage: sockaddr_storage = unsafe { zeroed() };
@@ -241,7 +240,7 @@ fn raw_address(address: SocketAddr) -> (sockaddr_storage, libc::socklen_t) {
     }
 }
 
-/// As the kernel gives addresses.
+/// Converts an address from the kernel.
 fn address_of(storage: &sockaddr_storage) -> Option<SocketAddr> {
     match c_int::from(storage.ss_family) {
         libc::AF_INET => {

@@ -1,4 +1,4 @@
-//! [`Rdma`] over a device of the system, with the attributes that NCCL's NET/IB gives queue pairs.
+//! [`Rdma`] over a device of the system, with the queue pair attributes of NCCL's NET/IB.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,19 +18,18 @@ use super::{VerbsSettings, inventory, status, sys};
 use crate::rdma::{Completion, Device, Done, Rdma, Region, RegionId, Remote, Write};
 use crate::{DriveError, Result};
 
-/// Of each queue pair: NCCL's `MAX_REQUESTS`.
+/// Depth of each queue pair: NCCL's `MAX_REQUESTS`.
 const DEPTH: sys::Depth = sys::Depth { sends: 256, receives: 256 };
 
-/// Of the completion queue: as many as soft-RoCE gives. It bounds the queue pairs.
+/// Depth of the completion queue: soft-RoCE's maximum. It bounds the number of queue pairs.
 const COMPLETIONS: i32 = 32767;
 
-/// How often the queue is looked at before the thread sleeps: some microseconds, within which
-/// hardware answers.
+/// Polls before the thread sleeps: a few microseconds, within which hardware answers.
 const SPINS: u32 = 100;
 
 /// A port of an RDMA device.
 pub struct VerbsAdapter {
-    // In the order they are let go.
+    // Dropped in this order.
     queue_pairs: BTreeMap<u32, sys::QueuePair>,
     regions: Vec<sys::Memory>,
     queue: Rc<sys::CompletionQueue>,
@@ -38,22 +37,22 @@ pub struct VerbsAdapter {
     context: Rc<sys::Context>,
     device: Device,
     completion_entries: i32,
-    /// What the adapter said about itself, until it is well again: the cause of failures.
+    /// The adapter's last reported problem, until it recovers: the cause of failures.
     trouble: Option<String>,
     ended: Vec<sys::Ended>,
 }
 
-/// Who ended a sleep.
+/// What ended a sleep.
 struct Woken {
     by_queue: bool,
     by_adapter: bool,
 }
 
 impl VerbsAdapter {
-    /// Opens the port that `settings` choose.
+    /// Opens the port selected by `settings`.
     ///
     /// # Errors
-    /// No device exists, none fits or it refuses; the text says what there is and the way out.
+    /// There is no device, none matches or it refuses; the text lists what exists and what to do.
     pub fn open(settings: &VerbsSettings) -> Result<Self> {
         let choice = select(&inventory::ports(Path::new(inventory::FOLDER)), settings)?;
         let name = &choice.device;
@@ -94,12 +93,12 @@ impl VerbsAdapter {
         })
     }
 
-    /// What was done with a queue pair, for an error.
+    /// Describes an operation on a queue pair, for an error.
     fn doing(&self, what: &str, qpn: u32) -> impl FnOnce(io::Error) -> DriveError + use<> {
         DriveError::io(format!("{what} queue pair {qpn} of {}", self.device.name))
     }
 
-    /// Appends what has ended; returns whether something had.
+    /// Appends completions; returns whether there were any.
     fn drain(&mut self, completions: &mut Vec<Completion>) -> Result<bool> {
         let drained = self.queue.drain(&mut self.ended);
         drained.map_err(DriveError::io(format!(
@@ -115,7 +114,7 @@ impl VerbsAdapter {
         Ok(has_some)
     }
 
-    /// Sleeps until the queue or the adapter has something to say, at most for `wait`.
+    /// Sleeps until the queue or the adapter has an event, at most for `wait`.
     fn sleep(&self, wait: Duration) -> Result<Woken> {
         let readable = PollFlags::POLLIN;
         let mut sources = [
@@ -130,7 +129,7 @@ impl VerbsAdapter {
         Ok(Woken { by_queue, by_adapter })
     }
 
-    /// Hears what the adapter says unasked.
+    /// Handles the adapter's asynchronous events.
     fn listen(&mut self) -> Result<()> {
         while let Some(event) = self.context.event() {
             let name = &self.device.name;
@@ -258,7 +257,7 @@ impl Rdma for VerbsAdapter {
             }
             let arm = DriveError::io(format!("arm the completion queue of {}", self.device.name));
             self.queue.arm().map_err(arm)?;
-            // What ended before it was armed gives no event.
+            // Completions before arming cause no event.
             if self.drain(completions)? {
                 return Ok(());
             }
@@ -301,7 +300,7 @@ fn cannot_open(name: &str, source: &io::Error) -> DriveError {
     ))
 }
 
-/// Bytes of `enum ibv_mtu`: 1 is 256, each next one twice as much.
+/// Bytes of an `enum ibv_mtu`: 1 is 256, each next one twice as much.
 fn mtu_bytes(code: u32) -> u16 {
     128 << code.clamp(1, 5)
 }
@@ -310,8 +309,8 @@ fn mtu_code(bytes: u16) -> Option<u32> {
     (1..=5).find(|&code| mtu_bytes(code) == bytes)
 }
 
-/// Mbit/s of width and speed as ports tell them: bits of `ib_port_width` and `ib_port_speed`.
-/// NCCL computes it so (`src/transport/net_ib.cc`: `ncclIbWidth`, `ncclIbSpeed`).
+/// Speed in Mbit/s, from a port's width and speed: bits of `ib_port_width` and `ib_port_speed`.
+/// Computed as in NCCL (`src/transport/net_ib.cc`: `ncclIbWidth`, `ncclIbSpeed`).
 fn speed(width: u8, speed: u8) -> u32 {
     let lanes = match width {
         1 => 1,

@@ -1,10 +1,9 @@
-//! What an adapter says unasked: asynchronous events, `enum ibv_event_type` (rdma-core,
-//! `libibverbs/verbs.h`).
+//! Asynchronous events of an adapter: `enum ibv_event_type` (rdma-core, `libibverbs/verbs.h`).
 
-/// An event, as far as the driver cares.
+/// An event that matters to the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// Nothing works any more.
+    /// The adapter failed.
     Fatal(&'static str),
     /// A queue pair is in error.
     QueuePair {
@@ -15,13 +14,13 @@ pub(super) enum Event {
     },
     /// The link of a port went down.
     PortDown(u8),
-    /// And came up.
+    /// The link of a port came up.
     PortUp(u8),
-    /// Something else.
+    /// Any other event.
     Other,
 }
 
-/// What an event is about.
+/// The object of an event.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Subject {
     QueuePair(u32),
@@ -29,7 +28,7 @@ pub(super) enum Subject {
     Adapter,
 }
 
-/// What the number of an event is about, by `enum ibv_event_type`.
+/// The kind of object, by `enum ibv_event_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     QueuePair,
@@ -37,7 +36,7 @@ pub(super) enum Scope {
     Other,
 }
 
-/// What the event's own union holds.
+/// What the event's union holds.
 pub(super) const fn scope(kind: u32) -> Scope {
     match kind {
         1..=7 | 16 => Scope::QueuePair,
@@ -47,7 +46,7 @@ pub(super) const fn scope(kind: u32) -> Scope {
 }
 
 impl Event {
-    /// From the number and what the union holds.
+    /// An event from its number and its union.
     pub(super) const fn new(kind: u32, subject: Subject) -> Self {
         match (kind, subject) {
             (0, _) => Self::Fatal("its completion queue overran"),

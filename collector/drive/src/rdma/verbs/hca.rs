@@ -1,7 +1,7 @@
-//! `NCCL_IB_HCA`: which devices and ports may be used, as NCCL spells it.
+//! `NCCL_IB_HCA`: which devices and ports may be used, in NCCL's syntax.
 //!
-//! `mlx5_0,mlx5_1:1` names the beginnings of devices, with or without a port; `=` in front asks for
-//! whole names, `^` for all but these, `^=` for both (`src/misc/utils.cc`: `parseStringList`,
+//! `mlx5_0,mlx5_1:1` lists device prefixes, with or without a port; `=` in front requires whole
+//! names, `^` selects all others, `^=` does both (`src/misc/utils.cc`: `parseStringList`,
 //! `matchIfList`; `src/transport/net_ib.cc`: `ncclIbInit`).
 
 /// A parsed `NCCL_IB_HCA`.
@@ -19,7 +19,7 @@ struct Entry {
 }
 
 impl HcaList {
-    /// Reads what NCCL reads; an empty text lets everything through.
+    /// Parses the syntax; an empty text allows everything.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let (is_exclusion, text) = strip(text, '^');
@@ -60,7 +60,7 @@ mod tests {
 
     const PORTS: [(&str, u8); 4] = [("mlx5_1", 1), ("mlx5_1", 2), ("mlx5_10", 1), ("rxe0", 1)];
 
-    /// Examples of NCCL's documentation of `NCCL_IB_HCA`, and their corners.
+    /// Examples of NCCL's documentation of `NCCL_IB_HCA`, and corner cases.
     #[test]
     fn lists_are_read_as_nccl_reads_them() {
         for (text, accepted) in [

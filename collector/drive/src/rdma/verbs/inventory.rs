@@ -1,7 +1,7 @@
-//! Which RDMA ports this system has, as sysfs tells.
+//! The system's RDMA ports, from sysfs.
 //!
-//! NCCL's NET/IB reads the types of GIDs there, too (`src/transport/net_ib.cc`:
-//! `ncclIbRoceGetVersionNum`). Kernel: `Documentation/ABI/stable/sysfs-class-infiniband`.
+//! NCCL's NET/IB reads GID types there, too (`src/transport/net_ib.cc`: `ncclIbRoceGetVersionNum`).
+//! Kernel: `Documentation/ABI/stable/sysfs-class-infiniband`.
 
 use std::fmt;
 use std::fs;
@@ -16,37 +16,37 @@ pub const FOLDER: &str = "/sys/class/infiniband";
 pub struct Port {
     /// `mlx5_0`, `rxe0`
     pub device: String,
-    /// From 1.
+    /// Port number, from 1.
     pub number: u8,
     /// `ACTIVE`, `DOWN`, ...
     pub state: String,
     /// `Ethernet` (RoCE), `InfiniBand`
     pub link_layer: String,
-    /// In the order of the table; empty places left out.
+    /// In table order, without empty entries.
     pub gids: Vec<Gid>,
 }
 
 /// An address of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gid {
-    /// Place in the port's table.
+    /// Index in the port's table.
     pub index: u8,
-    /// IPv4 is mapped: `::ffff:10.0.0.1`.
+    /// The GID; IPv4 is mapped: `::ffff:10.0.0.1`.
     pub bytes: [u8; 16],
-    /// Whether packets with it are RoCE v2: over UDP.
+    /// Whether it is for RoCE v2, over UDP.
     pub is_roce_v2: bool,
 }
 
 impl Gid {
-    /// As an address; a mapped one is IPv4.
+    /// The address; a mapped one is IPv4.
     #[must_use]
     pub fn address(&self) -> IpAddr {
         IpAddr::V6(Ipv6Addr::from(self.bytes)).to_canonical()
     }
 }
 
-/// All ports of the devices that `folder` lists ([`FOLDER`]), by name and number. What cannot be
-/// read is left out: devices come and go.
+/// All ports of the devices in `folder` ([`FOLDER`]), by name and number. Unreadable ones are left
+/// out: devices come and go.
 #[must_use]
 pub fn ports(folder: &Path) -> Vec<Port> {
     let mut ports = Vec::new();
@@ -73,7 +73,7 @@ fn gids(port: &Path) -> Vec<Gid> {
     let read = indices.filter_map(|index: u8| {
         let name = index.to_string();
         let bytes = text(&port.join("gids").join(&name)).parse::<Ipv6Addr>().ok()?.octets();
-        // An empty place is all zeros, and its type cannot be read.
+        // An empty entry is all zeros, and its type cannot be read.
         let kind = fs::read_to_string(port.join("gid_attrs/types").join(&name)).ok()?;
         let is_used = bytes != [0; 16];
         is_used.then(|| Gid { index, bytes, is_roce_v2: kind.trim() == "RoCE v2" })
@@ -81,7 +81,7 @@ fn gids(port: &Path) -> Vec<Gid> {
     read.collect()
 }
 
-/// Names in a folder; `mlx5_2` before `mlx5_10`.
+/// Names in a folder, with `mlx5_2` before `mlx5_10`.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<_> =
@@ -118,7 +118,7 @@ mod tests {
 
     use super::{Gid, ports};
 
-    /// A tree as the kernel shows it, with an empty place at index 2.
+    /// A sysfs tree as the kernel shows it, with an empty entry at index 2.
     fn sysfs(folder: &Path, device: &str) {
         let port = folder.join(device).join("ports/1");
         fs::create_dir_all(port.join("gids")).unwrap();

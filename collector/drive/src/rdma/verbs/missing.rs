@@ -1,4 +1,4 @@
-//! The adapter of a railscope that was built without libibverbs: it says so.
+//! The adapter of a railscope built without libibverbs: opening it fails.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use super::VerbsSettings;
 use crate::rdma::{Completion, Device, Rdma, Region, RegionId, Remote, Write};
 use crate::{DriveError, Result};
 
-/// Cannot be made.
+/// Cannot be created.
 #[derive(Debug)]
 pub struct VerbsAdapter(Infallible);
 
 impl VerbsAdapter {
     /// # Errors
-    /// [`DriveError::Unusable`], always: how to get a railscope with verbs.
+    /// [`DriveError::Unusable`], always, with how to get a railscope with verbs.
     pub fn open(_settings: &VerbsSettings) -> Result<Self> {
         let way_out = "railscope was built without verbs: cargo install --features verbs (needs \
                        libibverbs-dev and libclang 14)";

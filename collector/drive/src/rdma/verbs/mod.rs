@@ -1,8 +1,8 @@
-//! [`Rdma`](super::Rdma) over libibverbs: RDMA devices of the system, hardware or soft-RoCE.
+//! [`Rdma`](super::Rdma) over libibverbs: the system's RDMA devices, hardware or soft-RoCE.
 //!
-//! [`inventory`] is what there is, [`hca`] what `NCCL_IB_HCA` lets through, [`select`] the choice.
-//! The adapter itself needs the feature `verbs`; without it [`VerbsAdapter::open`] says so, and
-//! callers need to know nothing of it.
+//! [`inventory`] lists the ports, [`hca`] applies `NCCL_IB_HCA`, [`select`] chooses. The adapter
+//! itself needs the feature `verbs`; without it [`VerbsAdapter::open`] fails, so callers need no
+//! feature checks.
 
 use std::net::IpAddr;
 
@@ -32,6 +32,6 @@ pub struct VerbsSettings {
     pub address: IpAddr,
     /// `NCCL_IB_HCA`, as NCCL spells it.
     pub hca: Option<String>,
-    /// `NCCL_IB_GID_INDEX`; else the RoCE v2 GID of the rank's address.
+    /// `NCCL_IB_GID_INDEX`; `None` uses the RoCE v2 GID of the rank's address.
     pub gid_index: Option<u8>,
 }

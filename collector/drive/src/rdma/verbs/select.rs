@@ -1,9 +1,9 @@
 //! Which port and GID a rank uses.
 //!
-//! Ports must be active, Ethernet, and let through by `NCCL_IB_HCA`, as NET/IB asks of them. Of
-//! these, the GID that is the rank's address decides. `NCCL_IB_GID_INDEX` instead takes that place
-//! of the table, and `NCCL_IB_HCA` alone makes do with the port's own RoCE v2 address: the network
-//! of the ranks' addresses need not be the one of their data.
+//! As in NET/IB, ports must be active, Ethernet, and allowed by `NCCL_IB_HCA`. Among these, the GID
+//! with the rank's address is used. `NCCL_IB_GID_INDEX` selects that table entry instead, and
+//! `NCCL_IB_HCA` alone accepts the port's own RoCE v2 address: the ranks' addresses and their data
+//! may use different networks.
 
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -13,21 +13,21 @@ use super::hca::HcaList;
 use super::inventory::{FOLDER, Gid, Port};
 use crate::{DriveError, Result};
 
-/// A port, and the address it sends from.
+/// A port and its source address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// `mlx5_0`, `rxe0`
     pub device: String,
-    /// From 1.
+    /// Port number, from 1.
     pub port: u8,
     /// The address.
     pub gid: Gid,
 }
 
-/// Chooses among the ports of this system (`inventory::ports`).
+/// Selects among the ports of this system (`inventory::ports`).
 ///
 /// # Errors
-/// [`DriveError::Unusable`]: there is no device, or none fits; the text lists what there is.
+/// [`DriveError::Unusable`]: there is no device, or none matches; the text lists what exists.
 pub fn select(ports: &[Port], settings: &VerbsSettings) -> Result<Choice> {
     if ports.is_empty() {
         return Err(no_device());
@@ -39,7 +39,7 @@ pub fn select(ports: &[Port], settings: &VerbsSettings) -> Result<Choice> {
     });
     let gids = usable.flat_map(|port| port.gids.iter().map(move |gid| (port, gid)));
     let fitting = gids.filter(|(_, gid)| fits(gid, settings));
-    // The first of the best: `min_by_key` keeps order among equals.
+    // The first of the best: `min_by_key` keeps the order of equals.
     let best = fitting.min_by_key(|(_, gid)| Reverse(rank(gid, settings)));
     let (port, gid) = best.ok_or_else(|| no_gid(ports, settings))?;
     Ok(Choice { device: port.device.clone(), port: port.number, gid: *gid })
@@ -52,7 +52,7 @@ fn fits(gid: &Gid, settings: &VerbsSettings) -> bool {
     }
 }
 
-/// What is preferred: the rank's address, then one of IPv4.
+/// Preference: the rank's address, then IPv4.
 fn rank(gid: &Gid, settings: &VerbsSettings) -> (bool, bool) {
     (gid.address() == settings.address.to_canonical(), gid.address().is_ipv4())
 }
@@ -100,7 +100,7 @@ mod tests {
         Gid { index, bytes, is_roce_v2 }
     }
 
-    /// Two ports of a card, each with the table that mlx5 makes: both versions of each address.
+    /// Two ports of a card, each with mlx5's GID table: both versions of each address.
     fn ports() -> Vec<Port> {
         let port = |device: &str, last: u8, state: &str| Port {
             device: device.to_owned(),
@@ -128,7 +128,7 @@ mod tests {
         VerbsSettings { address, hca: hca.map(str::to_owned), gid_index }
     }
 
-    /// What is chosen, as `device:port:index`.
+    /// The selection, as `device:port:index`.
     fn chosen(address: &str, hca: Option<&str>, gid_index: Option<u8>) -> Result<String, String> {
         let choice = select(&ports(), &settings(address, hca, gid_index));
         choice
@@ -140,7 +140,7 @@ mod tests {
     fn the_address_decides() {
         assert_eq!(chosen("10.0.0.2", None, None).unwrap(), "mlx5_1:1:3");
         assert_eq!(chosen("fe80::1", None, None).unwrap(), "mlx5_0:1:1");
-        // Several ports let through: the one with the address.
+        // Several ports are allowed: the one with the address is used.
         assert_eq!(chosen("10.0.0.2", Some("mlx5"), None).unwrap(), "mlx5_1:1:3");
         assert_eq!(chosen("10.0.0.2", None, Some(2)).unwrap(), "mlx5_1:1:2");
     }

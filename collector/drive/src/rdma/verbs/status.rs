@@ -1,8 +1,8 @@
-//! How work ends: `enum ibv_wc_status` (rdma-core, `libibverbs/verbs.h`) in words.
+//! Completion statuses in words: `enum ibv_wc_status` (rdma-core, `libibverbs/verbs.h`).
 //!
-//! NCCL's logs give the number: `NET/IB: Got completion from peer ... with status=12`.
+//! NCCL's logs have the number: `NET/IB: Got completion from peer ... with status=12`.
 
-/// What a failed completion means, with NCCL's number in front.
+/// The meaning of a failed completion, after NCCL's number.
 pub(super) fn describe(status: u32, vendor: u32) -> String {
     let words = match status {
         1 => "local length error",

@@ -1,7 +1,7 @@
 //! libibverbs behind safe signatures: owned handles that free what they own.
 //!
-//! A handle holds those it was made from, so that they go in the order that libibverbs asks for:
-//! queue pairs before completion queue and domain, all before the context.
+//! A handle holds the handles it was created from, which gives the order of destruction that
+//! libibverbs requires: queue pairs before completion queue and domain, all before the context.
 //! Manual pages: `ibv_open_device(3)` and those it names.
 
 #![expect(unsafe_code, reason = "libibverbs is C")]
@@ -34,19 +34,19 @@ use crate::rdma::Remote;
 /// An open device.
 pub(super) struct Context(NonNull<ibv_context>);
 
-/// Where completions announce themselves.
+/// Announces completions.
 pub(super) struct Channel {
     raw: NonNull<ibv_comp_channel>,
     context: Rc<Context>,
 }
 
-/// Where work ends.
+/// A completion queue.
 pub(super) struct CompletionQueue {
     raw: NonNull<ibv_cq>,
     channel: Channel,
 }
 
-/// What memory and queue pairs that may meet belong to.
+/// A protection domain.
 pub(super) struct Domain {
     raw: NonNull<ibv_pd>,
     _context: Rc<Context>,
@@ -68,21 +68,21 @@ pub(super) struct QueuePair {
     _queue: Rc<CompletionQueue>,
 }
 
-/// How many requests a queue pair takes before it has finished one.
+/// Most outstanding requests of a queue pair.
 #[derive(Clone, Copy)]
 pub(super) struct Depth {
     pub(super) sends: u32,
     pub(super) receives: u32,
 }
 
-/// The port and the GID that a queue pair sends from.
+/// Source port and GID of a queue pair.
 #[derive(Clone, Copy)]
 pub(super) struct Source {
     pub(super) port: u8,
     pub(super) gid_index: u8,
 }
 
-/// RDMA WRITE of a part of registered memory.
+/// An RDMA WRITE from registered memory.
 pub(super) struct WriteRequest {
     pub(super) id: u64,
     pub(super) offset: usize,
@@ -92,22 +92,22 @@ pub(super) struct WriteRequest {
     pub(super) immediate: Option<[u8; 4]>,
 }
 
-/// Work that has ended.
+/// Completed work.
 #[derive(Clone, Copy)]
 pub(super) struct Ended {
     pub(super) id: u64,
     pub(super) qpn: u32,
-    /// `enum ibv_wc_status`; what follows counts only where it is 0.
+    /// `enum ibv_wc_status`; the other fields are valid only if it is 0.
     pub(super) status: u32,
     pub(super) vendor: u32,
     pub(super) is_receive: bool,
     pub(super) bytes: u32,
-    /// In the order of the wire.
+    /// In wire order.
     pub(super) immediate: Option<[u8; 4]>,
 }
 
 impl Context {
-    /// Opens the device of that name.
+    /// Opens the device with this name.
     pub(super) fn open(name: &str) -> io::Result<Rc<Self>> {
         let mut count = 0;
         // SAFETY: `count` outlives the call.
@@ -132,7 +132,7 @@ impl Context {
         Ok(Rc::new(context))
     }
 
-    /// What the device can do.
+    /// The device's attributes.
     pub(super) fn device(&self) -> io::Result<ibv_device_attr> {
         // SAFETY: numbers only; zeros are a value of it.
         let mut attributes: ibv_device_attr = unsafe { zeroed() };
@@ -141,7 +141,7 @@ impl Context {
         Ok(attributes)
     }
 
-    /// What a port is like.
+    /// The port's attributes.
     pub(super) fn port(&self, number: u8) -> io::Result<ibv_port_attr> {
         // SAFETY: numbers only; zeros are a value of it.
         let mut attributes: ibv_port_attr = unsafe { zeroed() };
@@ -223,12 +223,12 @@ impl CompletionQueue {
         Ok(Rc::new(Self { raw: not_null(raw)?, channel }))
     }
 
-    /// Whose descriptor becomes readable after [`Self::arm`].
+    /// The channel, whose descriptor becomes readable after [`Self::arm`].
     pub(super) const fn channel(&self) -> &Channel {
         &self.channel
     }
 
-    /// Takes what has ended; returns how much.
+    /// Appends completions; returns their number.
     pub(super) fn drain(&self, ended: &mut Vec<Ended>) -> io::Result<usize> {
         const BATCH: usize = 32;
         let before = ended.len();
@@ -245,13 +245,13 @@ impl CompletionQueue {
         }
     }
 
-    /// Asks for an event when the next work ends.
+    /// Requests an event for the next completion.
     pub(super) fn arm(&self) -> io::Result<()> {
         // SAFETY: the queue lives.
         zero(unsafe { ibv_req_notify_cq(self.raw.as_ptr(), 0) })
     }
 
-    /// Takes an event off the channel, if there is one.
+    /// Takes an event from the channel, if there is one.
     pub(super) fn take_event(&self) {
         let mut queue = ptr::null_mut();
         let mut context = ptr::null_mut();
@@ -344,7 +344,7 @@ impl Memory {
         unsafe { self.raw.as_ref() }.lkey
     }
 
-    /// Copies out what a peer may be writing meanwhile; nothing where there is not so much.
+    /// Copies bytes that a peer may be writing; copies nothing if out of range.
     pub(super) fn peek(&self, offset: usize, into: &mut [u8]) {
         if offset.checked_add(into.len()).is_none_or(|end| end > self.length) {
             return;
@@ -422,13 +422,13 @@ impl QueuePair {
         Ok(pair)
     }
 
-    /// 24 bits.
+    /// The 24-bit number.
     pub(super) fn number(&self) -> u32 {
         // SAFETY: it lives as long as `self`.
         unsafe { self.raw.as_ref() }.qp_num
     }
 
-    /// RTR as NCCL's `ncclIbRtrQp` asks for it; `mtu` as `enum ibv_mtu`.
+    /// Moves to RTR, as NCCL's `ncclIbRtrQp` does; `mtu` is an `enum ibv_mtu`.
     pub(super) fn receive_from(&self, source: Source, remote: &Remote, mtu: u32) -> io::Result<()> {
         let mut ready = attributes(ibv_qp_state::IBV_QPS_RTR);
         ready.path_mtu = mtu;
@@ -455,7 +455,7 @@ impl QueuePair {
         )
     }
 
-    /// RTS as NCCL's `ncclIbRtsQp` asks for it.
+    /// Moves to RTS, as NCCL's `ncclIbRtsQp` does.
     pub(super) fn send_to(&self, remote: &Remote) -> io::Result<()> {
         let mut ready = attributes(ibv_qp_state::IBV_QPS_RTS);
         ready.timeout = remote.timeout;
@@ -479,8 +479,7 @@ impl QueuePair {
         zero(unsafe { ibv_modify_qp(self.raw.as_ptr(), &raw mut attributes, mask) })
     }
 
-    /// Posts RDMA WRITE. The caller has seen that the part lies within the memory; were it not so,
-    /// the adapter would refuse it.
+    /// Posts an RDMA WRITE. The caller has checked the range; the adapter would refuse a wrong one.
     pub(super) fn post_write(&self, memory: &Memory, write: &WriteRequest) -> io::Result<()> {
         let mut part = ibv_sge {
             addr: memory.address().wrapping_add(write.offset as u64),
