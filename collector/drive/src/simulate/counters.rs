@@ -1,4 +1,4 @@
-//! Time lines of what NICs count, one JSON object a line: a NIC at a time.
+//! NIC counters over time, one JSON object per line and NIC.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -14,7 +14,7 @@ use super::network::plan::NicId;
 use super::scenario::map::Map;
 use crate::{DriveError, Result};
 
-/// The file of all time lines.
+/// The counter file.
 #[derive(Debug)]
 pub struct CountersFile {
     path: PathBuf,
@@ -38,7 +38,7 @@ impl CountersFile {
         Ok(Self { path: path.to_owned(), out: BufWriter::new(file) })
     }
 
-    /// Reads the counters of all NICs.
+    /// Writes the counters of all NICs.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -67,7 +67,7 @@ impl CountersFile {
     }
 }
 
-/// As `ethtool -S` and sysfs name them.
+/// Counters under the names of `ethtool -S` and sysfs.
 fn named(counters: &NicCounters) -> Object<String, Value> {
     let plain = [
         ("np_cnp_sent", counters.np_cnp_sent),

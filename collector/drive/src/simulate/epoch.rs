@@ -1,8 +1,8 @@
-//! Virtual time as the clock of captures and truth files has it.
+//! Virtual time, as captures and truth files show it.
 
 use super::time::VirtualTime;
 
-/// When every simulation begins: 1 January 2026, 0:00 UTC, in nanoseconds since 1970.
+/// Start of every simulation: 1 January 2026, 0:00 UTC, in nanoseconds since 1970.
 pub const ORIGIN_NS: u64 = 1_767_225_600_000_000_000;
 
 /// Nanoseconds since 1970.

@@ -1,8 +1,9 @@
-//! `railscope simulate`: a fabric in virtual time, and what a training job does to it.
+//! `railscope simulate`: a training job on a fabric in virtual time.
 //!
-//! [`scenario`] says what there is and what goes wrong, [`plan`](mod@plan) makes a network of it. [`network`]
-//! carries packets, [`job`] is what ranks do, [`control`] how they met. [`tap`] writes captures,
-//! [`counters`] what NICs count, [`truth`] what truly happened. [`run`](mod@run) does all of it.
+//! [`scenario`] describes fabric, jobs and faults, [`plan`](mod@plan) makes a network of it.
+//! [`network`] carries packets, [`job`] runs the ranks, [`control`] is how they met. [`tap`] writes
+//! captures, [`counters`] the NIC counters, [`truth`] what truly happened. [`run`](mod@run) runs
+//! all of it.
 
 pub mod control;
 pub mod counters;

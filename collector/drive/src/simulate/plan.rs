@@ -1,4 +1,4 @@
-//! A scenario as the plan of a network.
+//! Turns a scenario into the plan of a network.
 
 use super::network::packet::Ecn;
 use super::network::plan::{
@@ -17,7 +17,7 @@ use super::time::{Span, VirtualTime};
 const CNP_DSCP: u8 = 48;
 const CNP_PRIORITY: usize = 6;
 
-/// A NIC's buffer for what it receives, and when it pauses, bytes.
+/// A NIC's receive buffer and its pause thresholds, in bytes.
 const RECEIVE: ReceivePlan = ReceivePlan {
     buffer_bytes: 512 << 10,
     xoff_bytes: 96 << 10,
@@ -25,13 +25,13 @@ const RECEIVE: ReceivePlan = ReceivePlan {
     drain_bps: None,
 };
 
-/// Each so many packets a requester asks for an acknowledgement.
+/// Packets between ACK requests of a requester.
 const ACK_EVERY: u32 = 16;
 
-/// How long routing protocols take to go round a link that is down, or to come back.
+/// Time that routing protocols take to bypass a link that is down, or to use it again.
 const CONVERGENCE_NS: u64 = 5_000_000;
 
-/// Payload of background datagrams, and where they go: nobody's port.
+/// Payload of background datagrams, and their destination port, which nobody uses.
 const BACKGROUND_BYTES: u16 = 1400;
 const BACKGROUND_PORT: u16 = 9999;
 const BACKGROUND_SOURCE_PORT: u16 = 40_000;
@@ -66,7 +66,7 @@ pub fn plan(scenario: &Scenario, map: &Map) -> NetworkPlan {
     }
 }
 
-/// The port of that name.
+/// The port with this name.
 #[must_use]
 pub fn port(map: &Map, name: &str) -> Option<PortId> {
     let end = map.port(name)?;
@@ -90,7 +90,7 @@ fn nic_plan(nic: &super::scenario::map::Nic, fabric: &Fabric) -> NicPlan {
     }
 }
 
-/// The published parameters; rates grow with the link, which is one of 40 Gb/s in the paper.
+/// The published parameters; rates scale with the link, 40 Gb/s in the paper.
 fn rate_control(fabric: &Fabric) -> Dcqcn {
     let published = Dcqcn::published();
     let scale = fabric.rate.0 as f64 / 40e9;
@@ -197,7 +197,7 @@ fn background(scenario: &Scenario, map: &Map) -> Vec<BackgroundFlow> {
     (0..).zip(&scenario.background).filter_map(flow).collect()
 }
 
-/// The ports of the taps that are asked for: a host has one for each of its NICs.
+/// The ports of the requested taps: a host has one per NIC.
 fn taps(scenario: &Scenario, map: &Map) -> Vec<TapPlan> {
     let names = scenario.taps(map).into_iter().flat_map(|tap| tap.ports);
     names.filter_map(|name| Some(TapPlan { port: port(map, &name)?, name })).collect()

@@ -1,4 +1,4 @@
-//! A scenario from its beginning to its end: network, jobs, and the files that tell of them.
+//! Runs a scenario from start to end: network, jobs, and output files.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -19,30 +19,30 @@ use super::{plan, truth};
 use crate::truth::Record;
 use crate::{DriveError, Result};
 
-/// The token of the time to read counters: no job has so high a number.
+/// Token of the timer that reads counters: no job has such a high number.
 const READ_COUNTERS: u64 = u64::MAX;
 
-/// Notices between two looks at what has been written and how far it is.
+/// Notices between two checks of output and progress.
 const STRIDE: u32 = 1 << 12;
 
-/// What became of it.
+/// The result of a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// In all capture files.
+    /// Frames in all capture files.
     pub frames: u64,
-    /// How long it was in virtual time, ns.
+    /// Duration in virtual time, ns.
     pub duration_ns: u64,
     /// Packets times links.
     pub hops: u64,
-    /// Connections that gave up; what came after is missing.
+    /// Connections that gave up; what follows is missing.
     pub failures: Vec<String>,
 }
 
-/// Simulates `scenario`; its files go into `folder`, which is made. `progress` is told now and then
-/// which share of all collectives is done, 0 to 1.
+/// Simulates `scenario` and writes its files into `folder`, which is created. `progress` receives
+/// the share of completed collectives from time to time, 0 to 1.
 ///
 /// # Errors
-/// A file cannot be written, or the scenario asks for what the network refuses.
+/// A file cannot be written, or the network refuses a request of the scenario.
 pub fn run(scenario: &Scenario, folder: &Path, progress: &mut dyn FnMut(f64)) -> Result<Summary> {
     fs::create_dir_all(folder).map_err(DriveError::io(folder.display().to_string()))?;
     let map = Map::new(&scenario.fabric);
@@ -76,19 +76,19 @@ struct Simulation<'a> {
     counters: CountersFile,
     jobs: Vec<(TrainingJob, TruthFile)>,
     ports: Ports,
-    /// When the last job was over.
+    /// When the last job ended.
     ended: Option<VirtualTime>,
 }
 
 impl Simulation<'_> {
-    /// The addresses of hosts that taps watch.
+    /// The addresses of hosts with taps.
     fn watched(&self) -> BTreeSet<IpAddr> {
         let hosts = self.scenario.watched_hosts(&self.map);
         let nics = self.map.nics.iter().filter(|nic| hosts.contains(&nic.host));
         nics.map(|nic| nic.address).collect()
     }
 
-    /// Makes a job: its queue pairs, its control plane, its truth.
+    /// Creates a job: its queue pairs, its control plane, its truth.
     fn introduce(
         &mut self,
         number: u32,

@@ -1,4 +1,4 @@
-//! How the ranks find each other: root, ring, gathers, in the order of `drive::bootstrap`.
+//! How the ranks find each other: root, ring, gathers, in the order of `bootstrap`.
 
 use std::net::SocketAddr;
 
@@ -13,13 +13,13 @@ use crate::wire::ring_data::{RasRank, RingData};
 use crate::wire::topology::{Channel, Topology};
 use crate::wire::{root_reply, socket_address};
 
-/// What a process takes between two words, ns.
+/// Time a process takes between two messages, ns.
 pub(super) const THINK_NS: u64 = 20_000;
 
-/// How long a rank looks for the paths between its GPU and its NICs, ns.
+/// Time a rank takes to find the paths between its GPU and its NICs, ns.
 const TOPOLOGY_NS: u64 = 4_000_000;
 
-/// Where the processes listen, rank by rank.
+/// The listening addresses of all processes, in rank order.
 pub(super) struct Listeners {
     /// For messages of other ranks.
     pub peers: Vec<SocketAddr>,
@@ -31,7 +31,7 @@ pub(super) struct Ring {
     lines: Vec<Line>,
 }
 
-/// Connects, and greets.
+/// Connects and greets.
 pub(super) fn call(
     transcript: &mut Transcript<'_>,
     cast: &Cast,
@@ -45,7 +45,7 @@ pub(super) fn call(
     (line, transcript.say(line, Speaker::Client, at, kind))
 }
 
-/// A frame: its length, then what is in it.
+/// Sends a frame: its length, then its content.
 pub(super) fn frame(
     transcript: &mut Transcript<'_>,
     line: Line,
@@ -57,7 +57,7 @@ pub(super) fn frame(
     if bytes.is_empty() { heard } else { transcript.say(line, Speaker::Client, at, bytes) }
 }
 
-/// Ranks check in with the root and take their places on the ring; `times` as they go on.
+/// Ranks check in with the root and join the ring; `times` advance.
 pub(super) fn join(
     transcript: &mut Transcript<'_>,
     cast: &Cast,
@@ -100,7 +100,7 @@ pub(super) fn join(
         *time = connected[rank].max(connected[previous]).after(THINK_NS);
     }
     let peers = match cast.release {
-        // There the predecessor on the ring comes to the same.
+        // There the predecessor on the ring connects to the same listener.
         Release::V2_21_5 => listeners.iter().map(|[ring, _]| *ring).collect(),
         Release::V2_27_7 => {
             cast.actors.iter().map(|actor| transcript.port(actor.address)).collect()
@@ -110,7 +110,7 @@ pub(super) fn join(
 }
 
 impl Ring {
-    /// Everybody learns what every rank has: each passes on what it received last.
+    /// Gathers every rank's data: each rank forwards what it received last.
     pub(super) fn gather(
         &self,
         transcript: &mut Transcript<'_>,
@@ -135,7 +135,7 @@ impl Ring {
     }
 }
 
-/// What all ranks tell all others before data connections are made.
+/// The data that all ranks exchange before data connections are made.
 pub(super) fn introduce(
     transcript: &mut Transcript<'_>,
     cast: &Cast,
@@ -184,7 +184,7 @@ pub(super) fn introduce(
     gather(topologies.map(|topology| topology.encode(release)).collect(), times);
 }
 
-/// What a rank found of its host's part of the rings.
+/// A rank's view of its host's part of the rings.
 fn topology(rank: u32, seats: &Seats, release: Release) -> Topology {
     let single = Topology::of_single_gpu(rank, seats.channels, release);
     let channels = (0..seats.found_channels()).map(|channel| {

@@ -1,4 +1,4 @@
-//! Who takes part in the control plane of a job, and what each says of itself.
+//! The participants in a job's control plane, and how each identifies itself.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,7 +10,7 @@ use crate::simulate::job::Seats;
 use crate::simulate::scenario::map::Map;
 use crate::wire::{UniqueId, hash};
 
-/// Where the store of the first job listens; the next job's is at the next port.
+/// Port of the first job's store; the next job uses the next port.
 const STORE_PORT: u16 = 29_500;
 
 /// The PID of rank 0.
@@ -33,7 +33,7 @@ pub(super) struct Cast {
 pub(super) struct Actor {
     pub rank: u32,
     pub pid: u32,
-    /// Of the host's first NIC: `NCCL_SOCKET_IFNAME`.
+    /// Address of the host's first NIC: `NCCL_SOCKET_IFNAME`.
     pub address: IpAddr,
     pub seat: Seat,
     pub identity: Identity,
@@ -68,7 +68,7 @@ impl Cast {
                 store,
                 log: None,
             };
-            // As NCCL makes them of the name, the boot id and the PID namespace.
+            // As NCCL derives them from the name, the boot id and the PID namespace.
             let host_text = format!("host{host}00000000-0000-4000-8000-{host:012}");
             let identity = Identity {
                 host_hash: hash::of(release, host_text.as_bytes()),
@@ -83,7 +83,7 @@ impl Cast {
         Self { release, actors, store, id }
     }
 
-    /// The rank so many places further, around the end.
+    /// The rank `distance` places further around the ring.
     pub(super) fn after(&self, rank: usize, distance: usize) -> usize {
         (rank + distance) % self.actors.len()
     }

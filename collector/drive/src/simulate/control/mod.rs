@@ -1,7 +1,8 @@
-//! The control plane of a job as TCP: PyTorch's store, NCCL's bootstrap, the exchange of queue pairs.
+//! The control plane of a job as TCP: PyTorch's store, NCCL's bootstrap, the exchange of queue
+//! pairs.
 //!
-//! What is said is made by the driver's own encoders and store; here is who says it when, rank by
-//! rank, without a socket. `transcript.rs` collects it, `segments.rs` makes TCP of it.
+//! The driver's encoders and store produce the bytes; this module decides who sends what when, rank
+//! by rank, without a socket. `transcript.rs` collects it, `segments.rs` turns it into TCP.
 
 mod bootstrap;
 mod cast;
@@ -25,32 +26,32 @@ use super::scenario::map::Map;
 use super::time::VirtualTime;
 use crate::wire::UniqueId;
 
-/// Processes of a job begin within so much of each other, ns.
+/// Processes of a job start within this time of each other, ns.
 const SPREAD_NS: u64 = 40_000_000;
 
-/// The store is up so long before others than rank 0 come, ns.
+/// The store starts this long before any rank but 0 arrives, ns.
 const STORE_FIRST_NS: u64 = 2_000_000;
 
 /// The control plane of one job.
 #[derive(Debug)]
 pub struct ControlPlane {
-    /// All connections, also those inside a host.
+    /// All connections, including those inside a host.
     pub conversations: Vec<Conversation>,
     /// When each rank can begin its first round.
     pub ready: Vec<VirtualTime>,
-    /// Of the communicator.
+    /// Id of the communicator.
     pub id: UniqueId,
-    /// Where the store listens.
+    /// Address of the store.
     pub store: SocketAddr,
     /// Address and PID of each rank.
     pub processes: Vec<(IpAddr, u32)>,
-    /// Of each sender and channel.
+    /// The exchange of each sender and channel.
     pub exchanges: BTreeMap<(u32, u32), Exchange>,
 }
 
 impl ControlPlane {
-    /// Lets the ranks of job `number` meet and connect; what hosts other than the `watched` say to
-    /// each other is not kept.
+    /// Lets the ranks of job `number` meet and connect; traffic between hosts that are not
+    /// `watched` is not kept.
     ///
     /// # Errors
     /// The store refuses a request.

@@ -1,19 +1,19 @@
-//! Conversations as TCP segments: handshake, data with acknowledgements, the end.
+//! Conversations as TCP segments: handshake, data with acknowledgements, close.
 //!
-//! RFC 9293; without loss, and with windows that never fill.
+//! RFC 9293, without loss and with windows that never fill.
 
 use std::net::SocketAddr;
 
 use super::transcript::{Conversation, LATENCY_NS, Word};
 use crate::simulate::time::VirtualTime;
 
-/// The most payload of a segment: Ethernet's 1500 bytes less the headers of IPv4 and TCP.
+/// Largest payload of a segment: Ethernet's 1500 bytes minus the headers of IPv4 and TCP.
 const SEGMENT_BYTES: usize = 1460;
 
-/// From one segment of a word to the next, ns.
+/// Time between two segments of a message, ns.
 const SEGMENT_NS: u64 = 1_300;
 
-/// How long a receiver waits before it acknowledges, ns.
+/// Delay of a receiver's acknowledgement, ns.
 const ACK_NS: u64 = 25_000;
 
 /// Flags of the TCP header.
@@ -25,16 +25,16 @@ pub const PSH: u8 = 0x08;
 /// See [`FIN`].
 pub const ACK: u8 = 0x10;
 
-/// A segment as it leaves its sender.
+/// A segment, as it leaves its sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// When it leaves.
+    /// Time of departure.
     pub leaves: VirtualTime,
-    /// When it comes.
+    /// Time of arrival.
     pub comes: VirtualTime,
-    /// Who sends.
+    /// Sender.
     pub from: SocketAddr,
-    /// To whom.
+    /// Receiver.
     pub to: SocketAddr,
     /// Sequence number.
     pub sequence: u32,
@@ -42,11 +42,11 @@ pub struct Segment {
     pub acknowledgement: u32,
     /// Flags.
     pub flags: u8,
-    /// What it carries.
+    /// Payload.
     pub payload: Vec<u8>,
 }
 
-/// What is sent, before it is known what the other side has heard by then.
+/// A segment whose acknowledgement number is not known yet.
 struct Sending<'a> {
     at: VirtualTime,
     of_client: bool,
@@ -54,7 +54,7 @@ struct Sending<'a> {
     payload: &'a [u8],
 }
 
-/// The segments of a conversation in the order in which they leave.
+/// The segments of a conversation in order of departure.
 #[must_use]
 pub fn segments(conversation: &Conversation) -> Vec<Segment> {
     let mut sendings = handshake(conversation.opens);
@@ -80,7 +80,7 @@ fn handshake<'a>(opens: VirtualTime) -> Vec<Sending<'a>> {
     ]
 }
 
-/// A word in segments, and the acknowledgement of its last.
+/// A message as segments, with the acknowledgement of the last one.
 fn cut(word: &Word) -> Vec<Sending<'_>> {
     let last = word.bytes.len().div_ceil(SEGMENT_BYTES).saturating_sub(1);
     let mut sendings = Vec::new();
@@ -95,7 +95,7 @@ fn cut(word: &Word) -> Vec<Sending<'_>> {
 }
 
 fn farewell<'a>(closes: VirtualTime) -> [Sending<'a>; 3] {
-    // Behind every acknowledgement that is still on its way.
+    // After every acknowledgement still in flight.
     let closes = closes.after(2 * (LATENCY_NS + ACK_NS));
     [
         bare(closes, true, FIN | ACK),
@@ -104,10 +104,10 @@ fn farewell<'a>(closes: VirtualTime) -> [Sending<'a>; 3] {
     ]
 }
 
-/// Gives numbers: each side acknowledges what has come by then.
+/// Assigns numbers: each side acknowledges what has arrived by then.
 fn number(conversation: &Conversation, sendings: &[Sending<'_>]) -> Vec<Segment> {
     let ends = [conversation.client, conversation.server];
-    // What each side has sent by when, as the number that follows it.
+    // The next sequence number of each side over time.
     let mut sent: [Vec<(VirtualTime, u32)>; 2] = ends.map(|end| {
         let other = if end == ends[0] { ends[1] } else { ends[0] };
         vec![(VirtualTime::START, first_sequence(end, other))]
@@ -145,7 +145,7 @@ fn number(conversation: &Conversation, sendings: &[Sending<'_>]) -> Vec<Segment>
     segments
 }
 
-/// A number that differs from connection to connection.
+/// An initial sequence number that differs between connections.
 fn first_sequence(from: SocketAddr, to: SocketAddr) -> u32 {
     let ports = u32::from(from.port()) << 16 | u32::from(to.port());
     ports.wrapping_mul(0x9e37_79b1).rotate_left(7)

@@ -1,4 +1,4 @@
-//! How the ranks meet in PyTorch's TCPStore, in the order of `drive::store::rendezvous`: the same
+//! How the ranks meet in PyTorch's TCPStore, in the order of `store::rendezvous`: the same
 //! requests, answered by the same store.
 
 use super::cast::Cast;
@@ -9,21 +9,21 @@ use crate::store::rendezvous::{ARRIVALS_KEY, UNIQUE_ID_KEY};
 use crate::store::request::{Request, STOP_WAITING, VALIDATE};
 use crate::wire::UniqueId;
 
-/// What the store takes to answer, ns.
+/// Time the store takes to answer, ns.
 const ANSWER_NS: u64 = 20_000;
 
-/// How long after the last rank has come rank 0 sees it, and makes the unique id, ns.
+/// Time until rank 0 notices the last arrival and creates the unique id, ns.
 const COUNT_NS: u64 = 10_000_000;
 
 struct Session<'a, 'p> {
     transcript: &'a mut Transcript<'p>,
     contents: Contents,
     lines: Vec<Line>,
-    /// When each rank can go on.
+    /// When each rank can continue.
     times: Vec<VirtualTime>,
 }
 
-/// All ranks meet; `times` are when they came, and then when they know the unique id.
+/// Lets all ranks meet; `times` are their arrivals, and afterwards when they know the unique id.
 ///
 /// # Errors
 /// The store refuses a request.
@@ -63,7 +63,7 @@ pub(super) fn meet(
 }
 
 impl Session<'_, '_> {
-    /// A rank asks, and goes on once it has its answer, if there is one.
+    /// A rank sends a request and continues after the answer, if there is one.
     fn ask(&mut self, rank: usize, request: Request) -> Result<(), String> {
         let (Some(&line), Some(&at)) = (self.lines.get(rank), self.times.get(rank)) else {
             return Ok(());

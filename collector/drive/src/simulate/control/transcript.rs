@@ -1,65 +1,65 @@
-//! Who says what to whom on TCP, and when.
+//! Who sends what to whom over TCP, and when.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
 use crate::simulate::time::VirtualTime;
 
-/// From one process to another, through both kernels and the fabric, ns.
+/// Latency between two processes, through both kernels and the fabric, ns.
 pub(super) const LATENCY_NS: u64 = 15_000;
 
-/// From one word to the next of the same side, ns.
+/// Time between two messages of the same side, ns.
 const WORD_NS: u64 = 2_000;
 
-/// The first port that a host gives to who asks for none.
+/// First ephemeral port of a host.
 const FIRST_PORT: u16 = 32_768;
 
-/// The ports that hosts have given away, over all jobs.
+/// The ports in use on hosts, across all jobs.
 #[derive(Debug, Default)]
 pub struct Ports(BTreeMap<IpAddr, u16>);
 
-/// All that is said.
+/// Everything that is sent.
 #[derive(Debug)]
 pub(super) struct Transcript<'a> {
     ports: &'a mut Ports,
-    /// Hosts whose words are captured; the others' are not kept.
+    /// Hosts whose traffic is captured; other traffic is not kept.
     watched: BTreeSet<IpAddr>,
     pub conversations: Vec<Conversation>,
 }
 
-/// A connection, from its opening to its end.
+/// A connection, from open to close.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    /// Who connects.
+    /// The connecting side.
     pub client: SocketAddr,
-    /// To whom.
+    /// The listening side.
     pub server: SocketAddr,
-    /// When.
+    /// When it opens.
     pub opens: VirtualTime,
-    /// In order of time for each direction.
+    /// Messages, ordered by time in each direction.
     pub words: Vec<Word>,
     /// When the client closes it; `None`: it stays open.
     pub closes: Option<VirtualTime>,
-    /// When the client, the server can say the next word.
+    /// When the client and the server can send their next message.
     free: [VirtualTime; 2],
 }
 
-/// Bytes that were written at once.
+/// Bytes written at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// Whether the client says it.
+    /// Whether the client sends it.
     pub of_client: bool,
-    /// When.
+    /// When it is sent.
     pub at: VirtualTime,
-    /// What.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 
-/// A conversation: its place among all.
+/// Index of a conversation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line(usize);
 
-/// Who speaks.
+/// The two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Speaker {
     Client,
@@ -71,7 +71,7 @@ impl<'a> Transcript<'a> {
         Self { ports, watched, conversations: Vec::new() }
     }
 
-    /// A port of a host that is free.
+    /// A free port of a host.
     pub(super) fn port(&mut self, host: IpAddr) -> SocketAddr {
         let next = self.ports.0.entry(host).or_insert(FIRST_PORT);
         let port = *next;
@@ -85,7 +85,7 @@ impl<'a> Transcript<'a> {
         self.open_from(client, to, at)
     }
 
-    /// Connects from a port.
+    /// Connects from a given port.
     pub(super) fn open_from(
         &mut self,
         client: SocketAddr,
@@ -105,7 +105,7 @@ impl<'a> Transcript<'a> {
         Line(self.conversations.len() - 1)
     }
 
-    /// Says something, not before `at`; returns when the other has heard it.
+    /// Sends a message at `at` or later; returns when the other side has received it.
     pub(super) fn say(
         &mut self,
         line: Line,
@@ -126,7 +126,7 @@ impl<'a> Transcript<'a> {
         at.after(LATENCY_NS)
     }
 
-    /// Closes it once all is said, as the client.
+    /// The client closes the connection after the last message.
     pub(super) fn close(&mut self, line: Line) {
         if let Some(conversation) = self.conversations.get_mut(line.0) {
             let [client, server] = conversation.free;

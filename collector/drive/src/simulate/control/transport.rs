@@ -1,5 +1,5 @@
 //! How data connections are made: messages between neighbours, then the exchange of queue pairs, in
-//! the order of `drive::bootstrap::transport_setup` and `drive::net::ib`.
+//! the order of `bootstrap::transport_setup` and `net::ib`.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -19,19 +19,19 @@ use crate::wire::{connect_entry, ib_handle};
 const GRAPH_TAG: u32 = 1;
 const CLOSING: u32 = 1 << 7;
 
-/// What a rank takes to make its queue pairs and its memory known to the NIC, ns.
+/// Time a rank takes to register its queue pairs and memory with the NIC, ns.
 const REGISTER_NS: u64 = 1_500_000;
 
 /// Both ends of the exchange of a data connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange {
-    /// The sender of data connects.
+    /// The data sender connects.
     pub connector: SocketAddr,
-    /// The receiver listens.
+    /// The data receiver listens.
     pub listener: SocketAddr,
 }
 
-/// What a data connection looks like from outside.
+/// The visible properties of a data connection.
 struct Setting<'a> {
     cast: &'a Cast,
     job: &'a TrainingJob,
@@ -40,7 +40,8 @@ struct Setting<'a> {
     mtu: u16,
 }
 
-/// Connects the rings; says where the queue pairs of each sender and channel were exchanged.
+/// Connects the rings; returns the addresses at which each sender's and channel's queue pairs were
+/// exchanged.
 pub(super) fn connect(
     transcript: &mut Transcript<'_>,
     cast: &Cast,
@@ -89,7 +90,7 @@ pub(super) fn connect(
 }
 
 impl Setting<'_> {
-    /// The connections of a rank over the network: channel, receiver, what carries it.
+    /// A rank's connections over the network: channel, receiver and connection.
     fn links(&self, rank: u32) -> Vec<(u32, u32, &Connection)> {
         let channels = 0..self.job.seats().channels;
         let link = |channel| {
@@ -104,7 +105,8 @@ impl Setting<'_> {
         actor.map_or(IpAddr::from([0; 4]), |actor| actor.address)
     }
 
-    /// Each rank sends its entries to the ranks so far before and behind it, or word that it is done.
+    /// Each rank sends its entries, or its confirmation, to the ranks at this distance on both
+    /// sides.
     fn meet(
         &self,
         transcript: &mut Transcript<'_>,
@@ -132,8 +134,8 @@ impl Setting<'_> {
         }
     }
 
-    /// What a rank sends at a distance: its receive entries to the rank before it, its send entries
-    /// to that behind it; in one letter where they are the same.
+    /// What a rank sends at a distance: receive entries to the previous rank, send entries to the
+    /// next one; in one message if they are the same.
     fn letters(
         &self,
         rank: usize,
@@ -162,7 +164,7 @@ impl Setting<'_> {
         letters.into_iter().filter(|(_, letter)| !letter.is_empty()).collect()
     }
 
-    /// A message from rank to rank, on a connection of its own.
+    /// A message from rank to rank, on its own connection.
     fn message(
         &self,
         transcript: &mut Transcript<'_>,
@@ -189,7 +191,7 @@ impl Setting<'_> {
         heard
     }
 
-    /// Both ends tell each other their queue pairs; the connection stays open.
+    /// Both ends exchange their queue pairs; the connection stays open.
     fn exchange(
         &self,
         transcript: &mut Transcript<'_>,
@@ -226,7 +228,7 @@ impl Setting<'_> {
         is_sender: bool,
     ) -> IbMetadata {
         let pairs = if is_sender { &connection.sending } else { &connection.receiving };
-        // The receiver tells where it wants sizes of grouped receives: there are none.
+        // The receiver announces where it wants sizes of grouped receives; there are none.
         let (buffer, key) = connection.buffer;
         let (address, rkey) =
             if is_sender { connection.fifo } else { (buffer + SIZES_WITHIN, key ^ 1) };
@@ -254,5 +256,5 @@ impl Setting<'_> {
     }
 }
 
-/// Behind the buffer and the queue of clear-to-sends.
+/// After the buffer and the clear-to-send queue.
 const SIZES_WITHIN: u64 = 6 << 20;

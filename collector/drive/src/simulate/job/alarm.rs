@@ -1,28 +1,28 @@
-//! What a job wants to be woken for.
+//! The timers of a job.
 
 use crate::simulate::network::Network;
 use crate::simulate::time::VirtualTime;
 
-/// One thing that a time has come for.
+/// Why a job is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alarm {
     /// A rank begins its first round.
     Begin { rank: usize },
     /// The CPU has enqueued a round.
     Enqueued { rank: usize },
-    /// The input of the first so many collectives is computed.
+    /// The input of this many collectives is computed.
     Ready { rank: usize, collectives: usize },
     /// The GPU has computed its part of a round.
     Computed { rank: usize },
     /// A kernel begins.
     KernelBegins { rank: usize },
-    /// A kernel has worked on a message.
+    /// A kernel has processed a message.
     Turn { rank: usize, channel: usize },
-    /// A message has come that went inside a host.
+    /// A message inside a host has arrived.
     Arrived { edge: usize, bytes: u32 },
 }
 
-/// The alarms of one job; their tokens say which job.
+/// The timers of one job; their tokens identify the job.
 #[derive(Debug)]
 pub(super) struct Alarms {
     job: u64,
@@ -30,7 +30,7 @@ pub(super) struct Alarms {
     free: Vec<u32>,
 }
 
-/// Where the job is in a token.
+/// Position of the job in a token.
 const JOB_SHIFT: u32 = 32;
 
 impl Alarms {
@@ -49,7 +49,7 @@ impl Alarms {
         network.wake(at, self.job << JOB_SHIFT | u64::from(place));
     }
 
-    /// The alarm of a token, if it is this job's.
+    /// The alarm of a token, if it belongs to this job.
     pub(super) fn take(&mut self, token: u64) -> Option<Alarm> {
         if token >> JOB_SHIFT != self.job {
             return None;

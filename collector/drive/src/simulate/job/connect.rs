@@ -11,16 +11,16 @@ use crate::simulate::scenario::Scenario;
 use crate::simulate::scenario::job::Job;
 use crate::simulate::scenario::map::Map;
 
-/// Where memory of a connection begins, and how far it is to that of the next: a buffer of 4 MiB
-/// and a queue of clear-to-sends of 128 KiB.
+/// Start of a connection's memory, and the distance to the next one's: a buffer of 4 MiB and a
+/// clear-to-send queue of 128 KiB.
 const MEMORY: u64 = 0x7f20_0000_0000;
 const MEMORY_EACH: u64 = 8 << 20;
 const FIFO_WITHIN: u64 = 4 << 20;
 
-/// What `NCCL_IB_TIMEOUT` counts, ns.
+/// Unit of `NCCL_IB_TIMEOUT`, ns.
 const TIMEOUT_UNIT_NS: f64 = 4096.0;
 
-/// Makes the connections of all channels, from each rank to the next: rank by rank.
+/// Creates the connections of all channels, from each rank to the next.
 pub(super) fn connect(
     job: &Job,
     scenario: &Scenario,
@@ -80,8 +80,9 @@ fn pair(
     Ok(pairs)
 }
 
-/// The port that Linux and mlx5 choose for a connection: a flow label of both numbers, folded
-/// (`rdma_calc_flow_label` and `rdma_flow_label_to_udp_sport` of Linux, `include/rdma/ib_verbs.h`).
+/// The source port that Linux and mlx5 choose for a connection: a flow label of both numbers,
+/// folded (`rdma_calc_flow_label` and `rdma_flow_label_to_udp_sport` of Linux,
+/// `include/rdma/ib_verbs.h`).
 const fn udp_source_port(one: u32, other: u32) -> u16 {
     let mut product = one as u64 * other as u64;
     product ^= product >> 20;

@@ -1,9 +1,9 @@
-//! A connection of one channel from a rank to the next: messages wait for room, room is offered,
-//! messages fly.
+//! A connection of one channel from a rank to the next: messages wait for a buffer, buffers are
+//! offered, messages are sent.
 //!
-//! As NCCL's proxies do it (`src/transport/net.cc`, `sendProxyProgress` and `recvProxyProgress`): room
-//! for a collective is offered as soon as it is enqueued and the one before has used all of its
-//! messages, at most [`WINDOW`] messages ahead of use.
+//! As in NCCL's proxies (`src/transport/net.cc`, `sendProxyProgress` and `recvProxyProgress`):
+//! buffers for a collective are offered once it is enqueued and the previous one has used all of
+//! its messages, at most [`WINDOW`] messages ahead of use.
 
 use std::collections::VecDeque;
 
@@ -15,10 +15,10 @@ use crate::simulate::time::VirtualTime;
 use crate::truth::{LinkRole, RingStep};
 use crate::wire::cts::Cts;
 
-/// What jobs of a scenario do.
+/// Slicing of the collectives in scenarios.
 const SLICING: Slicing = Slicing::of(Kind::AllReduce);
 
-/// Messages that a connection's buffer has room for.
+/// Messages that fit into a connection's buffer.
 pub(super) const WINDOW: usize = (SLOTS / SLICING.slots) as usize;
 
 /// A connection.
@@ -27,24 +27,24 @@ pub(super) struct Edge {
     pub sender: u32,
     pub receiver: u32,
     pub channel: u32,
-    /// How messages pass; `None`: inside a host, where no NIC sees them.
+    /// How messages travel; `None`: inside a host, invisible to NICs.
     pub network: Option<Connection>,
-    /// Whether a tap may see it; the truth tells of the chunks of such connections only.
+    /// Whether a tap may see it; the truth lists chunks of such connections only.
     is_watched: bool,
-    /// Complete at the sender, not sent.
+    /// Complete messages not yet sent.
     filled: VecDeque<Outgoing>,
     flying: VecDeque<Flying>,
-    /// Room that was offered and not taken.
+    /// Offered buffers not yet used.
     room: VecDeque<Cts>,
     sent: u64,
     sent_tally: Tally,
-    /// Collectives enqueued at the receiver, of which messages come here.
+    /// Collectives enqueued at the receiver that receive messages here.
     expected: VecDeque<Expected>,
     slots: u64,
-    /// Clear-to-sends so far.
+    /// Clear-to-sends sent.
     receives: u64,
     offered_at: VecDeque<VirtualTime>,
-    /// Messages that have come, for each queue pair.
+    /// Received messages, per queue pair.
     arrived: Vec<VecDeque<(VirtualTime, u32)>>,
     used: u64,
     received_tally: Tally,
@@ -52,16 +52,16 @@ pub(super) struct Edge {
     pub last_arrival: VirtualTime,
 }
 
-/// What both ends told each other.
+/// What both ends exchanged.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// Of the sender, in order.
+    /// The sender's queue pairs, in order.
     pub sending: Vec<QueuePairId>,
-    /// Of the receiver, in the same order.
+    /// The receiver's queue pairs, in the same order.
     pub receiving: Vec<QueuePairId>,
-    /// The sender's queue of clear-to-sends, and the key to it.
+    /// Address and key of the sender's clear-to-send queue.
     pub fifo: (u64, u32),
-    /// The receiver's buffer, and the key to it.
+    /// Address and key of the receiver's buffer.
     pub buffer: (u64, u32),
 }
 
@@ -87,7 +87,7 @@ struct Expected {
     used: u32,
 }
 
-/// A message on its way: which queue pair takes it, and where it goes.
+/// A message being sent: its queue pair and destination.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Departure {
     pub queue_pair: QueuePairId,
@@ -126,7 +126,7 @@ impl Edge {
         }
     }
 
-    /// Whether the sender's buffer has room for one more message.
+    /// Whether the sender's buffer has space for another message.
     pub(super) fn has_room_to_fill(&self) -> bool {
         self.filled.len() + self.flying.len() < WINDOW
     }
@@ -135,12 +135,12 @@ impl Edge {
         self.filled.push_back(message);
     }
 
-    /// A clear-to-send has come.
+    /// A clear-to-send has arrived.
     pub(super) fn offered(&mut self, room: Cts) {
         self.room.push_back(room);
     }
 
-    /// The next message that may go over the network, as work number `work`.
+    /// The next message that may be sent over the network, as work number `work`.
     pub(super) fn depart(&mut self, work: u64) -> Option<Departure> {
         let network = self.network.as_ref()?;
         let pair = self.sent as usize % network.sending.len().max(1);
@@ -153,7 +153,7 @@ impl Edge {
         Some(Departure { queue_pair, bytes: message.bytes, room })
     }
 
-    /// The next message that may go inside the host.
+    /// The next message that may be passed inside the host.
     pub(super) fn hand_over(&mut self) -> Option<u32> {
         let message = self.filled.pop_front()?;
         self.flying.push_back(Flying { work: 0, message, started: None, acknowledged: None });
@@ -167,8 +167,8 @@ impl Edge {
         }
     }
 
-    /// A message was acknowledged; returns, in order, those whose room is free now, and the chunks
-    /// that they end.
+    /// A message was acknowledged; returns, in order, those whose buffers are free now, and the
+    /// chunks they end.
     pub(super) fn acknowledged(
         &mut self,
         work: u64,
@@ -205,7 +205,7 @@ impl Edge {
         }
     }
 
-    /// The next clear-to-send that may go, and where it goes in the sender's queue.
+    /// The next clear-to-send that may be sent, and its offset in the sender's queue.
     pub(super) fn offer(&mut self, now: VirtualTime) -> Option<(QueuePairId, Cts, u64)> {
         let network = self.network.as_ref()?;
         let expected = self.expected.front_mut()?;
@@ -224,7 +224,7 @@ impl Edge {
             tag: self.sender,
             index: self.receives + 1,
         };
-        // One device: all clear-to-sends go to the first queue pair, whichever the data will take.
+        // With one device, all clear-to-sends use the first queue pair, whichever the data uses.
         let queue_pair = *network.receiving.first()?;
         expected.offered += 1;
         self.slots += SLICING.slots;
@@ -233,20 +233,20 @@ impl Edge {
         Some((queue_pair, cts, network.fifo.0 + Cts::offset(cts.index)))
     }
 
-    /// A message has come over queue pair number `pair`.
+    /// A message has arrived over queue pair number `pair`.
     pub(super) fn arrived(&mut self, pair: usize, now: VirtualTime, bytes: u32) {
         if let Some(queue) = self.arrived.get_mut(pair) {
             queue.push_back((now, bytes));
         }
     }
 
-    /// Whether the next message is here.
+    /// Whether the next message has arrived.
     pub(super) fn has_arrival(&self) -> bool {
         let pair = self.used as usize % self.arrived.len();
         self.arrived.get(pair).is_some_and(|queue| !queue.is_empty())
     }
 
-    /// The next message was used; returns the chunk that it ends.
+    /// The next message was used; returns the chunk it ends.
     pub(super) fn used(&mut self, stamp: Stamp) -> Option<RingStep> {
         let pair = self.used as usize % self.arrived.len();
         let (last, bytes) = self.arrived.get_mut(pair)?.pop_front()?;

@@ -1,4 +1,4 @@
-//! Messages between ranks: a kernel works on them one by one, proxies send them and offer room.
+//! Messages between ranks: a kernel processes them one by one; proxies send them and offer buffers.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::simulate::network::notice::{CallError, QueuePairId, Work};
 use crate::truth::Record;
 use crate::wire::cts::{self, Cts};
 
-/// What a GPU and the proxy take for each message, ns, and for each KiB of it: 100 GB/s.
+/// Time a GPU and the proxy take per message, ns, and per KiB of it: 100 GB/s.
 const MESSAGE_NS: u64 = 2_000;
 const KIB_NS: u64 = 10;
 
 impl TrainingJob {
-    /// The kernel works on the next message of a channel, if it is here and there is room.
+    /// The kernel starts on the next message of a channel, if it has arrived and there is space.
     pub(super) fn try_turn(&mut self, rank: usize, channel: usize, network: &mut Network) {
         let (incoming, outgoing) = (self.incoming(rank, channel), self.outgoing(rank, channel));
         let Some(at) = self.ranks.get_mut(rank).filter(|at| at.is_reducing) else { return };
@@ -38,7 +38,7 @@ impl TrainingJob {
         self.alarms.set(network, network.now().after(time), Alarm::Turn { rank, channel });
     }
 
-    /// The kernel has worked on a message: it is used, and what it became may go.
+    /// The kernel has processed a message: its buffer is free, and the result may be sent.
     pub(super) fn turn_done(
         &mut self,
         rank: usize,
@@ -85,7 +85,7 @@ impl TrainingJob {
         Ok(())
     }
 
-    /// Sends the messages of an edge that may go.
+    /// Sends the messages of an edge that may be sent.
     pub(super) fn send(&mut self, edge: usize, network: &mut Network) -> Result<(), CallError> {
         let Some(at) = self.edges.get_mut(edge) else { return Ok(()) };
         if at.network.is_none() {
@@ -102,7 +102,7 @@ impl TrainingJob {
                 bytes: departure.bytes,
                 remote_address: departure.room.address,
                 rkey: departure.room.rkey,
-                // NCCL gives the size as its processor has it: little-endian.
+                // NCCL passes the size in its processor's order: little-endian.
                 immediate: Some(departure.bytes.swap_bytes()),
                 head: None,
             };
@@ -112,7 +112,7 @@ impl TrainingJob {
         Ok(())
     }
 
-    /// Offers the room of an edge that may be offered.
+    /// Offers the buffers of an edge that may be offered.
     pub(super) fn offer(&mut self, edge: usize, network: &mut Network) -> Result<(), CallError> {
         let Some(at) = self.edges.get_mut(edge) else { return Ok(()) };
         let now = network.now();
@@ -134,7 +134,7 @@ impl TrainingJob {
         network: &mut Network,
     ) -> Result<(), CallError> {
         let now = network.now();
-        // What a receiver sent are clear-to-sends: nobody waits for them.
+        // A receiver's works are clear-to-sends, whose completion is ignored.
         let Some((_, edge)) = self.edge_of(at, true) else { return Ok(()) };
         let (sender, channel) = (edge.sender as usize, edge.channel as usize);
         let (freed, chunks) = edge.acknowledged(work, now);

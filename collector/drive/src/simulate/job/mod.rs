@@ -1,9 +1,9 @@
 //! A training job: its ranks, and the messages between them.
 //!
-//! `schedule` is what there is to do, `seats` where; `rank` is a rank and `work` what it does when,
-//! `edge` a connection to the next rank and `messages` what passes it. Of the GPU only times matter:
-//! nothing is summed.
-//! Sources: NCCL 2.27.7 `src/transport/net.cc` (proxies), `src/device/prims_simple.h` (kernels).
+//! `schedule` is the work, `seats` the place of ranks; `rank` is a rank's state and `work` its
+//! sequence of actions; `edge` is a connection to the next rank and `messages` its traffic. The GPU
+//! is modelled by its times only: nothing is summed. Sources: NCCL 2.27.7 `src/transport/net.cc`
+//! (proxies), `src/device/prims_simple.h` (kernels).
 
 mod alarm;
 mod connect;
@@ -38,7 +38,7 @@ use crate::collective::Operation;
 use crate::collective::ring::Ring;
 use crate::truth::Record;
 
-/// A job while it runs.
+/// A running job.
 #[derive(Debug)]
 pub struct TrainingJob {
     number: u32,
@@ -48,29 +48,29 @@ pub struct TrainingJob {
     schedule: Schedule,
     slowness: Slowness,
     ranks: Vec<Rank>,
-    /// Of each rank, channel by channel, to the next rank.
+    /// Each rank's edges to the next rank, channel by channel.
     edges: Vec<Edge>,
     queue_pairs: BTreeMap<QueuePairId, Place>,
     alarms: Alarms,
     work: u64,
     records: Vec<Record>,
     spans: truth::Spans,
-    /// Ranks that have nothing left to do.
+    /// Ranks that are done.
     over: usize,
     failure: Option<String>,
 }
 
-/// What a queue pair is for.
+/// The purpose of a queue pair.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     edge: usize,
-    /// Among those of its edge.
+    /// Index among those of its edge.
     pair: usize,
     is_sender: bool,
 }
 
 impl TrainingJob {
-    /// Makes the ranks of job `number` of a scenario, and their queue pairs.
+    /// Creates the ranks of job `number` of a scenario, and their queue pairs.
     ///
     /// # Errors
     /// The network refuses.
@@ -118,17 +118,17 @@ impl TrainingJob {
         })
     }
 
-    /// Lets each rank begin at its time.
+    /// Starts each rank at its time.
     pub fn begin(&mut self, times: &[VirtualTime], network: &mut Network) {
         for (rank, time) in times.iter().enumerate() {
             self.alarms.set(network, *time, Alarm::Begin { rank });
         }
     }
 
-    /// Something happened; does nothing where it concerns another job.
+    /// Handles an event; ignores those of other jobs.
     ///
     /// # Errors
-    /// The network refuses what the job asks for.
+    /// The network refuses a request of the job.
     pub fn notice(&mut self, notice: Notice, network: &mut Network) -> Result<(), CallError> {
         match notice {
             Notice::Woken { token } => match self.alarms.take(token) {
@@ -162,7 +162,7 @@ impl TrainingJob {
         }
     }
 
-    /// The share of all collectives of all ranks that is done, 0 to 1.
+    /// Share of all ranks' collectives that is complete, 0 to 1.
     #[must_use]
     pub fn progress(&self) -> f64 {
         let done: f64 = self.ranks.iter().map(Rank::reduced_so_far).sum();
@@ -170,32 +170,32 @@ impl TrainingJob {
         done / all.max(1) as f64
     }
 
-    /// Whether nothing is left to do: all is done, or a connection gave up.
+    /// Whether the job is done or a connection gave up.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.failure.is_some() || self.over == self.ranks.len()
     }
 
-    /// Why it could not go on.
+    /// Why it could not continue.
     #[must_use]
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
 
-    /// Where its ranks sit.
+    /// The place of its ranks.
     #[must_use]
     pub const fn seats(&self) -> &Seats {
         &self.seats
     }
 
-    /// The connection of a rank to the next on a channel: who that is, and what carries it.
+    /// A rank's connection to the next one on a channel: the next rank, and the connection.
     #[must_use]
     pub fn connection(&self, rank: u32, channel: u32) -> (u32, Option<&Connection>) {
         let edge = self.edges.get(self.outgoing(rank as usize, channel as usize));
         edge.map_or((rank, None), |edge| (edge.receiver, edge.network.as_ref()))
     }
 
-    /// What ranks did since the last time.
+    /// Records since the last call.
     pub fn take_records(&mut self) -> Vec<Record> {
         std::mem::take(&mut self.records)
     }
@@ -206,7 +206,7 @@ impl TrainingJob {
         self.spans.records().collect()
     }
 
-    /// All collectives: sequence, training step, whether it warms up, what it is.
+    /// All collectives: sequence, training step, whether it is warm-up, and the operation.
     pub fn collectives(&self) -> impl Iterator<Item = (u64, Option<u32>, bool, &Operation)> {
         self.schedule.rounds.iter().flat_map(|round| {
             let of_round = self.schedule.collectives.get(round.collectives.clone());

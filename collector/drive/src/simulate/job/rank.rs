@@ -1,5 +1,5 @@
-//! One rank: a CPU that enqueues rounds, a GPU that computes and runs the kernels of collectives one
-//! after the other, each on all channels.
+//! One rank: a CPU that enqueues rounds, a GPU that computes and runs the kernels of collectives
+//! one after the other, each on all channels.
 
 use std::collections::BTreeMap;
 
@@ -11,23 +11,23 @@ use crate::simulate::time::VirtualTime;
 pub(super) struct Rank {
     /// Rounds that the CPU has enqueued.
     pub enqueued: usize,
-    /// The CPU is at the next.
+    /// The CPU is enqueuing the next one.
     pub is_enqueuing: bool,
-    /// Rounds that the GPU has begun.
+    /// Rounds that the GPU has started.
     pub begun: usize,
-    /// Rounds that the GPU has ended.
+    /// Rounds that the GPU has finished.
     pub ended: usize,
-    /// When it began to compute, while it does.
+    /// When it started computing, while it computes.
     pub computing_since: Option<VirtualTime>,
-    /// Collectives whose input is computed.
+    /// Collectives whose input is ready.
     pub ready: usize,
-    /// Collectives whose kernels have ended.
+    /// Collectives whose kernels have finished.
     pub reduced: usize,
-    /// The kernel of collective `reduced` runs.
+    /// Whether the kernel of collective `reduced` is running.
     pub is_reducing: bool,
-    /// Of the kernel that runs.
+    /// State of the running kernel.
     pub lanes: Vec<Lane>,
-    /// Collectives that are not at their end: the kernel runs, or messages fly.
+    /// Incomplete collectives: the kernel is running, or messages are in flight.
     pub calls: BTreeMap<usize, Call>,
     pub random: fastrand::Rng,
 }
@@ -36,11 +36,11 @@ pub(super) struct Rank {
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     pub turns: Vec<Turn>,
-    /// Of them, done.
+    /// Messages done.
     pub done: usize,
-    /// The next is being worked on.
+    /// Whether the next one is being processed.
     pub is_busy: bool,
-    /// Chunks that have been received and sent.
+    /// Chunks received and sent.
     pub received: u32,
     pub sent: u32,
 }
@@ -51,7 +51,7 @@ pub(super) struct Call {
     pub enqueued: VirtualTime,
     pub kernel_began: Option<VirtualTime>,
     pub kernel_ended: Option<VirtualTime>,
-    /// Messages that were sent over the network and not acknowledged.
+    /// Messages sent over the network and not acknowledged.
     pub flying: u32,
 }
 
@@ -72,7 +72,7 @@ impl Rank {
         }
     }
 
-    /// Collectives whose kernels have ended, and the part of the one that runs.
+    /// Collectives whose kernels have finished, plus the share of the running one.
     pub(super) fn reduced_so_far(&self) -> f64 {
         let done: usize = self.lanes.iter().map(|lane| lane.done).sum();
         let turns: usize = self.lanes.iter().map(|lane| lane.turns.len()).sum();
@@ -80,12 +80,12 @@ impl Rank {
         self.reduced as f64 + part
     }
 
-    /// Whether it has nothing left to do: becomes true once, with the last round or the last answer.
+    /// Whether it is done; true from the last round or the last acknowledgement on.
     pub(super) fn is_over(&self, schedule: &Schedule) -> bool {
         self.ended == schedule.rounds.len() && self.calls.is_empty()
     }
 
-    /// Whether the kernel has done all its turns on all channels.
+    /// Whether the kernel has processed all messages on all channels.
     pub(super) fn is_kernel_done(&self) -> bool {
         self.is_reducing && self.lanes.iter().all(|lane| lane.done == lane.turns.len())
     }

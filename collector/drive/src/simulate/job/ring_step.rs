@@ -1,4 +1,4 @@
-//! What the truth tells of chunks: messages of one chunk at one end of a connection, added up.
+//! Chunks for the truth: the messages of one chunk at one end of a connection, summed up.
 
 use crate::simulate::epoch::epoch_ns;
 use crate::simulate::time::VirtualTime;
@@ -9,7 +9,7 @@ use crate::truth::{LinkRole, Part, RingStep};
 pub(super) struct Stamp {
     /// The collective.
     pub sequence: u64,
-    /// Place of its chunk among those of this end and collective.
+    /// Index of its chunk at this end in this collective.
     pub index: u32,
     /// Part of the collective.
     pub part: Part,
@@ -25,20 +25,20 @@ pub(super) struct End {
     pub channel: u32,
 }
 
-/// A message that has passed an end.
+/// A message that passed an end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passed {
     pub stamp: Stamp,
     pub bytes: u32,
-    /// When room was offered for it, at the receiver.
+    /// When its buffer was offered, at the receiver.
     pub offered: Option<VirtualTime>,
-    /// When its first byte left, at the sender.
+    /// When its first byte was sent, at the sender.
     pub first: Option<VirtualTime>,
-    /// When it was acknowledged, or had come.
+    /// When it was acknowledged or received.
     pub last: VirtualTime,
 }
 
-/// The messages of the chunk that is passing.
+/// The messages of the current chunk.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     messages: Vec<u32>,
@@ -47,7 +47,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// A message has passed; tells of the chunk if it was its last.
+    /// Adds a message; returns its chunk if it was the last one.
     pub(super) fn note(&mut self, end: End, message: Passed) -> Option<RingStep> {
         let Passed { stamp, bytes, offered, first, last } = message;
         if self.messages.is_empty() {

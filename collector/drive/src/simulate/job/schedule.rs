@@ -1,4 +1,4 @@
-//! What every rank of a job does, round by round: the same rounds for all, as messages for each.
+//! The work of every rank of a job, round by round: the same rounds for all, as messages for each.
 
 use std::ops::Range;
 
@@ -10,21 +10,21 @@ use crate::release::Release;
 use crate::simulate::scenario::job::{Job, PausePurpose};
 use crate::truth::Part;
 
-/// What is added up behind an evaluation: loss and accuracy, bytes.
+/// Bytes reduced after an evaluation: loss and accuracy.
 const EVALUATION_BYTES: u64 = 16;
 
 /// Work of the GPU, then collectives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Round {
-    /// Training step, from 0; `None` while warming up and in a pause.
+    /// Training step, from 0; `None` during warm-up and in a pause.
     pub iteration: Option<u32>,
-    /// Whether it warms up.
+    /// Whether it is warm-up.
     pub is_warmup: bool,
-    /// Whether it is no training step at all: the CPU waits for its end.
+    /// Whether it is a pause rather than a training step: the CPU waits for its end.
     pub is_pause: bool,
-    /// How long the GPU works before the last collective can begin, ns.
+    /// GPU time before the last collective can start, ns.
     pub compute_ns: u64,
-    /// The collectives: places among those of the job.
+    /// Range of its collectives among those of the job.
     pub collectives: Range<usize>,
 }
 
@@ -40,9 +40,9 @@ pub(super) struct Schedule {
 pub(super) struct Turn {
     /// May be 0.
     pub bytes: u32,
-    /// Part of the collective as it comes; `None`: it does not come from the rank before.
+    /// Part of the collective when received; `None`: it is not received from the previous rank.
     pub receives: Option<Part>,
-    /// Part of the collective as it goes; `None`: it does not go to the rank after.
+    /// Part of the collective when sent; `None`: it is not sent to the next rank.
     pub sends: Option<Part>,
     /// Whether it ends its chunk.
     pub ends_chunk: bool,
@@ -94,7 +94,7 @@ fn all_reduce(bytes: u64) -> Operation {
     Operation { kind: Kind::AllReduce, data_type, operator: Operator::Sum, root: 0, count }
 }
 
-/// What `rank` does with each message of a collective, channel by channel, in order.
+/// What `rank` does with each message of a collective, per channel, in order.
 pub(super) fn lanes(
     release: Release,
     operation: &Operation,
@@ -115,7 +115,7 @@ pub(super) fn lanes(
     lanes.map(|chunks| chunks.into_iter().flat_map(turns).collect()).collect()
 }
 
-/// How many messages of a collective come to `rank`, channel by channel.
+/// Number of messages of a collective that `rank` receives, per channel.
 pub(super) fn received(
     release: Release,
     operation: &Operation,
@@ -129,7 +129,7 @@ pub(super) fn received(
     chunks_of(release, operation, rings, rank).into_iter().map(received).collect()
 }
 
-/// The chunks of a collective at `rank`, channel by channel.
+/// The chunks of a collective at `rank`, per channel.
 fn chunks_of(
     release: Release,
     operation: &Operation,

@@ -1,4 +1,4 @@
-//! Where ranks sit, and in which order rings visit them.
+//! The place of ranks, and the order in which rings visit them.
 
 use crate::collective::ring::Ring;
 use crate::simulate::scenario::fabric::Fabric;
@@ -9,15 +9,15 @@ use crate::simulate::scenario::job::Job;
 pub struct Seats {
     /// The host of each rank.
     pub hosts: Vec<u32>,
-    /// Ranks of each host; they follow each other.
+    /// Ranks per host; they have consecutive numbers.
     pub per_host: u32,
-    /// Channels.
+    /// Number of channels.
     pub channels: u32,
     rails: u32,
 }
 
 impl Seats {
-    /// Of a job whose numbers were checked.
+    /// Seats of a job whose numbers were checked.
     #[must_use]
     pub fn new(job: &Job, fabric: &Fabric) -> Self {
         let per_host = job.gpus_per_host;
@@ -26,7 +26,7 @@ impl Seats {
         Self { hosts, per_host, channels: job.channels, rails: fabric.rails }
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     #[must_use]
     pub fn ranks(&self) -> u32 {
         u32::try_from(self.hosts.len()).unwrap_or(u32::MAX)
@@ -38,7 +38,7 @@ impl Seats {
         self.hosts.get(rank as usize).copied().unwrap_or_default()
     }
 
-    /// Channels that NCCL finds before it doubles them: two channels share one ring.
+    /// Channels that NCCL finds before doubling them: two channels share one ring.
     #[must_use]
     pub const fn found_channels(&self) -> u32 {
         self.channels.div_ceil(2)
@@ -50,7 +50,7 @@ impl Seats {
         channel % self.found_channels() % self.rails
     }
 
-    /// The ranks of the host of `rank` in the order in which a channel visits them.
+    /// The ranks of the host of `rank`, in the order a channel visits them.
     #[must_use]
     pub fn on_host(&self, channel: u32, rank: u32) -> Vec<u32> {
         let first = rank - rank % self.per_host;
@@ -64,7 +64,7 @@ impl Seats {
         let ring = |channel| {
             let firsts = (0..self.ranks()).step_by(self.per_host as usize);
             let order = firsts.flat_map(|first| self.on_host(channel, first)).collect();
-            // Each rank is on one host: it is a ring.
+            // Each rank is on one host, so this is a ring.
             Ring::of(order).unwrap_or_else(|| Ring::ascending(self.ranks()))
         };
         (0..self.channels).map(ring).collect()

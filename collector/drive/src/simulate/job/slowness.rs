@@ -1,9 +1,9 @@
-//! How much longer a rank takes on purpose.
+//! Injected delays of a rank.
 
 use crate::simulate::scenario::Scenario;
 use crate::simulate::scenario::trouble::StragglerCause;
 
-/// The troubles of one job that sit in its ranks.
+/// The faults of one job that affect its ranks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slowness {
     computing: Vec<Late>,
@@ -44,23 +44,23 @@ impl Slowness {
         }
     }
 
-    /// How much longer the GPU computes.
+    /// Extra compute time of the GPU.
     pub(super) fn compute_ns(&self, rank: u32, iteration: Option<u32>) -> u64 {
         sum(&self.computing, rank, iteration)
     }
 
-    /// How much longer the CPU takes to enqueue.
+    /// Extra time of the CPU to enqueue.
     pub(super) fn enqueue_ns(&self, rank: u32, iteration: Option<u32>) -> u64 {
         sum(&self.enqueuing, rank, iteration)
     }
 
-    /// How much longer a message takes that was received.
+    /// Extra time for a received message.
     pub(super) fn receive_ns(&self, rank: u32, iteration: Option<u32>) -> u64 {
         sum(&self.receiving, rank, iteration)
     }
 }
 
-/// Those without iterations concern warm-up and pauses, too.
+/// Faults without iterations also apply to warm-up and pauses.
 fn sum(late: &[Late], rank: u32, iteration: Option<u32>) -> u64 {
     let concerns = |late: &&Late| {
         late.rank == rank

@@ -1,4 +1,4 @@
-//! What the truth tells of rounds and calls.
+//! Rounds and calls for the truth.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use crate::simulate::epoch::epoch_ns;
 use crate::simulate::time::VirtualTime;
 use crate::truth::{self, Record};
 
-/// When training steps began and ended, over all ranks.
+/// Start and end of training steps, over all ranks.
 #[derive(Debug, Default)]
 pub(super) struct Spans(BTreeMap<u32, [VirtualTime; 2]>);
 
 impl Spans {
-    /// A rank has begun a training step.
+    /// A rank has started a training step.
     pub(super) fn began(&mut self, iteration: Option<u32>, at: VirtualTime) {
         let Some(iteration) = iteration else { return };
         let span = self.0.entry(iteration).or_insert([at; 2]);

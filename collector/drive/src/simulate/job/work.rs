@@ -1,4 +1,4 @@
-//! What a rank does when: its CPU enqueues rounds, its GPU computes and runs kernels.
+//! The sequence of a rank's actions: its CPU enqueues rounds, its GPU computes and runs kernels.
 
 use super::alarm::Alarm;
 use super::rank::{Call, Lane};
@@ -8,14 +8,14 @@ use crate::simulate::network::notice::CallError;
 use crate::simulate::scenario::job::Cpu;
 use crate::simulate::time::VirtualTime;
 
-/// The CPU takes so long to enqueue a round, ns.
+/// Time the CPU takes to enqueue a round, ns.
 const ENQUEUE_NS: u64 = 60_000;
 
-/// From the end of the work before until a kernel begins, ns.
+/// Time between the previous work and the start of a kernel, ns.
 const KERNEL_START_NS: u64 = 5_000;
 
 impl TrainingJob {
-    /// The CPU begins to enqueue the next round, if it may.
+    /// The CPU starts to enqueue the next round, if it may.
     pub(super) fn try_enqueue(&mut self, rank: usize, network: &mut Network) {
         let Some(at) = self.ranks.get_mut(rank) else { return };
         let next = at.enqueued;
@@ -32,7 +32,7 @@ impl TrainingJob {
         self.alarms.set(network, time, Alarm::Enqueued { rank });
     }
 
-    /// The CPU has enqueued a round: its collectives may be offered room.
+    /// The CPU has enqueued a round: buffers may be offered for its collectives.
     pub(super) fn enqueued(&mut self, rank: usize, network: &mut Network) -> Result<(), CallError> {
         let Some(at) = self.ranks.get_mut(rank) else { return Ok(()) };
         let Some(round) = self.schedule.rounds.get(at.enqueued) else { return Ok(()) };
@@ -60,7 +60,7 @@ impl TrainingJob {
         Ok(())
     }
 
-    /// The GPU begins the next round, if it is enqueued and the one before has ended.
+    /// The GPU starts the next round, if it is enqueued and the previous one has finished.
     pub(super) fn try_compute(&mut self, rank: usize, network: &mut Network) {
         let Some(at) = self.ranks.get_mut(rank) else { return };
         if at.begun > at.ended || at.begun == at.enqueued {
@@ -97,7 +97,8 @@ impl TrainingJob {
         self.try_end_round(rank, network);
     }
 
-    /// The kernel of the next collective begins, if its input is there and the one before has ended.
+    /// Starts the kernel of the next collective, if its input is ready and the previous one has
+    /// finished.
     pub(super) fn try_reduce(&mut self, rank: usize, network: &mut Network) {
         let Some(at) = self.ranks.get_mut(rank) else { return };
         if at.is_reducing || at.reduced >= at.ready {
@@ -141,7 +142,7 @@ impl TrainingJob {
         self.try_end_round(rank, network);
     }
 
-    /// A collective ends where its kernel has ended and all that was sent is acknowledged.
+    /// Ends a collective whose kernel has finished and whose messages are all acknowledged.
     pub(super) fn try_end_call(&mut self, rank: usize, collective: usize, now: VirtualTime) {
         let Some(at) = self.ranks.get_mut(rank) else { return };
         let Some(call) = at.calls.get(&collective).copied() else { return };

@@ -2,14 +2,14 @@
 
 use super::plan::{PRIORITIES, PrioritySet};
 
-/// Strict priorities first, the highest of them before the others; those that are not strict get
-/// equal shares of the bytes (start-time fair queueing, Goyal et al., SIGCOMM 1996).
+/// Strict priorities first, the highest before the others; the rest share the bytes equally
+/// (start-time fair queueing, Goyal et al., SIGCOMM 1996).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Arbiter {
     strict: u8,
-    /// Where each begins its next frame, in bytes that each would have sent.
+    /// Virtual start of each priority's next frame, in bytes.
     starts: [u64; PRIORITIES],
-    /// Where the last frame began: nobody may save up turns from before.
+    /// Virtual start of the last frame: an idle priority saves up no credit.
     now: u64,
 }
 
@@ -18,7 +18,7 @@ impl Arbiter {
         Self { strict: strict.0, starts: [0; PRIORITIES], now: 0 }
     }
 
-    /// One of `waiting`, a set of priorities; its frame must be [`Self::charge`]d.
+    /// One of the priorities in `waiting`; its frame must be [`Self::charge`]d.
     pub(super) fn choose(&self, waiting: u8) -> Option<u8> {
         let strict = waiting & self.strict;
         if strict != 0 {
@@ -32,7 +32,7 @@ impl Arbiter {
         (0..8).filter(is_waiting).min_by_key(start)
     }
 
-    /// A frame of `priority` is sent.
+    /// Charges a frame of `priority`.
     pub(super) fn charge(&mut self, priority: u8, frame_bytes: u16) {
         if self.strict & PrioritySet::only(priority).0 == 0 {
             let start = &mut self.starts[usize::from(priority & 7)];
@@ -47,7 +47,7 @@ mod tests {
     use super::Arbiter;
     use crate::simulate::network::plan::PrioritySet;
 
-    /// The bytes that each priority gets of many turns, if its frames have these bytes.
+    /// Bytes sent per priority over many turns, with frames of these sizes.
     fn shares<const N: usize>(arbiter: &mut Arbiter, frames: [(u8, u16); N]) -> [u64; N] {
         let waiting = frames.iter().fold(0, |set, (p, _)| set | PrioritySet::only(*p).0);
         let mut bytes = [0; N];
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn those_that_are_not_strict_get_equal_shares_of_bytes() {
         let mut arbiter = Arbiter::new(PrioritySet(0));
-        // One that was alone before has no debt afterwards.
+        // A priority that was alone before has no debt afterwards.
         shares(&mut arbiter, [(3, 4000)]);
         let [small, large] = shares(&mut arbiter, [(0, 100), (3, 4000)]);
         assert!(small.abs_diff(large) <= 4000, "{small} {large}");

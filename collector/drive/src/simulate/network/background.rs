@@ -1,4 +1,4 @@
-//! Traffic that is no job's: datagrams at random distances.
+//! Traffic outside the jobs: datagrams at random intervals.
 
 use fastrand::Rng;
 
@@ -13,7 +13,7 @@ use crate::simulate::time::VirtualTime;
 /// Ethernet, IPv4 or IPv6, UDP.
 const HEADER_BYTES: [u16; 2] = [14 + 20 + 8, 14 + 40 + 8];
 
-/// What a socket holds while its NIC may not send; more is never sent.
+/// What a socket buffers while its NIC may not send; more is dropped.
 const SOCKET_BYTES: u64 = 212_992;
 
 /// A background flow.
@@ -28,7 +28,7 @@ impl Source {
         Self { flow, chance: Rng::with_seed(seed) }
     }
 
-    /// Exponentially distributed: what makes arrivals a Poisson process.
+    /// Exponentially distributed, which makes arrivals a Poisson process.
     fn distance(&mut self, frame_bytes: u16) -> Picoseconds {
         let mean = Picoseconds::of_bytes(u32::from(frame_bytes) + 24, self.flow.rate_bps);
         let distance = -(1.0 - self.chance.f64()).ln() * mean.0 as f64;

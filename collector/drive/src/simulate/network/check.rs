@@ -1,4 +1,4 @@
-//! What must be true of a plan before anything is built.
+//! Checks a plan before anything is built.
 
 use super::packet::ROCE_PORT;
 use super::plan::{
@@ -6,17 +6,17 @@ use super::plan::{
 };
 use super::trouble::Trouble;
 
-/// The longest payload of a background datagram: jumbo frames.
+/// Largest payload of a background datagram: jumbo frames.
 const MOST_PAYLOAD_BYTES: u16 = 9000;
 
-/// Where a complaint belongs.
+/// Where an error belongs.
 struct Place {
     what: &'static str,
     place: usize,
 }
 
 impl NetworkPlan {
-    /// Whether a network can be built of it.
+    /// Whether a network can be built from it.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What happens next: events in the order of their times.
+//! The event queue, in order of time.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -6,37 +6,37 @@ use std::collections::BinaryHeap;
 use super::packet_pool::PacketRef;
 use super::picoseconds::Picoseconds;
 
-/// Something that happens at a time.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// The last bit of a packet reaches a port.
     Arrival { port: u32, packet: PacketRef },
-    /// A port has sent a packet, and may send another.
+    /// A port has sent a packet and may send another.
     PortFree { port: u32 },
-    /// The memory of a slow host has taken a packet.
+    /// The memory of a slow host has accepted a packet.
     Drained { nic: u32, packet: PacketRef },
     /// A queue pair may send again.
     Paced { queue_pair: u32 },
     /// An ACK may be overdue.
     AckTimeout { queue_pair: u32 },
-    /// A pause may have run out.
+    /// A pause may have expired.
     PauseEnd { port: u32, priority: u8 },
-    /// A pause must be renewed if it shall last.
+    /// A pause must be renewed to last.
     PauseRenewal { port: u32, priority: u8 },
     /// A trouble begins or ends.
     TroubleTurn { trouble: u32 },
     /// A background flow sends a datagram.
     Datagram { flow: u32 },
-    /// Switches have learnt which links are up.
+    /// Switches have learned which links are up.
     Convergence,
-    /// The job wanted to be woken.
+    /// A timer of the job.
     Wake { token: u64 },
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     time: Picoseconds,
-    /// Events of one time happen in the order in which they were planned.
+    /// Events at the same time run in the order they were scheduled.
     number: u64,
     event: Event,
 }
@@ -62,7 +62,7 @@ impl PartialOrd for Entry {
 }
 
 impl Ord for Entry {
-    /// The earliest is the greatest, which is what a heap gives first.
+    /// The earliest is the greatest, because a heap returns the greatest first.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.time, other.number).cmp(&(self.time, self.number))
     }
@@ -71,24 +71,24 @@ impl Ord for Entry {
 /// A slot of the wheel is 2^11 ps, 2 ns: few events even in a large network.
 const BUCKET_BITS: u32 = 11;
 
-/// The wheel reaches 8 us ahead: further than a frame and the delay of a link take.
+/// The wheel reaches 8 us ahead, longer than a frame and the delay of a link take.
 const BUCKETS: u64 = 4096;
 
-/// Events to come: a timing wheel for what is near (Varghese and Lauck, SOSP 1987), and a heap for
-/// what is far, which is rare.
+/// Future events: a timing wheel for near ones (Varghese and Lauck, SOSP 1987), and a heap for
+/// distant ones, which are rare.
 #[derive(Debug)]
 pub(super) struct EventQueue {
-    /// The slot of time that is happening: all slots before are over.
+    /// The current slot: all earlier slots are over.
     current: u64,
-    /// What happens in it, the next event last.
+    /// Events of the current slot, the next one last.
     now: Vec<Entry>,
-    /// The slots after it, by the low bits of their numbers.
+    /// Later slots, by the low bits of their numbers.
     wheel: Vec<Vec<Entry>>,
-    /// Room that slots had which are over: memory that was touched a moment ago.
+    /// Vectors of past slots, for reuse: their memory is still in the cache.
     spare: Vec<Vec<Entry>>,
-    /// Which of the wheel's slots have something.
+    /// Which slots of the wheel have events.
     occupied: [u64; BUCKETS as usize / 64],
-    /// What was beyond the wheel when it was planned.
+    /// Events beyond the wheel when they were scheduled.
     far: BinaryHeap<Entry>,
     planned: u64,
 }
@@ -108,7 +108,7 @@ impl Default for EventQueue {
 }
 
 impl EventQueue {
-    /// Plans `event`, not before the event that was taken last.
+    /// Schedules `event`, not before the last event taken.
     pub(super) fn push(&mut self, time: Picoseconds, event: Event) {
         let entry = Entry { time, number: self.planned, event };
         self.planned += 1;
@@ -137,7 +137,7 @@ impl EventQueue {
         self.now.pop().map(|entry| (entry.time, entry.event))
     }
 
-    /// Moves on to the next slot that has something.
+    /// Advances to the next slot with events.
     fn turn_wheel(&mut self) -> Option<()> {
         let far = self.far.peek().map(Entry::slot);
         let near = self.next_occupied();
@@ -156,11 +156,12 @@ impl EventQueue {
         Some(())
     }
 
-    /// The first slot of the wheel that has something.
+    /// The first slot of the wheel with events.
     fn next_occupied(&self) -> Option<u64> {
         let words = self.occupied.len() as u64;
         let from = self.current + 1;
-        // The word that `from` is in comes first, its later bits only, and last, its earlier ones.
+        // The word that contains `from` comes first, with its later bits, and last, with its
+        // earlier ones.
         (0..=words).find_map(|turn| {
             let word = (from / 64 + turn) % words;
             let mut bits = self.occupied[word as usize];
@@ -189,7 +190,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a sorted set: earlier first, ties as planned, whatever is pushed in between.
+        /// Compared with a sorted set: earlier first, ties in scheduling order, whatever is pushed
+        /// in between.
         #[test]
         fn earlier_first_and_ties_as_planned(
             moves in prop::collection::vec((delay(), 0_u32..3), 0..400)

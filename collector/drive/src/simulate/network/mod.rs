@@ -1,9 +1,9 @@
-//! A network in virtual time: NICs with reliable connections, links, switches, and what goes wrong.
+//! A network in virtual time: NICs with reliable connections, links, switches, and faults.
 //!
-//! [`plan`] says what exists, [`Network`] is it while it runs. It is deterministic: the same plan,
-//! seed and calls give the same packets at the same times.
+//! [`plan`] describes it, [`Network`] runs it. It is deterministic: the same plan, seed and calls
+//! give the same packets at the same times.
 //!
-//! A packet is a value in a pool, an event is a small value in a heap: `event.rs` and
+//! A packet is a value in a pool, an event is a small value in a queue: `event.rs` and
 //! `packet_pool.rs`. `transmission.rs` moves frames over links, `pause.rs` is PFC at both ends,
 //! `routing.rs` chooses paths; `switch/` and `nic/` are the nodes; `trouble.rs` and `background.rs`
 //! disturb them.
@@ -47,19 +47,19 @@ use switch::Switch;
 use tap::{Occurrence, TapSink};
 use trouble::Trouble;
 
-/// A network while it runs.
+/// A running network.
 ///
-/// Time passes in [`Network::advance`] only, which returns as soon as there is something that the
-/// job may want to react to; what the job then asks for happens at that time.
+/// Time passes in [`Network::advance`] only, which returns as soon as something may concern the
+/// job; what the job then requests happens at that time.
 #[derive(Debug)]
 pub struct Network {
     now: Picoseconds,
     events: EventQueue,
     notices: VecDeque<Notice>,
     pool: PacketPool,
-    /// Two a link.
+    /// Two per link.
     ports: Vec<Port>,
-    /// The place of each port in its node.
+    /// Index of each port in its node.
     place: Vec<usize>,
     switches: Vec<Switch>,
     nics: Vec<Nic>,
@@ -68,12 +68,12 @@ pub struct Network {
     convergence: Picoseconds,
     troubles: Vec<Trouble>,
     background: Vec<Source>,
-    /// Chooses what links lose.
+    /// Randomness of losses on links.
     chance: fastrand::Rng,
     hops: u64,
 }
 
-/// Seeds of parts that must not choose alike.
+/// Seeds of parts that must not correlate.
 #[derive(Clone, Copy)]
 enum Salt {
     Routing,
@@ -88,11 +88,11 @@ fn salted(seed: u64, salt: Salt, place: usize) -> u64 {
 }
 
 impl Network {
-    /// Builds what `plan` says. Nothing happens yet.
+    /// Builds the network of `plan`. Nothing happens yet.
     ///
     /// # Errors
     ///
-    /// What in the plan contradicts itself.
+    /// A contradiction in the plan.
     pub fn new(plan: &NetworkPlan, seed: u64) -> Result<Self, PlanError> {
         plan.check()?;
         let mut ports_of_switch = vec![0; plan.switches.len()];
@@ -156,16 +156,16 @@ impl Network {
         Ok(network)
     }
 
-    /// The time.
+    /// Current time.
     pub fn now(&self) -> VirtualTime {
         self.now.virtual_time()
     }
 
-    /// Makes a queue pair; its number is the NIC's next.
+    /// Creates a queue pair with the NIC's next number.
     ///
     /// # Errors
     ///
-    /// When there is no such NIC.
+    /// There is no such NIC.
     pub fn create_queue_pair(&mut self, nic: NicId) -> Result<QueuePairId, CallError> {
         let maker = self.nics.get_mut(nic.0 as usize).ok_or(CallError::NoNic(nic))?;
         let id = QueuePairId { nic, qpn: maker.next_qpn() };
@@ -176,11 +176,11 @@ impl Network {
         Ok(id)
     }
 
-    /// Connects two queue pairs, in both directions. PSNs begin at 0.
+    /// Connects two queue pairs in both directions. PSNs start at 0.
     ///
     /// # Errors
     ///
-    /// When one of them does not exist or is connected, or an option is not RoCE's.
+    /// One of them does not exist or is connected, or an option is not valid for RoCE.
     pub fn connect(
         &mut self,
         one: QueuePairId,
@@ -206,11 +206,11 @@ impl Network {
         Ok(())
     }
 
-    /// Sends `work` after all that was posted at `from` before.
+    /// Sends `work` after everything posted at `from` before.
     ///
     /// # Errors
     ///
-    /// When `from` cannot send, or the work's head is too long.
+    /// `from` cannot send, or the work's head is too long.
     pub fn post(&mut self, from: QueuePairId, work: Work) -> Result<(), CallError> {
         let place = self.queue_pair(from)?;
         let queue_pair = &mut self.queue_pairs[place];
@@ -233,13 +233,13 @@ impl Network {
         Ok(())
     }
 
-    /// [`Notice::Woken`] with `token` at `at`; at once if that is over.
+    /// Schedules [`Notice::Woken`] with `token` at `at`, or at once if that has passed.
     pub fn wake(&mut self, at: VirtualTime, token: u64) {
         self.events.push(self.now.max(at.into()), Event::Wake { token });
     }
 
-    /// Lets time pass until something concerns the job; `None` when nothing is left to happen.
-    /// With background traffic or a pause storm that never ends there is always something left.
+    /// Advances time until something concerns the job; `None` when no event is left. With
+    /// background traffic or an endless pause storm there is always one.
     pub fn advance(&mut self, taps: &mut dyn TapSink) -> Option<Notice> {
         loop {
             if let Some(notice) = self.notices.pop_front() {
@@ -270,30 +270,30 @@ impl Network {
         }
     }
 
-    /// What a NIC has counted; `None` when there is no such NIC.
+    /// Counters of a NIC; `None` if there is no such NIC.
     pub fn counters(&self, nic: NicId) -> Option<NicCounters> {
         let nic = self.nics.get(nic.0 as usize)?;
         Some(nic.counters(&self.ports[nic.port as usize]))
     }
 
-    /// What has passed a port; `None` when there is no such port.
+    /// Counters of a port; `None` if there is no such port.
     pub fn port_counters(&self, port: PortId) -> Option<PortCounters> {
         self.ports.get(port.number() as usize).map(|port| port.counters)
     }
 
-    /// What waits at a port of a switch to be sent; `None` when there is no such port.
+    /// Bytes queued at a switch port; `None` if there is no such port.
     pub fn queue_bytes(&self, port: PortId, priority: u8) -> Option<u64> {
         self.ports.get(port.number() as usize).map(|port| port.queue(priority).bytes())
     }
 
-    /// How fast DCQCN lets a queue pair send, in bits per second; `None` without DCQCN.
+    /// DCQCN's current rate of a queue pair in bits per second; `None` without DCQCN.
     pub fn rate_bps(&self, queue_pair: QueuePairId) -> Option<f64> {
         let place = self.queue_pair(queue_pair).ok()?;
         self.queue_pairs[place].rate.clone().map(|mut rate| rate.rate_bps(self.now))
     }
 
-    /// The ports that send packets of a flow on their way, as routes are now, the NIC's included.
-    /// It ends early where there is no route.
+    /// The ports that forward packets of a flow under current routes, including the NIC's. It ends
+    /// early if there is no route.
     pub fn path(&self, flow: FlowKey) -> Vec<PortId> {
         let Some(nic) = self.nics.get(flow.source.0 as usize) else { return Vec::new() };
         let mut path = vec![PortId::at(nic.port)];
@@ -308,18 +308,18 @@ impl Network {
         path
     }
 
-    /// Frames that crossed a link: what the simulation's own speed is measured in.
+    /// Frames that crossed a link: the unit of the simulation's own speed.
     pub fn hops(&self) -> u64 {
         self.hops
     }
 
-    /// The place of a queue pair.
+    /// Index of a queue pair.
     fn queue_pair(&self, id: QueuePairId) -> Result<usize, CallError> {
         let nic = self.nics.get(id.nic.0 as usize).ok_or(CallError::NoNic(id.nic))?;
         nic.place(id.qpn).map(|place| place as usize).ok_or(CallError::NoQueuePair(id))
     }
 
-    /// What is stored of what came in by a port.
+    /// Bytes stored that arrived through a port.
     fn stored_from(&self, port: u32, priority: u8) -> u64 {
         match self.ports[port as usize].node {
             NodeId::Switch(switch) => self.switches[switch.0 as usize]

@@ -1,93 +1,92 @@
-//! What a job asks of the network, and what the network tells it.
+//! What a job requests of the network, and what the network reports to it.
 
 use std::sync::Arc;
 
 use super::packet::Ecn;
 use super::plan::NicId;
 
-/// A queue pair. Numbers are unique in a NIC only.
+/// A queue pair. Numbers are unique per NIC only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueuePairId {
-    /// Whose.
+    /// Its NIC.
     pub nic: NicId,
     /// Its number.
     pub qpn: u32,
 }
 
-/// How two queue pairs talk: what `ibv_modify_qp` sets.
+/// Connection options: what `ibv_modify_qp` sets.
 #[derive(Clone, Copy, Debug)]
 pub struct QueuePairOptions {
-    /// Of packets in both directions; chooses the path.
+    /// UDP source port in both directions; chooses the path.
     pub udp_source_port: u16,
-    /// Of WRITEs and ACKs.
+    /// DSCP of WRITEs and ACKs.
     pub dscp: u8,
-    /// Of WRITEs and ACKs, which share a traffic class; CNPs are Not-ECT.
+    /// ECN of WRITEs and ACKs, which share a traffic class; CNPs are Not-ECT.
     pub ecn: Ecn,
     /// Payload of a packet: 256 to 4096.
     pub mtu: u16,
     /// How long a requester waits for an ACK.
     pub timeout_ns: u64,
-    /// How often in a row it tries again before it gives up.
+    /// Consecutive retries before it gives up.
     pub retries: u8,
 }
 
 /// An RDMA WRITE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
-    /// The poster's own number for it.
+    /// The poster's number for it.
     pub id: u64,
     /// Bytes of the message; may be 0.
     pub bytes: u32,
-    /// Where it goes.
+    /// Destination address.
     pub remote_address: u64,
-    /// With which right.
+    /// Key of the destination.
     pub rkey: u32,
     /// `WITH_IMMEDIATE`.
     pub immediate: Option<u32>,
-    /// What the first bytes of the payload are; all others are zero. No longer than the message or
-    /// a packet.
+    /// The first bytes of the payload; all others are zero. No longer than the message or a packet.
     pub head: Option<Arc<[u8]>>,
 }
 
-/// What concerns the job, at [`super::Network::now`].
+/// An event for the job, at [`super::Network::now`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notice {
-    /// A time that the job asked for.
+    /// A timer of the job.
     Woken {
-        /// The job's.
+        /// The job's token.
         token: u64,
     },
-    /// The first packet of a work leaves, for the first time.
+    /// The first packet of a work is sent for the first time.
     Started {
-        /// Who sends.
+        /// The sender.
         at: QueuePairId,
         /// [`Work::id`].
         work: u64,
     },
-    /// All of a work was acknowledged.
+    /// A work was fully acknowledged.
     Sent {
-        /// Who sent.
+        /// The sender.
         at: QueuePairId,
         /// [`Work::id`].
         work: u64,
     },
-    /// All of a work arrived in memory. Real hosts notice it only if it has an immediate, or where
+    /// All of a work arrived in memory. Real hosts notice it only if it has an immediate, or if
     /// they poll the memory.
     Received {
-        /// Who received.
+        /// The receiver.
         at: QueuePairId,
         /// Bytes of the message.
         bytes: u32,
-        /// Where they went.
+        /// Destination address.
         remote_address: u64,
-        /// Of the message.
+        /// Immediate of the message.
         immediate: Option<u32>,
-        /// Of the message.
+        /// Head of the message.
         head: Option<Arc<[u8]>>,
     },
-    /// Retries ran out: this work is not known to have arrived, and its queue pair sends no more.
+    /// Retries ran out: this work may not have arrived, and its queue pair stops sending.
     Failed {
-        /// Who sent.
+        /// The sender.
         at: QueuePairId,
         /// [`Work::id`].
         work: u64,

@@ -1,4 +1,4 @@
-//! A packet of the simulation: what its headers say, without bytes.
+//! A packet of the simulation: its headers as values, without bytes.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::plan::NicId;
 /// The ECN field of IP (RFC 3168).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecn {
-    /// 00: no switch may mark it.
+    /// 00: must not be marked.
     NotEct,
     /// 01.
     Ect1,
@@ -34,48 +34,48 @@ impl Ecn {
     }
 }
 
-/// One frame on a wire. What is the same in every frame is left to who writes it: a NIC's
-/// addresses are in its plan; the MAC addresses are those of the link's two ends.
+/// One frame on a wire. Constant fields are left to the writer: a NIC's addresses are in its plan;
+/// MAC addresses are those of the link's two ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packet {
-    /// Who made it. A pause frame is its neighbour's, whatever this says.
+    /// Its creator. A pause frame comes from the neighbour, whatever this says.
     pub source: NicId,
-    /// Whom it is for.
+    /// Destination NIC.
     pub destination: NicId,
-    /// What it is.
+    /// Content.
     pub body: Body,
-    /// Source port of UDP.
+    /// UDP source port.
     pub udp_source_port: u16,
-    /// Identification of IPv4: a counter of the NIC.
+    /// IPv4 identification: a counter of the NIC.
     pub ip_identification: u16,
-    /// Bytes of the frame from the Ethernet header to the FCS, without the FCS.
+    /// Frame size from the Ethernet header on, without FCS.
     pub frame_bytes: u16,
     /// DSCP of IP.
     pub dscp: u8,
     /// ECN of IP.
     pub ecn: Ecn,
-    /// Switches that it has passed: what is missing from its TTL.
+    /// Switches passed: deducted from its TTL.
     pub hops: u8,
 }
 
 /// RoCEv2's destination port of UDP.
 pub const ROCE_PORT: u16 = 4791;
 
-/// What chooses a packet's path.
+/// The fields that choose a packet's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowKey {
-    /// Who sends.
+    /// Sending NIC.
     pub source: NicId,
-    /// Who receives.
+    /// Receiving NIC.
     pub destination: NicId,
-    /// Source port of UDP.
+    /// UDP source port.
     pub udp_source_port: u16,
-    /// Destination port of UDP: [`ROCE_PORT`] for RoCE.
+    /// UDP destination port: [`ROCE_PORT`] for RoCE.
     pub udp_destination_port: u16,
 }
 
 impl Packet {
-    /// What chooses its path.
+    /// The fields that choose its path.
     pub const fn flow(&self) -> FlowKey {
         let udp_destination_port = match self.body {
             Body::Datagram { udp_destination_port, .. } => udp_destination_port,
@@ -90,7 +90,7 @@ impl Packet {
     }
 }
 
-/// What a packet carries.
+/// Content of a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// Part of an RDMA WRITE.
@@ -99,30 +99,30 @@ pub enum Body {
     Acknowledge {
         /// Queue pair of the requester.
         destination_qpn: u32,
-        /// ACK: the last packet that was taken. NAK: the one that is missing.
+        /// ACK: the last accepted packet. NAK: the missing one.
         psn: u32,
         /// AETH: kind and code.
         syndrome: Syndrome,
-        /// AETH: messages completed, 24 bits.
+        /// AETH: completed messages, 24 bits.
         msn: u32,
     },
     /// Congestion notification (annex A17.9.3).
     Cnp {
-        /// Queue pair that is asked to send more slowly.
+        /// Queue pair that is asked to slow down.
         destination_qpn: u32,
     },
     /// A datagram of a background flow.
     Datagram {
-        /// Destination port of UDP.
+        /// UDP destination port.
         udp_destination_port: u16,
-        /// Payload of UDP.
+        /// UDP payload.
         payload_bytes: u16,
     },
     /// A PFC frame (IEEE 802.1Qbb); one priority each.
     Pause {
-        /// The one that is enabled in the class enable vector.
+        /// The priority enabled in the class enable vector.
         priority: u8,
-        /// How long, in times of 512 bits; 0: go on (XON).
+        /// Duration in times of 512 bits; 0: resume (XON).
         quanta: u16,
     },
 }
@@ -134,35 +134,35 @@ pub struct Write {
     pub destination_qpn: u32,
     /// 24 bits.
     pub psn: u32,
-    /// BTH: an ACK is asked for.
+    /// BTH: an ACK is requested.
     pub ack_request: bool,
-    /// Whether it begins its message: FIRST or ONLY, and has a RETH.
+    /// RETH of the message's first packet: FIRST or ONLY.
     pub first: Option<Reth>,
-    /// Whether it ends its message: LAST or ONLY.
+    /// Whether it is the message's last packet: LAST or ONLY.
     pub last: bool,
-    /// Of the last packet, if the message has one: `WITH_IMMEDIATE`.
+    /// Immediate of the last packet, if the message has one: `WITH_IMMEDIATE`.
     pub immediate: Option<u32>,
     /// Payload, without padding.
     pub payload_bytes: u16,
-    /// The first bytes of the payload, of the first packet; all others are zero.
+    /// First bytes of the first packet's payload; all others are zero.
     pub head: Option<Arc<[u8]>>,
 }
 
 /// RDMA extended transport header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reth {
-    /// Where the message goes.
+    /// Destination address.
     pub remote_address: u64,
-    /// With which right.
+    /// Key of the destination.
     pub rkey: u32,
     /// Bytes of the message.
     pub bytes: u32,
 }
 
-/// What an acknowledgement says (IBTA volume 1, 9.7.5.2.1).
+/// The meaning of an acknowledgement (IBTA volume 1, 9.7.5.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syndrome {
-    /// Taken up to here; no credits are counted.
+    /// Accepted up to here; credits are not counted.
     Ack,
     /// A packet is missing.
     NakSequence,

@@ -1,4 +1,4 @@
-//! Packets that are somewhere in the network, and queues of them, without an allocation per hop.
+//! Packets in the network and queues of them, without an allocation per hop.
 
 use super::packet::Packet;
 
@@ -11,15 +11,15 @@ pub(super) struct PacketRef(u32);
 pub(super) struct Slot {
     /// The packet.
     pub(super) packet: Packet,
-    /// The port by which it came into the switch that stores it.
+    /// The port through which it entered the switch that stores it.
     pub(super) ingress: u32,
     /// Its priority there.
     pub(super) priority: u8,
-    /// The next in its queue, or the next free slot.
+    /// The next packet in its queue, or the next free slot.
     next: Option<PacketRef>,
 }
 
-/// All packets of the network. Slots are used again: as many exist as there were packets at once.
+/// All packets of the network. Slots are reused: there are as many as packets at the peak.
 #[derive(Debug, Default)]
 pub(super) struct PacketPool {
     slots: Vec<Slot>,
@@ -37,7 +37,7 @@ impl PacketPool {
         PacketRef(self.slots.len() as u32 - 1)
     }
 
-    /// Forgets a packet, which must be in no queue.
+    /// Removes a packet, which must not be in a queue.
     pub(super) fn remove(&mut self, packet: PacketRef) {
         let free = self.free.replace(packet);
         self.get_mut(packet).next = free;
@@ -52,12 +52,12 @@ impl PacketPool {
     }
 }
 
-/// Packets in a row: first in, first out.
+/// A queue of packets: first in, first out.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fifo {
     /// The first and the last.
     ends: Option<(PacketRef, PacketRef)>,
-    /// Of all frames in it.
+    /// Bytes of all its frames.
     bytes: u64,
 }
 

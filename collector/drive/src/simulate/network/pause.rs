@@ -1,6 +1,7 @@
-//! Priority flow control: asking the neighbour to pause, and obeying when asked.
+//! Priority flow control: asking the neighbour to pause, and obeying its requests.
 //!
-//! A pause lasts for its quanta, so whoever wants more asks again in time (IEEE 802.1Q, clause 36).
+//! A pause lasts for its quanta, so a port that needs a longer one repeats the request in time
+//! (IEEE 802.1Q, clause 36).
 
 use super::Network;
 use super::event::Event;
@@ -9,20 +10,20 @@ use super::plan::{NicId, PortId, PrioritySet};
 use super::port::PAUSE_QUANTA;
 use super::tap::{Occurrence, TapSink};
 
-/// The least that Ethernet sends, without FCS.
+/// Smallest Ethernet frame, without FCS.
 const PAUSE_FRAME_BYTES: u16 = 60;
 
 /// Why a port asks its neighbour to pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// Too much of it is stored.
+    /// Too many bytes are stored.
     Full,
-    /// None: the NIC is broken.
+    /// No reason: the NIC is broken.
     Storm,
 }
 
 impl Network {
-    /// Sends XOFF, unless the port asks for this pause already.
+    /// Sends XOFF, unless the port already requests this pause.
     pub(super) fn ask_pause(
         &mut self,
         index: u32,
@@ -43,7 +44,7 @@ impl Network {
         }
     }
 
-    /// Sends XON, unless the port has another reason for the pause, or asked for none.
+    /// Sends XON, unless the port has another reason for the pause or requested none.
     pub(super) fn end_asking(
         &mut self,
         index: u32,
@@ -72,7 +73,7 @@ impl Network {
         }
     }
 
-    /// Half of a pause that is still wanted is over.
+    /// Renews a pause that is still needed, half way through.
     pub(super) fn renew_pause(&mut self, index: u32, priority: u8, taps: &mut dyn TapSink) {
         let bit = PrioritySet::only(priority).0;
         let asks = &mut self.ports[index as usize].asks;
@@ -117,7 +118,7 @@ impl Network {
         self.send_next(index, taps);
     }
 
-    /// The neighbour asks to pause, or to go on.
+    /// The neighbour requests a pause, or ends it.
     pub(super) fn pause_received(
         &mut self,
         index: u32,
@@ -147,7 +148,7 @@ impl Network {
         }
     }
 
-    /// A pause runs out, unless it was renewed.
+    /// A pause expires, unless it was renewed.
     pub(super) fn pause_end(&mut self, index: u32, priority: u8, taps: &mut dyn TapSink) {
         let bit = PrioritySet::only(priority).0;
         let paused = &mut self.ports[index as usize].paused;
@@ -173,8 +174,8 @@ impl Network {
         }
     }
 
-    /// A link has lost its signal: nobody is paused, and whoever still has a reason to ask does so
-    /// again when the link is back.
+    /// A link has lost its signal: pauses end, and a port that still has a reason repeats its
+    /// request once the link is back.
     pub(super) fn forget_pauses(&mut self, index: u32, taps: &mut dyn TapSink) {
         for priority in 0..8 {
             self.go_on(index, priority, taps);

@@ -1,18 +1,19 @@
-//! Time inside the network: a byte takes 20 ps at 400 Gb/s, so nanoseconds would add up to errors.
+//! Time inside the network: a byte takes 20 ps at 400 Gb/s, so rounding to nanoseconds would add up
+//! to errors.
 
 use crate::simulate::time::VirtualTime;
 
-/// Picoseconds since the simulation began, or between two times: 213 days fit.
+/// Picoseconds since the simulation started, or between two times: up to 213 days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Picoseconds(pub(super) u64);
 
 impl Picoseconds {
-    /// The same; the longest time if it is too long.
+    /// Converts nanoseconds; saturates.
     pub(super) const fn of_nanoseconds(nanoseconds: u64) -> Self {
         Self(nanoseconds.saturating_mul(1000))
     }
 
-    /// How long a frame of `bytes` takes at `rate_bps`.
+    /// Duration of a frame of `bytes` at `rate_bps`.
     pub(super) fn of_bytes(bytes: u32, rate_bps: u64) -> Self {
         Self(u64::from(bytes).saturating_mul(8_000_000_000_000) / rate_bps.max(1))
     }

@@ -1,4 +1,4 @@
-//! What a network consists of. Plain values: a scenario fills them in.
+//! The description of a network, as plain values that a scenario fills in.
 
 use std::net::IpAddr;
 
@@ -6,23 +6,23 @@ use super::packet::Ecn;
 use super::trouble::Trouble;
 use crate::simulate::time::Span;
 
-/// A NIC: its place in [`NetworkPlan::nics`].
+/// A NIC: its index in [`NetworkPlan::nics`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NicId(pub u32);
 
-/// A switch: its place in [`NetworkPlan::switches`].
+/// A switch: its index in [`NetworkPlan::switches`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SwitchId(pub u32);
 
-/// A link: its place in [`NetworkPlan::links`].
+/// A link: its index in [`NetworkPlan::links`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u32);
 
-/// A tap: its place in [`NetworkPlan::taps`].
+/// A tap: its index in [`NetworkPlan::taps`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TapId(pub u32);
 
-/// What a link leads to.
+/// The node at the end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NodeId {
     /// A NIC of a host.
@@ -51,17 +51,17 @@ impl PortId {
         Self(self.0 ^ 1)
     }
 
-    /// The link that it is an end of.
+    /// The link it belongs to.
     pub const fn link(self) -> LinkId {
         LinkId(self.0 / 2)
     }
 
-    /// 0 at the first end of the link, 1 at the second: its place in [`LinkPlan::ends`].
+    /// 0 at the first end of the link, 1 at the second: its index in [`LinkPlan::ends`].
     pub const fn end(self) -> usize {
         (self.0 % 2) as usize
     }
 
-    /// Its place among all ports, of which each link has two.
+    /// The port with this index; each link has two.
     pub(super) const fn at(number: u32) -> Self {
         Self(number)
     }
@@ -72,63 +72,63 @@ impl PortId {
     }
 }
 
-/// How many priorities IEEE 802.1Q has.
+/// Number of priorities in IEEE 802.1Q.
 pub const PRIORITIES: usize = 8;
 
-/// Everything that exists in a network, and what goes wrong in it.
+/// Everything in a network, and its faults.
 #[derive(Clone, Debug, Default)]
 pub struct NetworkPlan {
     /// The NICs of all hosts; a host with several rails has several.
     pub nics: Vec<NicPlan>,
     /// All switches.
     pub switches: Vec<SwitchPlan>,
-    /// Every NIC has exactly one, a switch any number.
+    /// Every NIC has exactly one link, a switch any number.
     pub links: Vec<LinkPlan>,
-    /// What goes wrong.
+    /// Faults.
     pub troubles: Vec<Trouble>,
-    /// Traffic that is no job's.
+    /// Traffic outside the jobs.
     pub background: Vec<BackgroundFlow>,
     /// Where packets are recorded.
     pub taps: Vec<TapPlan>,
-    /// How long after a link went down or came up all switches have routes without or with it,
-    /// in nanoseconds. The two ends of the link know at once.
+    /// Nanoseconds until all switches have updated their routes after a link changed. The two ends
+    /// of the link know at once.
     pub convergence_ns: u64,
 }
 
 /// An adapter with one port.
 #[derive(Clone, Debug)]
 pub struct NicPlan {
-    /// For messages.
+    /// Name for messages.
     pub name: String,
     /// Its Ethernet address.
     pub mac: [u8; 6],
     /// Its IP address. All NICs of a network are of one family, or do not talk with each other.
     pub address: IpAddr,
-    /// Rate control of its queue pairs; `None` ignores CNPs, and sends none.
+    /// Rate control of its queue pairs; `None` ignores CNPs and sends none.
     pub dcqcn: Option<Dcqcn>,
     /// DSCP of the CNPs it sends.
     pub cnp_dscp: u8,
-    /// Where packets wait for the host's memory.
+    /// The buffer for packets waiting for the host's memory.
     pub receive: ReceivePlan,
-    /// Priorities with PFC: it obeys pauses for these and sends some.
+    /// Priorities with PFC, for which it obeys and sends pauses.
     pub lossless: PrioritySet,
-    /// Which priority a packet has.
+    /// Maps DSCPs to priorities.
     pub priorities: DscpMap,
-    /// A requester asks for an ACK on the last packet of a message, and each time it has sent this
-    /// many packets without asking.
+    /// A requester asks for an ACK on the last packet of a message, and whenever this many packets
+    /// were sent without a request.
     pub ack_every: u32,
 }
 
 /// The receive buffer of a NIC.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceivePlan {
-    /// What is beyond is dropped (`rx_discards_phy`).
+    /// Size; what does not fit is dropped (`rx_discards_phy`).
     pub buffer_bytes: u64,
-    /// It sends XOFF when more than this waits.
+    /// Sends XOFF above this level.
     pub xoff_bytes: u64,
-    /// It sends XON when no more than this waits.
+    /// Sends XON at or below this level.
     pub xon_bytes: u64,
-    /// How fast the host's memory takes packets, in bits per second; `None`: never too slow.
+    /// Rate at which the host's memory accepts packets, in bits per second; `None`: unlimited.
     pub drain_bps: Option<u64>,
 }
 
@@ -153,7 +153,7 @@ impl PrioritySet {
 pub struct DscpMap(pub [u8; 64]);
 
 impl DscpMap {
-    /// Eight DSCPs a priority: what adapters and switches that trust DSCPs do by default.
+    /// Eight DSCPs per priority: the default of adapters and switches that trust DSCPs.
     pub const fn by_class() -> Self {
         let mut map = [0; 64];
         let mut dscp = 0;
@@ -175,26 +175,26 @@ impl DscpMap {
 pub struct Dcqcn {
     /// Gain of alpha: g.
     pub gain: f64,
-    /// Alpha decays when no CNP came for this long: K.
+    /// Alpha decays after this time without a CNP: K.
     pub alpha_timer_ns: u64,
-    /// The rate rises each time this passes without a CNP: T.
+    /// The rate increases each time this passes without a CNP: T.
     pub increase_timer_ns: u64,
-    /// The rate rises each time this many bytes were sent without a CNP: B.
+    /// The rate increases each time this many bytes were sent without a CNP: B.
     pub byte_counter: u64,
-    /// Rises of fast recovery before the target rises too: F.
+    /// Increases of fast recovery before the target increases too: F.
     pub fast_recovery: u32,
     /// Additive increase of the target: `R_AI`.
     pub additive_bps: f64,
     /// Hyper increase of the target: `R_HAI`.
     pub hyper_bps: f64,
-    /// No queue pair is slower.
+    /// Lowest rate of a queue pair.
     pub minimum_bps: f64,
-    /// The least time between two CNPs for one queue pair.
+    /// Shortest time between two CNPs for one queue pair.
     pub cnp_interval_ns: u64,
 }
 
 impl Dcqcn {
-    /// The parameters of the paper (section 4, 40 Gb/s); `R_HAI` is ten times `R_AI`.
+    /// The paper's parameters (section 4, 40 Gb/s); `R_HAI` is ten times `R_AI`.
     pub const fn published() -> Self {
         Self {
             gain: 1.0 / 256.0,
@@ -213,50 +213,50 @@ impl Dcqcn {
 /// A switch that stores packets in one shared buffer.
 #[derive(Clone, Debug)]
 pub struct SwitchPlan {
-    /// For messages.
+    /// Name for messages.
     pub name: String,
     /// Its Ethernet address as a router.
     pub mac: [u8; 6],
-    /// What all ports share, headroom not included.
+    /// Buffer shared by all ports, without headroom.
     pub buffer_bytes: u64,
-    /// What it does with each priority.
+    /// Treatment of each priority.
     pub queues: [QueuePlan; PRIORITIES],
-    /// Which priority a packet has.
+    /// Maps DSCPs to priorities.
     pub priorities: DscpMap,
 }
 
-/// What a switch does with one priority, at each port.
+/// How a switch treats one priority, at each port.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct QueuePlan {
     /// How it marks; `None`: never.
     pub marking: Option<EcnMarking>,
-    /// How it pauses who sends; `None`: what has no room is dropped.
+    /// How it pauses senders; `None`: what does not fit is dropped.
     pub pfc: Option<Pfc>,
-    /// Sent before all queues that are not strict; of several, the highest priority first. The
-    /// others share what is left equally.
+    /// Sent before all queues that are not strict, highest priority first. The others share the
+    /// rest equally.
     pub strict: bool,
 }
 
-/// Marking by the length of the egress queue that an arriving packet finds (RED on the queue as it
-/// is, DCQCN section 3.1).
+/// Marking by the length of the egress queue that an arriving packet finds (RED on the current
+/// queue length, DCQCN section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EcnMarking {
-    /// Up to here no packet is marked.
+    /// No packet is marked up to this length.
     pub kmin_bytes: u64,
-    /// Above this every packet is.
+    /// Every packet is marked above this length.
     pub kmax_bytes: u64,
-    /// The share that is marked at Kmax, 0 to 1; from Kmin it rises linearly.
+    /// Share marked at Kmax, 0 to 1; it rises linearly from Kmin.
     pub pmax: f64,
 }
 
 /// When a switch pauses a neighbour, counted for each ingress port and priority (IEEE 802.1Qbb).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pfc {
-    /// XOFF when more than this is stored.
+    /// Sends XOFF above this level.
     pub xoff_bytes: u64,
-    /// XON when no more than this is stored.
+    /// Sends XON at or below this level.
     pub xon_bytes: u64,
-    /// Room besides the shared buffer for what still comes after XOFF.
+    /// Space beyond the shared buffer for what arrives after XOFF.
     pub headroom_bytes: u64,
 }
 
@@ -267,43 +267,43 @@ pub struct LinkPlan {
     pub ends: [LinkEnd; 2],
     /// Bits per second in each direction, preamble and gap included.
     pub rate_bps: u64,
-    /// How long a bit is under way.
+    /// One-way delay.
     pub delay_ns: u64,
 }
 
-/// Where a link is plugged in.
+/// One end of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkEnd {
-    /// Into what.
+    /// The node.
     pub node: NodeId,
-    /// Into which port of it: the operator's name.
+    /// The port of the node: the operator's name.
     pub port: String,
 }
 
-/// Datagrams of somebody else: UDP without any control of the rate, at random distances (Poisson).
+/// Traffic of others: UDP without rate control, at random intervals (Poisson).
 #[derive(Clone, Copy, Debug)]
 pub struct BackgroundFlow {
-    /// Who sends.
+    /// Sending NIC.
     pub from: NicId,
-    /// Who receives, and ignores them.
+    /// Receiving NIC, which ignores them.
     pub to: NicId,
-    /// Bits per second on the wire, on average.
+    /// Average rate on the wire, bits per second.
     pub rate_bps: u64,
-    /// Payload of UDP.
+    /// UDP payload.
     pub payload_bytes: u16,
     /// Chooses the path.
     pub udp_source_port: u16,
-    /// Not 4791.
+    /// UDP destination port, not 4791.
     pub udp_destination_port: u16,
-    /// Of every datagram.
+    /// DSCP of every datagram.
     pub dscp: u8,
-    /// Of every datagram.
+    /// ECN of every datagram.
     pub ecn: Ecn,
     /// When it sends.
     pub span: Span,
 }
 
-/// A port whose packets are shown, both directions.
+/// A captured port, both directions.
 #[derive(Clone, Debug)]
 pub struct TapPlan {
     /// The operator's name: `host3`, `leaf1:uplink2`.
@@ -312,33 +312,33 @@ pub struct TapPlan {
     pub port: PortId,
 }
 
-/// What in a plan contradicts itself.
+/// A contradiction in a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// A link, trouble, flow or tap names something that does not exist.
+    /// A link, fault, flow or tap refers to something that does not exist.
     #[error("{what} {place} names {missing}, which does not exist")]
     Missing {
         /// `link`, `trouble`, `background flow`, `tap`.
         what: &'static str,
-        /// Its place in its list.
+        /// Index in its list.
         place: usize,
-        /// What it names.
+        /// What it refers to.
         missing: String,
     },
     /// A NIC has exactly one link.
     #[error("NIC {name} has {links} links, not one")]
     LinksOfNic {
-        /// Of the NIC.
+        /// Name of the NIC.
         name: String,
-        /// How many.
+        /// Number of its links.
         links: usize,
     },
-    /// A value that makes no sense.
+    /// An invalid value.
     #[error("{what} {place}: {problem}")]
     Value {
         /// `NIC`, `switch`, `link`, `trouble`, `background flow`.
         what: &'static str,
-        /// Its place in its list.
+        /// Index in its list.
         place: usize,
         /// What is wrong.
         problem: &'static str,

@@ -1,4 +1,4 @@
-//! One end of a link: what waits to be sent, whether it may be sent, and what passed.
+//! One end of a link: its queues, its pauses, and its traffic.
 
 use super::arbitration::Arbiter;
 use super::counters::PortCounters;
@@ -7,10 +7,10 @@ use super::picoseconds::Picoseconds;
 use super::plan::{LinkPlan, NodeId, PRIORITIES, PrioritySet, TapId};
 use super::trouble::Effects;
 
-/// Preamble, gap and FCS: what a frame takes of a link besides its bytes.
+/// Preamble, gap and FCS: link time of a frame beyond its bytes.
 const OVERHEAD_BYTES: u32 = 8 + 12 + 4;
 
-/// An 802.1Qbb quantum is the time of 512 bits; a pause is asked for as long as one can be.
+/// An 802.1Qbb quantum is the time of 512 bits; a pause is requested for the longest time possible.
 pub(super) const PAUSE_QUANTA: u16 = u16::MAX;
 
 /// One end of a link.
@@ -21,17 +21,17 @@ pub(super) struct Port {
     pub(super) delay: Picoseconds,
     pub(super) tap: Option<TapId>,
 
-    /// What is wrong with it now.
+    /// Current faults.
     pub(super) effects: Effects,
 
-    /// Until when the last frame takes.
+    /// End of the last frame's transmission.
     pub(super) busy_until: Picoseconds,
-    /// An event will look for the next frame at `busy_until`.
+    /// Whether an event will send the next frame at `busy_until`.
     pub(super) look_planned: bool,
-    /// PFC frames to send, before everything else.
+    /// PFC frames to send before everything else.
     pub(super) pauses: Fifo,
     queues: [Fifo; PRIORITIES],
-    /// Which of the queues have something.
+    /// Which queues are not empty.
     pub(super) waiting: u8,
     pub(super) arbiter: Arbiter,
 
@@ -42,31 +42,31 @@ pub(super) struct Port {
     pub(super) counters: PortCounters,
 }
 
-/// What the neighbour asked of this port.
+/// Pauses requested by the neighbour.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PausedBy {
-    /// The priorities that must wait.
+    /// The paused priorities.
     pub(super) set: u8,
     pub(super) since: [Picoseconds; PRIORITIES],
     pub(super) until: [Picoseconds; PRIORITIES],
-    /// An event will look whether the pause has run out.
+    /// Whether an event will check that the pause has expired.
     pub(super) end_planned: u8,
 }
 
-/// What this port asks of its neighbour.
+/// Pauses requested of the neighbour.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AsksPause {
-    /// Because too much of these priorities is stored.
+    /// Priorities with too many bytes stored.
     pub(super) full: u8,
-    /// Because the NIC is broken.
+    /// Priorities paused by a broken NIC.
     pub(super) storm: u8,
     pub(super) since: [Picoseconds; PRIORITIES],
-    /// An event will ask again.
+    /// Whether an event will repeat the request.
     pub(super) renewal_planned: u8,
 }
 
 impl AsksPause {
-    /// The priorities that it asks to wait.
+    /// All priorities requested to pause.
     pub(super) const fn set(&self) -> u8 {
         self.full | self.storm
     }
@@ -106,23 +106,23 @@ impl Port {
         self.rate_bps
     }
 
-    /// What a frame takes of the link.
+    /// Link bytes of a frame.
     pub(super) const fn wire_bytes(&self, frame_bytes: u16) -> u32 {
         frame_bytes as u32 + OVERHEAD_BYTES
     }
 
-    /// How long that is.
+    /// Transmission time of a frame.
     pub(super) fn transmission(&self, frame_bytes: u16) -> Picoseconds {
         Picoseconds::of_bytes(self.wire_bytes(frame_bytes), self.rate_bps)
     }
 
-    /// How long it is until the next frame may follow one: longer if the host is slow.
+    /// Time until the next frame may follow: longer if the host is slow.
     pub(super) fn occupation(&self, frame_bytes: u16) -> Picoseconds {
         let rate_bps = self.effects.slow_bps.map_or(self.rate_bps, |slow| slow.min(self.rate_bps));
         Picoseconds::of_bytes(self.wire_bytes(frame_bytes), rate_bps)
     }
 
-    /// How long a pause of `quanta` is.
+    /// Duration of a pause of `quanta`.
     pub(super) fn pause(&self, quanta: u16) -> Picoseconds {
         let bits = u128::from(quanta) * 512;
         let duration = bits * 1_000_000_000_000 / u128::from(self.rate_bps.max(1));
@@ -133,7 +133,7 @@ impl Port {
         &self.queues[(priority & 7) as usize]
     }
 
-    /// The queue of `priority`, to push to or to pop from; then [`Self::queue_changed`].
+    /// The queue of `priority`, to push to or pop from; call [`Self::queue_changed`] afterwards.
     pub(super) const fn queue_mut(&mut self, priority: u8) -> &mut Fifo {
         &mut self.queues[(priority & 7) as usize]
     }

@@ -1,19 +1,19 @@
-//! Where packets go: shortest paths, and one of several by a hash of what tells flows apart.
+//! Routing: shortest paths, with one of several chosen by a hash of the flow (ECMP).
 
 use super::packet::FlowKey;
 use super::plan::{NetworkPlan, NodeId, SwitchId};
 use super::port::Port;
 
-/// The ways from each switch to each NIC.
+/// The paths from each switch to each NIC.
 #[derive(Debug)]
 pub(super) struct Routing {
-    /// Two switches choose differently among the same number of ways.
+    /// Switches with the same number of paths choose differently.
     seeds: Vec<u64>,
     /// The switch of each NIC, and the port of that switch.
     attachments: Vec<Option<(SwitchId, u32)>>,
-    /// The ports of one switch that are nearest to another, by `from * switches + to`.
+    /// The ports of one switch on shortest paths to another, by `from * switches + to`.
     ways: Vec<Box<[u32]>>,
-    /// No way needs to be looked at for a link that is down.
+    /// Whether all links are up, so that no path needs a check.
     all_up: bool,
 }
 
@@ -33,10 +33,10 @@ impl Routing {
         routing
     }
 
-    /// Finds all ways again, over the links that are up now.
+    /// Recomputes all paths over the links that are up.
     pub(super) fn converge(&mut self, ports: &[Port]) {
         let switches = self.seeds.len();
-        // The links between switches that are up: for each switch its ports and where they lead.
+        // Links between switches that are up: each switch's ports and where they lead.
         let mut neighbours = vec![Vec::new(); switches];
         for (index, port) in (0_u32..).zip(ports) {
             let peer = &ports[(index ^ 1) as usize];
@@ -58,7 +58,7 @@ impl Routing {
         }
     }
 
-    /// The port by which `switch` sends packets of `flow` on.
+    /// The port through which `switch` forwards packets of `flow`.
     pub(super) fn next_port(&self, switch: u32, flow: FlowKey, ports: &[Port]) -> Option<u32> {
         let (to, last) = *self.attachments.get(flow.destination.0 as usize)?.as_ref()?;
         if to.0 == switch {
@@ -81,7 +81,7 @@ impl Routing {
     }
 }
 
-/// How many links each switch is from `to`.
+/// Each switch's distance from `to` in links.
 fn distances(neighbours: &[Vec<(u32, usize)>], to: usize) -> Vec<Option<u32>> {
     let mut distances = vec![None; neighbours.len()];
     distances[to] = Some(0);

@@ -1,10 +1,10 @@
-//! What can be seen of a network while it runs.
+//! What can be observed of a running network.
 
 use super::packet::Packet;
 use super::plan::{PortId, TapId};
 use crate::simulate::time::VirtualTime;
 
-/// Which way a packet passed a port.
+/// The direction of a packet at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// The port sends it.
@@ -13,19 +13,19 @@ pub enum Direction {
     In,
 }
 
-/// Takes what is seen. Times never decrease.
+/// Receives observations. Times never decrease.
 pub trait TapSink {
-    /// A frame passed a tap, a PFC frame too: its first bit when it goes out, its last bit when it
-    /// comes in. What a link loses was seen going out and is not seen coming in.
+    /// A frame passed a tap, including PFC: timestamped at its first bit when sent, at its last bit
+    /// when received. A frame lost on a link is seen leaving but not arriving.
     fn packet(&mut self, tap: TapId, time: VirtualTime, direction: Direction, packet: &Packet);
 
-    /// Something happened inside the network that no wire shows: for truth files and for tests.
+    /// An event inside the network that no wire shows, for truth files and tests.
     fn occurred(&mut self, time: VirtualTime, occurrence: Occurrence) {
         let _ = (time, occurrence);
     }
 }
 
-/// Sees nothing.
+/// Ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Blind;
 
@@ -33,60 +33,60 @@ impl TapSink for Blind {
     fn packet(&mut self, _: TapId, _: VirtualTime, _: Direction, _: &Packet) {}
 }
 
-/// What happens inside the network.
+/// An event inside the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occurrence {
     /// A switch set CE.
     Marked {
-        /// Whose queue was long.
+        /// The port with the long queue.
         egress: PortId,
-        /// Which queue.
+        /// Its priority.
         priority: u8,
-        /// What the packet found there.
+        /// The queue length that the packet found.
         queue_bytes: u64,
     },
     /// A port sent XOFF, for the first time or again.
     Xoff {
-        /// Which: the neighbour of who has to wait.
+        /// The port: the neighbour of the one that must wait.
         ingress: PortId,
-        /// For which priority.
+        /// The priority.
         priority: u8,
-        /// What is stored of what came in there, the packet that was too much included.
+        /// Bytes stored from there, including the packet that was too many.
         stored_bytes: u64,
     },
     /// A port sent XON.
     Xon {
-        /// Which.
+        /// The port.
         ingress: PortId,
-        /// For which priority.
+        /// The priority.
         priority: u8,
-        /// What is stored of what came in there.
+        /// Bytes stored from there.
         stored_bytes: u64,
     },
-    /// A packet ended before it was where it should go.
+    /// A packet was dropped before its destination.
     Dropped {
-        /// The port that it last arrived at, or did not.
+        /// The last port on its path.
         ingress: PortId,
-        /// Why.
+        /// The reason.
         cause: DropCause,
-        /// Its frame.
+        /// Its frame size.
         frame_bytes: u16,
     },
-    /// All switches have routes for the links that are up now.
+    /// All switches have routes for the current links.
     Converged,
 }
 
-/// Why a packet ended early.
+/// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropCause {
     /// Lost on the link to this port.
     Loss,
     /// The link to this port was down.
     LinkDown,
-    /// The switch had no room.
+    /// The switch's buffer was full.
     SwitchBuffer,
-    /// The NIC had no room.
+    /// The NIC's buffer was full.
     NicBuffer,
-    /// The switch had no link to send it on.
+    /// The switch had no route.
     NoRoute,
 }

@@ -8,8 +8,8 @@ use super::plan::{NodeId, PortId};
 use super::tap::{Direction, DropCause, Occurrence, TapSink};
 
 impl Network {
-    /// Sends the next frame of a port if there is one and the port is free. Whoever gave the port
-    /// something to send calls this.
+    /// Sends the next frame of a port if there is one and the port is free. Call it after queueing
+    /// something.
     pub(super) fn send_next(&mut self, index: u32, taps: &mut dyn TapSink) {
         let port = &mut self.ports[index as usize];
         if port.look_planned {
@@ -48,7 +48,7 @@ impl Network {
         }
     }
 
-    /// The time has come at which the port looks for the next frame.
+    /// A port has finished sending and checks for the next frame.
     pub(super) fn port_free(&mut self, index: u32, taps: &mut dyn TapSink) {
         self.ports[index as usize].look_planned = false;
         self.send_next(index, taps);
@@ -109,7 +109,7 @@ impl Network {
         }
     }
 
-    /// A frame that a node has received and does not take.
+    /// Drops a frame that a node received but does not accept.
     pub(super) fn refuse(
         &mut self,
         ingress: u32,

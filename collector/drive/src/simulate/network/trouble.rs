@@ -1,4 +1,4 @@
-//! What goes wrong in a network, and when.
+//! Faults of a network, and when they are active.
 
 use super::Network;
 use super::event::Event;
@@ -7,72 +7,72 @@ use super::plan::{LinkId, NicId, PortId, PrioritySet};
 use super::tap::TapSink;
 use crate::simulate::time::{Span, VirtualTime};
 
-/// One thing that goes wrong for a while.
+/// A temporary fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Trouble {
-    /// Frames that `from` sends do not arrive.
+    /// Frames sent by `from` are lost.
     Loss {
         /// The sending end.
         from: PortId,
-        /// How many of them: 0 to 1.
+        /// Share of frames, 0 to 1.
         share: f64,
-        /// When.
+        /// When it is active.
         span: Span,
     },
-    /// A link without a signal: what is on it is lost, and routes avoid it after a while.
+    /// A link without signal: frames on it are lost, and routes avoid it after a while.
     Down {
-        /// Which.
+        /// The link.
         link: LinkId,
-        /// When.
+        /// When it is active.
         span: Span,
     },
-    /// Packets that `from` sends become Not-ECT.
+    /// Packets sent by `from` become Not-ECT.
     ClearEct {
         /// The sending end.
         from: PortId,
-        /// When.
+        /// When it is active.
         span: Span,
     },
-    /// Packets that `from` sends get another DSCP, and have another priority from there on.
+    /// Packets sent by `from` get another DSCP, and so another priority from there on.
     RewriteDscp {
         /// The sending end.
         from: PortId,
-        /// The new one.
+        /// The new DSCP.
         dscp: u8,
-        /// When.
+        /// When it is active.
         span: Span,
     },
-    /// The host's memory takes packets slowly, so that the NIC pauses its switch.
+    /// The host's memory accepts packets slowly, so the NIC pauses its switch.
     SlowReceive {
-        /// Whose.
+        /// The NIC.
         nic: NicId,
         /// Bits per second.
         rate_bps: u64,
-        /// When.
+        /// When it is active.
         span: Span,
     },
-    /// The host's memory gives packets slowly.
+    /// The host's memory provides packets slowly.
     SlowSend {
-        /// Whose.
+        /// The NIC.
         nic: NicId,
         /// Bits per second.
         rate_bps: u64,
-        /// When.
+        /// When it is active.
         span: Span,
     },
-    /// A broken NIC pauses its switch without a reason.
+    /// A broken NIC pauses its switch for no reason.
     PauseStorm {
-        /// Which.
+        /// The NIC.
         nic: NicId,
-        /// What it pauses.
+        /// The paused priority.
         priority: u8,
-        /// When.
+        /// When it is active.
         span: Span,
     },
 }
 
 impl Trouble {
-    /// When.
+    /// When the fault is active.
     pub const fn span(&self) -> Span {
         match *self {
             Self::Loss { span, .. }
@@ -86,22 +86,22 @@ impl Trouble {
     }
 }
 
-/// What all troubles of now do to a port.
+/// The combined effect of active faults on a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Effects {
     /// The link has no signal.
     pub(super) is_down: bool,
-    /// The share of frames to this port that is lost.
+    /// Share of frames to this port that is lost.
     pub(super) loss: f64,
-    /// What it sends becomes Not-ECT.
+    /// Packets it sends become Not-ECT.
     pub(super) clears_ect: bool,
-    /// What it sends gets this DSCP.
+    /// Packets it sends get this DSCP.
     pub(super) dscp: Option<u8>,
-    /// The host gives packets no faster.
+    /// Rate limit of the host's sending.
     pub(super) slow_bps: Option<u64>,
-    /// The host takes packets no faster.
+    /// Rate limit of the host's receiving.
     pub(super) slow_receive_bps: Option<u64>,
-    /// The priorities that it pauses without a reason.
+    /// Priorities it pauses for no reason.
     pub(super) storm: u8,
 }
 
@@ -123,7 +123,7 @@ impl Effects {
 }
 
 impl Network {
-    /// Plans all troubles.
+    /// Schedules all faults.
     pub(super) fn plan_troubles(&mut self) {
         for (index, trouble) in (0_u32..).zip(&self.troubles) {
             let span = trouble.span();
@@ -135,7 +135,7 @@ impl Network {
         }
     }
 
-    /// A trouble begins or ends.
+    /// A fault begins or ends.
     pub(super) fn turn(&mut self, trouble: u32, taps: &mut dyn TapSink) {
         let ports = self.ports_of(&self.troubles[trouble as usize]);
         let was_up = self.ports[ports[0] as usize].is_up();
@@ -177,10 +177,10 @@ impl Network {
         }
     }
 
-    /// The ports that a trouble affects.
+    /// The ports that a fault affects.
     fn ports_of(&self, trouble: &Trouble) -> Vec<u32> {
         match *trouble {
-            // Frames are lost where they would have arrived.
+            // Frames are lost at the receiving end.
             Trouble::Loss { from, .. } => vec![from.peer().number()],
             Trouble::ClearEct { from, .. } | Trouble::RewriteDscp { from, .. } => {
                 vec![from.number()]

@@ -1,21 +1,21 @@
-//! What a scenario may ask for.
+//! Checks a scenario.
 
 use super::Scenario;
 use super::fabric::Fabric;
 use super::job::Job;
 use super::map::Map;
 
-/// NICs that a simulation may have: addresses have room for them, and memory.
+/// Most NICs of a simulation, limited by addresses and memory.
 const NIC_LIMIT: u32 = 8192;
 
-/// Jobs at once, ranks of each (they all tell all of themselves), and its collectives.
+/// Most jobs at once, ranks of each (all exchange data with all), and collectives.
 const JOB_LIMIT: usize = 16;
 const RANK_LIMIT: u32 = 4096;
 const COLLECTIVE_LIMIT: u64 = 1_000_000;
 
 impl Scenario {
     /// # Errors
-    /// What cannot be, in words that say what can.
+    /// An invalid value, with the valid ones.
     pub(super) fn check(&self) -> Result<(), String> {
         check_fabric(&self.fabric)?;
         if self.job.is_empty() {
@@ -81,13 +81,13 @@ impl Scenario {
 }
 
 impl Job {
-    /// Its hosts in their order.
+    /// Its hosts, in order.
     #[must_use]
     pub fn hosts(&self, fabric: &Fabric) -> Vec<u32> {
         if self.hosts.is_empty() { (0..fabric.hosts).collect() } else { self.hosts.clone() }
     }
 
-    /// How many ranks it has.
+    /// Its number of ranks.
     #[must_use]
     pub fn ranks(&self, fabric: &Fabric) -> u32 {
         self.hosts(fabric).len() as u32 * self.gpus_per_host

@@ -4,35 +4,36 @@ use serde::Deserialize;
 
 use super::quantity::{Rate, Share, Size, Time};
 
-/// Hosts with one NIC a rail; each rail has leaves of its own, all leaves share the spines.
+/// Hosts with one NIC per rail; each rail has its own leaves, and all leaves share the spines.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fabric {
-    /// How many; `host0` is the first.
+    /// Number of hosts; `host0` is the first.
     pub hosts: u32,
     /// NICs of each host: `mlx5_0` is on rail 0.
     pub rails: u32,
     /// Hosts that share a leaf on each rail; the leaves of rail 0 come first.
     pub hosts_per_leaf: u32,
-    /// Each leaf has one uplink to each; 0: there is one leaf and nothing above it.
+    /// Number of spines; each leaf has one uplink to each. 0: there is one leaf and nothing above
+    /// it.
     pub spines: u32,
-    /// Of NICs and their links.
+    /// Rate of NICs and their links.
     pub rate: Rate,
-    /// Of links between leaves and spines.
+    /// Rate of links between leaves and spines.
     pub uplink_rate: Rate,
-    /// Of every link, one way.
+    /// One-way delay of every link.
     pub delay: Time,
     /// Largest payload of a RoCE packet, bytes: 256, 512, 1024, 2048 or 4096.
     pub mtu: u32,
-    /// Shared by all ports of a switch.
+    /// Buffer shared by all ports of a switch.
     pub buffer: Size,
-    /// Switches mark packets of RoCE with CE where queues are long.
+    /// When switches mark RoCE packets with CE.
     pub ecn: Ecn,
-    /// Switches and NICs stop their neighbour before they drop.
+    /// When switches and NICs pause their neighbour.
     pub pfc: Pfc,
-    /// NICs slow down where packets were marked.
+    /// Whether NICs slow down on CNPs.
     pub dcqcn: bool,
-    /// The priority of RoCE is lossless and marked; DSCP 26 goes there, CNPs have priority 6.
+    /// The lossless, marked priority of RoCE; DSCP 26 maps to it, CNPs have priority 6.
     pub priority: u8,
 }
 
@@ -42,25 +43,25 @@ pub struct Fabric {
 pub struct Ecn {
     /// Whether they do.
     pub enabled: bool,
-    /// None below.
+    /// No marks below this length.
     pub kmin: Size,
-    /// All above.
+    /// Every packet is marked above this length.
     pub kmax: Size,
     /// Share marked just below `kmax`.
     pub pmax: Share,
 }
 
-/// When ingress queues stop their neighbour.
+/// When ingress buffers pause their neighbour.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pfc {
     /// Whether they do.
     pub enabled: bool,
-    /// It stops above.
+    /// Pauses above this level.
     pub xoff: Size,
-    /// It goes on below.
+    /// Resumes below this level.
     pub xon: Size,
-    /// Room for what is on its way while the neighbour stops.
+    /// Space for packets in flight when the pause is sent.
     pub headroom: Size,
 }
 

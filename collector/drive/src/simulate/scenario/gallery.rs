@@ -1,9 +1,9 @@
-//! Scenarios that ship with railscope, each named for the trouble it shows.
+//! Scenarios that ship with railscope, each named after the fault it shows.
 
 /// A scenario of the gallery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhibit {
-    /// As it is asked for.
+    /// Its name on the command line.
     pub name: &'static str,
     /// Its file.
     pub toml: &'static str,
@@ -18,7 +18,7 @@ macro_rules! exhibits {
     };
 }
 
-/// Those that take seconds: each is judged, seed by seed.
+/// Scenarios that take seconds: each is checked with several seeds.
 pub const GALLERY: &[Exhibit] = exhibits!["gallery":
     "clean",
     "ddp_overlap",
@@ -38,15 +38,15 @@ pub const GALLERY: &[Exhibit] = exhibits!["gallery":
     "wrong_dscp",
 ];
 
-/// Those that take minutes.
+/// Scenarios that take minutes.
 pub const LARGE: &[Exhibit] = exhibits!["gallery/large": "thousand_gpus"];
 
-/// All of them.
+/// All scenarios.
 pub fn all() -> impl Iterator<Item = &'static Exhibit> + Clone {
     GALLERY.iter().chain(LARGE)
 }
 
-/// The one of that name.
+/// The scenario with this name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Exhibit> {
     all().find(|exhibit| exhibit.name == name)

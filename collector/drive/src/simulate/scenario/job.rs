@@ -10,42 +10,42 @@ use crate::release::Release;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Job {
-    /// Where its ranks are, node by node in this order; empty: on all hosts.
+    /// The hosts of its ranks, node by node in this order; empty: all hosts.
     pub hosts: Vec<u32>,
-    /// Ranks of each host. Channel c enters and leaves hosts by rail c modulo rails.
+    /// Ranks per host. Channel c enters and leaves hosts on rail c modulo rails.
     pub gpus_per_host: u32,
-    /// NCCL whose formats are spoken: `2.21.5` or `2.27.7`.
+    /// The NCCL release whose formats are used: `2.21.5` or `2.27.7`.
     #[serde(deserialize_with = "release")]
     pub nccl: Release,
     /// Rings that share each collective.
     pub channels: u32,
     /// `NCCL_IB_QPS_PER_CONNECTION`
     pub queue_pairs: u32,
-    /// `NCCL_IB_TIMEOUT`: without an answer for 4.096 us times two to the power of it, a NIC sends
-    /// again; at most 31.
+    /// `NCCL_IB_TIMEOUT`: a NIC retransmits after 4.096 us times two to this power without an
+    /// answer; at most 31.
     pub ib_timeout: u8,
-    /// `NCCL_IB_RETRY_CNT`: so often in a row.
+    /// `NCCL_IB_RETRY_CNT`: consecutive retries.
     pub ib_retries: u8,
-    /// When its processes begin.
+    /// When its processes start.
     pub start: Time,
-    /// Training steps that count.
+    /// Training steps that are measured.
     pub iterations: u32,
-    /// Training steps before.
+    /// Training steps before those.
     pub warmup: u32,
-    /// In the order they are reduced, of `float`.
+    /// Gradient buckets of `float`, in reduction order.
     pub buckets: Vec<Size>,
-    /// A GPU's part of each training step, forward and backward.
+    /// Compute time of a GPU per training step, forward and backward.
     pub compute: Time,
-    /// Up to this much more or less for each rank and training step, by chance.
+    /// Random variation per rank and training step, up or down.
     pub jitter: Time,
-    /// What the CPU does while the GPU works.
+    /// When the CPU enqueues work.
     pub cpu: Cpu,
-    /// Buckets are reduced while the rest of the backward pass is computed, as DDP does it; else
+    /// Whether buckets are reduced while the rest of the backward pass is computed, as in DDP; else
     /// after it.
     pub overlap: bool,
-    /// Of RoCE data, from `NCCL_IB_TC`.
+    /// DSCP of RoCE data, from `NCCL_IB_TC`.
     pub dscp: u8,
-    /// Training stops for something else.
+    /// Interruptions of the training.
     pub pause: Vec<Pause>,
 }
 
@@ -53,31 +53,31 @@ pub struct Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cpu {
-    /// While the GPU works on the training step before: the usual case.
+    /// While the GPU works on the previous training step: the usual case.
     Ahead,
-    /// Once the GPU has ended the training step before: `loss.item()` in every step.
+    /// Once the GPU has finished the previous training step: `loss.item()` in every step.
     Synchronous,
 }
 
-/// Something between two training steps.
+/// An interruption between two training steps.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pause {
-    /// Behind this training step, from 0.
+    /// The training step before it, from 0.
     pub after: u32,
-    /// How long.
+    /// Its duration.
     pub time: Time,
-    /// What for.
+    /// Its purpose.
     pub purpose: PausePurpose,
 }
 
-/// What a pause is for.
+/// The purpose of an interruption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PausePurpose {
-    /// The model is tried out, and one small AllReduce adds up the results.
+    /// The model is evaluated, and one small AllReduce adds up the results.
     Evaluation,
-    /// The model is written to disk: nothing is sent.
+    /// The model is written to disk; nothing is sent.
     Checkpoint,
 }
 

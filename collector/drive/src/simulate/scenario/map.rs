@@ -1,7 +1,7 @@
-//! What a fabric consists of, by name: NICs, switches, the links between their ports.
+//! The parts of a fabric by name: NICs, switches, and the links between their ports.
 //!
-//! `host2` is the NIC of a host on a fabric of one rail, `host2:mlx5_1` that of rail 1 elsewhere.
-//! `leaf0:host2` is the port of a leaf toward a host, `leaf0:uplink1` that toward `spine1`,
+//! `host2` is the NIC of a host on a fabric with one rail, `host2:mlx5_1` the one on rail 1
+//! otherwise. `leaf0:host2` is a leaf's port towards a host, `leaf0:uplink1` towards `spine1`,
 //! `spine1:leaf0` the other end.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use super::fabric::Fabric;
 
-/// All of it.
+/// All parts of a fabric.
 #[derive(Clone, Debug)]
 pub struct Map {
     /// Host by host, rail by rail.
@@ -18,7 +18,7 @@ pub struct Map {
     pub switches: Vec<String>,
     /// Links to hosts, then links between leaves and spines.
     pub links: Vec<Link>,
-    /// The end of a link that a port is.
+    /// Ports by name, each an end of a link.
     ports: BTreeMap<String, LinkEnd>,
     rails: u32,
 }
@@ -32,7 +32,7 @@ pub struct Nic {
     pub rail: u32,
     /// `host2`, or `host2:mlx5_1`.
     pub name: String,
-    /// Of the rail and the host: 10.1.0.3 for host 2 on rail 1.
+    /// Derived from rail and host: 10.1.0.3 for host 2 on rail 1.
     pub address: IpAddr,
     /// Locally administered.
     pub mac: [u8; 6],
@@ -50,13 +50,13 @@ pub struct Link {
 /// One end of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// What it belongs to.
+    /// The node it belongs to.
     pub node: Node,
-    /// The whole name: `leaf0:uplink1`.
+    /// Its full name: `leaf0:uplink1`.
     pub name: String,
 }
 
-/// What ports belong to: its place among [`Map::nics`] or [`Map::switches`].
+/// A node: its index in [`Map::nics`] or [`Map::switches`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
     /// A NIC.
@@ -68,20 +68,20 @@ pub enum Node {
 /// A link and one of its ends, 0 or 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkEnd {
-    /// Place among [`Map::links`].
+    /// Index in [`Map::links`].
     pub link: usize,
-    /// Place among [`Link::ends`].
+    /// Index in [`Link::ends`].
     pub end: usize,
 }
 
 impl Nic {
-    /// As RDMA names it.
+    /// The RDMA device name.
     #[must_use]
     pub fn device(&self) -> String {
         format!("mlx5_{}", self.rail)
     }
 
-    /// Its host by name.
+    /// The host's name.
     #[must_use]
     pub fn host_name(&self) -> String {
         format!("host{}", self.host)
@@ -89,7 +89,7 @@ impl Nic {
 }
 
 impl Map {
-    /// Of a fabric whose numbers were checked.
+    /// The map of a fabric whose numbers were checked.
     #[must_use]
     pub fn new(fabric: &Fabric) -> Self {
         let Fabric { hosts, rails, spines, .. } = *fabric;
@@ -127,25 +127,25 @@ impl Map {
         Self { nics, switches, links, ports, rails }
     }
 
-    /// The port of that name.
+    /// The port with this name.
     #[must_use]
     pub fn port(&self, name: &str) -> Option<LinkEnd> {
         self.ports.get(name).copied()
     }
 
-    /// The NIC of that name, as its place among all.
+    /// Index of the NIC with this name.
     #[must_use]
     pub fn nic(&self, name: &str) -> Option<usize> {
         self.nics.iter().position(|nic| nic.name == name)
     }
 
-    /// The NIC of a host on a rail, as its place among all.
+    /// Index of a host's NIC on a rail.
     #[must_use]
     pub const fn nic_of(&self, host: u32, rail: u32) -> usize {
         (host * self.rails + rail) as usize
     }
 
-    /// The NICs of the host of that name.
+    /// The NICs of the host with this name.
     #[must_use]
     pub fn nics_of_host(&self, name: &str) -> Vec<usize> {
         let of_host = |nic: &Nic| nic.host_name() == name;

@@ -1,6 +1,6 @@
-//! A scenario: the fabric, the jobs on it, what goes wrong, and what is captured. Read from TOML.
+//! A scenario in TOML: the fabric, its jobs, what goes wrong, and what is captured.
 //!
-//! `check` refuses what cannot be, `map` names all NICs, switches and ports.
+//! `check` rejects impossible ones, `map` names all NICs, switches and ports.
 
 pub mod fabric;
 pub mod job;
@@ -27,9 +27,9 @@ use trouble::{
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// What it shows, one line.
+    /// What it shows, in one line.
     pub title: String,
-    /// Of all that is left to chance.
+    /// Seed of random choices.
     #[serde(default = "first_seed")]
     pub seed: u64,
     /// Hosts and switches.
@@ -40,7 +40,7 @@ pub struct Scenario {
     /// Late ranks.
     #[serde(default)]
     pub straggler: Vec<Straggler>,
-    /// Ranks that take long to use what they received.
+    /// Ranks that are slow to use what they received.
     #[serde(default)]
     pub slow_receiver: Vec<SlowReceiver>,
     /// Links that drop packets.
@@ -49,7 +49,7 @@ pub struct Scenario {
     /// Links that go down and come back.
     #[serde(default)]
     pub flap: Vec<Flap>,
-    /// Traffic of others.
+    /// Traffic outside the jobs.
     #[serde(default)]
     pub background: Vec<Background>,
     /// NICs that receive slowly.
@@ -64,15 +64,15 @@ pub struct Scenario {
     /// Links that clear ECN.
     #[serde(default)]
     pub not_ect: Vec<NotEct>,
-    /// What is written down.
+    /// Captures.
     #[serde(default)]
     pub capture: Capture,
-    /// What railscope must say, beside nothing else.
+    /// What railscope must find, and nothing else.
     #[serde(default)]
     pub expect: Vec<Expect>,
 }
 
-/// What is written down.
+/// What is captured.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Capture {

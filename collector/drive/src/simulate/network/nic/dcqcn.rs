@@ -1,8 +1,8 @@
-//! DCQCN at the sender: how fast a queue pair sends (Zhu et al., SIGCOMM 2015, section 3.1,
-//! algorithm 1).
+//! DCQCN at the sender: the rate of a queue pair (Zhu et al., SIGCOMM 2015, section 3.1, algorithm
+//! 1).
 //!
-//! The first F rises after a cut are fast recovery, as in the fluid model of Zhu et al., "ECN or
-//! Delay", CoNEXT 2016. Timers are caught up with when somebody asks, so they cost no events.
+//! The first F increases after a cut are fast recovery, as in the fluid model of Zhu et al., "ECN
+//! or Delay", CoNEXT 2016. Timers are evaluated on demand, so they cost no events.
 
 use crate::simulate::network::picoseconds::Picoseconds;
 use crate::simulate::network::plan::Dcqcn;
@@ -11,7 +11,7 @@ use crate::simulate::network::plan::Dcqcn;
 #[derive(Clone, Debug)]
 pub(in crate::simulate::network) struct RateControl {
     parameters: Dcqcn,
-    /// Nobody sends faster, in bits per second.
+    /// Upper bound, in bits per second.
     line_bps: f64,
     /// `R_C`.
     current_bps: f64,
@@ -21,11 +21,11 @@ pub(in crate::simulate::network) struct RateControl {
     alpha_due: Picoseconds,
     increase_due: Picoseconds,
     bytes: u64,
-    /// T: rises by the timer since the last cut.
+    /// T: increases by the timer since the last cut.
     timer_rises: u32,
-    /// BC: rises by the byte counter since the last cut.
+    /// BC: increases by the byte counter since the last cut.
     byte_rises: u32,
-    /// Whether the rate is below the line's. If not, nothing but alpha changes.
+    /// Whether the rate is below the line rate. If not, only alpha changes.
     limits: bool,
 }
 
@@ -54,7 +54,7 @@ impl RateControl {
         self.current_bps
     }
 
-    /// How long after a frame of `bytes` the next may follow; `None`: at once.
+    /// Time until the next frame may follow one of `bytes`; `None`: at once.
     pub(in crate::simulate::network) fn sent(
         &mut self,
         bytes: u32,
@@ -74,7 +74,7 @@ impl RateControl {
         Some(Picoseconds((seconds * 1e12) as u64))
     }
 
-    /// A CNP came.
+    /// A CNP arrived.
     pub(in crate::simulate::network) fn notified(&mut self, now: Picoseconds) {
         self.catch_up(now);
         self.target_bps = self.current_bps;
@@ -89,7 +89,7 @@ impl RateControl {
         self.limits = true;
     }
 
-    /// Lets the timers expire that were due.
+    /// Runs the timers that have expired.
     fn catch_up(&mut self, now: Picoseconds) {
         while self.limits && self.increase_due <= now {
             self.increase_due = self.increase_due.after(self.increase_timer());
@@ -114,7 +114,7 @@ impl RateControl {
         }
         self.target_bps = self.target_bps.min(self.line_bps);
         self.current_bps = f64::midpoint(self.current_bps, self.target_bps);
-        // Halving the distance never ends: a thousandth is no limit.
+        // Halving the distance never ends: within a thousandth it is no limit.
         if self.current_bps > self.line_bps * 0.999 {
             self.current_bps = self.line_bps;
             self.limits = false;
@@ -140,7 +140,7 @@ mod tests {
         Picoseconds(microseconds * 1_000_000)
     }
 
-    /// Algorithm 1 by hand: the first cut halves, rises halve the distance to the old rate.
+    /// Algorithm 1 by hand: the first cut halves, increases halve the distance to the old rate.
     #[test]
     fn a_cut_and_its_recovery() {
         let mut control = RateControl::new(Dcqcn::published(), LINE);
@@ -152,7 +152,7 @@ mod tests {
             rate = f64::midpoint(rate, 40e9);
             assert_eq!(control.rate_bps(at(1000 + 55 * rise)), rate);
         }
-        // The second cut comes with a smaller alpha: four decays after the rise to 1.
+        // The second cut comes with a smaller alpha: four decays after it was set to 1.
         control.notified(at(1221));
         let cut = rate * (1.0 - (255.0_f64 / 256.0).powi(4) / 2.0);
         assert!((control.rate_bps(at(1221)) - cut).abs() < 1.0);
@@ -169,11 +169,11 @@ mod tests {
             rate = f64::midpoint(rate, target);
             assert!((control.rate_bps(at(1 + 55 * rise)) - rate).abs() < 1.0);
         }
-        // The sixth is additive while the byte counter has not expired.
+        // The sixth is additive, because the byte counter has not expired.
         rate = f64::midpoint(rate, target + 40e6);
         assert!((control.rate_bps(at(1 + 55 * 6)) - rate).abs() < 1.0);
         control.rate_bps(at(1 + 55 * 7));
-        // It expires seven times: hyper as soon as both have more than five behind them.
+        // It expires seven times: hyper increase once both are past five.
         let mut targets = vec![control.target_bps];
         for _ in 0..700 {
             control.sent(10_000, at(1 + 55 * 7));

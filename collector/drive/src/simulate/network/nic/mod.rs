@@ -1,4 +1,4 @@
-//! A NIC: queue pairs that take turns at one port, and a receive buffer.
+//! A NIC: queue pairs that share one port, and a receive buffer.
 
 pub(super) mod dcqcn;
 pub(super) mod queue_pair;
@@ -16,8 +16,8 @@ use super::routing::mix;
 use receiving::ReceiveBuffer;
 use sending::Answer;
 
-/// The least number that a NIC gives to a queue pair. Where it begins differs: other queue pairs
-/// came and went before.
+/// Lowest queue pair number of a NIC. The first one in use differs, as if other queue pairs had
+/// existed before.
 const FIRST_QPN: u32 = 0x100;
 
 /// A NIC.
@@ -32,15 +32,15 @@ pub(super) struct Nic {
     cnp_dscp: u8,
     ack_every: u32,
     first_qpn: u32,
-    /// Places of its queue pairs, by number from `first_qpn`.
+    /// Indices of its queue pairs, by number from `first_qpn`.
     pub(super) queue_pairs: Vec<u32>,
-    /// ACKs, NAKs and CNPs that wait to be sent, and of which queue pair.
+    /// Unsent ACKs, NAKs and CNPs, with their queue pairs.
     answers: [VecDeque<(u32, Answer)>; PRIORITIES],
-    /// Which of `answers` have something.
+    /// Which of `answers` are not empty.
     answering: u8,
-    /// Queue pairs whose turn will come.
+    /// Queue pairs waiting for their turn.
     ready: [VecDeque<u32>; PRIORITIES],
-    /// Which of `ready` have something.
+    /// Which of `ready` are not empty.
     requesting: u8,
     receive: ReceiveBuffer,
     identification: u16,
@@ -70,12 +70,12 @@ impl Nic {
         }
     }
 
-    /// The number of the queue pair that is made next.
+    /// Number of the next queue pair.
     pub(super) fn next_qpn(&self) -> u32 {
         self.first_qpn + self.queue_pairs.len() as u32
     }
 
-    /// The place of a queue pair.
+    /// Index of a queue pair.
     pub(super) fn place(&self, qpn: u32) -> Option<u32> {
         self.queue_pairs.get(qpn.checked_sub(self.first_qpn)? as usize).copied()
     }
@@ -86,7 +86,7 @@ impl Nic {
         identification
     }
 
-    /// The priorities of which there is something that `port` may send.
+    /// The priorities with something that `port` may send.
     pub(super) const fn sendable(&self, port: &Port) -> u8 {
         if !port.is_up() {
             return 0;
@@ -94,12 +94,12 @@ impl Nic {
         (self.answering | self.requesting | port.waiting) & !port.paused.set
     }
 
-    /// What is stored of one priority.
+    /// Bytes stored of one priority.
     pub(super) const fn stored_bytes(&self, priority: u8) -> u64 {
         self.receive.stored_bytes(priority)
     }
 
-    /// Its counters, with those that `port` has.
+    /// Its counters, including those of `port`.
     pub(super) fn counters(&self, port: &Port) -> NicCounters {
         let passed = &port.counters;
         NicCounters {

@@ -1,4 +1,4 @@
-//! A queue pair: its two halves, how fast it may send, and what it has planned.
+//! A queue pair: its two halves, its rate, and its scheduled events.
 
 use super::dcqcn::RateControl;
 use super::requester::Requester;
@@ -7,10 +7,10 @@ use crate::simulate::network::notice::{QueuePairId, QueuePairOptions};
 use crate::simulate::network::packet::{Body, Write};
 use crate::simulate::network::picoseconds::Picoseconds;
 
-/// Ethernet, IPv4, UDP, BTH and ICRC: what every RoCE packet has.
+/// Ethernet, IPv4, UDP, BTH and ICRC: the headers of every RoCE packet.
 const ROCE_BYTES: u16 = 14 + 20 + 8 + 12 + 4;
 
-/// What IPv6 has more.
+/// Extra bytes of IPv6.
 const IPV6_BYTES: u16 = 20;
 
 const RETH_BYTES: u16 = 16;
@@ -20,18 +20,18 @@ const AETH_BYTES: u16 = 4;
 /// Payload of a CNP: reserved (annex A17.9.3).
 const CNP_BYTES: u16 = 16;
 
-/// With whom a queue pair talks, and how.
+/// A queue pair's peer and connection options.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::simulate::network) struct Connection {
     pub(in crate::simulate::network) peer: QueuePairId,
     pub(in crate::simulate::network) options: QueuePairOptions,
-    /// Of what it sends, in its NIC.
+    /// Priority of its packets, in its NIC.
     pub(in crate::simulate::network) priority: u8,
     pub(in crate::simulate::network) is_ipv6: bool,
 }
 
 impl Connection {
-    /// The bytes of a frame that carries `body`, without FCS.
+    /// Frame size of a packet with `body`, without FCS.
     pub(in crate::simulate::network) fn frame_bytes(&self, body: &Body) -> u16 {
         let inner = match body {
             Body::Write(write) => write_bytes(write),
@@ -56,17 +56,17 @@ pub(in crate::simulate::network) struct QueuePair {
     pub(in crate::simulate::network) connection: Option<Connection>,
     pub(in crate::simulate::network) requester: Requester,
     pub(in crate::simulate::network) responder: Responder,
-    /// `None`: always as fast as the port.
+    /// `None`: always at the port's rate.
     pub(in crate::simulate::network) rate: Option<RateControl>,
-    /// No sooner does the next packet leave.
+    /// Earliest departure of the next packet.
     pub(in crate::simulate::network) next_at: Picoseconds,
-    /// It waits for its turn, or an event will let it.
+    /// Whether it waits for its turn, or an event will give it one.
     pub(in crate::simulate::network) scheduled: bool,
-    /// An event will look whether an ACK is overdue.
+    /// Whether an event will check for an overdue ACK.
     pub(in crate::simulate::network) timeout_planned: bool,
-    /// Its answer waits to be sent.
+    /// Whether its answer is queued.
     pub(in crate::simulate::network) answer_queued: bool,
-    /// A CNP of it waits to be sent.
+    /// Whether its CNP is queued.
     pub(in crate::simulate::network) cnp_queued: bool,
     pub(in crate::simulate::network) last_cnp: Option<Picoseconds>,
 }

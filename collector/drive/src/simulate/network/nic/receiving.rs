@@ -1,4 +1,4 @@
-//! What a NIC does with packets that come in.
+//! How a NIC handles received packets.
 
 use super::queue_pair::QueuePair;
 use super::responder::Outcome;
@@ -13,13 +13,13 @@ use crate::simulate::network::picoseconds::Picoseconds;
 use crate::simulate::network::plan::{NicId, PRIORITIES, ReceivePlan};
 use crate::simulate::network::tap::{DropCause, TapSink};
 
-/// Packets that wait for the host's memory.
+/// Packets waiting for the host's memory.
 #[derive(Debug)]
 pub(super) struct ReceiveBuffer {
     plan: ReceivePlan,
     stored_bytes: [u64; PRIORITIES],
     total_bytes: u64,
-    /// When memory will have taken all of it.
+    /// When memory will have accepted all of it.
     drained_at: Picoseconds,
 }
 
@@ -35,7 +35,7 @@ impl ReceiveBuffer {
 }
 
 impl Network {
-    /// A packet has come to a NIC.
+    /// A packet has arrived at a NIC.
     pub(in crate::simulate::network) fn receive(
         &mut self,
         index: u32,
@@ -80,7 +80,7 @@ impl Network {
         }
     }
 
-    /// The host's memory has taken a packet.
+    /// The host's memory has accepted a packet.
     pub(in crate::simulate::network) fn drained(
         &mut self,
         index: u32,
@@ -100,7 +100,7 @@ impl Network {
         self.deliver(index, reference, taps);
     }
 
-    /// A packet is where it should be.
+    /// A packet has reached its destination.
     fn deliver(&mut self, index: u32, reference: PacketRef, taps: &mut dyn TapSink) {
         let nic = &mut self.nics[index as usize];
         let packet = &self.pool.get(reference).packet;
@@ -169,8 +169,8 @@ impl Network {
         self.schedule(place, taps);
     }
 
-    /// The notification point: a CNP for a queue pair that got a marked packet, unless it sent one
-    /// a moment ago.
+    /// The notification point: a CNP for a queue pair that received a marked packet, unless it sent
+    /// one recently.
     fn notify(&mut self, nic: NicId, place: u32, taps: &mut dyn TapSink) {
         let Some(dcqcn) = self.nics[nic.0 as usize].dcqcn else { return };
         let queue_pair: &mut QueuePair = &mut self.queue_pairs[place as usize];

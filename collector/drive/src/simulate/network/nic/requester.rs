@@ -1,7 +1,7 @@
-//! The sending half of a reliable connection (IBTA volume 1, 9.7): cuts messages to packets, knows
-//! which were acknowledged, and goes back when one was lost.
+//! The sending half of a reliable connection (IBTA volume 1, 9.7): cuts messages into packets,
+//! tracks acknowledgements, and goes back after a loss.
 //!
-//! Packets are numbered from 0 without end in here; a PSN is the low 24 bits.
+//! Packets are numbered from 0 without wrapping; a PSN is the low 24 bits.
 
 use std::collections::VecDeque;
 
@@ -9,10 +9,10 @@ use crate::simulate::network::notice::Work;
 use crate::simulate::network::packet::{Reth, Write};
 use crate::simulate::network::picoseconds::Picoseconds;
 
-/// Packets that may be unacknowledged: PSNs half a circle apart could not be told apart.
+/// Most unacknowledged packets: PSNs half a circle apart would be ambiguous.
 const WINDOW: u64 = 1 << 22;
 
-/// A message that is not acknowledged in full.
+/// A message that is not fully acknowledged.
 #[derive(Debug)]
 struct Message {
     work: Work,
@@ -22,11 +22,11 @@ struct Message {
     started: bool,
 }
 
-/// What a requester sends next.
+/// The next packet of a requester.
 #[derive(Debug)]
 pub(in crate::simulate::network) struct Request {
     pub(in crate::simulate::network) write: Write,
-    /// The work that begins with it, the first time.
+    /// The work it starts, the first time it is sent.
     pub(in crate::simulate::network) starts: Option<u64>,
 }
 
@@ -34,25 +34,25 @@ pub(in crate::simulate::network) struct Request {
 #[derive(Debug, Default)]
 pub(in crate::simulate::network) struct Requester {
     messages: VecDeque<Message>,
-    /// The place of the message that `next` belongs to.
+    /// Index of the message that `next` belongs to.
     sending: usize,
     /// Number of the next packet to send.
     next: u64,
-    /// Packets before this were acknowledged.
+    /// Packets before this one are acknowledged.
     acknowledged: u64,
-    /// Packets before this were sent at least once.
+    /// Packets before this one were sent at least once.
     sent: u64,
     /// Packets of all messages.
     posted: u64,
-    /// Packets sent since the last that asked for an ACK.
+    /// Packets sent since the last ACK request.
     unasked: u32,
-    /// Since when an ACK that was asked for is awaited.
+    /// Since when a requested ACK has been outstanding.
     awaiting: Option<Picoseconds>,
-    /// Packets before this were asked for.
+    /// ACKs were requested up to this packet.
     asked: u64,
     /// Timeouts without progress.
     attempts: u8,
-    /// Retries ran out.
+    /// Whether retries ran out.
     gave_up: bool,
 }
 
@@ -119,17 +119,17 @@ impl Requester {
         Some(Request { write, starts })
     }
 
-    /// Since when an ACK is awaited.
+    /// Since when an ACK has been outstanding.
     pub(in crate::simulate::network) const fn awaiting(&self) -> Option<Picoseconds> {
         self.awaiting
     }
 
-    /// Everything up to and with `psn` has arrived. Whether that was not known.
+    /// Acknowledges everything up to and including `psn`; returns whether that is new.
     pub(in crate::simulate::network) fn acknowledge(&mut self, psn: u32, now: Picoseconds) -> bool {
         self.arrived_before(self.number(psn).wrapping_add(1), now)
     }
 
-    /// `psn` is missing, everything before has arrived. Whether that is news.
+    /// `psn` is missing and everything before it has arrived; returns whether that is new.
     pub(in crate::simulate::network) fn go_back(&mut self, psn: u32, now: Picoseconds) -> bool {
         let number = self.number(psn);
         if number < self.acknowledged || number >= self.sent {
@@ -140,14 +140,14 @@ impl Requester {
         true
     }
 
-    /// No ACK came in time: everything is sent again, unless `retries` ran out.
+    /// An ACK is overdue: retransmits everything, unless `retries` ran out.
     pub(in crate::simulate::network) fn time_out(&mut self, retries: u8) {
         self.attempts = self.attempts.saturating_add(1);
         self.gave_up = self.attempts > retries;
         self.resume();
     }
 
-    /// Takes a work that was acknowledged in full.
+    /// Removes a fully acknowledged work.
     pub(in crate::simulate::network) fn take_completed(&mut self) -> Option<u64> {
         let first = self.messages.front()?;
         if first.first + first.packets > self.acknowledged {
@@ -157,7 +157,7 @@ impl Requester {
         self.messages.pop_front().map(|message| message.work.id)
     }
 
-    /// Takes all works that were not acknowledged: the queue pair gave up.
+    /// Removes all unacknowledged works: the queue pair gave up.
     pub(in crate::simulate::network) fn take_failed(&mut self) -> Vec<u64> {
         self.next = self.posted;
         self.awaiting = None;
@@ -178,7 +178,7 @@ impl Requester {
         true
     }
 
-    /// Sends again from the first packet that is not known to have arrived.
+    /// Retransmits from the first packet not known to have arrived.
     fn resume(&mut self) {
         self.move_to(self.acknowledged);
         self.asked = self.acknowledged;
@@ -191,7 +191,7 @@ impl Requester {
         self.sending = self.messages.partition_point(|m| m.first + m.packets <= number);
     }
 
-    /// The number of the packet with `psn` that is nearest to what was acknowledged.
+    /// The number of the packet with `psn` nearest to the acknowledged ones.
     fn number(&self, psn: u32) -> u64 {
         nearest(self.acknowledged, psn)
     }
@@ -202,7 +202,7 @@ pub(super) const fn psn(number: u64) -> u32 {
     (number & 0xff_ffff) as u32
 }
 
-/// The number whose PSN is `psn` and that is less than half a circle from `to`.
+/// The number with this `psn` that is less than half a circle from `to`.
 pub(super) const fn nearest(to: u64, psn: u32) -> u64 {
     let ahead = psn.wrapping_sub(self::psn(to)) & 0xff_ffff;
     if ahead < 0x80_0000 {

@@ -1,26 +1,26 @@
-//! The receiving half of a reliable connection (IBTA volume 1, 9.7): takes packets in order, asks
-//! once for one that is missing, and acknowledges when it is asked to.
+//! The receiving half of a reliable connection (IBTA volume 1, 9.7): accepts packets in order,
+//! sends one NAK for a missing one, and acknowledges on request.
 
 use std::sync::Arc;
 
 use super::requester::{nearest, psn};
 use crate::simulate::network::packet::{Body, Reth, Syndrome, Write};
 
-/// What has become of a packet.
+/// What happened to a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::simulate::network) enum Outcome {
-    /// Taken.
+    /// Accepted.
     Accepted {
         /// The message that it completed.
         completed: Option<Completed>,
     },
-    /// It had come before.
+    /// A duplicate.
     Duplicate,
-    /// One before it is missing.
+    /// An earlier packet is missing.
     OutOfSequence,
 }
 
-/// A message that has arrived.
+/// A complete message.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::simulate::network) struct Completed {
     pub(in crate::simulate::network) reth: Reth,
@@ -33,20 +33,20 @@ pub(in crate::simulate::network) struct Completed {
 pub(in crate::simulate::network) struct Responder {
     /// Number of the next packet.
     expected: u64,
-    /// Messages completed, 24 bits.
+    /// Completed messages, 24 bits.
     msn: u32,
     /// The message that is arriving.
     arriving: Option<(Reth, Option<Arc<[u8]>>)>,
-    /// It has asked for `expected` and not got it.
+    /// A NAK for `expected` is outstanding.
     asked: bool,
-    /// It has not sent that yet.
+    /// That NAK has not been sent yet.
     owes_nak: bool,
-    /// It was asked for an ACK.
+    /// An ACK was requested.
     owes_ack: bool,
 }
 
 impl Responder {
-    /// Takes a packet; whether there is something to answer now, says [`Self::owes`].
+    /// Processes a packet; [`Self::owes`] says whether an answer is due.
     pub(in crate::simulate::network) fn take(&mut self, write: &Write) -> Outcome {
         let number = nearest(self.expected, write.psn);
         if number > self.expected && number - self.expected < 0x80_0000 {
@@ -79,12 +79,12 @@ impl Responder {
         Outcome::Accepted { completed }
     }
 
-    /// Whether there is something to answer.
+    /// Whether an answer is due.
     pub(in crate::simulate::network) const fn owes(&self) -> bool {
         self.owes_ack || self.owes_nak
     }
 
-    /// The answer: one for everything that came since the last (coalesced).
+    /// The answer, coalesced for everything since the last one.
     pub(in crate::simulate::network) fn answer(&mut self, destination_qpn: u32) -> Body {
         let (number, syndrome) = if self.owes_nak {
             (self.expected, Syndrome::NakSequence)

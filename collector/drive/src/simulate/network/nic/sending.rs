@@ -1,4 +1,4 @@
-//! What a NIC sends next: answers first, then queue pairs in turn, each no faster than its rate.
+//! What a NIC sends next: answers first, then queue pairs in turn, each within its rate.
 
 use super::Nic;
 use super::queue_pair::QueuePair;
@@ -14,7 +14,7 @@ use crate::simulate::network::tap::TapSink;
 /// What a responder sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// ACK or NAK: decided when it is sent.
+    /// ACK or NAK, decided when it is sent.
     Acknowledge,
     /// A congestion notification.
     Cnp,
@@ -28,7 +28,7 @@ impl Nic {
 }
 
 impl Network {
-    /// A responder has something to send.
+    /// Queues an answer of a responder.
     pub(super) fn queue_answer(
         &mut self,
         nic: NicId,
@@ -47,7 +47,7 @@ impl Network {
         self.send_next(port, taps);
     }
 
-    /// Gives a queue pair a turn, if it has something to send and none has been planned.
+    /// Gives a queue pair a turn, if it has something to send and no turn is scheduled.
     pub(in crate::simulate::network) fn schedule(&mut self, place: u32, taps: &mut dyn TapSink) {
         let queue_pair = &mut self.queue_pairs[place as usize];
         let Some(connection) = queue_pair.connection else { return };
@@ -94,7 +94,7 @@ impl Network {
         self.schedule(place, taps);
     }
 
-    /// Takes the next frame for the port of a NIC.
+    /// The next frame for the port of a NIC.
     pub(in crate::simulate::network) fn next_of_nic(
         &mut self,
         index: u32,
@@ -111,7 +111,7 @@ impl Network {
         let nic = &mut self.nics[index as usize];
         let answering = nic.answering & !paused;
         if answering != 0 {
-            // The highest first: that is where CNPs are.
+            // The highest first: CNPs have it.
             return self.next_answer(index, 7 - answering.leading_zeros() as u8);
         }
         loop {
@@ -156,7 +156,7 @@ impl Network {
         Some(self.pool.add(packet))
     }
 
-    /// The next packet of the queue pair whose turn it is; `None` if it has none any more.
+    /// The next packet of the queue pair whose turn it is; `None` if it has none left.
     fn next_request(&mut self, index: u32, port: u32, priority: u8) -> Option<PacketRef> {
         let nic = &mut self.nics[index as usize];
         let ready = &mut nic.ready[usize::from(priority)];
@@ -203,7 +203,7 @@ impl Network {
 }
 
 impl Nic {
-    /// Puts headers around `body`.
+    /// Adds headers to `body`.
     fn packet(&mut self, queue_pair: &QueuePair, body: Body) -> Option<Packet> {
         let connection = queue_pair.connection?;
         let options = connection.options;

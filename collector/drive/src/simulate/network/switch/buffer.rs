@@ -1,18 +1,18 @@
-//! The buffer of a switch: one pool for all ports, and headroom for each ingress port and priority
-//! that is lossless.
+//! The buffer of a switch: one pool for all ports, and headroom for each lossless ingress port and
+//! priority.
 
 use crate::simulate::network::plan::{PRIORITIES, Pfc};
 
-/// What is stored of one ingress port and priority.
+/// Bytes stored of one ingress port and priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Stored {
-    /// In the pool.
+    /// In the shared pool.
     shared_bytes: u64,
-    /// Besides the pool.
+    /// In the headroom.
     headroom_bytes: u64,
 }
 
-/// Who may store how much, and who must pause.
+/// Admission and pause thresholds.
 #[derive(Debug)]
 pub(in crate::simulate::network) struct Buffer {
     capacity_bytes: u64,
@@ -21,12 +21,12 @@ pub(in crate::simulate::network) struct Buffer {
     pfc: [Option<Pfc>; PRIORITIES],
 }
 
-/// What becomes of a packet.
+/// What happens to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::simulate::network) struct Admission {
-    /// It has room.
+    /// Whether it fits.
     pub(in crate::simulate::network) stored: bool,
-    /// Who sent it must pause.
+    /// Whether its sender must pause.
     pub(in crate::simulate::network) pause: bool,
 }
 
@@ -40,8 +40,8 @@ impl Buffer {
         Self { capacity_bytes, shared_bytes: 0, stored, pfc }
     }
 
-    /// Stores a packet if it has room. Up to XOFF it is in the pool; beyond, or if the pool is full,
-    /// it is in the headroom.
+    /// Stores a packet if it fits: in the pool up to XOFF; beyond, or if the pool is full, in the
+    /// headroom.
     pub(in crate::simulate::network) fn admit(
         &mut self,
         port: usize,
@@ -67,12 +67,12 @@ impl Buffer {
         if fits {
             stored.headroom_bytes += bytes;
         }
-        // Only what is stored can end a pause when it leaves.
+        // Only stored bytes can end a pause when they leave.
         let pause = stored.shared_bytes + stored.headroom_bytes > 0;
         Admission { stored: fits, pause }
     }
 
-    /// A packet has left; whether who sent it may go on.
+    /// A packet has left; returns whether its sender may resume.
     pub(in crate::simulate::network) fn release(
         &mut self,
         port: usize,
@@ -89,7 +89,7 @@ impl Buffer {
             .is_some_and(|pfc| stored.headroom_bytes == 0 && stored.shared_bytes <= pfc.xon_bytes)
     }
 
-    /// What is stored of one ingress port and priority.
+    /// Bytes stored of one ingress port and priority.
     pub(in crate::simulate::network) fn stored_bytes(&self, port: usize, priority: u8) -> u64 {
         let stored = &self.stored[port][usize::from(priority & 7)];
         stored.shared_bytes + stored.headroom_bytes
@@ -110,8 +110,8 @@ mod tests {
     const CAPACITY: u64 = 10_000;
 
     proptest! {
-        /// Packets come and go in any order: pauses only above XOFF or with a full pool, no more
-        /// stored than there is room, and an empty buffer in the end.
+        /// Packets in any order: pauses only above XOFF or with a full pool, never more stored than
+        /// fits, and an empty buffer in the end.
         #[test]
         fn pauses_only_above_xoff(
             moves in prop::collection::vec((0_usize..3, 0_u8..2, 1_u64..1500, any::<bool>()), 1..300)

@@ -1,9 +1,9 @@
-//! Whether an arriving packet is marked.
+//! Whether an arriving packet is marked with CE.
 
 use crate::simulate::network::plan::EcnMarking;
 
 impl EcnMarking {
-    /// How likely a packet that finds `queue_bytes` in its egress queue is marked.
+    /// Probability that a packet finding `queue_bytes` in its egress queue is marked.
     pub fn probability(&self, queue_bytes: u64) -> f64 {
         if queue_bytes <= self.kmin_bytes {
             0.0

@@ -1,6 +1,6 @@
-//! A switch: packets come in, are stored, and leave in the turn of their priority.
+//! A switch: packets are received, stored, and sent by priority.
 //!
-//! What a packet occupies is given back when its transmission begins.
+//! A packet's buffer is freed when its transmission starts.
 
 pub(super) mod buffer;
 mod marking;
@@ -21,7 +21,7 @@ pub(super) struct Switch {
     pub(super) buffer: Buffer,
     priorities: DscpMap,
     marking: [Option<EcnMarking>; PRIORITIES],
-    /// Chooses who is marked.
+    /// Randomness of marking.
     chance: Rng,
 }
 
@@ -37,7 +37,7 @@ impl Switch {
 }
 
 impl Network {
-    /// Stores a packet that came in by `ingress` for the port that its route says.
+    /// Stores a packet received on `ingress` for the port of its route.
     pub(super) fn forward(
         &mut self,
         index: u32,
@@ -86,7 +86,7 @@ impl Network {
         self.send_next(egress, taps);
     }
 
-    /// Takes the next frame for a port of a switch.
+    /// The next frame for a port of a switch.
     pub(super) fn next_of_switch(&mut self, egress: u32) -> Option<PacketRef> {
         let port = &mut self.ports[egress as usize];
         if let Some(pause) = port.pauses.pop(&self.pool) {
@@ -99,7 +99,7 @@ impl Network {
         Some(reference)
     }
 
-    /// Gives back what a packet occupied that switch `index` has begun to send.
+    /// Frees the buffer of a packet that switch `index` has started to send.
     pub(super) fn release(
         &mut self,
         index: u32,
