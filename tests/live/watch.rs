@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::support::clock::now;
+use crate::support::clock::{eventually, now};
 use crate::support::recording::Recording;
 use crate::support::require;
 
@@ -112,4 +112,95 @@ fn a_view_leaves_the_terminal_as_it_was() {
         // The tab of the table that is shown is reversed.
         assert_eq!(shown.contains("\x1b[7m 6 Findings"), end.is_empty(), "{shown:?}");
     }
+}
+
+/// How long an end may take.
+const PROMPT: Duration = Duration::from_secs(5);
+
+/// Whether a process runs: one that has ended may lie there until somebody asks for its exit code.
+fn runs(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['Z', 'X']))
+}
+
+/// Whether a process ends soon; it is killed if it does not.
+fn ends(pid: &str) -> bool {
+    let begun = now();
+    while runs(pid) && begun.elapsed() < PROMPT {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let has_ended = !runs(pid);
+    if !has_ended {
+        let pid = nix::unistd::Pid::from_raw(pid.parse().unwrap());
+        _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL);
+    }
+    has_ended
+}
+
+/// The view ends when its terminal is gone, whether the kernel tells it so (SIGHUP, to the session of the
+/// terminal) or not, and by SIGTERM.
+#[test]
+fn a_view_ends_with_its_terminal() {
+    let test = "a_view_ends_with_its_terminal";
+    if !require::has(test, "script") || !require::has(test, "setsid") {
+        return;
+    }
+    let job = Recording::unpack("straggler-2.27.5");
+    let [pid, code, log, script] = ["pid", "code", "log", "run.sh"].map(|it| job.folder().join(it));
+    let start = format!(
+        "trap '' HUP\nstty columns 100 rows 24\nsh -c 'echo $$ > {}; exec {} watch {}'\necho $? > {}\n",
+        pid.display(),
+        env!("CARGO_BIN_EXE_railscope"),
+        capture(&job).display(),
+        code.display(),
+    );
+    std::fs::write(&script, start).unwrap();
+    for (session, is_killed) in [("", false), ("setsid --wait", false), ("", true)] {
+        for file in [&pid, &code, &log] {
+            _ = std::fs::remove_file(file);
+        }
+        let mut terminal = Command::new("script")
+            .args(["--quiet", "--flush", "--command"])
+            .arg(format!("{session} sh {}", script.display()))
+            .arg(&log)
+            .env("TERM", "xterm")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        eventually("the view is up", || {
+            std::fs::read(&log).is_ok_and(|log| String::from_utf8_lossy(&log).contains("STRAGGLER"))
+        });
+        let watch = std::fs::read_to_string(&pid).unwrap().trim().to_owned();
+        if is_killed {
+            let pid = nix::unistd::Pid::from_raw(watch.parse().unwrap());
+            nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+        } else {
+            // Its end of the terminal closes with it.
+            terminal.kill().unwrap();
+        }
+        let has_ended = ends(&watch);
+        _ = terminal.kill();
+        terminal.wait().unwrap();
+        assert!(has_ended, "it goes on without a terminal: {session:?}, SIGTERM: {is_killed}");
+        let exit_code = || std::fs::read_to_string(&code).unwrap_or_default();
+        eventually("its exit code is written", || exit_code().ends_with('\n'));
+        assert_eq!(exit_code(), "0\n");
+    }
+}
+
+/// Lines that nobody reads any more are not made.
+#[test]
+fn lines_end_with_their_reader() {
+    let job = Recording::unpack("straggler-2.27.5");
+    let mut watch = Command::new(env!("CARGO_BIN_EXE_railscope"));
+    watch.arg("watch").arg(capture(&job)).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut watch = watch.spawn().unwrap();
+    let mut lines = watch.stdout.take().unwrap();
+    let mut first = [0];
+    lines.read_exact(&mut first).unwrap();
+    drop(lines);
+    let pid = watch.id().to_string();
+    assert!(ends(&pid), "it goes on without a reader");
+    assert!(watch.wait().unwrap().success());
 }

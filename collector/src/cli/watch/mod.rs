@@ -2,6 +2,9 @@
 //! about in, elsewhere a line for each training step and finding.
 
 mod args;
+mod hangup;
+#[cfg(feature = "tui")]
+mod keyboard;
 mod plain;
 #[cfg(feature = "tui")]
 mod terminal;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use super::hangup::is_hung_up;
 use super::watched::Watched;
 use crate::export::text::news::{self, NewsLine};
 use railscope_core::report::Report;
@@ -14,9 +15,13 @@ use railscope_core::report::ledger::{Ending, Ledger};
 /// How long frames are waited for before it is looked whether this is the end.
 const PATIENCE: Duration = Duration::from_millis(100);
 
+/// Writes until a signal or the end of the source, or until nobody can read it.
 pub(super) fn run(mut watched: Watched, is_over: &AtomicBool) -> anyhow::Result<()> {
     let mut ledger = Ledger::default();
     while !is_over.load(Ordering::Relaxed) && !watched.is_over() {
+        if is_hung_up(io::stdout()) {
+            return Ok(());
+        }
         let report = watched.poll(PATIENCE)?;
         for saying in watched.take_sayings() {
             // Nothing is left to tell a failing standard error to.

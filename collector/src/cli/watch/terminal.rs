@@ -6,20 +6,27 @@ use std::time::Duration;
 
 use anyhow::Context;
 use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use super::hangup::is_hung_up;
+use super::keyboard::Keyboard;
 use super::watched::Watched;
 use crate::export::screen::{Key, Screen, draw};
 
 /// How long frames are waited for before keys are looked for.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Shows what is watched until the user or a signal ends it. What the source has ended with stays
-/// to be looked at.
+/// Shows what is watched until the user or a signal ends it, or the terminal is gone. What the source
+/// has ended with stays to be looked at.
 pub(super) fn run(watched: Watched, is_over: &AtomicBool) -> anyhow::Result<()> {
     // It also sees to it that a panic leaves a usable terminal.
     let mut terminal = ratatui::try_init().context("use the terminal")?;
     let result = show(watched, is_over, &mut terminal);
+    if is_hung_up(io::stdout()) {
+        // It would complain of the terminal on the terminal, and panic.
+        std::mem::forget(terminal);
+        return Ok(());
+    }
     ratatui::try_restore().context("restore the terminal")?;
     result
 }
@@ -29,10 +36,11 @@ fn show(
     is_over: &AtomicBool,
     terminal: &mut DefaultTerminal,
 ) -> anyhow::Result<()> {
+    let keyboard = Keyboard::start().context("read the terminal")?;
     let mut screen = Screen::new();
     let mut has_changed = true;
     let mut is_ended = false;
-    while !screen.is_over() && !is_over.load(Ordering::Relaxed) {
+    while !screen.is_over() && !is_over.load(Ordering::Relaxed) && !is_hung_up(io::stdout()) {
         if has_changed {
             terminal.draw(|frame| draw(&mut screen, frame)).context("write to the terminal")?;
         }
@@ -54,18 +62,20 @@ fn show(
                 has_changed = true;
             }
         }
-        has_changed |= press_keys(&mut screen, patience).context("read the terminal")?;
+        has_changed |= press_keys(&keyboard, &mut screen, patience).context("read the terminal")?;
     }
     Ok(())
 }
 
 /// Hands on what was typed; whether anything has to be drawn.
-fn press_keys(screen: &mut Screen, patience: Duration) -> io::Result<bool> {
+fn press_keys(keyboard: &Keyboard, screen: &mut Screen, patience: Duration) -> io::Result<bool> {
     let mut has_changed = false;
     let mut patience = patience;
-    while !screen.is_over() && event::poll(patience)? {
+    while !screen.is_over()
+        && let Some(event) = keyboard.next(patience)?
+    {
         patience = Duration::ZERO;
-        match event::read()? {
+        match event {
             Event::Resize(..) => has_changed = true,
             Event::Key(pressed) if pressed.kind != KeyEventKind::Release => {
                 if let Some(key) = key(pressed) {
