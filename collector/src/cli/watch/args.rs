@@ -13,6 +13,9 @@ use crate::live::packets::{self, Choice};
 
 /// Options of `railscope watch`, as typed.
 #[derive(Args)]
+#[command(override_usage = "\
+railscope watch [OPTIONS] --interface <NAMES>
+       railscope watch [OPTIONS] <FILE>")]
 #[command(after_help = "\
 Examples:
   railscope watch -i eth0,eth1                       interfaces of this machine
@@ -26,11 +29,7 @@ soft-RoCE. The control plane's TCP, and NET/Socket, are seen everywhere.
 Exit codes: 0 done; 2 wrong usage, or nothing could be opened.")]
 pub(in crate::cli) struct WatchArgs {
     /// A capture, pcap or pcapng, that grows; - is standard input
-    #[arg(
-        value_name = "FILE",
-        required_unless_present = "interface",
-        conflicts_with = "interface"
-    )]
+    #[arg(value_name = "FILE", conflicts_with = "interface")]
     file: Option<PathBuf>,
     /// Interfaces to watch, separated by commas; needs root or CAP_NET_RAW
     #[arg(short, long, value_name = "NAMES", value_delimiter = ',')]
@@ -74,6 +73,13 @@ impl WatchArgs {
             let name = file.display();
             let follow = Follow::open(file).with_context(|| format!("open capture {name}"))?;
             return Ok(Box::new(follow));
+        }
+        if self.interface.is_empty() {
+            bail!(
+                "nothing to watch: name interfaces of this machine, or a capture\n  \
+                 railscope watch -i INTERFACE   as `ip link` lists them; needs root or CAP_NET_RAW\n  \
+                 railscope watch FILE           pcap or pcapng that grows; - is standard input"
+            );
         }
         for (at, name) in self.interface.iter().enumerate() {
             if self.interface.iter().take(at).any(|other| other == name) {
