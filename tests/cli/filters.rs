@@ -61,7 +61,7 @@ fn by_opcode() {
 
 #[test]
 fn filters_go_together_and_hide_without_changing_what_is_counted() {
-    let none = railscope(["analyze", "--host", "10.0.0.1", "--qpn", "99", PINGPONG]).succeeds();
+    let none = railscope(["analyze", "--host", "10.0.0.1", "--qpn", "99", PINGPONG]).warns();
     assert!(none.contains("\nonly --host 10.0.0.1 --qpn 99\n"), "{none}");
     assert!(none.contains("No flow is like that."), "{none}");
     assert!(!none.contains("Nothing stands out"), "{none}");
@@ -69,6 +69,83 @@ fn filters_go_together_and_hide_without_changing_what_is_counted() {
     assert_eq!(report["flows"].as_array().unwrap().len(), 0);
     assert_eq!(report["capture"]["frames"], 2000);
     assert_eq!(report["tool"]["options"]["qpn"], "99");
+}
+
+/// What the program warns of when it shows nothing, and nothing else.
+fn warning(arguments: &[&str]) -> String {
+    let run = railscope(arguments);
+    let said = run.stderr.clone();
+    run.warns();
+    said
+}
+
+#[test]
+fn filters_that_match_nothing_say_what_there_is() {
+    let packets = |filter: &[&str]| {
+        let arguments = [&["packets"], filter, &[PINGPONG]].concat();
+        assert_eq!(railscope(&arguments).warns(), "");
+        warning(&arguments)
+    };
+    assert_eq!(
+        packets(&["--host", "10.9.9.9"]),
+        "warning: no packets match --host 10.9.9.9; the addresses are 10.0.0.1, 10.0.0.2\n"
+    );
+    assert_eq!(
+        packets(&["--opcode", "CNP", "--host", "10.0.0.1"]),
+        "warning: no packets match --opcode CNP; the opcodes are ACKNOWLEDGE, SEND_ONLY\n"
+    );
+    let several = packets(&["--qpn", "99", "--qpn", "98", "--opcode", "0x81"]);
+    assert!(
+        several
+            .starts_with("warning: no packets match --qpn 99, 98; the queue pair numbers are 0x")
+    );
+    assert!(several.contains("; --opcode CNP; the opcodes are "), "{several}");
+    let flows = warning(&["analyze", "--host", "10.9.9.9", "--format", "json", PINGPONG]);
+    assert_eq!(flows, packets(&["--host", "10.9.9.9"]).replace("packets", "flows"));
+
+    let apart = packets(&["--host", "10.0.0.1", "--opcode", "CNP"]);
+    assert!(apart.contains("--opcode CNP"), "{apart}");
+    let ring = ["packets", "--opcode", "CNP", "ring4_allreduce_pA.pcap.gz"];
+    let many = warning(&ring);
+    assert!(many.contains("the opcodes are "), "{many}");
+    // What matches says nothing, and neither does what has no packets at all.
+    assert_eq!(warning(&["packets", "--host", "10.0.0.1", PINGPONG]), "");
+    let outside = warning(&["packets", "--since", "100s", "--host", "10.9.9.9", PINGPONG]);
+    assert!(outside.contains("--since") && !outside.contains("match"), "{outside}");
+}
+
+#[test]
+fn filters_that_match_only_apart_say_so() {
+    let all = railscope(["packets", "rdmacm_rping.pcap.gz"]).succeeds();
+    let line = |part: &str| all.lines().any(|line| line.contains(part));
+    assert!(line(" RDMA_READ_REQUEST ") && line(" qp 0x1 "));
+    let filters =
+        ["packets", "--opcode", "RDMA_READ_REQUEST", "--qpn", "1", "rdmacm_rping.pcap.gz"];
+    assert_eq!(
+        warning(&filters),
+        "warning: no packets match --qpn and --opcode together; each alone matches some\n"
+    );
+}
+
+#[test]
+fn what_is_no_opcode_is_answered_with_what_was_meant() {
+    let fails = |opcode: &str| railscope(["packets", "--opcode", opcode, PINGPONG]).fails();
+    let nak = fails("nak");
+    assert!(
+        nak.contains("NAK is no opcode: it is a syndrome in the AETH of an ACKNOWLEDGE"),
+        "{nak}"
+    );
+    assert!(nak.contains("Use --opcode ACKNOWLEDGE"), "{nak}");
+    assert!(fails("RNR_NAK").contains("grep 'RNR NAK'"));
+    let close = fails("READ");
+    assert!(
+        close.contains("close to it are RDMA_READ_REQUEST, RDMA_READ_RESPONSE_FIRST"),
+        "{close}"
+    );
+    let slip = fails("SEND_FRIST");
+    assert!(slip.contains("close to it are ") && slip.contains("SEND_FIRST"), "{slip}");
+    assert!(!slip.contains("RESYNC"), "{slip}");
+    assert!(fails("nonsense").contains("known are ACKNOWLEDGE, "));
 }
 
 #[test]

@@ -10,7 +10,10 @@ use clap::{Args, ValueEnum};
 use super::analysis::MessageFile;
 use super::config::FailOn;
 use super::filter::FilterArgs;
+use super::input::warn;
+use super::progress::InputProgress;
 use super::source::{Depth, SourceArgs};
+use super::unmatched::Unmatched;
 use crate::export::text::TextOptions;
 use crate::export::{json, perfetto, prometheus, text};
 use railscope_core::metrics;
@@ -115,6 +118,7 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     };
     let context = ReportContext { options: args.options(), detail, ..Default::default() };
     let mut report = sources.report(depth, messages, context)?;
+    args.warn_of_no_match(&report);
     let code = FailOn::exit_code(args.fail_on, &report);
     #[cfg(feature = "otlp")]
     let sent = exporter.map_or(Ok(()), |exporter| args.otlp.send(&report, exporter));
@@ -126,6 +130,17 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
 }
 
 impl AnalyzeArgs {
+    /// Says so where the filters show no flow.
+    fn warn_of_no_match(&self, report: &Report) {
+        let mut unmatched = Unmatched::default();
+        for flow in &report.flows {
+            unmatched.add_flow(flow, self.filter.shows_flow(flow), &self.filter);
+        }
+        if let Some(warning) = unmatched.warning("flows", &self.filter) {
+            warn(&InputProgress::hidden(), &warning);
+        }
+    }
+
     fn show(&self, report: &mut Report) -> io::Result<()> {
         match self.format {
             Format::Json => {

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use clap::Args;
 
+use super::opcode_name::parse_opcode;
 use railscope_core::decode::packet::{Body, Packet};
-use railscope_core::model::opcode::Opcode;
 use railscope_core::report::flows::FlowReport;
 
 /// The options, as typed.
@@ -14,14 +14,14 @@ use railscope_core::report::flows::FlowReport;
 pub(super) struct FilterArgs {
     /// From or to this address; may be given several times
     #[arg(long, value_name = "ADDRESS")]
-    host: Vec<IpAddr>,
+    pub(super) host: Vec<IpAddr>,
     /// To this queue pair number (23, 0x17), in `analyze` also from it: packets name only the one
     /// they go to; may be given several times
     #[arg(long, value_name = "QPN", value_parser = parse_qpn)]
-    qpn: Vec<u32>,
+    pub(super) qpn: Vec<u32>,
     /// With this opcode (RDMA_WRITE_FIRST, ACKNOWLEDGE, CNP, 0x81); may be given several times
     #[arg(long, value_name = "OPCODE", value_parser = parse_opcode)]
-    opcode: Vec<String>,
+    pub(super) opcode: Vec<String>,
 }
 
 impl FilterArgs {
@@ -72,7 +72,8 @@ fn any<T>(filters: &[T], holds: impl Fn(&T) -> bool) -> bool {
     filters.is_empty() || filters.iter().any(holds)
 }
 
-fn parse_number(text: &str) -> Option<u32> {
+/// A number: decimal, or hexadecimal behind 0x.
+pub(super) fn parse_number(text: &str) -> Option<u32> {
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),
@@ -84,21 +85,4 @@ pub(super) fn parse_qpn(text: &str) -> Result<u32, String> {
     parse_number(text)
         .filter(|qpn| *qpn < 1 << 24)
         .ok_or_else(|| format!("`{text}` is no 24-bit queue pair number; write 23 or 0x17"))
-}
-
-/// An opcode's name as reports spell it.
-fn parse_opcode(text: &str) -> Result<String, String> {
-    if let Some(value) = parse_number(text) {
-        return u8::try_from(value)
-            .map(|value| Opcode(value).to_string())
-            .map_err(|_| format!("`{text}` does not fit the 8 bits of an opcode"));
-    }
-    let wanted = text.to_ascii_uppercase();
-    let mut names: Vec<&str> = (0..=u8::MAX).filter_map(|value| Opcode(value).name()).collect();
-    if names.contains(&wanted.as_str()) {
-        return Ok(wanted);
-    }
-    names.sort_unstable();
-    names.dedup();
-    Err(format!("`{text}` is no opcode; known are {}", names.join(", ")))
 }

@@ -20,6 +20,7 @@ mod label_input;
 mod line_rate;
 mod log_input;
 mod metrics;
+mod opcode_name;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod packets;
@@ -29,6 +30,7 @@ mod schema;
 mod simulate;
 mod source;
 mod time_range;
+mod unmatched;
 #[cfg(target_os = "linux")]
 mod watch;
 

@@ -6,8 +6,9 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 
 use super::filter::FilterArgs;
-use super::input::{CaptureSink, Input, InputArgs};
+use super::input::{CaptureSink, Input, InputArgs, warn};
 use super::progress::InputProgress;
+use super::unmatched::Unmatched;
 use crate::export::{json, packet_line};
 use railscope_core::decode::packet;
 use railscope_core::model::frame::Frame;
@@ -49,21 +50,29 @@ pub(super) fn run(args: &PacketsArgs) -> anyhow::Result<()> {
     // Lines on a terminal are progress enough.
     let progress =
         if stdout.is_terminal() { InputProgress::hidden() } else { InputProgress::new() };
-    let mut lines = Lines { args, out: BufWriter::new(stdout.lock()) };
+    let out = BufWriter::new(stdout.lock());
+    let mut lines = Lines { args, out, unmatched: Unmatched::default() };
     input.read(progress, &mut lines)?;
-    lines.out.flush().context("write to standard output")
+    lines.out.flush().context("write to standard output")?;
+    if let Some(warning) = lines.unmatched.warning("packets", &args.filter) {
+        warn(&InputProgress::hidden(), &warning);
+    }
+    Ok(())
 }
 
 /// Packets on their way to standard output.
 struct Lines<'a, W> {
     args: &'a PacketsArgs,
     out: W,
+    unmatched: Unmatched,
 }
 
 impl<W: Write> CaptureSink for Lines<'_, W> {
     fn frame(&mut self, frame: &Frame<'_>, origin: Timestamp) -> anyhow::Result<()> {
         let packet = packet::decode(frame);
-        if self.args.filter.shows_packet(&packet) {
+        let is_shown = self.args.filter.shows_packet(&packet);
+        self.unmatched.add_packet(&packet, is_shown, &self.args.filter);
+        if is_shown {
             let packet = PacketReport::new(frame, &packet, origin);
             let written = match self.args.format {
                 Format::Text => packet_line::write(&packet, &mut self.out),

@@ -1,0 +1,53 @@
+//! `--opcode`: an opcode as users write it, and what they may have meant where there is none like it.
+
+use super::filter::parse_number;
+use railscope_core::model::opcode::Opcode;
+
+/// How alike two names must be for one to be a slip of the other (Jaro-Winkler, from 0 to 1).
+const ALIKE: f64 = 0.85;
+
+/// An opcode's name as reports spell it.
+pub(super) fn parse_opcode(text: &str) -> Result<String, String> {
+    if let Some(value) = parse_number(text) {
+        return u8::try_from(value)
+            .map(|value| Opcode(value).to_string())
+            .map_err(|_| format!("`{text}` does not fit the 8 bits of an opcode"));
+    }
+    let wanted = text.to_ascii_uppercase().replace(['-', ' '], "_");
+    let mut names: Vec<&str> = (0..=u8::MAX).filter_map(|value| Opcode(value).name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.contains(&wanted.as_str()) {
+        return Ok(wanted);
+    }
+    if let Some(syndrome) = syndrome(&wanted) {
+        return Err(format!(
+            "{syndrome} is no opcode: it is a syndrome in the AETH of an ACKNOWLEDGE. Use --opcode \
+             ACKNOWLEDGE; with `railscope packets`, each line says which: | grep '{syndrome}'"
+        ));
+    }
+    let close = close(&wanted, &names);
+    let hint = if close.is_empty() { "known are" } else { "close to it are" };
+    let listed = if close.is_empty() { names } else { close };
+    Err(format!("`{text}` is no opcode; {hint} {}", listed.join(", ")))
+}
+
+/// A syndrome of acknowledgements that people take for an opcode, as `packets` spells it.
+fn syndrome(name: &str) -> Option<&'static str> {
+    match name {
+        "ACK" => Some("ACK"),
+        "NAK" | "NACK" => Some("NAK"),
+        "RNR" | "RNR_NAK" | "RNR_NACK" => Some("RNR NAK"),
+        _ => None,
+    }
+}
+
+/// Names that have `wanted` in them, else those that are nearly spelt like it.
+fn close<'n>(wanted: &str, names: &[&'n str]) -> Vec<&'n str> {
+    let names = || names.iter().copied();
+    let longer: Vec<_> = names().filter(|name| name.contains(wanted)).collect();
+    if !longer.is_empty() {
+        return longer;
+    }
+    names().filter(|name| strsim::jaro_winkler(name, wanted) >= ALIKE).collect()
+}

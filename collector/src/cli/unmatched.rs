@@ -1,0 +1,132 @@
+//! What there is instead of what filters ask for, where nothing passes them.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::net::IpAddr;
+
+use super::filter::FilterArgs;
+use railscope_core::decode::packet::{Body, Packet};
+use railscope_core::report::flows::FlowReport;
+
+/// Different values that are kept of each kind.
+const CAPACITY: usize = 64;
+
+/// Values that are named.
+const NAMED: usize = 8;
+
+/// What passed the filters, and what there is to filter by.
+#[derive(Default)]
+pub(super) struct Unmatched {
+    has_any: bool,
+    has_shown: bool,
+    hosts: Values<IpAddr>,
+    qpns: Values<u32>,
+    opcodes: Values<Cow<'static, str>>,
+}
+
+impl Unmatched {
+    /// Another packet, and whether the filters show it.
+    pub(super) fn add_packet(&mut self, packet: &Packet<'_>, is_shown: bool, filter: &FilterArgs) {
+        self.has_any = true;
+        self.has_shown |= is_shown;
+        // Whatever comes later, there is something.
+        if self.has_shown {
+            return;
+        }
+        for host in packet.ip.iter().flat_map(|ip| [ip.source, ip.destination]) {
+            self.hosts.add(host, &filter.host);
+        }
+        if let Body::Roce(roce) = &packet.body {
+            let source = roce.deth.map(|deth| deth.source_qpn);
+            for qpn in [Some(roce.bth.dest_qpn), source].into_iter().flatten() {
+                self.qpns.add(qpn.value(), &filter.qpn);
+            }
+            let opcode = roce.bth.opcode;
+            let name = opcode.name().map_or_else(|| opcode.to_string().into(), Cow::Borrowed);
+            self.opcodes.add(name, &filter.opcode);
+        }
+    }
+
+    /// Another flow, likewise.
+    pub(super) fn add_flow(&mut self, flow: &FlowReport, is_shown: bool, filter: &FilterArgs) {
+        self.has_any = true;
+        self.has_shown |= is_shown;
+        if self.has_shown {
+            return;
+        }
+        for host in [&flow.src, &flow.dst].into_iter().filter_map(|host| host.parse().ok()) {
+            self.hosts.add(host, &filter.host);
+        }
+        for qpn in [Some(flow.dest_qpn), flow.source_qpn].into_iter().flatten() {
+            self.qpns.add(qpn, &filter.qpn);
+        }
+        for (opcode, _) in flow.opcodes.iter() {
+            self.opcodes.add(opcode.to_owned().into(), &filter.opcode);
+        }
+    }
+
+    /// What to say where there are `things` (packets, flows) and the filters show none of them.
+    pub(super) fn warning(&self, things: &str, filter: &FilterArgs) -> Option<String> {
+        if self.has_shown || !self.has_any {
+            return None;
+        }
+        let lacks = [
+            self.hosts.lack(&filter.host, "--host", "addresses", ToString::to_string),
+            self.qpns.lack(&filter.qpn, "--qpn", "queue pair numbers", |qpn| format!("{qpn:#x}")),
+            self.opcodes.lack(&filter.opcode, "--opcode", "opcodes", ToString::to_string),
+        ];
+        let lacks: Vec<String> = lacks.into_iter().flatten().collect();
+        if lacks.is_empty() {
+            let given: Vec<_> = filter.options().map(|(name, _)| format!("--{name}")).collect();
+            let given = given.join(" and ");
+            return Some(format!("no {things} match {given} together; each alone matches some"));
+        }
+        Some(format!("no {things} match {}", lacks.join("; ")))
+    }
+}
+
+/// Values of one kind.
+struct Values<T> {
+    seen: BTreeSet<T>,
+    has_wanted: bool,
+}
+
+impl<T> Default for Values<T> {
+    fn default() -> Self {
+        Self { seen: BTreeSet::new(), has_wanted: false }
+    }
+}
+
+impl<T: Ord> Values<T> {
+    fn add<W>(&mut self, value: T, wanted: &[W])
+    where
+        W: PartialEq<T>,
+    {
+        self.has_wanted |= wanted.iter().any(|one| *one == value);
+        if self.seen.len() < CAPACITY {
+            self.seen.insert(value);
+        }
+    }
+
+    /// Which values there are instead of those that are wanted; `None` where one of these is there.
+    fn lack<W: Display>(
+        &self,
+        wanted: &[W],
+        option: &str,
+        kind: &str,
+        name: impl Fn(&T) -> String,
+    ) -> Option<String> {
+        if wanted.is_empty() || self.has_wanted {
+            return None;
+        }
+        let wanted: Vec<_> = wanted.iter().map(ToString::to_string).collect();
+        let wanted = wanted.join(", ");
+        if self.seen.is_empty() {
+            return Some(format!("{option} {wanted}: there are no {kind} at all"));
+        }
+        let named: Vec<_> = self.seen.iter().take(NAMED).map(name).collect();
+        let more = if self.seen.len() > NAMED { " and others" } else { "" };
+        Some(format!("{option} {wanted}; the {kind} are {}{more}", named.join(", ")))
+    }
+}
