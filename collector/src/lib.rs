@@ -2,9 +2,10 @@
 //! packet, and reports what is wrong with it.
 //!
 //! What it understands of that is in [`railscope_core`], which reads no clock, file, socket or
-//! environment. Here are its edges: [`ingest`] (bytes in), [`live`] (from live sources to reports),
+//! environment. Here are its edges: [`config`] (the settings file), [`ingest`] (bytes in), [`live`] (from live sources to reports),
 //! [`export`] (reports out), `agent` (stays on a training node) and [`cli`].
 
+pub mod config;
 pub mod ingest;
 pub mod live;
 pub mod export;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use railscope::agent::config::reader::Override;
-use railscope::agent::config::setting::ByteSize;
-use railscope::agent::config::{Config, OtlpProtocol, Problems, environment};
+use railscope::config::reader::Override;
+use railscope::config::setting::ByteSize;
+use railscope::config::{Config, OtlpProtocol, Problems, environment};
 use railscope_core::analysis::finding::catalog;
 
 const EXAMPLE: &str = include_str!("../../collector/collector.example.toml");

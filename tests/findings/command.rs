@@ -75,7 +75,33 @@ fn what_is_expected_is_looked_for() {
 #[test]
 fn the_example_of_a_configuration_is_one() {
     let example = railscope(["findings", "--config-example"]).succeeds();
+    assert_eq!(example, include_str!("../../collector/collector.example.toml"));
     with_config(&example).succeeds();
+}
+
+/// The agent's sections may be there, and what is wrong in them is told as well, all at once.
+#[test]
+fn one_file_serves_all_commands() {
+    let text = "[taps]\ninterfaces = [\"rail*\"]\n[findings]\nsuppress = [\"loss\"]\n";
+    assert!(!names(&with_config(text).succeeds()).contains(&"loss".to_owned()));
+
+    let wrong = "[prometheus]\nlisten = 9474\n[findings]\nsupress = []\n[expct]\n";
+    let told = with_config(wrong).fails();
+    for complaint in [
+        "line 2: prometheus.listen = 9474 makes no sense",
+        "line 4: findings.supress: unknown field `supress`",
+        "line 5: no section is called [expct]",
+    ] {
+        assert!(told.contains(complaint), "{told}");
+    }
+    #[cfg(all(target_os = "linux", feature = "live", feature = "otlp"))]
+    {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), wrong).unwrap();
+        let by_agent = railscope(["agent", "--config", file.path().to_str().unwrap()]).fails();
+        let problems = |text: &str| text.split_once(": line ").unwrap().1.to_owned();
+        assert_eq!(problems(&by_agent), problems(&told));
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::io;
 use glob::Pattern;
 use nix::ifaddrs::getifaddrs;
 
-use super::config::TapConfig;
+use crate::config::TapConfig;
 
 /// `ARPHRD_ETHER` (linux/if_arp.h): others have no Ethernet header.
 const ETHERNET: u16 = 1;

@@ -13,7 +13,6 @@
 //! Whatever is missing (a capability, an interface, a receiver) is said once, shows in
 //! `railscope.source.visible`, and stops nothing else.
 
-pub mod config;
 pub mod server;
 pub mod sight;
 
@@ -32,7 +31,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 
-use self::config::Config;
 use self::nics::Nics;
 use self::nothing::Nothing;
 use self::otlp::Otlp;
@@ -40,6 +38,7 @@ use self::own::Own;
 use self::pages::Pages;
 use self::processes::Processes;
 use self::server::Server;
+use crate::config::Config;
 use crate::ingest::capability::Verdict;
 use crate::ingest::live::LiveSource;
 use crate::live::analyst::{self, Analyst, SHARE_BESIDE_TRAINING, timed};

@@ -2,8 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::config::Config;
 use super::own::Own;
+use crate::config::Config;
 use crate::ingest::counter::ethtool::Ethtool;
 use crate::ingest::counter::{CounterConfig, CounterSource};
 use railscope_core::decode::counter::reading::Reading;

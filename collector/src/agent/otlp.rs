@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::config::{Config, OtlpProtocol};
+use crate::config::{Config, OtlpProtocol};
 use crate::export::otlp::batch::Signal;
 use crate::export::otlp::config::OtlpConfig;
 use crate::export::otlp::exporter::Exporter;

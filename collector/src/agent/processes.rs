@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::config::Config;
 use super::own::Own;
 use super::queue_pairs;
+use crate::config::Config;
 use crate::ingest::probe::{ProbeConfig, ProbeEvent, Probes};
 use crate::ingest::process::Processes as Identities;
 use crate::ingest::rdma_netlink::RdmaNetlink;

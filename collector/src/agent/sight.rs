@@ -1,6 +1,6 @@
 //! What this process may see of the host, source by source: a list to read before anything is opened.
 
-use super::config::SourceConfig;
+use crate::config::SourceConfig;
 use crate::ingest::capability::{Host, Source, Verdict};
 
 /// Whether each source that the settings ask for can run here, and if not why.

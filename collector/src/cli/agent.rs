@@ -8,12 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use clap::Args;
 
+use super::config::read_settings;
 use crate::agent::Agent;
-use crate::agent::config::Config;
-use crate::agent::config::environment;
-use crate::agent::config::reader::Override;
 use crate::agent::sight;
-use railscope_core::analysis::finding::catalog;
+use crate::config::environment;
+use crate::config::reader::Override;
 
 /// Options of `railscope agent`, as typed.
 #[derive(Args)]
@@ -45,18 +44,9 @@ pub(super) struct AgentArgs {
 
 /// The exit code.
 pub(super) fn run(args: &AgentArgs) -> anyhow::Result<u8> {
-    let text = match &args.config {
-        Some(path) => std::fs::read_to_string(path)
-            .with_context(|| format!("read the settings {}", path.display()))?,
-        None => String::new(),
-    };
     let mut overrides = environment::overrides(variable);
     overrides.extend(args.set.iter().map(|set| flag(set)).collect::<anyhow::Result<Vec<_>>>()?);
-    let findings = catalog::names();
-    let config = Config::read(&text, &overrides, findings).with_context(|| match &args.config {
-        Some(path) => format!("settings {}", path.display()),
-        None => "settings".to_owned(),
-    })?;
+    let config = read_settings(args.config.as_deref(), &overrides)?;
     if args.check {
         let verdicts = sight::verdicts(config.sources);
         let mut out = anstream::stdout().lock();

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
-use serde::de::DeserializeOwned;
 
+use crate::config::Config;
+use crate::config::reader::Override;
 use railscope_core::analysis::finding::catalog;
-use railscope_core::analysis::finding::settings;
 use railscope_core::link::rail::RailMap;
 use railscope_core::pipeline::Settings;
 use railscope_core::report::Report;
@@ -16,8 +16,8 @@ use railscope_core::report::Report;
 /// The options, as typed.
 #[derive(Args)]
 pub(super) struct ConfigArgs {
-    /// TOML file: findings to suppress, thresholds, what is expected of the job; see `railscope
-    /// findings --config-example`
+    /// TOML file with the settings, the same that `railscope agent` reads: [findings] and [expect]
+    /// count here, the rest is checked; see `railscope findings --config-example`
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// TOML file that says which rail a port is on: `[rails] 0 = ["mlx5_0", "10.0.0.0/24"]`; else rails
@@ -54,14 +54,11 @@ impl ConfigArgs {
     ///
     /// When a file cannot be read or makes no sense.
     pub(super) fn read(&self) -> anyhow::Result<Settings> {
-        let mut settings = Settings::default();
-        if let Some(path) = &self.config {
-            let findings: settings::Settings = read(path)?;
-            findings.check(catalog::names()).map_err(|problem| wrong(path, &problem))?;
-            settings.findings = findings;
-        }
+        let findings = read_settings(self.config.as_deref(), &[])?.findings;
+        let mut settings = Settings { findings, ..Settings::default() };
         if let Some(path) = &self.rails {
-            let map: RailMap = read(path)?;
+            let map: RailMap = toml::from_str(&read(path)?)
+                .map_err(|problem| wrong(path, problem.to_string().trim_end()))?;
             map.check().map_err(|problem| wrong(path, &problem))?;
             settings.rails = Some(map);
         }
@@ -69,9 +66,21 @@ impl ConfigArgs {
     }
 }
 
-fn read<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
-    let text = fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
-    toml::from_str(&text).map_err(|problem| wrong(path, problem.to_string().trim_end()))
+/// The settings in a file, if there is one, and in `overrides`.
+///
+/// # Errors
+///
+/// When the file cannot be read, and with everything that is wrong in it.
+pub(super) fn read_settings(path: Option<&Path>, overrides: &[Override]) -> anyhow::Result<Config> {
+    let text = path.map(read).transpose()?.unwrap_or_default();
+    Config::read(&text, overrides, catalog::names()).with_context(|| match path {
+        Some(path) => format!("settings {}", path.display()),
+        None => "settings".to_owned(),
+    })
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(path).with_context(|| format!("read {}", path.display()))
 }
 
 fn wrong(path: &Path, problem: &str) -> anyhow::Error {

@@ -1,4 +1,4 @@
-//! `railscope findings`: what can be found, and an example of a configuration.
+//! `railscope findings`: what can be found, and an example of the settings.
 
 use std::io::{self, BufWriter, Write};
 
@@ -17,7 +17,7 @@ pub(super) struct FindingsArgs {
     /// How to show them
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Print a configuration file with every setting instead
+    /// Print the file of settings instead: every key, its default and why
     #[arg(long, conflicts_with_all = ["names", "format"])]
     config_example: bool,
 }
@@ -30,8 +30,8 @@ enum Format {
     Markdown,
 }
 
-/// Every setting, with its default or an example.
-const CONFIG_EXAMPLE: &str = include_str!("findings/example.toml");
+/// Every setting, with its default.
+const CONFIG_EXAMPLE: &str = include_str!("../../collector.example.toml");
 
 pub(super) fn run(args: &FindingsArgs) -> anyhow::Result<()> {
     let mut out = BufWriter::new(anstream::stdout().lock());

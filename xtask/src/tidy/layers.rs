@@ -13,6 +13,8 @@ const CORE: &[&str] =
 
 /// The edges, and what each may name besides itself.
 const EDGES: &[(&str, &[&str])] = &[
+    // What the settings file says.
+    ("config", &["analysis"]),
     // They deliver bytes and events; decode understands them.
     ("ingest", &["model"]),
     // They read live sources into the pipeline, and ask it for reports.
@@ -24,14 +26,14 @@ const EDGES: &[(&str, &[&str])] = &[
         "agent",
         &[
             "model", "decode", "flow", "link", "analysis", "report", "metrics", "pipeline",
-            "ingest", "live", "export",
+            "config", "ingest", "live", "export",
         ],
     ),
     (
         "cli",
         &[
             "model", "decode", "flow", "link", "analysis", "report", "metrics", "pipeline",
-            "ingest", "live", "export", "agent",
+            "config", "ingest", "live", "export", "agent",
         ],
     ),
 ];

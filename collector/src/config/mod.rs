@@ -1,8 +1,9 @@
-//! The agent's settings: one TOML file, of which every key may be left out. `collector.example.toml`
-//! has each key with its default and why.
+//! The settings: one TOML file for the agent and for the commands that read captures, of which every
+//! key may be left out. `collector.example.toml` has each key with its default and why.
 //!
 //! Variables win over the file, flags over both. A file with anything wrong is refused as a whole,
-//! with all that is wrong in it: an agent that runs otherwise than it was told to is worse than none.
+//! with all that is wrong in it, whichever command reads it: an agent that runs otherwise than it was
+//! told to is worse than none.
 
 pub mod environment;
 pub mod reader;
@@ -42,7 +43,7 @@ pub struct Config {
     pub otlp: OtlpConfig,
     /// Labels of metrics that multiply their number.
     pub labels: LabelConfig,
-    /// Findings, as `analyze --config` takes them: `[findings]` and `[expect]`.
+    /// Findings and what is expected of the job: `[findings]` and `[expect]`.
     pub findings: FindingSettings,
 }
 

@@ -1,5 +1,5 @@
-//! `[findings]` and `[expect]`, the tables of `analyze --config`: each key is read by the type that
-//! `analyze` reads them by, alone, so that one that is wrong hides no other.
+//! `[findings]` and `[expect]`: each key is read alone by the analysis' own type, so that one that is
+//! wrong hides no other.
 
 use serde::Deserialize;
 use toml::Spanned;
