@@ -20,6 +20,13 @@ pub struct Agent {
 impl Agent {
     /// Starts one with these settings, and waits until it observes.
     pub fn start(settings: &[&str]) -> Self {
+        let agent = Self::begin(settings);
+        eventually("the agent starts", || agent.get("/readyz").is_some());
+        agent
+    }
+
+    /// Starts one with these settings, and waits until it has pages.
+    pub fn begin(settings: &[&str]) -> Self {
         let port = free_port();
         let mut command = Command::new(env!("CARGO_BIN_EXE_railscope"));
         command.arg("agent").args(["--set", &format!("prometheus.listen=\"127.0.0.1:{port}\"")]);
@@ -28,7 +35,7 @@ impl Agent {
         }
         let child = command.stderr(Stdio::piped()).spawn().unwrap();
         let agent = Self { child, port };
-        eventually("the agent starts", || agent.get("/readyz").is_some());
+        eventually("the agent has pages", || agent.get("/healthz").is_some());
         agent
     }
 
@@ -45,6 +52,11 @@ impl Agent {
     /// A page; `None` where there is none, or not yet.
     pub fn get(&self, path: &str) -> Option<String> {
         http::get(self.port, path)
+    }
+
+    /// Status and body of a page; `None` where nobody answers.
+    pub fn answer(&self, path: &str) -> Option<(String, String)> {
+        http::answer(self.port, path)
     }
 
     /// Its latest report.

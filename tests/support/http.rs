@@ -7,12 +7,16 @@ use super::clock::PATIENCE;
 
 /// Body of the answer to a GET at a port of this machine; `None` without one, and where it is an error.
 pub fn get(port: u16, path: &str) -> Option<String> {
+    answer(port, path).filter(|(status, _)| status == "200").map(|(_, body)| body)
+}
+
+/// Status and body of the answer to a GET at a port of this machine; `None` without one.
+pub fn answer(port: u16, path: &str) -> Option<(String, String)> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
     let (head, body) = answer.split_once("\r\n\r\n")?;
-    head.split(' ').nth(1).filter(|status| *status == "200")?;
-    Some(body.to_owned())
+    Some((head.split(' ').nth(1)?.to_owned(), body.to_owned()))
 }

@@ -6,27 +6,32 @@ use std::io;
 use glob::Pattern;
 use nix::ifaddrs::getifaddrs;
 
-use crate::config::TapConfig;
-
 /// `ARPHRD_ETHER` (linux/if_arp.h): others have no Ethernet header.
 const ETHERNET: u16 = 1;
 
-/// Names of interfaces that are asked for, in order. Where packets pass several interfaces of the
-/// kernel one after the other (a bridge and its ports), each of them is a tap.
+/// Names of all interfaces that have Ethernet frames.
 ///
 /// # Errors
 ///
 /// When they cannot be listed.
-pub(super) fn matching(taps: &TapConfig) -> io::Result<Vec<String>> {
-    let has = |patterns: &[Pattern], name: &str| patterns.iter().any(|one| one.matches(name));
+pub(super) fn ethernet() -> io::Result<BTreeSet<String>> {
     let is_ethernet = |interface: &nix::ifaddrs::InterfaceAddress| {
         let address = interface.address.as_ref().and_then(|address| address.as_link_addr());
         address.is_some_and(|address| address.hatype() == ETHERNET)
     };
-    let all = getifaddrs()?.filter(is_ethernet).map(|interface| interface.interface_name);
-    let wanted = |name: &String| has(&taps.interfaces, name) && !has(&taps.exclude, name);
-    let names: BTreeSet<String> = all.filter(wanted).collect();
-    Ok(names.into_iter().collect())
+    Ok(getifaddrs()?.filter(is_ethernet).map(|interface| interface.interface_name).collect())
+}
+
+/// Those of `names` that a pattern asks for, in order. Where packets pass several interfaces of the kernel
+/// one after the other (a bridge and its ports), each of them is a tap.
+pub(super) fn matching(
+    pattern: &Pattern,
+    exclude: &[Pattern],
+    names: &BTreeSet<String>,
+) -> Vec<String> {
+    let is_excluded = |name: &str| exclude.iter().any(|one| one.matches(name));
+    let is_wanted = |name: &&String| pattern.matches(name) && !is_excluded(name);
+    names.iter().filter(is_wanted).cloned().collect()
 }
 
 /// The kernel's name of this host.

@@ -18,12 +18,12 @@ pub mod sight;
 
 mod interfaces;
 mod nics;
-mod nothing;
 mod otlp;
 mod own;
 mod pages;
 mod processes;
 mod queue_pairs;
+mod taps;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,17 +32,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 
 use self::nics::Nics;
-use self::nothing::Nothing;
 use self::otlp::Otlp;
 use self::own::Own;
 use self::pages::Pages;
 use self::processes::Processes;
 use self::server::Server;
+use self::taps::Taps;
 use crate::config::Config;
 use crate::ingest::capability::Verdict;
-use crate::ingest::live::LiveSource;
 use crate::live::analyst::{self, Analyst, SHARE_BESIDE_TRAINING, timed};
-use crate::live::packets::{self, Choice, Packets};
 use crate::live::session::Session;
 use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::metrics::Settings as MetricSettings;
@@ -71,6 +69,7 @@ const LAST_POLLS: u32 = 2;
 pub struct Agent {
     config: Config,
     session: Session,
+    taps: Taps,
     nics: Option<Nics>,
     processes: Option<Processes>,
     analyst: Analyst,
@@ -104,17 +103,15 @@ impl Agent {
         if !verdicts.iter().all(Verdict::runs) {
             verdicts.iter().for_each(|verdict| say(verdict.to_string()));
         }
-        let source = open_packets(&config, &mut own, say);
-        for sentence in source.completeness() {
-            say(sentence);
-        }
         let flow =
             FlowConfig { flow_capacity: FLOW_CAPACITY, line_rate_bps: None, keeps_details: false };
         let message_capacity = Some(config.window.messages);
         let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity });
         pipeline.configure(Settings { findings: config.findings.clone(), rails: None });
         pipeline.processes_mut().set_host(&*host);
-        let nics = Nics::open(&config, &host, now, &mut pipeline, &mut own, say);
+        let mut session = Session::new(pipeline);
+        let taps = Taps::open(&config, &mut session, &mut own, say);
+        let nics = Nics::open(&config, &host, now, session.pipeline_mut(), &mut own, say);
         let processes = Processes::open(&config, &mut own, say);
         let labels = config.labels;
         let settings = MetricSettings {
@@ -136,7 +133,8 @@ impl Agent {
             say(format!("metrics: http://{}/metrics", server.address()));
         }
         Ok(Self {
-            session: Session::new(source, pipeline),
+            session,
+            taps,
             nics,
             processes,
             analyst: Analyst::start(config.otlp.interval, SHARE_BESIDE_TRAINING)?,
@@ -165,8 +163,9 @@ impl Agent {
     pub fn run(mut self, is_over: &AtomicBool, say: &mut dyn FnMut(String)) -> anyhow::Result<()> {
         while !is_over.load(Ordering::Relaxed) {
             self.session.poll(PATIENCE, &mut |_| {}, say).context("read packets")?;
+            self.taps.look(&mut self.session, &mut self.own, say);
             if let Some(nics) = &mut self.nics {
-                nics.read(self.session.pipeline_mut(), say);
+                nics.read(self.session.pipeline_mut(), &mut self.own, say);
             }
             if let Some(processes) = &mut self.processes {
                 processes.read(self.session.pipeline_mut(), say);
@@ -239,46 +238,8 @@ impl Agent {
             otlp.send_metrics(&points, say);
         }
         self.pages.set_points(points);
+        self.pages.set_blindness(self.own.blindness());
         self.told = instant();
-    }
-}
-
-/// The best source of packets that there is; one of nothing where there is none.
-fn open_packets(
-    config: &Config,
-    own: &mut Own,
-    say: &mut dyn FnMut(String),
-) -> Box<dyn LiveSource> {
-    if !config.sources.packets {
-        return Box::new(Nothing);
-    }
-    let names = match interfaces::matching(&config.taps) {
-        Ok(names) => names,
-        Err(error) => {
-            own.add_blind("packets", "none", "interfaces cannot be listed");
-            say(format!("packets: {error}"));
-            return Box::new(Nothing);
-        }
-    };
-    if names.is_empty() {
-        own.add_blind("packets", "none", "no interface matches [taps]");
-        say("packets: no interface matches [taps]".to_owned());
-        return Box::new(Nothing);
-    }
-    match packets::open(Choice::Auto, names.clone(), None) {
-        Ok(Packets { source, name, why_not_better }) => {
-            if let Some(why) = why_not_better {
-                own.add_blind("ebpf", "all", "kernel programs cannot be loaded");
-                say(format!("packets by packet sockets, not by kernel programs: {why}"));
-            }
-            names.iter().for_each(|interface| own.add_seeing(name, interface));
-            source
-        }
-        Err(error) => {
-            names.iter().for_each(|name| own.add_blind("packets", name, "not allowed"));
-            say(format!("packets: {error}"));
-            Box::new(Nothing)
-        }
     }
 }
 

@@ -19,7 +19,12 @@ pub(super) struct Nics {
     due: Timestamp,
     /// Why nothing could be read the last time.
     trouble: Option<String>,
+    /// Devices that were read the last time.
+    devices: Vec<String>,
 }
+
+/// Why there are no counters where there is nothing to read them of.
+const NO_DEVICE: &str = "no RDMA device";
 
 impl Nics {
     /// Looks for NICs; `None` where they are not wanted or cannot be read at all.
@@ -50,23 +55,28 @@ impl Nics {
             wants: |driver, name| Reading::of(driver, name).is_some(),
         };
         let mut source = CounterSource::new(counters, netdevs);
-        match source.discover(now) {
-            Ok(()) => source.completeness().into_iter().for_each(say),
-            // It is said when it is read.
-            Err(_) => own.add_blind("counters", "all", "no RDMA device"),
+        // That there is none is said when it is read.
+        if source.discover(now).is_ok() {
+            source.completeness().into_iter().for_each(say);
         }
-        source.ports().for_each(|port| own.add_seeing("counters", &port.device));
+        let devices = devices(&source);
+        own.set("counters", &devices, NO_DEVICE);
         let file = pipeline.add_counters(host);
-        Some(Self { source, file, samples: 0, due: now, trouble: None })
+        Some(Self { source, file, samples: 0, due: now, trouble: None, devices })
     }
 
     /// Reads what is due.
-    pub(super) fn read(&mut self, pipeline: &mut Pipeline, say: &mut dyn FnMut(String)) {
+    pub(super) fn read(
+        &mut self,
+        pipeline: &mut Pipeline,
+        own: &mut Own,
+        say: &mut dyn FnMut(String),
+    ) {
         let now = now();
         if now < self.due {
             return;
         }
-        let Self { source, file, samples, due, trouble } = self;
+        let Self { source, file, samples, due, trouble, .. } = self;
         let read = source.read(&mut self::now, &mut |sample| {
             *samples += 1;
             pipeline.handle_counter_sample(*file, *samples, sample);
@@ -80,7 +90,20 @@ impl Nics {
             pipeline.add_health(name, count);
         }
         *due = source.next_due(now);
+        let devices = devices(source);
+        if devices != self.devices {
+            own.set("counters", &devices, NO_DEVICE);
+            self.devices = devices;
+        }
     }
+}
+
+/// The devices that are read, each once.
+fn devices(source: &CounterSource<Ethtool>) -> Vec<String> {
+    let mut devices: Vec<String> = source.ports().map(|port| port.device.clone()).collect();
+    devices.sort_unstable();
+    devices.dedup();
+    devices
 }
 
 #[expect(clippy::disallowed_methods, reason = "samples are taken at a time of the clock")]

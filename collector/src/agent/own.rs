@@ -6,7 +6,7 @@ use nix::time::{ClockId, clock_gettime};
 
 use railscope_core::metrics::own::{ExportFigures, OwnFigures, SourceFigures};
 
-/// Its sources, as they turned out at the start.
+/// Its sources, as they are now.
 #[derive(Debug, Default)]
 pub(super) struct Own {
     sources: Vec<SourceFigures>,
@@ -23,6 +23,33 @@ impl Own {
     /// A source that does not, and why: always the same words for the same reason.
     pub(super) fn add_blind(&mut self, source: &'static str, device: &str, why: &'static str) {
         self.add(source, device, Some(why.to_owned()));
+    }
+
+    /// A source of which nothing more is known.
+    pub(super) fn remove(&mut self, source: &str, device: &str) {
+        self.sources.retain(|known| known.source != source || known.device != device);
+    }
+
+    /// The only devices that a source sees now; without any, `why` it is blind.
+    pub(super) fn set(&mut self, source: &'static str, devices: &[String], why: &'static str) {
+        self.sources.retain(|known| known.source != source);
+        devices.iter().for_each(|device| self.add_seeing(source, device));
+        if devices.is_empty() {
+            self.add_blind(source, "all", why);
+        }
+    }
+
+    /// Why there is nothing to tell of this host; `None` where a source sees something.
+    pub(super) fn blindness(&self) -> Option<String> {
+        if self.sources.is_empty() {
+            return Some("all sources are switched off".to_owned());
+        }
+        let why = |one: &SourceFigures| {
+            let why = one.why_blind.as_deref()?;
+            Some(format!("{} ({}): {why}", one.source, one.device))
+        };
+        let reasons: Option<Vec<String>> = self.sources.iter().map(why).collect();
+        Some(format!("no source sees anything: {}", reasons?.join("; ")))
     }
 
     fn add(&mut self, source: &'static str, device: &str, why_blind: Option<String>) {

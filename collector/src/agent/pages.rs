@@ -21,6 +21,8 @@ const JSON: &str = "application/json";
 pub(super) struct Pages {
     points: Mutex<Arc<Vec<Point>>>,
     report: Mutex<Option<Arc<Report>>>,
+    /// Why no source sees anything, if none does.
+    blindness: Mutex<Option<String>>,
 }
 
 impl Pages {
@@ -34,9 +36,15 @@ impl Pages {
         *held(&self.points) = Arc::new(points);
     }
 
+    /// Replaces the reason why no source sees anything; `None` where one does.
+    pub(super) fn set_blindness(&self, why: Option<String>) {
+        *held(&self.blindness) = why;
+    }
+
     /// `/metrics`; `/report.json`, the report on what is in the window; `/queue_pairs.json`, the
     /// kernel's queue pairs with their processes, which `proc` tells of, and ranks; `/healthz`, which
-    /// answers while the agent runs; `/readyz`, which says whether there is anything to show yet.
+    /// answers while the agent runs; `/readyz`, which says whether there is a report yet, and a source that
+    /// sees something.
     pub(super) fn routes(pages: &Arc<Self>, proc: PathBuf) -> Vec<Route> {
         let [metrics, report, pairs, ready] = [(); 4].map(|()| Arc::clone(pages));
         let not_yet = || page(503, TEXT, "no report yet\n".to_owned());
@@ -62,9 +70,12 @@ impl Pages {
             ("/healthz", Box::new(move || page(200, TEXT, "ok\n".to_owned()))),
             (
                 "/readyz",
-                Box::new(move || match held(&ready.report).is_some() {
-                    true => page(200, TEXT, "ok\n".to_owned()),
-                    false => not_yet(),
+                Box::new(move || {
+                    match (held(&ready.blindness).as_ref(), held(&ready.report).as_ref()) {
+                        (Some(why), _) => page(503, TEXT, format!("{why}\n")),
+                        (None, None) => not_yet(),
+                        (None, Some(_)) => page(200, TEXT, "ok\n".to_owned()),
+                    }
                 }),
             ),
         ]

@@ -11,8 +11,8 @@ use clap::Args;
 use super::config::read_settings;
 use crate::agent::Agent;
 use crate::agent::sight;
-use crate::config::environment;
 use crate::config::reader::Override;
+use crate::config::{Config, environment};
 
 /// Options of `railscope agent`, as typed.
 #[derive(Args)]
@@ -27,9 +27,14 @@ collector.example.toml has every key with its default and why. Flags win over OT
 these over the file.
 
 What cannot be seen here (no capability, RDMA NICs that bypass the kernel) is said at the start and
-is railscope_source_visible = 0; the rest goes on.
+is railscope_source_visible = 0; the rest goes on. /readyz is 503 while no source sees anything.
 
-Exit codes: 0 done (SIGTERM, Ctrl-C); 2 wrong usage or settings, or an address that is taken.")]
+--check fails where the settings ask for what cannot work here: a source that is on under [sources] and
+may not run (of the two ways to see packets, one is enough), or a pattern in taps.interfaces that no
+interface matches. Grant what is missing, or switch it off. A running agent looks for such interfaces.
+
+Exit codes: 0 done (SIGTERM, Ctrl-C), or all that is asked for can work; 1 --check, and something cannot;
+2 wrong usage or settings, or an address that is taken.")]
 pub(super) struct AgentArgs {
     /// The settings
     #[arg(long, value_name = "FILE")]
@@ -37,7 +42,8 @@ pub(super) struct AgentArgs {
     /// One setting, in TOML: prometheus.listen='"0.0.0.0:9474"'
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Only read the settings, and say what could be seen of this host and what is missing for the rest
+    /// Only read the settings, and say what could be seen of this host and what is missing for the rest;
+    /// exit code 1 where something that they ask for cannot work
     #[arg(long)]
     check: bool,
 }
@@ -48,10 +54,7 @@ pub(super) fn run(args: &AgentArgs) -> anyhow::Result<u8> {
     overrides.extend(args.set.iter().map(|set| flag(set)).collect::<anyhow::Result<Vec<_>>>()?);
     let config = read_settings(args.config.as_deref(), &overrides)?;
     if args.check {
-        let verdicts = sight::verdicts(config.sources);
-        let mut out = anstream::stdout().lock();
-        verdicts.iter().try_for_each(|verdict| writeln!(out, "{verdict}"))?;
-        return Ok(0);
+        return check(&config);
     }
     let is_over = Arc::new(AtomicBool::new(false));
     let over = is_over.clone();
@@ -60,6 +63,20 @@ pub(super) fn run(args: &AgentArgs) -> anyhow::Result<u8> {
     let mut say = |text: String| eprintln!("{text}");
     Agent::start(config, &variable, &mut say)?.run(&is_over, &mut say)?;
     Ok(0)
+}
+
+/// Says what could be seen here, and what the settings ask for in vain; the exit code.
+fn check(config: &Config) -> anyhow::Result<u8> {
+    let verdicts = sight::verdicts(config.sources);
+    let mut out = anstream::stdout().lock();
+    verdicts.iter().try_for_each(|verdict| writeln!(out, "{verdict}"))?;
+    out.flush()?;
+    let in_vain = sight::in_vain(config, &verdicts);
+    for sentence in &in_vain {
+        // Nothing is left to tell a failing standard error to.
+        let _ = writeln!(anstream::stderr(), "error: {sentence}");
+    }
+    Ok(u8::from(!in_vain.is_empty()))
 }
 
 fn flag(text: &str) -> anyhow::Result<Override> {

@@ -1,27 +1,42 @@
-//! A live source on its way into a pipeline.
+//! Live sources on their way into a pipeline.
 
+use std::collections::BTreeMap;
 use std::io;
+use std::thread;
 use std::time::Duration;
 
 use crate::ingest::live::{LiveEvent, LiveSource};
 use railscope_core::analysis::understanding::Understanding;
+use railscope_core::model::frame::Frame;
+use railscope_core::model::tap::TapId;
 use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::Pipeline;
 use railscope_core::report::{Detail, ReportContext};
 
 /// A pipeline that is fed live.
 pub struct Session {
-    source: Box<dyn LiveSource>,
+    sources: Vec<Feed>,
     pipeline: Pipeline,
     origin: Option<Timestamp>,
     taps: Vec<String>,
     frames: u64,
 }
 
+/// A source, and which taps of the pipeline its own are.
+struct Feed {
+    source: Box<dyn LiveSource>,
+    taps: Vec<TapId>,
+}
+
 impl Session {
-    /// Nothing has come yet.
-    pub fn new(source: Box<dyn LiveSource>, pipeline: Pipeline) -> Self {
-        Self { source, pipeline, origin: None, taps: Vec::new(), frames: 0 }
+    /// Without a source nothing comes.
+    pub fn new(pipeline: Pipeline) -> Self {
+        Self { sources: Vec::new(), pipeline, origin: None, taps: Vec::new(), frames: 0 }
+    }
+
+    /// Reads this source, too. Its frames are in the order of time, but not with those of other sources.
+    pub fn add(&mut self, source: Box<dyn LiveSource>) {
+        self.sources.push(Feed { source, taps: Vec::new() });
     }
 
     /// Takes in what comes within `patience`; `beside` sees every event, and `say` hears what the
@@ -29,46 +44,56 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// The source cannot go on.
+    /// A source cannot go on.
     pub fn poll(
         &mut self,
         patience: Duration,
         beside: &mut dyn FnMut(&LiveEvent<'_>),
         say: &mut dyn FnMut(String),
     ) -> io::Result<()> {
-        let Self { source, pipeline, origin, taps, frames } = self;
-        source.poll(patience, &mut |event| {
-            beside(&event);
-            match event {
-                LiveEvent::Frame(frame) => {
-                    origin.get_or_insert(frame.time);
-                    *frames += 1;
-                    pipeline.handle_frame(&frame);
+        let Self { sources, pipeline, origin, taps, frames } = self;
+        let Some(patience) = patience.checked_div(u32::try_from(sources.len()).unwrap_or(u32::MAX))
+        else {
+            thread::sleep(patience);
+            return Ok(());
+        };
+        for feed in sources {
+            let numbers = &mut feed.taps;
+            feed.source.poll(patience, &mut |event| {
+                beside(&event);
+                match renumbered(event, numbers) {
+                    LiveEvent::Frame(frame) => {
+                        origin.get_or_insert(frame.time);
+                        *frames += 1;
+                        pipeline.handle_frame(&frame);
+                    }
+                    LiveEvent::Run(run, frame) => {
+                        origin.get_or_insert(frame.time);
+                        *frames += 1;
+                        pipeline.handle_run(&run, &frame);
+                    }
+                    LiveEvent::Tap(tap) => {
+                        numbers.push(TapId(u32::try_from(taps.len()).unwrap_or(u32::MAX)));
+                        taps.push(tap.file.clone());
+                        pipeline.add_tap(tap);
+                    }
+                    LiveEvent::Lost { tap, frames } => pipeline.add_lost_frames(tap, frames),
+                    LiveEvent::HostName(name) => pipeline.add_host_name(name),
+                    LiveEvent::Missed { counter, count } => pipeline.add_health(counter, count),
+                    LiveEvent::Silent { tap, why } => {
+                        let name = taps.get(tap.0 as usize).map_or("a tap", String::as_str);
+                        say(format!("{name}: {why}"));
+                    }
+                    LiveEvent::Warning(text) => say(text),
                 }
-                LiveEvent::Run(run, frame) => {
-                    origin.get_or_insert(frame.time);
-                    *frames += 1;
-                    pipeline.handle_run(&run, &frame);
-                }
-                LiveEvent::Tap(tap) => {
-                    taps.push(tap.file.clone());
-                    pipeline.add_tap(tap);
-                }
-                LiveEvent::Lost { tap, frames } => pipeline.add_lost_frames(tap, frames),
-                LiveEvent::HostName(name) => pipeline.add_host_name(name),
-                LiveEvent::Missed { counter, count } => pipeline.add_health(counter, count),
-                LiveEvent::Silent { tap, why } => {
-                    let name = taps.get(tap.0 as usize).map_or("a tap", String::as_str);
-                    say(format!("{name}: {why}"));
-                }
-                LiveEvent::Warning(text) => say(text),
-            }
-        })
+            })?;
+        }
+        Ok(())
     }
 
     /// Whether nothing will ever come again.
     pub fn is_over(&self) -> bool {
-        self.source.is_over()
+        self.sources.iter().all(|feed| feed.source.is_over())
     }
 
     /// Frames taken in so far.
@@ -76,14 +101,18 @@ impl Session {
         self.frames
     }
 
-    /// CPU time that its source costs in the kernel, by program.
+    /// CPU time that its sources cost in the kernel, by program.
     pub fn kernel_times(&self) -> Vec<(String, Duration)> {
-        self.source.kernel_times()
+        let mut times: BTreeMap<String, Duration> = BTreeMap::new();
+        for (program, time) in self.sources.iter().flat_map(|feed| feed.source.kernel_times()) {
+            *times.entry(program).or_default() += time;
+        }
+        times.into_iter().collect()
     }
 
-    /// What its source can and cannot see.
+    /// What its sources can and cannot see.
     pub fn completeness(&self) -> Vec<String> {
-        self.source.completeness()
+        self.sources.iter().flat_map(|feed| feed.source.completeness()).collect()
     }
 
     /// The state, to make reports of.
@@ -104,5 +133,18 @@ impl Session {
     /// For a report of the state.
     pub fn context(&self, detail: Detail) -> ReportContext {
         ReportContext { origin: self.origin, detail, ..ReportContext::default() }
+    }
+}
+
+/// The event with the pipeline's numbers of taps.
+fn renumbered<'a>(event: LiveEvent<'a>, numbers: &[TapId]) -> LiveEvent<'a> {
+    let number = |tap: TapId| numbers.get(tap.0 as usize).copied().unwrap_or(tap);
+    let at_home = |frame: Frame<'a>| Frame { tap: number(frame.tap), ..frame };
+    match event {
+        LiveEvent::Frame(frame) => LiveEvent::Frame(at_home(frame)),
+        LiveEvent::Run(run, frame) => LiveEvent::Run(run, at_home(frame)),
+        LiveEvent::Lost { tap, frames } => LiveEvent::Lost { tap: number(tap), frames },
+        LiveEvent::Silent { tap, why } => LiveEvent::Silent { tap: number(tap), why },
+        other => other,
     }
 }

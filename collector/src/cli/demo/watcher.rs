@@ -39,7 +39,8 @@ impl Watcher {
     pub(super) fn start(ports: &[String], folder: &Path, screen: Screen) -> anyhow::Result<Self> {
         // Without root there are no kernel programs, which is no news to anybody.
         let source = packets::open(Choice::Auto, ports.to_vec(), None)?.source;
-        let session = Session::new(source, source::live_pipeline(None));
+        let mut session = Session::new(source::live_pipeline(None));
+        session.add(source);
         let completeness = session.completeness();
         let is_over = Arc::new(AtomicBool::new(false));
         let watch = Watch {

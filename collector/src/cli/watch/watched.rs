@@ -29,7 +29,8 @@ pub(super) struct Watched {
 
 impl Watched {
     pub(super) fn new(source: Box<dyn LiveSource>, args: &WatchArgs) -> anyhow::Result<Self> {
-        let session = Session::new(source, source::live_pipeline(args.line_rate));
+        let mut session = Session::new(source::live_pipeline(args.line_rate));
+        session.add(source);
         let sayings = session.completeness();
         Ok(Self {
             session,
