@@ -2,12 +2,14 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use railscope::agent::server::{Page, Route, Server};
+
+use crate::support::clock::{duration_of, eventually};
 
 fn page(path: &'static str, status: u16, body: String) -> Route {
     (path, Box::new(move || Page { status, content_type: "text/plain", body: body.clone() }))
@@ -34,6 +36,14 @@ fn ask(server: &Server, request: &str) -> String {
 
 fn status(answer: &str) -> &str {
     answer.split(' ').nth(1).unwrap()
+}
+
+/// Whether it has a place for one more client, who asks for `/healthz`.
+fn is_served(server: &Server) -> bool {
+    let mut stream = connect(server);
+    let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\n\r\n");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).is_ok() && status(&answer) == "200"
 }
 
 #[test]
@@ -90,10 +100,7 @@ fn silent_clients_hold_nobody_up() {
     let silent: Vec<TcpStream> = (0..15).map(|_| connect(&server)).collect();
     // One place is left, which may be held for a moment by the one before.
     let ask_soon = || {
-        let mut stream = connect(&server);
-        let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\n\r\n");
-        let mut answer = String::new();
-        let is_served = stream.read_to_string(&mut answer).is_ok() && status(&answer) == "200";
+        let is_served = is_served(&server);
         if !is_served {
             thread::sleep(Duration::from_millis(10));
         }
@@ -125,6 +132,71 @@ fn silent_clients_hold_nobody_up() {
     assert_eq!((&*first).read(&mut end).unwrap(), 0);
     drop(last);
     assert!((0..100).any(|_| ask_soon()));
+}
+
+#[test]
+fn a_slow_page_holds_up_no_other() {
+    let (entered, is_entered) = mpsc::channel();
+    let (finish, finished) = mpsc::channel::<()>();
+    let finished = Mutex::new(finished);
+    let slow = move || {
+        entered.send(()).unwrap();
+        let _ = finished.lock().unwrap().recv();
+        Page { status: 200, content_type: "text/plain", body: "slow\n".to_owned() }
+    };
+    let broken = || -> Page { panic!("a page that cannot be made") };
+    let server = server(vec![
+        ("/slow", Box::new(slow)),
+        ("/broken", Box::new(broken)),
+        page("/healthz", 200, "alive\n".to_owned()),
+    ]);
+    thread::scope(|scope| {
+        let answer = scope.spawn(|| ask(&server, "GET /slow HTTP/1.1\r\n\r\n"));
+        is_entered.recv().unwrap();
+        assert_eq!(status(&ask(&server, "GET /healthz HTTP/1.1\r\n\r\n")), "200");
+        assert_eq!(status(&ask(&server, "GET /broken HTTP/1.1\r\n\r\n")), "500");
+        assert_eq!(status(&ask(&server, "GET /healthz HTTP/1.1\r\n\r\n")), "200");
+        drop(finish);
+        assert!(answer.join().unwrap().ends_with("slow\n"));
+    });
+}
+
+/// However little a client sends or reads.
+#[test]
+fn every_client_is_let_go() {
+    let large = "0123456789abcdef".repeat(1 << 19);
+    let server =
+        server(vec![page("/metrics", 200, large), page("/healthz", 200, "alive\n".to_owned())]);
+    let mut dripping = connect(&server);
+    let took = duration_of(|| {
+        // An error: the server has closed.
+        while dripping.write_all(b"G").is_ok() {
+            thread::sleep(Duration::from_millis(100));
+        }
+    });
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    let idle: Vec<TcpStream> = (0..16)
+        .map(|_| {
+            let mut stream = connect(&server);
+            stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+            stream
+        })
+        .collect();
+    eventually("all places are taken", || !is_served(&server));
+    eventually("they are free again", || is_served(&server));
+    drop(idle);
+}
+
+#[test]
+fn it_ends_with_clients_connected() {
+    let server = server(vec![page("/healthz", 200, "alive\n".to_owned())]);
+    let mut silent = connect(&server);
+    assert_eq!(status(&ask(&server, "GET /healthz HTTP/1.1\r\n\r\n")), "200");
+    let address = server.address();
+    let took = duration_of(|| drop(server));
+    assert!(took < Duration::from_secs(4), "{took:?}");
+    assert_eq!(silent.read(&mut [0]).unwrap(), 0);
+    drop(Server::start(address, Vec::new()).unwrap());
 }
 
 #[test]

@@ -1,34 +1,50 @@
-//! The agent's pages over HTTP/1.1: a page a request, then the connection ends.
+//! The agent's pages over HTTP/1.1, served by hyper: one page per request, then the connection ends.
 //!
-//! Whoever connects costs a thread for a bounded time and nothing more: a client that says nothing or
-//! reads slowly is let go at a deadline, and with too many at once the next is told to come later.
+//! A client costs bounded time and no thread of its own. One thread serves all connections and a few make
+//! pages; a client that is silent or slow is cut off at a deadline, and one too many is refused at once.
 
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
+use std::convert::Infallible;
+use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, oneshot};
+use tokio::{runtime, task, time};
 
 /// Connections served at once.
-const CONNECTION_LIMIT: usize = 16;
-/// Bytes of a request that are read.
+const CONNECTION_LIMIT: u32 = 16;
+/// Threads that make pages. They end when there is nothing to make.
+const PAGE_THREADS: usize = 4;
+/// Bytes of a request head.
 const REQUEST_LIMIT: usize = 8 * 1024;
-/// Headers of a request that are read.
+/// Headers of a request.
 const HEADER_LIMIT: usize = 64;
-/// Time for a whole request to come.
+/// Time for a whole request head to arrive.
 const REQUEST_TIME: Duration = Duration::from_secs(5);
-/// Time for a whole answer to go.
-const ANSWER_TIME: Duration = Duration::from_secs(10);
-/// Time for the client to end after its answer.
+/// Time for a whole connection, from accept to the last byte of the answer.
+const CONNECTION_TIME: Duration = Duration::from_secs(15);
+/// Time for the client to close after its answer.
 const LINGER_TIME: Duration = Duration::from_secs(1);
-/// How long to wait where the system has no room for a connection.
-const REST: Duration = Duration::from_millis(100);
+/// Time for open connections to finish when the server stops.
+const STOP_TIME: Duration = Duration::from_secs(1);
+/// Pause after a failed accept, such as when file descriptors run out.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+const TEXT: &str = "text/plain; charset=utf-8";
+/// For clients beyond the limit. Short enough to fit any empty send buffer.
+const REFUSAL: &str = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\n\
+                       Content-Length: 21\r\nConnection: close\r\n\r\ntoo many connections\n";
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +60,7 @@ pub struct Page {
 /// A page's path, and what makes it when it is asked for. Several threads may ask at once.
 pub type Route = (&'static str, Box<dyn Fn() -> Page + Send + Sync>);
 
-/// Why the server cannot begin.
+/// Why the server cannot start.
 #[derive(Debug, thiserror::Error)]
 #[error("listen on {address}")]
 pub struct ServerError {
@@ -59,17 +75,10 @@ pub struct ServerError {
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
-    state: Arc<State>,
+    refused: Arc<AtomicUsize>,
+    /// Stops the thread when it is dropped.
+    running: Option<oneshot::Sender<Infallible>>,
     thread: Option<JoinHandle<()>>,
-    /// Ends the thread's waiting when it is closed.
-    waiting: Option<UnixStream>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    is_over: AtomicBool,
-    connections: AtomicUsize,
-    refused: AtomicUsize,
 }
 
 impl Server {
@@ -77,19 +86,25 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When nobody may listen there.
+    /// When the address cannot be bound or the thread cannot start.
     pub fn start(address: SocketAddr, routes: Vec<Route>) -> Result<Self, ServerError> {
         let listen = || {
-            let listener = TcpListener::bind(address)?;
-            listener.set_nonblocking(true)?;
-            let state = Arc::new(State::default());
+            let runtime = runtime::Builder::new_current_thread()
+                .enable_all()
+                .max_blocking_threads(PAGE_THREADS)
+                .thread_name("http page")
+                .build()?;
+            let listener = runtime.block_on(TcpListener::bind(address))?;
             let address = listener.local_addr()?;
-            let (waiting, end) = UnixStream::pair()?;
-            let thread = thread::Builder::new().name("http".to_owned()).spawn({
-                let state = Arc::clone(&state);
-                move || serve(&listener, &end, &Arc::new(routes), &state)
+            let refused = Arc::new(AtomicUsize::new(0));
+            let (running, stopped) = oneshot::channel();
+            let server = accept_all(listener, Arc::from(routes), Arc::clone(&refused), stopped);
+            let thread = thread::Builder::new().name("http".to_owned()).spawn(move || {
+                runtime.block_on(server);
+                // A page that is still being made must not hold up whoever stops the server.
+                runtime.shutdown_background();
             })?;
-            Ok(Self { address, state, thread: Some(thread), waiting: Some(waiting) })
+            Ok(Self { address, refused, running: Some(running), thread: Some(thread) })
         };
         listen().map_err(|source| ServerError { address, source })
     }
@@ -100,204 +115,126 @@ impl Server {
         self.address
     }
 
-    /// Connections that were told to come later.
+    /// Connections refused because too many were open.
     #[must_use]
     pub fn refused(&self) -> usize {
-        self.state.refused.load(Ordering::Relaxed)
+        self.refused.load(Ordering::Relaxed)
     }
 }
 
 impl Drop for Server {
-    /// Listens no more. Connections that are served end by their deadlines.
+    /// Stops listening; open connections have a moment to finish.
     fn drop(&mut self) {
-        self.state.is_over.store(true, Ordering::Relaxed);
-        drop(self.waiting.take());
-        // A thread that panicked has said so.
+        drop(self.running.take());
+        // A panic of the thread has been printed already.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-fn serve(listener: &TcpListener, end: &UnixStream, routes: &Arc<Vec<Route>>, state: &Arc<State>) {
-    while !state.is_over.load(Ordering::Relaxed) {
-        match listener.accept() {
-            Ok((stream, _)) => accept(stream, routes, state),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait(listener, end),
-            // Out of descriptors, or a client that gave up: neither ends the server.
-            Err(_) => thread::sleep(REST),
-        }
-    }
-}
-
-/// Waits for a connection or for the end.
-fn wait(listener: &TcpListener, end: &UnixStream) {
-    let mut polled = [listener.as_fd(), end.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-    match poll(&mut polled, PollTimeout::NONE) {
-        Ok(_) | Err(Errno::EINTR) => {}
-        Err(_) => thread::sleep(REST),
-    }
-}
-
-/// The place of a connection among those that are served at once.
-struct Place(Arc<State>);
-
-impl Place {
-    /// `None` where all are taken.
-    fn take(state: &Arc<State>) -> Option<Self> {
-        let place = Self(Arc::clone(state));
-        (state.connections.fetch_add(1, Ordering::Relaxed) < CONNECTION_LIMIT).then_some(place)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.connections.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-fn accept(stream: TcpStream, routes: &Arc<Vec<Route>>, state: &Arc<State>) {
-    let Some(place) = Place::take(state) else {
-        state.refused.fetch_add(1, Ordering::Relaxed);
-        // What is so short goes into an empty buffer without waiting.
-        let _ = stream.set_nonblocking(true);
-        let _ = (&stream).write_all(answer(503, "too many connections").as_bytes());
-        return;
-    };
-    let routes = Arc::clone(routes);
-    let work = move || {
-        // Whether it comes to its end is the client's matter.
-        let _ = talk(stream, &routes);
-        drop(place);
-    };
-    if thread::Builder::new().name("http page".to_owned()).spawn(work).is_err() {
-        state.refused.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// What is asked for.
-struct Request {
-    path: String,
-    /// `HEAD`: the head of the answer only.
-    is_head: bool,
-}
-
-fn talk(mut stream: TcpStream, routes: &[Route]) -> io::Result<()> {
-    stream.set_nonblocking(false)?;
-    let answer = match request(&mut stream)? {
-        Err(status) => answer(status, "not served here"),
-        Ok(request) => match routes.iter().find(|(path, _)| *path == request.path) {
-            None => {
-                let paths: Vec<&str> = routes.iter().map(|(path, _)| *path).collect();
-                answer(404, &format!("there are: {}", paths.join(" ")))
-            }
-            Some((_, page)) => {
-                let page = page();
-                let mut answer = head(page.status, page.content_type, page.body.len());
-                if !request.is_head {
-                    answer += &page.body;
-                }
-                answer
-            }
-        },
-    };
-    let deadline = Deadline::after(ANSWER_TIME);
-    let mut rest = answer.as_bytes();
-    while !rest.is_empty() {
-        stream.set_write_timeout(Some(deadline.left()?))?;
-        match stream.write(rest) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(count) => rest = rest.get(count..).unwrap_or_default(),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    linger(&mut stream)
-}
-
-/// Waits a moment for the client to end, too: a connection that is closed with something unread is
-/// reset, and the answer may be lost with it.
-fn linger(stream: &mut TcpStream) -> io::Result<()> {
-    stream.shutdown(Shutdown::Write)?;
-    let deadline = Deadline::after(LINGER_TIME);
-    let mut unread = [0; 4096];
+async fn accept_all(
+    listener: TcpListener,
+    routes: Arc<[Route]>,
+    refused: Arc<AtomicUsize>,
+    mut stopped: oneshot::Receiver<Infallible>,
+) {
+    let free = Arc::new(Semaphore::new(CONNECTION_LIMIT as usize));
     loop {
-        stream.set_read_timeout(Some(deadline.left()?))?;
-        if stream.read(&mut unread)? == 0 {
-            return Ok(());
-        }
-    }
-}
-
-/// The request, or the status that tells what is wrong with it.
-fn request(stream: &mut TcpStream) -> io::Result<Result<Request, u16>> {
-    let deadline = Deadline::after(REQUEST_TIME);
-    let mut bytes = Vec::new();
-    let mut part = [0; 1024];
-    loop {
-        stream.set_read_timeout(Some(deadline.left()?))?;
-        let count = match stream.read(&mut part) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = &mut stopped => break,
         };
-        bytes.extend_from_slice(part.get(..count).unwrap_or_default());
-        let mut headers = [httparse::EMPTY_HEADER; HEADER_LIMIT];
-        let mut request = httparse::Request::new(&mut headers);
-        match request.parse(&bytes) {
-            Ok(httparse::Status::Complete(_)) => {
-                let is_head = match request.method {
-                    Some("GET") => false,
-                    Some("HEAD") => true,
-                    _ => return Ok(Err(405)),
-                };
-                let path = request.path.unwrap_or_default();
-                // Scrapers may add a query, which no page looks at.
-                let path = path.split_once('?').map_or(path, |(path, _)| path).to_owned();
-                return Ok(Ok(Request { path, is_head }));
-            }
-            Ok(httparse::Status::Partial) if bytes.len() < REQUEST_LIMIT => {}
-            Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
-                return Ok(Err(431));
-            }
-            Err(_) => return Ok(Err(400)),
+        let Ok((stream, _)) = accepted else {
+            time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        let Ok(permit) = Arc::clone(&free).try_acquire_owned() else {
+            refused.fetch_add(1, Ordering::Relaxed);
+            refuse(stream);
+            continue;
+        };
+        let connection = serve(stream, Arc::clone(&routes));
+        task::spawn(async move {
+            connection.await;
+            drop(permit);
+        });
+    }
+    drop(listener);
+    // All permits are back when all connections have ended.
+    let _ = time::timeout(STOP_TIME, free.acquire_many(CONNECTION_LIMIT)).await;
+}
+
+fn refuse(stream: TcpStream) {
+    if let Ok(mut stream) = stream.into_std() {
+        // The client may have gone.
+        let _ = stream.write_all(REFUSAL.as_bytes());
+    }
+}
+
+async fn serve(stream: TcpStream, routes: Arc<[Route]>) {
+    let mut io = TokioIo::new(stream);
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .keep_alive(false)
+        .half_close(true)
+        .title_case_headers(true)
+        .auto_date_header(false)
+        .max_buf_size(REQUEST_LIMIT)
+        .max_headers(HEADER_LIMIT)
+        .header_read_timeout(REQUEST_TIME);
+    let service = service_fn(|request| {
+        let routes = Arc::clone(&routes);
+        async move { Ok::<_, Infallible>(respond(&request, routes).await) }
+    });
+    let outcome = time::timeout(CONNECTION_TIME, http.serve_connection(&mut io, service)).await;
+    // hyper has answered a malformed request before it reports the error.
+    let is_answered = outcome.is_ok_and(|served| served.map_or_else(|e| e.is_parse(), |()| true));
+    if is_answered {
+        let _ = time::timeout(LINGER_TIME, wait_for_close(io.inner())).await;
+    }
+}
+
+/// Reads until the client closes: a socket closed with unread data is reset, which may destroy the
+/// answer on its way.
+async fn wait_for_close(stream: &TcpStream) {
+    let mut unread = [0; 4096];
+    while stream.readable().await.is_ok() {
+        match stream.try_read(&mut unread) {
+            Ok(0) => return,
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return,
+            _ => {}
         }
     }
 }
 
-fn answer(status: u16, text: &str) -> String {
-    let body = format!("{text}\n");
-    head(status, "text/plain; charset=utf-8", body.len()) + &body
-}
-
-fn head(status: u16, content_type: &str, length: usize) -> String {
-    let reason = match status {
-        200 => "OK",
-        400 => "Bad Request",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        431 => "Request Header Fields Too Large",
-        503 => "Service Unavailable",
-        _ => "",
+async fn respond(request: &Request<Incoming>, routes: Arc<[Route]>) -> Response<Full<Bytes>> {
+    let page = if matches!(request.method(), &Method::GET | &Method::HEAD) {
+        // Scrapers may add a query, which no page looks at.
+        let path = request.uri().path().to_owned();
+        let made = task::spawn_blocking(move || page_at(&path, &routes)).await;
+        made.unwrap_or_else(|_| text_page(StatusCode::INTERNAL_SERVER_ERROR, "page failed"))
+    } else {
+        text_page(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are served")
     };
-    format!(
-        "HTTP/1.1 {status} {reason}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n\
-         Connection: close\r\n\r\n"
-    )
+    let length = page.body.len();
+    let mut response = Response::new(Full::new(Bytes::from(page.body)));
+    *response.status_mut() =
+        StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(page.content_type));
+    // For HEAD, too, whose body hyper leaves out.
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
-/// When something must have ended.
-struct Deadline(Instant);
-
-impl Deadline {
-    #[expect(clippy::disallowed_methods, reason = "an edge: how long a client may take")]
-    fn after(time: Duration) -> Self {
-        Self(Instant::now() + time)
+fn page_at(path: &str, routes: &[Route]) -> Page {
+    if let Some((_, make)) = routes.iter().find(|(known, _)| *known == path) {
+        return make();
     }
+    let paths: Vec<&str> = routes.iter().map(|(path, _)| *path).collect();
+    text_page(StatusCode::NOT_FOUND, &format!("there are: {}", paths.join(" ")))
+}
 
-    #[expect(clippy::disallowed_methods, reason = "an edge: how long a client may take")]
-    fn left(&self) -> io::Result<Duration> {
-        let left = self.0.saturating_duration_since(Instant::now());
-        // A timeout of zero is refused, for it would mean none.
-        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
-    }
+fn text_page(status: StatusCode, text: &str) -> Page {
+    Page { status: status.as_u16(), content_type: TEXT, body: format!("{text}\n") }
 }
