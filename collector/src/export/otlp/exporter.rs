@@ -174,7 +174,7 @@ impl Unsent<'_> {
                 Err(SendError::Retryable { why, after }) => {
                     self.queue.note_trouble(why);
                     tokio::select! {
-                        () = time::sleep(backoff.delay(after)) => {}
+                        () = backoff.delay(after) => {}
                         () = self.queue.hurried() => backoff = Backoff::default(),
                     }
                 }

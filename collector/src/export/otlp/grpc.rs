@@ -1,4 +1,7 @@
-//! OTLP over gRPC: one call a batch. Batches are encoded already, so the codec passes bytes on.
+//! OTLP over gRPC: one call of tonic's client per batch.
+//!
+//! The codec is our own because the queue is bounded in bytes and so holds encoded requests. The service
+//! clients that tonic generates take messages: each batch would be decoded to be encoded again.
 
 use std::time::Duration;
 

@@ -1,52 +1,67 @@
-//! When to send again: exponential delays with jitter, unless the receiver names one.
+//! When to send again: tower's exponential backoff with jitter, unless the receiver names a delay.
+//!
+//! tower's retry layer around the whole request does not serve here: it knows no delay that a receiver
+//! asks for (`Retry-After`, `RetryInfo`), and a delay has to end early when the agent stops.
 
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
+
+use tokio::time::{self, Sleep};
+use tower::retry::backoff::{
+    Backoff as _, ExponentialBackoff, ExponentialBackoffMaker, MakeBackoff as _,
+};
+use tower::util::rng::HasherRng;
 
 const FIRST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(30);
+/// Share of a delay that may be added to it at random, so that many senders do not return at once.
+const JITTER: f64 = 1.0;
 /// However long a receiver asks to wait.
 const LONGEST_ASKED: Duration = Duration::from_secs(300);
 
 /// Delays of one batch.
 #[derive(Debug)]
-pub(super) struct Backoff {
-    next: Duration,
-    jitter: RandomState,
-}
+pub(super) struct Backoff(ExponentialBackoff);
 
 impl Default for Backoff {
     fn default() -> Self {
-        Self { next: FIRST, jitter: RandomState::new() }
+        let maker = ExponentialBackoffMaker::new(FIRST, LONGEST, JITTER, HasherRng::default());
+        // tower refuses only bounds that contradict each other.
+        Self(maker.unwrap_or_default().make_backoff())
     }
 }
 
 impl Backoff {
-    /// How long to wait now; `asked` is what the receiver asks for.
-    pub(super) fn delay(&mut self, asked: Option<Duration>) -> Duration {
-        // Half to all of it, so that many senders do not come back at once.
-        let share = self.jitter.hash_one(self.next) % 1000;
-        let delay = self.next / 2 + self.next / 2 * u32::try_from(share).unwrap_or(0) / 1000;
-        self.next = (self.next * 2).min(LONGEST);
-        asked.map_or(delay, |asked| asked.min(LONGEST_ASKED))
+    /// The wait before the next attempt; `asked` is what the receiver asks for.
+    pub(super) fn delay(&mut self, asked: Option<Duration>) -> Sleep {
+        let delay = self.0.next_backoff();
+        asked.map_or(delay, |asked| time::sleep(asked.min(LONGEST_ASKED)))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::runtime;
+    use tokio::time::Instant;
+
     use super::*;
 
     #[test]
     fn delays_grow_to_their_bound() {
-        let mut backoff = Backoff::default();
-        let mut longest = FIRST;
-        for _ in 0..20 {
-            let delay = backoff.delay(None);
-            assert!(delay >= longest / 2 && delay <= longest, "{delay:?} of {longest:?}");
-            longest = (longest * 2).min(LONGEST);
-        }
-        let asked = Duration::from_secs(7);
-        assert_eq!(backoff.delay(Some(asked)), asked);
-        assert_eq!(backoff.delay(Some(Duration::MAX)), LONGEST_ASKED);
+        let runtime = runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let mut backoff = Backoff::default();
+            let begin = Instant::now();
+            let mut delay = |asked| backoff.delay(asked).deadline() - begin;
+            let mut shortest = FIRST;
+            for _ in 0..40 {
+                let delay = delay(None);
+                let longest = (shortest * 2).min(LONGEST) + Duration::from_secs(1);
+                assert!(delay >= shortest && delay <= longest, "{delay:?} from {shortest:?}");
+                shortest = (shortest * 2).min(LONGEST);
+            }
+            let asked = Duration::from_secs(7);
+            assert!(delay(Some(asked)) - asked < Duration::from_secs(1));
+            assert!(delay(Some(Duration::MAX)) - LONGEST_ASKED < Duration::from_secs(1));
+        });
     }
 }
