@@ -9,7 +9,7 @@
 #![expect(unreachable_pub, reason = "`pub` is what the modules of the suite share")]
 
 // The agent: its settings and its pages.
-#[cfg(all(target_os = "linux", feature = "live"))]
+#[cfg(all(target_os = "linux", feature = "agent"))]
 mod agent;
 // What training processes call, as kernel programs tell it.
 #[cfg(all(target_os = "linux", feature = "live"))]

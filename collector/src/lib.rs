@@ -9,6 +9,6 @@ pub mod config;
 pub mod ingest;
 pub mod live;
 pub mod export;
-#[cfg(all(target_os = "linux", feature = "live", feature = "otlp"))]
+#[cfg(all(target_os = "linux", feature = "agent"))]
 pub mod agent;
 pub mod cli;

@@ -20,6 +20,7 @@ const ORACLES: &[&str] = &["tshark", "tcpdump", "capinfos", "python3"];
 pub(crate) fn run() -> Result<ExitCode> {
     phase("format", cargo("fmt --all --check"))?;
     phase("clippy", cargo("clippy --workspace --all-targets -- -D warnings"))?;
+    check_features()?;
     check_verbs()?;
     check_fuzz_targets()?;
     check_dependencies()?;
@@ -33,6 +34,16 @@ pub(crate) fn run() -> Result<ExitCode> {
     check_gallery()?;
     check_lab()?;
     run_tests()
+}
+
+/// Builds with fewer features than the default: the commands on captures alone, and the smallest agent.
+fn check_features() -> Result<()> {
+    for features in ["", "agent"] {
+        let mut clippy = cargo("clippy --package railscope --no-default-features");
+        clippy.args(["--features", features, "--", "-D", "warnings"]);
+        phase(&format!("clippy, features [{features}]"), clippy)?;
+    }
+    Ok(())
 }
 
 /// The feature that needs more of the host than the rest.

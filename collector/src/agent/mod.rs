@@ -18,6 +18,10 @@ pub mod sight;
 
 mod interfaces;
 mod nics;
+#[cfg(feature = "otlp")]
+mod otlp;
+#[cfg(not(feature = "otlp"))]
+#[path = "without_otlp.rs"]
 mod otlp;
 mod own;
 mod pages;

@@ -1,6 +1,6 @@
 //! The command line: what was typed, made into calls of the library.
 
-#[cfg(all(target_os = "linux", feature = "live", feature = "otlp"))]
+#[cfg(all(target_os = "linux", feature = "agent"))]
 mod agent;
 mod analysis;
 mod analyze;
@@ -86,7 +86,7 @@ enum Command {
     #[cfg(all(target_os = "linux", feature = "drive"))]
     Simulate(simulate::SimulateArgs),
     /// Stay on a training node: metrics, traces and findings for Prometheus and OpenTelemetry
-    #[cfg(all(target_os = "linux", feature = "live", feature = "otlp"))]
+    #[cfg(all(target_os = "linux", feature = "agent"))]
     Agent(agent::AgentArgs),
     /// Watch a training while it runs: interfaces of this machine, or a capture that grows
     #[cfg(target_os = "linux")]
@@ -122,7 +122,7 @@ pub fn main() -> ExitCode {
         Command::Drive(args) => drive::run(&args),
         #[cfg(all(target_os = "linux", feature = "drive"))]
         Command::Simulate(args) => simulate::run(&args).map(|()| 0),
-        #[cfg(all(target_os = "linux", feature = "live", feature = "otlp"))]
+        #[cfg(all(target_os = "linux", feature = "agent"))]
         Command::Agent(args) => agent::run(&args),
         #[cfg(target_os = "linux")]
         Command::Watch(args) => watch::run(&args),

@@ -259,7 +259,11 @@ impl Config {
                 });
                 rest.is_some_and(|rest| !rest.is_empty())
             };
-            section.checked("endpoint", &mut all.otlp.endpoint, wanted, is_url);
+            if cfg!(feature = "otlp") || !all.otlp.enabled {
+                section.checked("endpoint", &mut all.otlp.endpoint, wanted, is_url);
+            } else {
+                section.not_built("endpoint", "otlp");
+            }
             section.key("protocol", &mut all.otlp.protocol);
             section.key("headers", &mut all.otlp.headers);
             section.within("interval", &mut all.otlp.interval, 100 * MILLISECOND..=HOUR);

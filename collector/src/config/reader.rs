@@ -181,6 +181,22 @@ impl Section<'_, '_> {
         }
     }
 
+    /// Refuses a key that needs a feature which this build lacks.
+    pub(super) fn not_built(&mut self, name: &'static str, feature: &'static str) {
+        self.known.push(name);
+        let path = format!("{}.{name}", self.name);
+        let message =
+            format!("{path} needs the feature `{feature}`, which this railscope was built without");
+        if let Some(key) = self.table.keys().find(|key| key.get_ref() == name).cloned() {
+            self.table.remove(&key);
+            self.reader.add(&key.span(), message.clone());
+        }
+        if let Some(given) = self.reader.overrides.remove(path.as_str()) {
+            let place = Place::Given(given.name.clone());
+            self.reader.problems.push(Problem { place, message });
+        }
+    }
+
     fn finish(self) {
         let Self { name, table, known, reader } = self;
         for (key, _) in table {
@@ -195,5 +211,29 @@ pub(super) fn into_table(value: DeValue<'_>) -> DeTable<'_> {
     match value {
         DeValue::Table(table) => table,
         _ => DeTable::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_a_feature_that_is_not_built_are_refused_wherever_they_stand() {
+        let given = Override {
+            name: "OTEL_EXPORTER_OTLP_ENDPOINT".to_owned(),
+            key: "otlp.endpoint".to_owned(),
+            value: "http://otel:4317".to_owned(),
+        };
+        let problems = |text: &str, overrides: &[Override]| -> Vec<String> {
+            let mut reader = Reader::new(text, overrides);
+            reader.section("otlp", |section| section.not_built("endpoint", "otlp"));
+            reader.finish(&["otlp"]).iter().map(ToString::to_string).collect()
+        };
+        let why = "otlp.endpoint needs the feature `otlp`, which this railscope was built without";
+        let text = "[otlp]\nendpoint = \"http://otel:4317\"\n";
+        let expected = [format!("line 2: {why}"), format!("OTEL_EXPORTER_OTLP_ENDPOINT: {why}")];
+        assert_eq!(problems(text, &[given]), expected);
+        assert!(problems("[otlp]\n", &[]).is_empty());
     }
 }

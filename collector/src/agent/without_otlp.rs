@@ -1,0 +1,40 @@
+//! The agent's OTLP in a build without the feature `otlp`: there is none, which the type says.
+
+use std::time::Duration;
+
+use super::config::Config;
+use railscope_core::metrics::ledger::News;
+use railscope_core::metrics::own::ExportFigures;
+use railscope_core::metrics::point::Point;
+use railscope_core::model::time::Timestamp;
+use railscope_core::report::Report;
+
+/// Has no value.
+pub(super) enum Otlp {}
+
+impl Otlp {
+    /// Always `None`; settings that ask for OTLP were refused when they were read.
+    pub(super) fn start(
+        _: &Config,
+        _: &str,
+        _: &dyn Fn(&str) -> Option<String>,
+    ) -> anyhow::Result<Option<Self>> {
+        Ok(None)
+    }
+
+    pub(super) fn send(&mut self, _: &Report, _: &News<'_>, _: Timestamp) {
+        match *self {}
+    }
+
+    pub(super) fn send_metrics(&mut self, _: &[Point], _: &mut dyn FnMut(String)) {
+        match *self {}
+    }
+
+    pub(super) fn figures(&self) -> Vec<(&'static str, ExportFigures)> {
+        match *self {}
+    }
+
+    pub(super) fn finish(self, _: Duration, _: &mut dyn FnMut(String)) {
+        match self {}
+    }
+}
