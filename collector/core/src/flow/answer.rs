@@ -1,21 +1,21 @@
-//! READ requests and atomics that wait for their answer, matched to it by PSN.
+//! READ requests and atomics waiting for their responses, matched by PSN.
 
 use std::collections::VecDeque;
 
 /// Requests remembered per flow. RC responders accept at most 255 of them at once; NICs 16 or so.
 const CAPACITY: usize = 256;
 
-/// Requests of one flow that another packet answers with data.
+/// Requests of one flow that are answered with data.
 #[derive(Clone, Debug, Default)]
 pub struct Answers {
-    /// Unwrapped first PSN and packets of each (0: not known), oldest first.
+    /// Unwrapped first PSN and number of packets of each (0: unknown), oldest first.
     waiting: VecDeque<(i64, u32)>,
     answered: u64,
     forgotten: u64,
 }
 
 impl Answers {
-    /// A READ request or atomic was sent that takes `span` PSNs (0: not known) from `psn`
+    /// A READ request or atomic was sent that consumes `span` PSNs (0: unknown) from `psn`
     /// (unwrapped) on.
     pub fn asked(&mut self, psn: i64, span: u32) {
         if self.waiting.len() >= CAPACITY {
@@ -25,7 +25,7 @@ impl Answers {
         self.waiting.push_back((psn, span));
     }
 
-    /// The last packet of an answer, with the unwrapped PSN `psn`, was seen.
+    /// The last packet of a response was seen, with the unwrapped PSN `psn`.
     pub fn answered(&mut self, psn: i64) {
         let after = self.waiting.partition_point(|(first, _)| *first <= psn);
         let Some(at) = after.checked_sub(1) else { return };
@@ -36,13 +36,13 @@ impl Answers {
         }
     }
 
-    /// Requests whose answer was seen to its end.
+    /// Requests with a completely seen response.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.answered
     }
 
-    /// Requests that were forgotten to make room.
+    /// Requests evicted for lack of space.
     #[must_use]
     pub const fn forgotten(&self) -> u64 {
         self.forgotten

@@ -1,4 +1,4 @@
-//! What one packet changes in the flow that it belongs to, or answers.
+//! How one packet changes the flow that it belongs to or acknowledges.
 
 use super::state::{Flow, HeaderFields, Response, Sighting};
 use crate::decode::packet::{Ip, Packet};
@@ -11,13 +11,13 @@ use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
 
-/// The smallest path MTU there is (IBTA volume 1, section 5.2): bounds a READ's packets.
+/// The smallest path MTU (IBTA volume 1, section 5.2): bounds a READ's packets.
 const MIN_PATH_MTU: u32 = 256;
 
-/// Copies are told from resends at least this far apart, however coarse the clock.
+/// A packet this much later is a retransmission rather than a copy, however coarse the clock.
 const SHORTEST_COPY_LIMIT_NS: u64 = 1_000;
 
-/// A RoCE packet with what surrounds it.
+/// A RoCE packet and its context.
 #[derive(Clone, Copy)]
 pub(super) struct Arrival<'a> {
     pub(super) tap: TapId,
@@ -29,7 +29,7 @@ pub(super) struct Arrival<'a> {
 }
 
 impl Flow {
-    /// Counts what every packet has.
+    /// Counts what all packets have in common.
     #[inline]
     pub(super) fn count(&mut self, arrival: &Arrival<'_>) {
         let Arrival { time, packet, ip, roce, .. } = *arrival;
@@ -77,8 +77,8 @@ impl Flow {
         }
     }
 
-    /// PSNs that a READ request consumes, and how many it may consume while the path MTU is
-    /// unknown: one per response packet (IBTA volume 1, section 9.7.3.1).
+    /// PSNs that a READ request consumes, and its maximum while the path MTU is unknown: one per
+    /// response packet (IBTA volume 1, section 9.7.3.1).
     pub(super) fn read_packets(&mut self, roce: &RocePacket<'_>) -> (u32, u32) {
         let Some(reth) = roce.reth else { return (1, 1) };
         match self.messages.path_mtu() {
@@ -93,8 +93,8 @@ impl Flow {
         }
     }
 
-    /// A READ response packet with others behind it tells the path MTU, and so how many PSNs the
-    /// latest READ request took.
+    /// A READ response packet that is not the last reveals the path MTU, and so the number of PSNs
+    /// of the latest READ request.
     pub(super) fn learn_read_packets(&mut self, response: &RocePacket<'_>) {
         if self.messages.path_mtu().is_none() && response.payload_len > 0 {
             self.messages.learn_path_mtu(response.payload_len);
@@ -104,10 +104,10 @@ impl Flow {
         }
     }
 
-    /// Takes a response to this flow's requests.
+    /// Processes a response to this flow's requests.
     pub(super) fn acknowledge(&mut self, response: Response) {
         let Response { psn, time, syndrome, is_ack } = response;
-        // An ACK that was cut before its AETH may be a NAK.
+        // An ACK truncated before its AETH may be a NAK.
         let is_known = matches!(
             syndrome,
             Some(Syndrome::Ack { .. } | Syndrome::Nak(_) | Syndrome::RnrNak { .. })
@@ -117,7 +117,7 @@ impl Flow {
             return;
         }
         let is_nak = matches!(syndrome, Some(Syndrome::Nak(_) | Syndrome::RnrNak { .. }));
-        // A NAK acknowledges what comes before the PSN that it names.
+        // A NAK acknowledges everything before its PSN.
         let upto = self.requests.unwrap(psn) - i64::from(is_nak);
         if !self.requests.has_sent(upto) {
             match &mut self.counted {

@@ -1,12 +1,12 @@
 //! Bursts: what averages hide. Bytes per 100 us and per 1 ms bucket of one port and direction.
 //!
 //! A burst is a run of buckets above a share of the line rate (Millisampler, Meta 2022). Bytes are
-//! those of the wire: frame, FCS, preamble and gap. Peaks need no line rate; bursts do, and it is
-//! never guessed from the peak.
+//! wire bytes: frame, FCS, preamble and gap. Peaks need no line rate; bursts do, and the line rate
+//! is never guessed from the peak.
 
 use crate::model::time::Timestamp;
 
-/// Bytes that a frame takes on the wire beyond what a capture counts: FCS, preamble, gap.
+/// Wire bytes of a frame beyond what a capture counts: FCS, preamble, gap.
 pub const WIRE_OVERHEAD: u64 = 4 + 20;
 
 /// Bucket widths, the narrow one first.
@@ -15,47 +15,47 @@ pub const WIDTHS_NS: [u64; 2] = [100_000, 1_000_000];
 /// Narrow buckets in a wide one.
 const RATIO: u64 = WIDTHS_NS[1] / WIDTHS_NS[0];
 
-/// Narrow buckets that stay open: packets that were counted where they passed are told with the next
-/// packet of their flow, up to 1.25 ms later.
+/// Narrow buckets that stay open: packets counted in the kernel arrive with the next packet of
+/// their flow, up to 1.25 ms later.
 const OPEN_BUCKETS: usize = 16;
 
-/// How far back a narrow bucket is still open.
+/// How far back narrow buckets are still open.
 pub const OPEN_NS: u64 = (OPEN_BUCKETS as u64 - 1) * WIDTHS_NS[0];
 
-/// Share of the line rate above which a bucket belongs to a burst.
+/// Share of the line rate above which a bucket is part of a burst.
 pub const THRESHOLD_OF_LINE_RATE: f64 = 0.5;
 
-/// What one bucket held.
+/// Content of one bucket.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     bytes: u64,
     ce_packets: u64,
     flows: u32,
-    /// Of these, those that no other narrow bucket of the same wide one has.
+    /// Flows that no other narrow bucket of the same wide one has.
     flows_in_wide: u32,
 }
 
-/// A bucket that is not the newest one, but still open.
+/// An open bucket other than the newest one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Earlier {
     number: u64,
     bucket: Bucket,
 }
 
-/// What the buckets of one width showed.
+/// Results for buckets of one width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BurstStats {
     /// Bytes of the fullest bucket.
     pub peak_bytes: u64,
-    /// When the fullest bucket began.
+    /// Start of the fullest bucket.
     pub peak_at: Timestamp,
     /// Runs of buckets above the threshold.
     pub bursts: u64,
-    /// Buckets of the longest run.
+    /// Length of the longest run, in buckets.
     pub longest_buckets: u64,
     /// Buckets above the threshold.
     pub buckets_above: u64,
-    /// Flows in the bucket with the most of them: the incast degree of a receiving port.
+    /// Most flows in one bucket: the incast degree of a receiving port.
     pub max_flows: u32,
     /// CE-marked packets in buckets above the threshold.
     pub ce_in_bursts: u64,
@@ -70,18 +70,18 @@ pub struct BurstMeter {
     narrow_number: u64,
     narrow_start: u64,
     narrow: Bucket,
-    /// Those before, each at the place of its number modulo their count.
+    /// Earlier open buckets, at their number modulo their count.
     earlier: [Earlier; OPEN_BUCKETS],
-    /// The wide bucket that the latest closed narrow one was in.
+    /// The wide bucket of the latest closed narrow one.
     wide_number: u64,
     wide: Bucket,
-    /// Bytes per bucket above which it belongs to a burst, per width; `None` without a line rate.
+    /// Bytes above which a bucket is part of a burst, per width; `None` without a line rate.
     thresholds: Option<[u64; 2]>,
     stats: [BurstStats; 2],
     ce_packets: u64,
 }
 
-/// Numbers of the buckets in which a flow was last counted.
+/// The buckets in which a flow was last counted.
 #[derive(Clone, Copy, Debug)]
 pub struct BucketMarks([u64; 2]);
 
@@ -105,8 +105,8 @@ impl BurstMeter {
         }
     }
 
-    /// `bytes` wire bytes passed, with so many packets with congestion experienced among them. `marks` are
-    /// those of their flow; `None` for traffic that is not counted as a flow.
+    /// Adds `bytes` wire bytes, with this many CE-marked packets among them. `marks` belong to
+    /// their flow; `None` for traffic without a flow.
     #[inline]
     pub fn observe(
         &mut self,
@@ -115,7 +115,7 @@ impl BurstMeter {
         ce_packets: u64,
         marks: Option<&mut BucketMarks>,
     ) {
-        // A clock that went back is far ahead on the circle, and comes here as well.
+        // A clock that went back appears far ahead on the circle and is handled here as well.
         if time.as_nanos().wrapping_sub(self.narrow_start) >= WIDTHS_NS[0] {
             let number = time.as_nanos() / WIDTHS_NS[0];
             if let Some(bucket) = self.earlier_bucket(number) {
@@ -127,8 +127,7 @@ impl BurstMeter {
         self.narrow.add(self.narrow_number, bytes, ce_packets, marks);
     }
 
-    /// What the buckets of each width showed, in the order of [`WIDTHS_NS`], with the open buckets
-    /// closed.
+    /// Results per width, in the order of [`WIDTHS_NS`], with the open buckets closed.
     #[must_use]
     pub fn finish(&self) -> [BurstStats; 2] {
         let mut closed = self.clone();
@@ -149,13 +148,13 @@ impl BurstMeter {
         sum
     }
 
-    /// Whether bursts can be told: the line rate is known.
+    /// Whether bursts can be detected: the line rate is known.
     #[must_use]
     pub const fn has_line_rate(&self) -> bool {
         self.thresholds.is_some()
     }
 
-    /// The bucket of this number, where it is not the newest one, but still open.
+    /// The bucket with this number, if it is open and not the newest one.
     #[cold]
     fn earlier_bucket(&mut self, number: u64) -> Option<&mut Bucket> {
         let age = self.narrow_number.checked_sub(number)?;
@@ -175,7 +174,7 @@ impl BurstMeter {
         if number < self.narrow_number || number - self.narrow_number >= open {
             self.close_all();
         } else {
-            // Those that are too old now, the oldest one first.
+            // Buckets that are too old now, oldest first.
             for closing in self.narrow_number..number {
                 self.close_earlier(closing.wrapping_sub(open - 1));
             }
@@ -187,7 +186,7 @@ impl BurstMeter {
         self.narrow_start = number * WIDTHS_NS[0];
     }
 
-    /// Closes the earlier bucket of this number, where there is one.
+    /// Closes the earlier bucket with this number, if there is one.
     fn close_earlier(&mut self, number: u64) {
         let place = &mut self.earlier[place_of(number)];
         if place.number == number {
@@ -196,7 +195,7 @@ impl BurstMeter {
         }
     }
 
-    /// Closes all narrow buckets, the oldest one first.
+    /// Closes all narrow buckets, oldest first.
     fn close_all(&mut self) {
         for age in (1..OPEN_BUCKETS as u64).rev() {
             self.close_earlier(self.narrow_number.wrapping_sub(age));
@@ -226,7 +225,7 @@ impl BurstMeter {
 }
 
 impl Bucket {
-    /// Counts frames in this bucket, which has the number.
+    /// Counts frames in this bucket, which has the given number.
     #[inline]
     fn add(&mut self, number: u64, bytes: u64, ce_packets: u64, marks: Option<&mut BucketMarks>) {
         self.bytes += bytes;
@@ -245,7 +244,7 @@ impl Bucket {
     }
 }
 
-/// Where the bucket of this number lies among those that are open.
+/// Index of a bucket among the open ones.
 const fn place_of(number: u64) -> usize {
     (number % OPEN_BUCKETS as u64) as usize
 }

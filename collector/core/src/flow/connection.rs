@@ -1,7 +1,7 @@
-//! Connections that the connection manager announced: which queue pairs belong together.
+//! Connections announced by the connection manager: which queue pairs belong together.
 //!
 //! A REQ carries the active side's communication id and QPN, the REP both ids and the passive
-//! side's QPN. Traffic of the pair that was seen before belongs to an earlier use of the numbers.
+//! side's QPN. Earlier traffic between the pair belongs to a previous use of the numbers.
 
 use super::key::FlowKey;
 use super::recent::RecentMap;
@@ -10,10 +10,10 @@ use crate::model::address::HostAddress;
 use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
 
-/// Requests waiting for their reply, and directions of announced pairs that are kept.
+/// Most pending requests, and most directions of announced pairs.
 const CAPACITY: usize = 131_072;
 
-/// A side of a connection in the making: tap, its address, its communication id.
+/// One side of a pending connection: tap, address, communication id.
 type Side = (TapId, HostAddress, u32);
 
 /// Two flows that are each other's reverse.
@@ -32,7 +32,7 @@ struct Announced {
     ids: (u32, u32),
 }
 
-/// What the connection manager's messages announced.
+/// What the connection manager announced.
 #[derive(Clone)]
 pub struct Connections {
     requests: RecentMap<Side, Qpn>,
@@ -47,8 +47,8 @@ impl Default for Connections {
 }
 
 impl Connections {
-    /// Takes a message that went from `source` to `destination`. Returns the pair that it
-    /// completes, unless that was announced before.
+    /// Processes a message from `source` to `destination`. Returns the pair that it completes,
+    /// unless it was announced before.
     pub fn observe(
         &mut self,
         tap: TapId,
@@ -86,19 +86,19 @@ impl Connections {
         }
     }
 
-    /// The other direction of `key`, if it was announced.
+    /// The reverse of `key`, if it was announced.
     #[must_use]
     pub fn reverse_of(&self, key: &FlowKey) -> Option<FlowKey> {
         self.reverses.get(key).map(|announced| announced.reverse)
     }
 
-    /// Messages of the connection manager that were read.
+    /// Connection manager messages read.
     #[must_use]
     pub const fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// Announcements that were forgotten to make room.
+    /// Announcements evicted for lack of space.
     #[must_use]
     pub const fn evicted(&self) -> u64 {
         self.requests.evicted() + self.reverses.evicted()

@@ -1,13 +1,13 @@
-//! What happened on a flow besides packets in line: which numbers are missing, what was late, what
-//! was sent again. PSNs are unwrapped here: 0 is the first one seen.
+//! Everything on a flow besides packets in order: missing, late and retransmitted PSNs. PSNs are
+//! unwrapped here: 0 is the first one seen.
 
 use super::sequence::Jump;
 use crate::model::time::Timestamp;
 
-/// Ranges of missing PSNs that a flow remembers; the oldest is given up first (`unresolved`).
+/// Ranges of missing PSNs kept per flow; the oldest is given up first (`unresolved`).
 const HOLE_CAPACITY: usize = 256;
 
-/// Missing PSNs, consecutive.
+/// A range of missing PSNs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Hole {
     /// First missing PSN, unwrapped.
@@ -15,40 +15,41 @@ struct Hole {
     /// One past the last missing PSN, unwrapped.
     end: i64,
     opened: Timestamp,
-    /// The sender jumped back since: a hole that stays is not the capture's fault alone.
+    /// The sender has gone back since: a remaining hole is not only the capture's fault.
     jumped_since: bool,
 }
 
-/// Sums of what request packets turned out to be (REPORT `flows[].psn`).
+/// Classification of request packets, in sums (REPORT `flows[].psn`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SequenceCounts {
-    /// PSNs skipped at first sight; a READ whose request was missing counts once it is resent.
+    /// PSNs skipped when first seen; a READ whose request was missing counts once it is
+    /// retransmitted.
     pub gap_packets: u64,
-    /// First sightings that came after a later PSN although they were sent before it.
+    /// First sightings after a later PSN, although sent before it.
     pub out_of_order_packets: u64,
-    /// Sent again.
+    /// Retransmitted packets.
     pub retransmitted_packets: u64,
-    /// Behind `high` with nothing to tell why.
+    /// Packets behind `high` without evidence of why.
     pub ambiguous_packets: u64,
-    /// Never seen here, yet acknowledged without a resend: the capture lost them.
+    /// Never seen, but acknowledged without a retransmission: the capture lost them.
     pub uncaptured_packets: u64,
-    /// Never seen here, and the capture does not say what became of them.
+    /// Never seen, and the capture does not show what happened to them.
     pub unresolved_packets: u64,
     /// Holes given up because there were too many.
     pub holes_evicted: u64,
 }
 
-/// What happened on a flow besides packets in line.
+/// Disorder of one flow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Disorder {
     pub(super) counts: SequenceCounts,
     holes: Vec<Hole>,
-    /// A hole was filled and the next packet has to say whether it stands alone.
+    /// A hole was filled, and the next packet decides whether it stands alone.
     pub(super) undecided_fill: Option<Jump>,
 }
 
 impl Disorder {
-    /// PSNs from `start` up to `end` are missing at first sight.
+    /// PSNs from `start` up to `end` are missing.
     pub(super) fn open(&mut self, start: i64, end: i64, opened: Timestamp) {
         let hole = Hole { start, end, opened, jumped_since: false };
         self.counts.gap_packets += hole.packets();
@@ -56,12 +57,12 @@ impl Disorder {
         self.evict();
     }
 
-    /// Whether a packet between these two was not seen yet.
+    /// Whether a packet between these two has not been seen yet.
     pub(super) fn misses_any(&self, start: i64, end: i64) -> bool {
         self.holes.iter().any(|hole| hole.start < end && hole.end > start)
     }
 
-    /// The sums, with everything that is still open decided as it stands.
+    /// The sums, with open questions decided as they stand.
     pub(super) fn counts_so_far(&self) -> SequenceCounts {
         let mut counts = self.counts;
         counts.out_of_order_packets += u64::from(self.undecided_fill.is_some());
@@ -77,14 +78,14 @@ impl Disorder {
         }
     }
 
-    /// Takes `psn`, and what a READ takes with it, out of the hole it lies in; returns when that
-    /// hole was opened.
+    /// Removes `psn`, and what a READ consumes with it, from its hole; returns when that hole was
+    /// opened.
     pub(super) fn fill(&mut self, psn: i64, span: u32) -> Option<Timestamp> {
         let at = self.holes.partition_point(|hole| hole.end <= psn);
         let hole = self.holes.get_mut(at).filter(|hole| hole.start <= psn)?;
         let whole = *hole;
         let end = whole.end.min(psn + i64::from(span.max(1)));
-        // The numbers that a READ takes for its response are one packet that was missing.
+        // The PSNs that a READ consumes for its response count as one missing packet.
         self.counts.gap_packets -= (end - psn - 1) as u64;
         match (whole.start == psn, whole.end == end) {
             (true, true) => drop(self.holes.remove(at)),
@@ -99,15 +100,15 @@ impl Disorder {
         Some(whole.opened)
     }
 
-    /// Takes the numbers of a READ behind its first one out of the hole that begins with them.
+    /// Removes the other PSNs of a READ from the hole that starts with them.
     pub(super) fn fill_rest_of_read(&mut self, psn: i64, span: u32) {
         if self.holes.iter().any(|hole| hole.start == psn) && self.fill(psn, span).is_some() {
-            // The packet itself was taken out before.
+            // The packet itself has been removed already.
             self.counts.gap_packets -= 1;
         }
     }
 
-    /// Closes what lies in holes up to `acknowledged`.
+    /// Closes holes up to `acknowledged`.
     pub(super) fn acknowledge(&mut self, acknowledged: i64) {
         let counts = &mut self.counts;
         self.holes.retain_mut(|hole| {
@@ -126,7 +127,7 @@ impl Disorder {
         });
     }
 
-    /// The sender jumped back: from here on, a hole that stays is not the capture's fault alone.
+    /// The sender has gone back: from here on, a remaining hole is not only the capture's fault.
     pub(super) fn mark_jumped(&mut self) {
         for hole in &mut self.holes {
             hole.jumped_since = true;

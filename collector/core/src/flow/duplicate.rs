@@ -1,25 +1,25 @@
 //! Packets that one tap saw twice: a mirror of both directions, or a capture on every interface.
 //!
-//! A copy has the same IPv4 identification and the same bytes after the IP header, and comes
+//! A copy has the same IPv4 identification and the same bytes after the IP header, and arrives
 //! sooner than any retransmission could: within half the smallest ACK round trip. CNPs are all
-//! alike and may follow each other closely: they need an identification that tells them apart.
+//! alike and may follow each other closely: they need distinct identifications.
 
 use super::key::FlowKey;
 use crate::decode::roce::packet::RocePacket;
 use crate::model::opcode::Opcode;
 use crate::model::time::Timestamp;
 
-/// Recent packets remembered over all taps, a power of two: copies come within a few packets.
+/// Recent packets kept over all taps, a power of two: copies arrive within a few packets.
 const CAPACITY: usize = 8192;
 
-/// What a packet is known again by.
+/// How a packet is recognised.
 #[derive(Clone, Copy, Default)]
 struct Fingerprint {
     digest: u64,
     time: Timestamp,
 }
 
-/// Recent packets of all taps: a flow belongs to one tap, so no other tap's packet looks alike.
+/// Recent packets of all taps: a flow belongs to one tap, so packets of other taps never match.
 #[derive(Clone)]
 pub struct Duplicates {
     recent: Box<[Fingerprint]>,
@@ -32,7 +32,7 @@ impl Default for Duplicates {
 }
 
 impl Duplicates {
-    /// Whether this packet was seen within the last `limit_ns`; remembers it if not.
+    /// Whether this packet was seen within the last `limit_ns`; records it if not.
     #[inline]
     pub fn is_copy(
         &mut self,
@@ -47,11 +47,11 @@ impl Duplicates {
         if identification == 0 && roce.bth.opcode == Opcode::CNP {
             return false;
         }
-        // A place in the flow table may have had another owner a moment ago.
+        // A flow table entry may have had another owner before.
         let owner = u64::from(key.source.low_bits()) << 16 ^ u64::from(key.destination.low_bits());
         let packet = (u64::from(flow) << 32 | u64::from(identification)) ^ owner << 8;
         let digest = digest(packet, roce.after_ip);
-        // Packets that follow each other on a flow lie side by side.
+        // Consecutive packets of a flow are adjacent.
         let place = flow.wrapping_mul(0x9e37_79b1).wrapping_add(roce.bth.psn.value());
         let slot = &mut self.recent[place as usize % CAPACITY];
         if slot.digest == digest && time.nanos_since(slot.time) < limit_ns {
@@ -63,9 +63,9 @@ impl Duplicates {
 }
 
 /// A 64-bit digest of the kept bytes from the UDP header on: BTH, the extension headers and the
-/// end, which is payload where the frame was cut and the ICRC over everything where it was not.
+/// end, which is payload if the frame was truncated and the ICRC otherwise.
 ///
-/// Cost: 2 ns; a digest of all 94 bytes of a 128-byte snap took 10 ns of the 50 that a frame has.
+/// Cost: 2 ns; a digest of all 94 bytes of a 128-byte snap took 10 of the 50 ns that a frame has.
 #[inline]
 fn digest(packet: u64, bytes: &[u8]) -> u64 {
     let (words, _) = bytes.as_chunks::<8>();

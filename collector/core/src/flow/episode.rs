@@ -1,29 +1,29 @@
-//! Recovery episodes: a sender goes back to an earlier PSN, and what made it do so.
+//! Recovery episodes: a sender goes back to an earlier PSN, and why.
 
 use crate::model::time::Timestamp;
 
 use super::sequence::Jump;
 use super::state::Sighting;
 
-/// Episodes listed one by one for each flow; further ones only enter the totals.
+/// Episodes listed per flow; further ones are only in the totals.
 const LISTED: usize = 1024;
 
-/// Episodes of one flow that wait for their ACK at the same time; the oldest is closed first.
+/// Episodes of one flow waiting for their ACK at the same time; the oldest is closed first.
 const OPEN: usize = 8;
 
-/// Silence before a backward jump, at least, to call it a timeout.
+/// Shortest silence before a timeout.
 const TIMEOUT_FLOOR_NS: u64 = 1_000_000;
 
-/// What made the sender go back.
+/// Why the sender went back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Trigger {
     /// A NAK (PSN sequence error).
     Nak,
     /// A receiver-not-ready NAK.
     Rnr,
-    /// Its timer: the way back was visible, no NAK came, and there was silence before.
+    /// Its timer: the reverse direction was visible, no NAK came, and there was silence before.
     Timeout,
-    /// None of these can be shown.
+    /// No evidence for any of these.
     Unknown,
 }
 
@@ -43,39 +43,39 @@ impl Trigger {
     }
 }
 
-/// One backward jump and the recovery from it.
+/// One step back and the recovery from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Episode {
-    /// What made the sender go back.
+    /// Why the sender went back.
     pub trigger: Trigger,
-    /// When the hole opened, else the NAK, else the first sending of the PSN, else the sender's
+    /// When the hole opened, else the NAK, else the PSN's first transmission, else the sender's
     /// last packet before the silence.
     pub start: Timestamp,
-    /// From `start` to the first ACK at or above the PSN, else to the resend.
+    /// From `start` to the first ACK at or above the PSN, else to the retransmission.
     pub recovery_ns: u64,
-    /// Packets sent again.
+    /// Retransmitted packets.
     pub resent_packets: u64,
 }
 
-/// Sums over the episodes of one trigger.
+/// Totals of one trigger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EpisodeTotals {
     /// Episodes.
     pub count: u64,
     /// When the first one started.
     pub first_start: Timestamp,
-    /// When it was noticed that the sender had gone back, and in which frame, the first time.
+    /// The first frame that showed the sender had gone back, and its time.
     pub first_resend: Option<Sighting>,
-    /// Time in recovery; where episodes overlap, as repeated timeouts do, it counts once.
+    /// Time in recovery; overlapping episodes, such as repeated timeouts, count once.
     pub recovery_ns: u64,
-    /// Sum of packets sent again.
+    /// Total of retransmitted packets.
     pub resent_packets: u64,
 }
 
-/// What the way back said since the last progress.
+/// What the reverse direction showed since the last progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WayBack {
-    /// It was seen at all.
+    /// Whether it was seen at all.
     pub visible: bool,
     /// Time of the last PSN sequence NAK since progress.
     pub nak: Option<Timestamp>,
@@ -98,13 +98,13 @@ pub struct Episodes {
     open: Vec<OpenEpisode>,
     listed: Vec<Episode>,
     last_closed: Option<Trigger>,
-    /// End of the latest recovery that is in the totals.
+    /// End of the latest recovery in the totals.
     recovered_until: Timestamp,
     totals: [EpisodeTotals; Trigger::ALL.len()],
 }
 
 impl Episodes {
-    /// No episode yet; `is_listing` says whether they are kept one by one.
+    /// Without episodes; `is_listing` says whether they are kept one by one.
     #[must_use]
     pub fn new(is_listing: bool) -> Self {
         let totals = [EpisodeTotals::default(); Trigger::ALL.len()];
@@ -118,8 +118,8 @@ impl Episodes {
         }
     }
 
-    /// The sender jumped back. `first_sending` is when the PSN was first sent, if known;
-    /// `p99_round_trip_ns` sets how much silence a timeout takes; `frame` is the frame that showed it.
+    /// The sender went back. `first_sending` is the PSN's first transmission, if known;
+    /// `p99_round_trip_ns` sets the silence of a timeout; `frame` showed it.
     pub fn begin(
         &mut self,
         jump: &Jump,
@@ -131,7 +131,7 @@ impl Episodes {
         let silence = jump.time.nanos_since(jump.previous_request);
         let patience = p99_round_trip_ns.unwrap_or(0).saturating_mul(4).max(TIMEOUT_FLOOR_NS);
         let trigger = match way_back {
-            // A receiver that was not ready also NAKs what comes behind the packet it refused.
+            // A receiver that was not ready also NAKs what follows the refused packet.
             WayBack { rnr: Some(_), .. } => Trigger::Rnr,
             WayBack { nak: Some(_), .. } => Trigger::Nak,
             WayBack { visible: true, .. } if silence >= patience => Trigger::Timeout,
@@ -151,12 +151,12 @@ impl Episodes {
         self.open.push(OpenEpisode { target: jump.target, resend: jump.time, frame, episode });
     }
 
-    /// A packet of the latest episode was sent again.
+    /// A packet of the latest episode was retransmitted.
     pub fn resent(&mut self) {
         if let Some(latest) = self.open.last_mut() {
             latest.episode.resent_packets += 1;
         } else if let Some(trigger) = self.last_closed {
-            // The ACK of the jump's target came before the rest of the resend.
+            // The ACK of the target came before the rest of the retransmission.
             let totals = &mut self.totals[trigger as usize];
             totals.resent_packets += 1;
             let all = self.totals.iter().map(|totals| totals.count).sum::<u64>();
@@ -174,26 +174,26 @@ impl Episodes {
         }
     }
 
-    /// Ends every episode as it stands.
+    /// Closes every episode as it stands.
     pub fn finish(&mut self) {
         for open in std::mem::take(&mut self.open) {
             self.close(&open, None);
         }
     }
 
-    /// The first 1024 episodes, in the order of their ends; none unless they are listed.
+    /// The first 1024 episodes in order of their ends, if they are listed.
     #[must_use]
     pub fn listed(&self) -> &[Episode] {
         &self.listed
     }
 
-    /// Sums of one trigger.
+    /// Totals of one trigger.
     #[must_use]
     pub const fn totals(&self, trigger: Trigger) -> EpisodeTotals {
         self.totals[trigger as usize]
     }
 
-    /// Episodes that are only in the sums although they should be listed.
+    /// Episodes missing from the list.
     #[must_use]
     pub fn unlisted(&self) -> u64 {
         let all: u64 = self.totals.iter().map(|totals| totals.count).sum();
@@ -209,7 +209,7 @@ impl Episodes {
             totals.first_resend = Some(Sighting { time: open.resend, frame: open.frame });
         }
         totals.count += 1;
-        // Times of a damaged capture may lie centuries apart.
+        // Timestamps of a damaged capture may be centuries apart.
         let further_ns = end.nanos_since(episode.start.max(self.recovered_until));
         totals.recovery_ns = totals.recovery_ns.saturating_add(further_ns);
         self.recovered_until = self.recovered_until.max(end);

@@ -1,8 +1,8 @@
-//! Quantiles of durations in little memory: a log-linear histogram that stores only the buckets it
-//! uses.
+//! Quantiles of durations in little memory: a log-linear histogram that stores only the buckets in
+//! use.
 //!
 //! Each octave has 64 buckets, so a quantile is at most 1.6 % above the true value. A flow's round
-//! trips lie close together: some tens of buckets of 8 bytes, where a dense histogram takes 16 KiB.
+//! trips are close together: some tens of buckets of 8 bytes, where a dense histogram takes 16 KiB.
 
 /// A histogram of nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,8 +48,8 @@ impl DurationHistogram {
         (self.samples > 0).then_some(self.max_ns)
     }
 
-    /// The duration that `fraction` (0 ..= 1) of the samples do not exceed, at most 1.6 % too
-    /// large; `None` when there is no sample.
+    /// The duration that a `fraction` (0 ..= 1) of the samples do not exceed, at most 1.6 % too
+    /// large; `None` without samples.
     #[must_use]
     pub fn quantile_ns(&self, fraction: f64) -> Option<u64> {
         let wanted = (self.samples as f64 * fraction).ceil().max(1.0) as u64;

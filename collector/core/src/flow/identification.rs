@@ -1,14 +1,14 @@
-//! IPv4 identifications: where they rise with every packet that is sent, they tell which of two
-//! packets was sent first, and a copy from a resend.
+//! IPv4 identifications: if they increase with every packet sent, they show which of two packets
+//! was sent first, and distinguish a copy from a retransmission.
 
-/// Moves forward with a newer identification before it is taken as proof: 8 chance hits in half of
-/// the circle are 1 in 256, and one fall ends the trust for good.
+/// Forward moves with a newer identification required as proof: 8 chance hits in half of the circle
+/// are 1 in 256, and one decrease ends the trust for good.
 const PROOF: u16 = 8;
 
-/// What is known of the identifications of one flow.
+/// Identifications of one flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Identifications {
-    /// That of the packet that moved the flow forward last.
+    /// Identification of the packet that last moved the flow forward.
     reference: u16,
     /// Forward moves in which it was newer; `None` once it was not.
     rises: Option<u16>,
@@ -43,32 +43,32 @@ impl Identifications {
         }
     }
 
-    /// Whether they are proven to rise with the sending order.
+    /// Whether they are proven to increase in sending order.
     #[must_use]
     pub fn is_proven(&self) -> bool {
         self.rises.is_some_and(|rises| rises >= PROOF)
     }
 
-    /// Whether nothing speaks against it so far.
+    /// Whether nothing contradicts that so far.
     #[must_use]
     pub const fn may_rise(&self) -> bool {
         self.rises.is_some()
     }
 
-    /// Whether a packet was sent after the one that moved the flow forward last.
+    /// Whether a packet was sent after the one that last moved the flow forward.
     #[must_use]
     pub const fn is_newer(&self, id: u16) -> bool {
         is_newer(id, self.reference)
     }
 
-    /// That of the packet that moved the flow forward last.
+    /// Identification of the packet that last moved the flow forward.
     #[must_use]
     pub const fn reference(&self) -> u16 {
         self.reference
     }
 }
 
-/// Whether identification `id` was given out after `reference`, on the 16-bit circle.
+/// Whether identification `id` was assigned after `reference`, on the 16-bit circle.
 #[must_use]
 pub const fn is_newer(id: u16, reference: u16) -> bool {
     let ahead = id.wrapping_sub(reference);

@@ -1,18 +1,18 @@
-//! What tells one flow from another.
+//! What distinguishes flows.
 
 use crate::model::address::HostAddress;
 use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
 
-/// One direction between two hosts towards one queue pair, as one tap sees it. A QP number repeats
-/// on every host, so it never identifies anything alone.
+/// One direction between two hosts to one queue pair, as one tap sees it. Every host uses the same
+/// QP numbers, so a number alone identifies nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowKey {
     /// The observation point.
     pub tap: TapId,
-    /// The host that sends.
+    /// The sending host.
     pub source: HostAddress,
-    /// The host that receives.
+    /// The receiving host.
     pub destination: HostAddress,
     /// The receiving queue pair.
     pub dest_qpn: Qpn,

@@ -1,4 +1,4 @@
-//! Messages of one flow: RDMA operations put together from FIRST .. LAST or ONLY.
+//! Messages of one flow: RDMA operations reassembled from FIRST .. LAST or ONLY.
 
 use std::hash::BuildHasher;
 
@@ -16,7 +16,7 @@ pub enum MessageKind {
     Send,
     /// RDMA WRITE, also FLUSH's companion ATOMIC WRITE.
     Write,
-    /// RDMA WRITE with immediate data: the receiver is told.
+    /// RDMA WRITE with immediate data: the receiver is notified.
     WriteWithImmediate,
     /// RDMA READ.
     Read,
@@ -27,15 +27,15 @@ pub enum MessageKind {
 /// A message whose last packet was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// What it did.
+    /// The operation.
     pub kind: MessageKind,
-    /// Unwrapped PSN of its first packet; of its last one when the first was not seen.
+    /// Unwrapped PSN of its first packet; of its last one if the first was not seen.
     pub first_psn: i64,
-    /// When its first packet passed; `None` when that was not seen.
+    /// When its first packet passed; `None` if it was not seen.
     pub first_time: Option<Timestamp>,
     /// When its last packet passed for the first time.
     pub last_time: Timestamp,
-    /// Bytes; `None` when the first packet was not seen.
+    /// Bytes; `None` if the first packet was not seen.
     pub bytes: Option<u64>,
     /// Remote virtual address, from RETH or AtomicETH.
     pub virtual_address: Option<u64>,
@@ -43,16 +43,16 @@ pub struct Message {
     pub remote_key: Option<u32>,
     /// Immediate data.
     pub immediate: Option<u32>,
-    /// Digest of its first [`HEAD_BYTES`] bytes (of all, when it has fewer): equal bytes have equal
-    /// digests. `None` when they were not kept or its first packet was not seen.
+    /// Digest of its first [`HEAD_BYTES`] bytes (of all, if there are fewer); equal bytes have
+    /// equal digests. `None` if they were not kept or its first packet was not seen.
     pub head: Option<u64>,
 }
 
-/// Bytes of a message that [`Message::head`] digests: what a snap length of 128 leaves behind the
-/// headers of an IPv6 WRITE.
+/// Bytes that [`Message::head`] covers: what a snap length of 128 leaves after the headers of an
+/// IPv6 WRITE.
 pub const HEAD_BYTES: usize = 32;
 
-/// What an atomic operation reads and writes.
+/// Bytes that an atomic operation reads and writes.
 const ATOMIC_BYTES: u32 = 8;
 
 /// Messages completed, by kind (REPORT `flows[].messages`).
@@ -67,18 +67,18 @@ impl MessageCounts {
     }
 }
 
-/// The first packet of a message that has not ended yet.
+/// The first packet of an incomplete message.
 #[derive(Clone, Copy, Debug)]
 struct Start {
     psn: i64,
     time: Timestamp,
-    /// Payload of the first packet: the path MTU, since more follow.
+    /// Payload of the first packet: the path MTU, because more follow.
     payload_len: u32,
     memory: Option<RemoteMemory>,
     head: Option<u64>,
 }
 
-/// Where in the responder's memory a message goes to or comes from.
+/// The responder's memory that a message accesses.
 #[derive(Clone, Copy, Debug)]
 struct RemoteMemory {
     virtual_address: u64,
@@ -86,22 +86,22 @@ struct RemoteMemory {
     bytes: u32,
 }
 
-/// Puts one flow's messages together.
+/// Reassembles one flow's messages.
 #[derive(Clone, Debug, Default)]
 pub struct Messages {
     counts: MessageCounts,
-    /// Two starts: reordering can let a FIRST overtake the LAST before it, and a LAST that was lost
-    /// comes again behind whole messages.
+    /// Two starts: a FIRST can overtake the LAST before it, and a lost LAST is retransmitted after
+    /// whole messages.
     starts: [Option<Start>; 2],
-    /// PSN of the latest start that found no place: no message reaches across it.
+    /// PSN of the latest start that did not fit: no message extends across it.
     forgotten: Option<i64>,
     /// Payload of packets that are not the last of their message, in bytes.
     path_mtu: Option<u32>,
 }
 
 impl Messages {
-    /// Takes a request packet whose PSN (unwrapped: `psn`) is seen for the first time; `requests`
-    /// knows which numbers are missing before it. Returns the message that it completes.
+    /// Processes a request packet whose PSN (unwrapped: `psn`) is new; `requests` knows which PSNs
+    /// before it are missing. Returns the message that it completes.
     #[inline]
     pub fn observe(
         &mut self,
@@ -157,7 +157,7 @@ impl Messages {
         self.path_mtu = Some(payload_len);
     }
 
-    /// Keeps a start in place of the one that waits longest by its number.
+    /// Stores a start, replacing the one with the lowest PSN.
     fn keep(&mut self, start: Start) {
         let oldest = self.starts.iter_mut().min_by_key(|kept| kept.map(|kept| kept.psn));
         if let Some(place) = oldest {
@@ -184,7 +184,7 @@ impl Messages {
     }
 }
 
-/// Whether the message from `start` ends with `last`: with a LAST and a FIRST lost between them,
+/// Whether the message from `start` ends with `last`: if a LAST and a FIRST between them were lost,
 /// the packets of two messages look like one.
 fn belongs(start: &Start, last_psn: i64, last: &RocePacket<'_>, requests: &RequestSpace) -> bool {
     let between = last_psn - start.psn;
@@ -194,7 +194,7 @@ fn belongs(start: &Start, last_psn: i64, last: &RocePacket<'_>, requests: &Reque
         Some(memory) => {
             is_write && between == i64::from(memory.bytes.div_ceil(start.payload_len)) - 1
         }
-        // A SEND does not say how long it is.
+        // A SEND does not announce its length.
         None => !is_write && !requests.misses_any(start.psn, last_psn),
     }
 }
@@ -220,8 +220,8 @@ fn head_of(roce: &RocePacket<'_>) -> Option<u64> {
     Some(FixedState::default().hash_one(head))
 }
 
-/// Bytes of the message from `start` to its last packet `last`: what its first packet announces,
-/// else (SEND) every packet but the last carries as much as the first.
+/// Bytes of the message from `start` to its last packet `last`: what its first packet announces;
+/// for a SEND, every packet but the last has the first one's size.
 fn bytes_of(start: &Start, last_psn: i64, last: &RocePacket<'_>) -> u64 {
     if let Some(memory) = &start.memory {
         return u64::from(memory.bytes);

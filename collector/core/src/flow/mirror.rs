@@ -1,31 +1,32 @@
-//! Mirror sessions: frames that a switch's ERSPAN session lost on the way, from its sequence.
+//! Mirror sessions: frames lost by a switch's ERSPAN session, from its sequence numbers.
 
 use std::collections::BTreeMap;
 
 use crate::model::address::HostAddress;
 use crate::model::tap::TapId;
 
-/// Sessions told apart; frames of further ones are not checked, and counted.
+/// Most sessions; frames of further ones are counted but not checked.
 const CAPACITY: usize = 1024;
 
-/// A jump this large is a new start of the session, not a loss.
+/// A jump this large is a restart of the session rather than a loss.
 const RESTART: u32 = 1 << 20;
 
-/// Which session.
+/// Identifies a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionKey {
     /// The observation point.
     pub tap: TapId,
-    /// The switch: source address around the outermost mirror header. Numbers repeat on switches.
+    /// The switch: source address of the outermost mirror header. Session numbers repeat across
+    /// switches.
     pub switch: Option<HostAddress>,
     /// The ERSPAN session number, 10 bits.
     pub session: u16,
 }
 
-/// What is known of one session.
+/// State of one session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Session {
-    /// Sequence numbers that never came.
+    /// Sequence numbers that never arrived.
     pub lost_frames: u64,
     next: Option<u32>,
 }
@@ -38,7 +39,7 @@ pub struct MirrorSessions {
 }
 
 impl MirrorSessions {
-    /// Takes the ERSPAN header of a frame.
+    /// Processes the ERSPAN header of a frame.
     pub fn observe(&mut self, key: SessionKey, sequence: Option<u32>) {
         if self.sessions.len() >= CAPACITY && !self.sessions.contains_key(&key) {
             self.unchecked += 1;
@@ -51,19 +52,19 @@ impl MirrorSessions {
             session.lost_frames += u64::from(skipped);
             session.next = Some(sequence.wrapping_add(1));
         } else if skipped > RESTART.wrapping_neg() {
-            // A late frame: it was counted as lost when its number was skipped.
+            // A late frame, counted as lost when its number was skipped.
             session.lost_frames = session.lost_frames.saturating_sub(1);
         } else {
             session.next = Some(sequence.wrapping_add(1));
         }
     }
 
-    /// The sessions in the order of their keys.
+    /// The sessions in key order.
     pub fn iter(&self) -> impl Iterator<Item = (&SessionKey, &Session)> {
         self.sessions.iter()
     }
 
-    /// Frames of sessions that found no room.
+    /// Frames of sessions that did not fit.
     #[must_use]
     pub const fn unchecked(&self) -> u64 {
         self.unchecked

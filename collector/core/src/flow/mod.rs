@@ -1,7 +1,7 @@
-//! State per tap, per flow, per port: what a sequence of packets says that one packet does not.
+//! State per tap, flow and port: what a sequence of packets shows that one packet does not.
 //!
-//! [`tracker::FlowTracker`] is the entry. Every table has a capacity and a counter of what it gave
-//! up. Time is the packets' own.
+//! [`tracker::FlowTracker`] is the entry. Every table has a capacity and a counter of evictions.
+//! Time comes from the packets.
 
 pub mod key;
 pub mod identification;

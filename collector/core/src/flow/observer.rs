@@ -1,4 +1,4 @@
-//! What the flow layer tells while packets pass, to whoever links them to ranks.
+//! Events of the flow layer, for the layer that links them to ranks.
 
 use super::message::Message;
 use super::state::Flow;
@@ -6,9 +6,9 @@ use crate::decode::roce::aeth::Syndrome;
 use crate::decode::roce::packet::RocePacket;
 use crate::model::frame::Frame;
 
-/// Is told of what flows do, in the order of the packets.
+/// Receives flow events, in packet order.
 pub trait FlowObserver {
-    /// A message of the flow at place `at` of the flow table was completed by `packet` in `frame`.
+    /// A message of flow `at` in the flow table was completed by `packet` in `frame`.
     fn message(
         &mut self,
         at: u32,
@@ -18,14 +18,14 @@ pub trait FlowObserver {
         frame: &Frame<'_>,
     );
 
-    /// The flow at place `at` carried a packet in `frame` that it had sent before.
+    /// Flow `at` carried a retransmitted packet in `frame`.
     fn resent(&mut self, at: u32, flow: &Flow, frame: &Frame<'_>);
 
-    /// The flow at place `at` carried a signal against the traffic of its reverse.
+    /// Flow `at` carried a signal about the traffic of its reverse.
     fn signal(&mut self, at: u32, flow: &Flow, signal: Signal, frame: &Frame<'_>);
 }
 
-/// A packet that tells a sender to slow down or to send again.
+/// A packet that makes a sender slow down or retransmit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// Congestion notification packet.
@@ -34,7 +34,7 @@ pub enum Signal {
     Nak(Syndrome),
 }
 
-/// Nobody listens.
+/// Ignores all events.
 impl FlowObserver for () {
     fn message(&mut self, _: u32, _: &Flow, _: &Message, _: &RocePacket<'_>, _: &Frame<'_>) {}
 

@@ -2,18 +2,18 @@
 
 use crate::model::opcode::Opcode;
 
-/// Counts by opcode. A flow has one transport, so the 32 operations of that one have a small
-/// counter of their own; full ones and what else shows up are kept in a list.
+/// Counts by opcode. A flow has one transport, whose 32 operations have small counters; full
+/// counters and other opcodes go to a list.
 #[derive(Clone, Debug)]
 pub struct OpcodeCounts {
-    /// The top three bits that `own` is for.
+    /// The transport (top three bits) of `own`.
     transport: u8,
     own: [u32; 32],
     others: Vec<(Opcode, u64)>,
 }
 
 impl OpcodeCounts {
-    /// Counts for a flow whose first packet has `first`. A CNP is for a reliable connection.
+    /// Counters of a flow whose first packet has `first`. A CNP belongs to a reliable connection.
     #[must_use]
     pub const fn new(first: Opcode) -> Self {
         let transport = if first.0 == Opcode::CNP.0 { 0 } else { first.0 >> 5 };
@@ -41,7 +41,7 @@ impl OpcodeCounts {
         }
     }
 
-    /// The opcodes seen with their counts, ascending.
+    /// The opcodes seen, with counts, ascending.
     #[must_use]
     pub fn to_vec(&self) -> Vec<(Opcode, u64)> {
         let own = (0u8..32).zip(self.own).filter(|(_, count)| *count > 0);

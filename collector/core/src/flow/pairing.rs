@@ -1,8 +1,8 @@
 //! Which two flows are each other's reverse, from traffic alone.
 //!
-//! Only the destination QPN is on the wire. Two flows between the same hosts belong together when
-//! they use the same UDP source port and no other flow of these hosts does, or when one carries
-//! ACKs with the PSNs for which the other asks.
+//! Only the destination QPN is on the wire. Two flows between the same hosts belong together if
+//! they are the only ones with their UDP source port, or if one carries ACKs for PSNs that the
+//! other requested.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -16,29 +16,29 @@ use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
 
-/// Asked-for PSNs remembered at a time, a power of two; a newer one takes an older one's place.
+/// PSNs with a pending ACK request, a power of two; a newer one replaces an older one.
 const ASKED_CAPACITY: usize = 16_384;
 
-/// Two flows that ask for the same PSN within this time cannot be told apart by it.
+/// Two flows that request an ACK for the same PSN within this time are ambiguous.
 const AMBIGUITY_NS: u64 = 10_000_000;
 
-/// An ACK this long after its packet asked for it proves nothing: others used the number since.
+/// An ACK this long after its request proves nothing: other flows have used the PSN since.
 const PATIENCE_NS: u64 = 100_000_000;
 
-/// ACKs that must name the same flow, one after the other, before a pair is made.
+/// Consecutive ACKs that must name the same flow before it is paired.
 const VOTES: u8 = 2;
 
 /// Flows of two hosts in one direction with one UDP source port.
 #[derive(Clone, Copy, Debug)]
 struct PortUse {
-    /// The only one; `None` where there are several, or were.
+    /// The only one; `None` if there are, or were, several.
     flow: Option<u32>,
     flows: u32,
 }
 
 type PortKey = (TapId, HostAddress, HostAddress, u16);
 
-/// A request packet that asked for an ACK, on a flow whose reverse is not known.
+/// A request packet that requested an ACK, on an unpaired flow.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     digest: u64,
@@ -48,19 +48,19 @@ struct Asked {
     is_ambiguous: bool,
 }
 
-/// How far a flow of ACKs has been matched.
+/// Matching state of a flow of ACKs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Vote {
     candidate: u32,
     votes: u8,
 }
 
-/// What a new user of a UDP source port means for pairs.
+/// What a new user of a UDP source port means for pairing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortVerdict {
-    /// It is the only one in its direction, and this is the only one in the other.
+    /// It is the only one in its direction, and this flow the only one in the other.
     Unique(u32),
-    /// It shares the port with this flow: neither can be paired by it.
+    /// It shares the port with this flow: the port pairs neither.
     SharedWith(u32),
     /// The other direction has none or several.
     Nothing,
@@ -72,7 +72,7 @@ pub struct Pairing {
     by_port: HashMap<PortKey, PortUse, RandomState>,
     asked: Box<[Option<Asked>]>,
     votes: HashMap<u32, Vote, RandomState>,
-    /// With one seed for all runs: what is forgotten depends on it, and so does the report.
+    /// The same seed in all runs: evictions depend on it, and so does the report.
     digests: FixedState,
 }
 
@@ -100,11 +100,11 @@ impl Pairing {
         self.other_direction(key, udp_source_port)
     }
 
-    /// A flow that used `udp_source_port` was evicted, or its epoch is over.
+    /// A flow that used `udp_source_port` was evicted, or its epoch ended.
     pub fn remove_port(&mut self, key: &FlowKey, udp_source_port: u16, flow: u32) {
         let own = (key.tap, key.source, key.destination, udp_source_port);
         if let Some(uses) = self.by_port.get_mut(&own) {
-            // Of several, nobody knows which one is left: none is paired by the port again.
+            // Which of several remains is unknown: the port pairs none of them again.
             uses.flow = None;
             uses.flows = uses.flows.saturating_sub(1);
             if uses.flows == 0 {
@@ -114,11 +114,11 @@ impl Pairing {
         self.votes.remove(&flow);
     }
 
-    /// An unpaired flow asked for an ACK of `psn`.
+    /// An unpaired flow requested an ACK of `psn`.
     pub fn asked(&mut self, key: &FlowKey, psn: Psn, flow: u32, time: Timestamp) {
         let digest = self.digest(key.tap, key.source, key.destination, psn);
         let slot = &mut self.asked[digest as usize % ASKED_CAPACITY];
-        // What is overwritten here may have taken the place of one that asked for the same.
+        // The entry overwritten here may have replaced one with the same request.
         let is_ambiguous = slot.is_some_and(|other| {
             (other.digest != digest || other.flow != flow)
                 && time.nanos_since(other.time) < AMBIGUITY_NS
@@ -126,8 +126,8 @@ impl Pairing {
         *slot = Some(Asked { digest, time, flow, dest_qpn: key.dest_qpn, is_ambiguous });
     }
 
-    /// An unpaired flow carries an ACK of `psn`. Returns the place and the queue pair of the flow
-    /// that it acknowledges once enough ACKs agree; another flow may have the place by now.
+    /// An unpaired flow carries an ACK of `psn`. Returns the index and queue pair of the
+    /// acknowledged flow once enough ACKs agree; another flow may have the index by now.
     pub fn vote(
         &mut self,
         key: &FlowKey,
@@ -148,12 +148,12 @@ impl Pairing {
         (vote.votes >= VOTES).then_some((asked.flow, asked.dest_qpn))
     }
 
-    /// The flow is paired: its votes are no longer needed.
+    /// The flow is paired: drops its votes.
     pub fn settle(&mut self, flow: u32) {
         self.votes.remove(&flow);
     }
 
-    /// The only flow of the other direction that uses the port, if there is just one.
+    /// The only flow of the other direction with this port, if there is exactly one.
     fn other_direction(&self, key: &FlowKey, udp_source_port: u16) -> PortVerdict {
         let other = (key.tap, key.destination, key.source, udp_source_port);
         match self.by_port.get(&other) {
@@ -190,7 +190,7 @@ mod tests {
         let mut pairing = Pairing::default();
         assert_eq!(pairing.add_port(&key(true, 1), PORT, 0), PortVerdict::Nothing);
         assert_eq!(pairing.add_port(&key(true, 2), PORT, 1), PortVerdict::SharedWith(0));
-        // Place 0 is another flow's from here on.
+        // Index 0 belongs to another flow from here on.
         pairing.remove_port(&key(true, 1), PORT, 0);
         assert_eq!(pairing.add_port(&key(false, 3), PORT, 2), PortVerdict::Nothing);
         pairing.remove_port(&key(true, 2), PORT, 1);

@@ -1,7 +1,7 @@
 //! Pause as seen in frames: per station and priority, how long it asked the other end to stop.
 //!
-//! MAC control frames end at the next port and reach few captures; NIC and switch counters tell of
-//! pause where frames are not visible.
+//! MAC control frames end at the next port and reach few captures; where they are not visible, NIC
+//! and switch counters show pause.
 
 use std::collections::BTreeMap;
 
@@ -12,47 +12,47 @@ use crate::model::frame::Frame;
 use crate::model::tap::TapId;
 use crate::model::time::{Span, Timestamp};
 
-/// Stations and priorities told apart; further ones are counted as refused.
+/// Most stations and priorities; further ones are counted as refused.
 const CAPACITY: usize = 4096;
 
-/// Pauses of one station and priority listed one by one.
+/// Pauses listed per station and priority.
 const LISTED: usize = 1024;
 
 /// A pause quantum in bit times (IEEE 802.3 annex 31B).
 const QUANTUM_BITS: u64 = 512;
 
-/// Width of the window in which a storm is looked for, and of the buckets it slides by.
+/// Window of the storm detection, and the buckets it slides by.
 const STORM_WINDOW_NS: u64 = 100_000_000;
 const STORM_BUCKET_NS: u64 = 1_000_000;
 const STORM_BUCKETS: usize = (STORM_WINDOW_NS / STORM_BUCKET_NS) as usize;
 
-/// Who asks to stop what.
+/// Who requests a pause, and of what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PauseKey {
     /// The observation point.
     pub tap: TapId,
-    /// Source address of the frames: the station that cannot take more.
+    /// Source address of the frames: the station that is overloaded.
     pub station: MacAddress,
     /// The priority; `None` for 802.3x pause of the whole link.
     pub priority: Option<u8>,
 }
 
-/// What one station asked for.
+/// Requests of one station.
 #[derive(Clone, Debug)]
 pub struct PauseState {
     /// The first frame.
     pub first: Sighting,
-    /// When the last frame came.
+    /// Time of the last frame.
     pub last: Timestamp,
-    /// Frames that ask to stop.
+    /// Frames that request a pause.
     pub pause_frames: u64,
-    /// Frames that let go on (zero quanta).
+    /// Frames that end a pause (zero quanta).
     pub resume_frames: u64,
-    /// The union of all pauses; `None` when the line rate is unknown.
+    /// Union of all pauses; `None` if the line rate is unknown.
     pub paused_ns: Option<u64>,
-    /// The longest pause without interruption; `None` when the line rate is unknown.
+    /// The longest uninterrupted pause; `None` if the line rate is unknown.
     pub longest_ns: Option<u64>,
-    /// Times at which at least 95 % of 100 ms were paused.
+    /// Storms: times that at least 95 % of 100 ms were paused.
     pub storms: u64,
     listed: Vec<Span>,
     /// Pauses that are only in the sums.
@@ -61,7 +61,7 @@ pub struct PauseState {
     window: StormWindow,
 }
 
-/// Paused time of the last 100 ms, by the millisecond.
+/// Paused time of the last 100 ms, per millisecond.
 #[derive(Clone, Debug)]
 struct StormWindow {
     paused_ns: [u32; STORM_BUCKETS],
@@ -78,7 +78,7 @@ pub struct PauseTable {
 }
 
 impl PauseTable {
-    /// Takes a pause frame of `station`. Times need the line rate of the tap.
+    /// Processes a pause frame of `station`. Durations need the tap's line rate.
     pub fn observe(
         &mut self,
         frame: &Frame<'_>,
@@ -103,8 +103,8 @@ impl PauseTable {
         }
     }
 
-    /// Open pauses end at their time, or at that of the tap's last frame: what was asked for beyond
-    /// it was not observed.
+    /// Closes open pauses at their end or at the tap's last frame, whichever is first: later pause
+    /// was not observed.
     pub fn finish(&mut self, last_frame: impl Fn(TapId) -> Timestamp) {
         for (key, state) in &mut self.states {
             state.cut(last_frame(key.tap));
@@ -117,7 +117,7 @@ impl PauseTable {
         self.states.iter()
     }
 
-    /// Requests that found no room.
+    /// Requests that did not fit.
     #[must_use]
     pub const fn refused(&self) -> u64 {
         self.refused
@@ -161,14 +161,13 @@ impl PauseState {
         }
     }
 
-    /// Every pause, in the order of their starts; `None` when the line rate is unknown, or there
-    /// are too many.
+    /// Every pause in order of start; `None` if the line rate is unknown or there are too many.
     #[must_use]
     pub fn pauses(&self) -> Option<&[Span]> {
         (self.paused_ns.is_some() && self.unlisted == 0).then_some(&self.listed)
     }
 
-    /// From `time` on, silence for `duration_ns`; replaces what is left of an earlier pause.
+    /// Adds a pause of `duration_ns` from `time` on, replacing the rest of an earlier one.
     fn pause(&mut self, time: Timestamp, duration_ns: u64) {
         let end = time.plus_nanos(duration_ns);
         match &mut self.current {
@@ -183,7 +182,7 @@ impl PauseState {
         }
     }
 
-    /// Nothing was seen after `time`.
+    /// Ends the pause at `time`, the last observation.
     fn cut(&mut self, time: Timestamp) {
         if let Some((start, until)) = &mut self.current {
             *until = (*until).min(time.max(*start));
@@ -209,11 +208,11 @@ impl StormWindow {
         Self { paused_ns: [0; STORM_BUCKETS], sum_ns: 0, newest: 0, in_storm: false }
     }
 
-    /// Adds the pause [start, end); returns how many storms began in it.
+    /// Adds the pause [start, end); returns the number of storms that began in it.
     fn add(&mut self, start: u64, end: u64) -> u64 {
         let mut storms = 0;
         let mut at = start;
-        // A pause longer than the window is a storm; its middle tells nothing more.
+        // A pause longer than the window is a storm; its middle adds nothing.
         if end - start > 2 * STORM_WINDOW_NS {
             at = end - 2 * STORM_WINDOW_NS;
         }
@@ -222,7 +221,7 @@ impl StormWindow {
             let until = end.min((bucket + 1).saturating_mul(STORM_BUCKET_NS));
             self.slide_to(bucket);
             let slot = &mut self.paused_ns[bucket as usize % STORM_BUCKETS];
-            // Where the clock went back, a bucket is paused twice and still not for longer.
+            // If the clock went back, a bucket is paused twice but counted once.
             let paused = (until - at).min(STORM_BUCKET_NS - u64::from(*slot));
             *slot += paused as u32;
             self.sum_ns += paused;
@@ -235,10 +234,10 @@ impl StormWindow {
         storms
     }
 
-    /// Forgets what is older than the window that ends with `bucket`.
+    /// Drops what is older than the window ending with `bucket`.
     fn slide_to(&mut self, bucket: u64) {
         if bucket + STORM_BUCKETS as u64 <= self.newest {
-            // The clock fell back: the window begins anew.
+            // The clock went back: the window starts again.
             *self = Self { newest: bucket, ..Self::empty() };
         }
         let gone = bucket.saturating_sub(self.newest).min(STORM_BUCKETS as u64);
@@ -309,7 +308,7 @@ mod tests {
         let refresh = |from: u64| (0..400).map(move |k| (from + k * 300_000, 0xffff));
         assert_eq!(run(refresh(0)).storms, 1);
         assert_eq!(run(refresh(0).chain(refresh(1_000_000_000))).storms, 2);
-        // Half of the time paused is no storm.
+        // Half of the time paused is not a storm.
         assert_eq!(run((0..400).map(|k| (k * 2 * FULL_NS, 0xffff))).storms, 0);
     }
 

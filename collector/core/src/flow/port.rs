@@ -10,15 +10,15 @@ use crate::model::address::{HostAddress, MacAddress};
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
 
-/// Ports metered; traffic of further ones is not metered, and counted.
+/// Most metered ports; traffic of further ones is only counted.
 const CAPACITY: usize = 65_536;
 
-/// Place of a port in the table.
+/// Index of a port in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortIndex(u32);
 
 impl PortIndex {
-    /// The port found no room.
+    /// The port did not fit.
     const NONE: Self = Self(u32::MAX);
 }
 
@@ -29,24 +29,24 @@ pub struct Port {
     pub tap: TapId,
     /// Its IP address.
     pub address: HostAddress,
-    /// Source address of its frames; `None` until it sent one with an Ethernet header.
+    /// Source MAC address; `None` before its first frame with an Ethernet header.
     pub mac: Option<MacAddress>,
-    /// It sends or receives RoCE.
+    /// Whether it sends or receives RoCE.
     pub has_roce: bool,
-    /// What it sends.
+    /// Outgoing traffic.
     pub sent: BurstMeter,
-    /// What it receives.
+    /// Incoming traffic.
     pub received: BurstMeter,
 }
 
-/// A frame as the two ports at its ends see it.
+/// A frame as seen by the ports at both ends.
 #[derive(Clone, Copy, Debug)]
 pub struct PortTraffic {
     /// When it passed.
     pub time: Timestamp,
     /// Bytes with FCS, preamble and gap.
     pub bytes: u64,
-    /// Packets among it with congestion experienced.
+    /// Number of CE-marked packets in it.
     pub ce_packets: u64,
 }
 
@@ -60,7 +60,7 @@ pub struct PortTable {
 }
 
 impl PortTable {
-    /// The place of the port with `address` at `tap`, which is made if it is new.
+    /// The index of the port with `address` at `tap`, which is added if it is new.
     pub fn find_or_insert(
         &mut self,
         tap: TapId,
@@ -96,7 +96,7 @@ impl PortTable {
         PortIndex(at)
     }
 
-    /// Notes what a new flow tells of its two ports.
+    /// Records what a new flow reveals about its two ports.
     pub fn describe(&mut self, source: PortIndex, destination: PortIndex, mac: Option<MacAddress>) {
         if let Some(port) = self.ports.get_mut(source.0 as usize) {
             port.mac = port.mac.or(mac);
@@ -107,7 +107,7 @@ impl PortTable {
         }
     }
 
-    /// Meters a frame from `source` to `destination`; `marks` are those of its flow.
+    /// Meters a frame from `source` to `destination`; `marks` belong to its flow.
     #[inline]
     pub fn observe(
         &mut self,
@@ -131,13 +131,13 @@ impl PortTable {
         }
     }
 
-    /// The ports in the order in which they were met.
+    /// The ports in order of first appearance.
     #[must_use]
     pub fn ports(&self) -> &[Port] {
         &self.ports
     }
 
-    /// Frame ends that found no port.
+    /// Frame ends without a port.
     #[must_use]
     pub const fn unmetered(&self) -> u64 {
         self.unmetered

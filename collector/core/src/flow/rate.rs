@@ -1,18 +1,18 @@
-//! A sender's rate before and after a CNP: does it slow down when told to?
+//! A sender's rate before and after a CNP: does it slow down?
 
 use crate::model::time::Timestamp;
 
-/// Width of the window on both sides of a CNP.
+/// Width of the window on each side of a CNP.
 pub const WINDOW_NS: u64 = 1_000_000;
 
-/// Sent bytes of one flow in a sliding window, and how they change at CNPs.
+/// Bytes sent by one flow in a sliding window, and their change at CNPs.
 #[derive(Clone, Debug, Default)]
 pub struct RateMeter {
     bucket_start: u64,
     bucket_bytes: u64,
     previous_bytes: u64,
     total_bytes: u64,
-    /// Made with the first CNP.
+    /// Created with the first CNP.
     notified: Option<Box<Notified>>,
 }
 
@@ -22,16 +22,16 @@ struct Notified {
     reactions: Reactions,
 }
 
-/// What was measured around CNPs.
+/// Measurements around CNPs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reactions {
-    /// CNPs with traffic measured on both sides; CNPs closer than the window count once.
+    /// CNPs with traffic on both sides; CNPs closer than the window count once.
     pub samples: u64,
-    /// Of these, how many left the rate lower.
+    /// CNPs after which the rate was lower.
     pub slowed: u64,
-    /// Sum of the bytes in the window before.
+    /// Bytes in the windows before, in total.
     pub bytes_before: u64,
-    /// Sum of the bytes in the window after.
+    /// Bytes in the windows after, in total.
     pub bytes_after: u64,
 }
 
@@ -49,7 +49,7 @@ impl RateMeter {
         if let Some(notified) = &mut self.notified {
             notified.sent(time, self.total_bytes);
         }
-        // A clock that went back is far ahead on the circle, and starts a window as well.
+        // A clock that went back appears far ahead on the circle and also starts a window.
         let elapsed = time.as_nanos().wrapping_sub(self.bucket_start);
         if elapsed >= WINDOW_NS {
             self.previous_bytes = if elapsed < 2 * WINDOW_NS { self.bucket_bytes } else { 0 };
@@ -63,7 +63,7 @@ impl RateMeter {
     /// A CNP for this flow's sender passed at `time`.
     pub fn notified(&mut self, time: Timestamp) {
         let elapsed = time.as_nanos().saturating_sub(self.bucket_start);
-        // The part of a bucket that the window before the CNP still covers.
+        // The part of a bucket still inside the window before the CNP.
         let covered = |bytes: u64, since_its_end: u64| {
             let part = u128::from(WINDOW_NS.saturating_sub(since_its_end));
             (u128::from(bytes) * part / u128::from(WINDOW_NS)) as u64
@@ -76,7 +76,7 @@ impl RateMeter {
         notified.pending.get_or_insert(PendingReaction { time, bytes_before, total_at_cnp });
     }
 
-    /// What was measured so far.
+    /// Measurements so far.
     #[must_use]
     pub fn reactions(&self) -> Reactions {
         self.notified.as_ref().map(|notified| notified.reactions).unwrap_or_default()
@@ -84,7 +84,8 @@ impl RateMeter {
 }
 
 impl Notified {
-    /// The flow sends again at `time`, after `total_bytes`: settles a CNP whose window is over.
+    /// The flow sends again at `time`, after `total_bytes`: completes a CNP whose window has
+    /// passed.
     fn sent(&mut self, time: Timestamp, total_bytes: u64) {
         let is_over = |pending: &mut PendingReaction| time.nanos_since(pending.time) >= WINDOW_NS;
         let Some(pending) = self.pending.take_if(is_over) else { return };

@@ -1,11 +1,11 @@
-//! A map of bounded size that forgets what was put in first.
+//! A map of bounded size that evicts the oldest entry.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
 use foldhash::fast::RandomState;
 
-/// A map that holds at most `capacity` entries; a new one beyond that evicts the oldest.
+/// A map with at most `capacity` entries; a new one beyond that evicts the oldest.
 #[derive(Clone, Debug)]
 pub struct RecentMap<K, V> {
     map: HashMap<K, V, RandomState>,
@@ -15,13 +15,13 @@ pub struct RecentMap<K, V> {
 }
 
 impl<K: Copy + Eq + Hash, V> RecentMap<K, V> {
-    /// An empty map for `capacity` entries.
+    /// An empty map with this capacity.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self { map: HashMap::default(), order: VecDeque::new(), capacity, evicted: 0 }
     }
 
-    /// Puts `value` in under `key`. A key that is there keeps its age.
+    /// Inserts `value` under `key`. An existing key keeps its age.
     pub fn insert(&mut self, key: K, value: V) {
         if self.map.insert(key, value).is_some() {
             return;

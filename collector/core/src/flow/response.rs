@@ -1,5 +1,5 @@
-//! The response space of one flow: ACKs, NAKs, READ responses and atomic ACKs that it carries for
-//! the other direction, and what is missing among READ responses.
+//! The response space of one flow: ACKs, NAKs, READ responses and atomic ACKs for the other
+//! direction, and gaps among READ responses.
 
 use super::identification::Identifications;
 use crate::decode::roce::aeth::{NakCode, Syndrome};
@@ -7,7 +7,7 @@ use crate::model::opcode::Operation;
 use crate::model::psn::Psn;
 use crate::model::run::Run;
 
-/// A READ response this far ahead of the one before belongs to something else.
+/// A READ response this far ahead of the previous one belongs to something else.
 const RESPONSE_GAP: i32 = 1 << 16;
 
 /// State of one flow's response space.
@@ -16,7 +16,7 @@ pub struct ResponseSpace {
     counts: ResponseCounts,
     psns: Option<ResponsePsns>,
     identifications: Identifications,
-    /// PSN of the READ response that has to follow; `None` between messages.
+    /// PSN of the next READ response; `None` between messages.
     next_of_read: Option<Psn>,
     gap_packets: u64,
 }
@@ -31,7 +31,7 @@ struct ResponsePsns {
 /// Acknowledgements carried by one flow (REPORT `flows[].acks`, `naks`, `rnr_naks`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResponseCounts {
-    /// AETHs that acknowledge: of ACKs, atomic ACKs and READ responses.
+    /// Positive AETHs: of ACKs, atomic ACKs and READ responses.
     pub acks: u64,
     /// NAKs for a missing packet.
     pub psn_sequence_error: u64,
@@ -50,7 +50,7 @@ pub struct ResponseCounts {
 }
 
 impl ResponseSpace {
-    /// Takes the next response packet of the flow.
+    /// Processes the next response packet of the flow.
     pub fn observe(
         &mut self,
         operation: Option<Operation>,
@@ -77,7 +77,7 @@ impl ResponseSpace {
         self.observe_read(operation, psn);
     }
 
-    /// Takes ACKs that were counted where they passed, each ahead of the one before.
+    /// Processes ACKs counted in the kernel, each ahead of the previous one.
     pub fn observe_run(&mut self, run: &Run) {
         let Run { first_psn: first, last_psn: last, .. } = *run;
         let psns = self.psns.get_or_insert(ResponsePsns { first, last, high: last });
@@ -95,7 +95,7 @@ impl ResponseSpace {
         let is_ahead = (1..RESPONSE_GAP).contains(&ahead);
         match operation {
             Some(O::RdmaReadResponseFirst | O::RdmaReadResponseOnly) => {
-                // The last packet of the message before is missing, at least.
+                // At least the last packet of the previous message is missing.
                 self.gap_packets += u64::from(is_ahead);
             }
             Some(O::RdmaReadResponseMiddle | O::RdmaReadResponseLast) if is_ahead => {
@@ -109,25 +109,25 @@ impl ResponseSpace {
         self.next_of_read = goes_on.then(|| psn.plus(1));
     }
 
-    /// What was answered.
+    /// Acknowledgements carried.
     #[must_use]
     pub const fn counts(&self) -> &ResponseCounts {
         &self.counts
     }
 
-    /// PSN of the first and of the last response packet; `None` when there was none.
+    /// PSN of the first and last response packet; `None` without any.
     #[must_use]
     pub fn psns(&self) -> Option<(Psn, Psn)> {
         self.psns.map(|psns| (psns.first, psns.last))
     }
 
-    /// READ response packets skipped at first sight: a lower bound of their loss before the tap.
+    /// READ response packets skipped when first seen: a lower bound of their loss before the tap.
     #[must_use]
     pub const fn gap_packets(&self) -> u64 {
         self.gap_packets
     }
 
-    /// What is known of its IPv4 identifications.
+    /// Its IPv4 identifications.
     #[must_use]
     pub const fn identifications(&self) -> &Identifications {
         &self.identifications

@@ -1,28 +1,28 @@
-//! When packets left and when they were acknowledged: ACK round trips of one flow.
+//! ACK round trips of one flow: when packets were sent and when they were acknowledged.
 
 use std::collections::VecDeque;
 
 use super::histogram::DurationHistogram;
 use crate::model::time::Timestamp;
 
-/// Sendings remembered until their ACK comes. When full, new ones are not measured, so that the
-/// oldest unacknowledged one, where a resend would begin, stays known.
+/// Transmissions waiting for their ACK. When full, new ones are not measured, so that the oldest
+/// unacknowledged one, where a retransmission would start, stays known.
 const CAPACITY: usize = 64;
 
 /// The same, until the first ACK.
 const FIRST_CAPACITY: usize = 8;
 
-/// A packet that was sent for the first time and is not acknowledged yet.
+/// An unacknowledged first transmission.
 #[derive(Clone, Copy, Debug)]
 struct Sending {
     /// Unwrapped PSN.
     psn: i64,
     time: Timestamp,
-    /// The sender asked for an ACK and did not send it again since.
+    /// The sender requested an ACK and has not retransmitted it since.
     measures: bool,
 }
 
-/// Round trips of one flow: from a packet that asks for an ACK to the first ACK that covers it;
+/// Round trips of one flow: from a packet that requests an ACK to the first ACK that covers it;
 /// never of retransmitted packets.
 #[derive(Clone, Debug, Default)]
 pub struct RoundTrips {
@@ -32,8 +32,8 @@ pub struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// A packet was sent for the first time that starts a message or asks for an ACK. While no ACK
-    /// was ever seen, few are remembered: perhaps there is none to come.
+    /// First transmission of a packet that starts a message or requests an ACK. Before the first
+    /// ACK, few are kept: there may be none to come.
     pub fn sent(&mut self, psn: i64, time: Timestamp, ack_request: bool, has_acks: bool) {
         let capacity = if has_acks { CAPACITY } else { FIRST_CAPACITY };
         if self.outstanding.len() < capacity {
@@ -43,8 +43,8 @@ impl RoundTrips {
         }
     }
 
-    /// Everything up to `psn` was acknowledged: by an ACK, which is measured, or by what implies one
-    /// (a NAK of what follows, a READ response).
+    /// Everything up to `psn` was acknowledged: by an ACK, which is measured, or by implication (a
+    /// NAK of a later PSN, a READ response).
     pub fn acknowledged(&mut self, psn: i64, time: Timestamp, is_ack: bool) {
         while let Some(sending) = self.outstanding.front().filter(|sending| sending.psn <= psn) {
             if sending.measures && is_ack {
@@ -54,7 +54,7 @@ impl RoundTrips {
         }
     }
 
-    /// ACKs up to `psn` may have been missed: only what is sent from there on is measured.
+    /// ACKs up to `psn` may have been missed: only later transmissions are measured.
     pub fn distrust_before(&mut self, psn: i64) {
         for sending in &mut self.outstanding {
             sending.measures &= sending.psn >= psn;
@@ -68,8 +68,8 @@ impl RoundTrips {
         }
     }
 
-    /// When `psn` was first sent, as far as that is remembered: when the message it belongs to
-    /// began. `None` when it was acknowledged before, or when not every sending is remembered.
+    /// When `psn` was first sent, as far as known: when its message started. `None` if it was
+    /// acknowledged before, or not every transmission is kept.
     #[must_use]
     pub fn first_sending(&self, psn: i64) -> Option<Timestamp> {
         let at = self.outstanding.iter().rposition(|sending| sending.psn <= psn)?;
@@ -84,7 +84,7 @@ impl RoundTrips {
         &self.durations
     }
 
-    /// Packets that asked for an ACK but were not measured, because too many were outstanding.
+    /// Packets that requested an ACK but were not measured, because too many were outstanding.
     #[must_use]
     pub const fn unmeasured(&self) -> u64 {
         self.unmeasured

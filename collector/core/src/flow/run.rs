@@ -1,4 +1,4 @@
-//! Packets that were counted where they passed: what they change in the state of their flow.
+//! Packets counted in the kernel: how they change the state of their flow.
 
 use super::arrival::Arrival;
 use super::burst;
@@ -18,9 +18,8 @@ use crate::model::run::Run;
 use crate::model::time::Timestamp;
 
 impl FlowTracker {
-    /// Takes the run before a frame, which belongs to the same flow, and then is to be observed
-    /// itself. The first packet of a flow is handed out: a run of a flow that is not known any more
-    /// says nothing of it, and is counted at its tap only.
+    /// Processes the run before a frame of the same flow, which is to be observed next. The first
+    /// packet of a flow is delivered: the run of an unknown flow is counted at its tap only.
     pub fn observe_run(
         &mut self,
         run: &Run,
@@ -56,12 +55,12 @@ impl FlowTracker {
         }
     }
 
-    /// ACKs of more of a message each; they are told at `now`.
+    /// ACKs that each acknowledge more of a message, reported at `now`.
     fn observe_acks(&mut self, at: u32, run: &Run, now: Timestamp) {
         if run.frames == 0 {
             return;
         }
-        // ACKs may be held back for longer than buckets of bursts stay open: they are spread over these.
+        // ACKs may be delayed for longer than burst buckets stay open: they are spread over these.
         let open = Timestamp::from_nanos(now.as_nanos().saturating_sub(burst::OPEN_NS));
         let is_late = run.first_time < open;
         let late = Run { first_time: open, last_time: now, ..*run };
@@ -69,28 +68,28 @@ impl FlowTracker {
         let flow = self.flows.at_mut(at);
         flow.responses.observe_run(run);
         let Some(requester) = flow.reverse.map(|reverse| reverse.flow) else { return };
-        // Which of those between was the first to cover a packet is not known: ACKs that are handed out
-        // measure round trips.
+        // Which of the ACKs in between first covered a packet is unknown: delivered ACKs measure
+        // round trips.
         for (psn, time) in [(run.first_psn, run.first_time), (run.last_psn, run.last_time)] {
             let response = Response { psn, time, syndrome: None, is_ack: false };
             self.flows.at_mut(requester).acknowledge(response);
         }
     }
 
-    /// Packets of requests that were lost on the way here passed the tap: up to `next`, as many numbers as
-    /// were lost are no gap.
+    /// Request packets lost between the kernel and here passed the tap: as many PSNs before `next`
+    /// are not a gap.
     fn observe_lost(&mut self, at: u32, run: &Run, next: Psn) {
         let requests = &mut self.flows.at_mut(at).requests;
         let Some(high) = requests.high() else { return };
         let missing = next.distance_from(high).saturating_sub(1).max(0).unsigned_abs();
         let packets = missing.min(run.lost);
         if packets > 0 {
-            // While it is undecided what the packet before was, they stay a gap.
+            // They stay a gap while the previous packet is undecided.
             _ = requests.observe_run(high.plus(1), packets, run.last_time);
         }
     }
 
-    /// Loads the ports at both ends with a run, and tells `sent` the bytes that it was on the wire.
+    /// Adds a run to the ports at both ends, and passes its wire bytes to `sent`.
     fn meter(&mut self, at: u32, run: &Run, sent: &mut dyn FnMut(&mut Flow, Timestamp, u64)) {
         let flow = self.flows.at_mut(at);
         let mut marked = run.ecn[Ecn::Ce as usize];
@@ -105,7 +104,7 @@ impl FlowTracker {
         }
     }
 
-    /// Middles of messages; `next` is the frame behind them.
+    /// Middle packets; `next` is the frame after them.
     fn observe_middles(
         &mut self,
         at: u32,
@@ -121,7 +120,7 @@ impl FlowTracker {
             if flow.requests.observe_run(psn, run.frames - number, run.last_time) {
                 return;
             }
-            // It decides what the packet before it was.
+            // It decides what the previous packet was.
             let bth = Bth { opcode: run.opcode, psn, ack_request: false, ..roce.bth };
             let roce = RocePacket { bth, ..*roce };
             let frame = Frame { time: run.first_time, ..*frame };
@@ -132,7 +131,7 @@ impl FlowTracker {
 }
 
 impl Flow {
-    /// Counts what every packet of a run has.
+    /// Counts what all packets of a run have in common.
     fn count_run(&mut self, run: &Run, frame: &Frame<'_>) {
         let frames = u64::from(run.frames);
         self.span.last = self.span.last.max(run.last_time);

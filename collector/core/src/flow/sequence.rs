@@ -1,11 +1,11 @@
-//! The request space of one flow: which PSNs were seen, which were skipped, and what a packet that
-//! comes behind the highest one is.
+//! The request space of one flow: which PSNs were seen, which were skipped, and what a packet
+//! behind the highest one is.
 //!
-//! A packet at or below `high` is, by the first rule that decides:
+//! A packet at or below `high` is, by the first rule that applies:
 //!
 //! 1. its PSN was seen before: retransmitted;
-//! 2. IPv4 identifications are proven to rise on the flow: older than the packet that carried
-//!    `high`: out of order (it was sent first and came late), newer: retransmitted;
+//! 2. IPv4 identifications are proven to increase on the flow: older than the packet that carried
+//!    `high`: out of order (sent first, arrived late), newer: retransmitted;
 //! 3. it fills a hole: next to another packet behind `high`: retransmitted, alone: out of order
 //!    (inferred);
 //! 4. else ambiguous: sent before the capture began.
@@ -24,7 +24,7 @@ pub struct RequestArrival {
     pub psn: Psn,
     /// PSNs it consumes: 1, or one per response packet of a READ request.
     pub span: u32,
-    /// PSNs it may consume at most, where the path MTU of a READ is not known yet.
+    /// Most PSNs it may consume, while the path MTU of a READ is unknown.
     pub span_limit: u32,
     /// When the tap saw it.
     pub time: Timestamp,
@@ -32,14 +32,14 @@ pub struct RequestArrival {
     pub identification: Option<u16>,
 }
 
-/// What a request packet turned out to be.
+/// Classification of a request packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestObservation {
-    /// Its PSN was not seen before on this flow.
+    /// Its PSN is new on this flow.
     pub is_new: bool,
-    /// It, or the packet before it, was the start of a backward jump of the sender.
+    /// It, or the previous packet, is where the sender went back.
     pub jump: Option<Jump>,
-    /// It continues the sender's resending.
+    /// It continues a retransmission.
     pub is_resent: bool,
 }
 
@@ -48,11 +48,11 @@ pub struct RequestObservation {
 pub struct Jump {
     /// The PSN it went back to, unwrapped.
     pub target: i64,
-    /// When the tap saw that packet again.
+    /// When that packet was seen again.
     pub time: Timestamp,
-    /// When the tap noticed that this PSN was missing; `None` when it had been seen.
+    /// When this PSN was found missing; `None` if it had been seen.
     pub hole_opened: Option<Timestamp>,
-    /// When the sender's packet before this one passed.
+    /// When the sender's previous packet passed.
     pub previous_request: Timestamp,
 }
 
@@ -68,15 +68,15 @@ pub struct RequestSpace {
     /// PSNs above `high` that a READ of unknown packet count may have taken.
     read_allowance: u32,
     identifications: Identifications,
-    /// The newest identification seen at all.
+    /// The newest identification seen.
     newest_identification: u16,
-    /// PSN after the last packet that was behind `high`, while nothing else came between: the
-    /// sender goes on from there, perhaps with a loss before the tap.
+    /// PSN after the last packet behind `high`, while nothing else came in between: the sender
+    /// continues from there, perhaps with a loss before the tap.
     run_next: Option<i64>,
-    /// [`Disorder::undecided_fill`] is there.
+    /// Whether [`Disorder::undecided_fill`] is set.
     is_undecided: bool,
     last_request: Timestamp,
-    /// Made with the first packet out of line; most flows have none.
+    /// Created with the first packet out of order; most flows have none.
     disorder: Option<Box<Disorder>>,
 }
 
@@ -100,7 +100,7 @@ impl Default for RequestSpace {
 }
 
 impl RequestSpace {
-    /// Takes the next request packet of the flow.
+    /// Processes the next request packet of the flow.
     #[inline]
     pub fn observe(&mut self, arrival: &RequestArrival) -> RequestObservation {
         let ahead = arrival.psn.distance_from(self.high);
@@ -116,8 +116,8 @@ impl RequestSpace {
         observation
     }
 
-    /// Takes `packets` that follow each other from `psn` on and of which only their number is known;
-    /// whether they are the next in line.
+    /// Processes `packets` consecutive packets from `psn` on, of which only the number is known;
+    /// returns whether they are next in order.
     #[must_use]
     pub fn observe_run(&mut self, psn: Psn, packets: u32, last_time: Timestamp) -> bool {
         let is_next = psn.distance_from(self.high) == 1 && self.started && !self.is_undecided;
@@ -133,8 +133,8 @@ impl RequestSpace {
         is_next
     }
 
-    /// Takes a packet of a queue pair whose PSNs count packets to many receivers: nothing follows
-    /// from a number that is missing here.
+    /// Processes a packet of a queue pair whose PSNs are shared by many receivers: a missing PSN
+    /// means nothing here.
     pub fn observe_unordered(&mut self, psn: Psn) {
         if !self.started {
             self.started = true;
@@ -162,7 +162,7 @@ impl RequestSpace {
         self.started.then_some(self.high)
     }
 
-    /// The unwrapped number of `psn`, taken as the nearest to `high`: 0 is the first PSN seen.
+    /// The unwrapped value of `psn` nearest to `high`: 0 is the first PSN seen.
     #[must_use]
     pub fn unwrap(&self, psn: Psn) -> i64 {
         self.high_unwrapped + i64::from(psn.distance_from(self.high))
@@ -174,21 +174,21 @@ impl RequestSpace {
         self.started && psn <= self.high_unwrapped + i64::from(self.read_allowance)
     }
 
-    /// Whether a packet between these two (unwrapped) was not seen yet.
+    /// Whether a packet between these two (unwrapped) has not been seen yet.
     #[must_use]
     pub fn misses_any(&self, start: i64, end: i64) -> bool {
         self.disorder.as_ref().is_some_and(|disorder| disorder.misses_any(start, end))
     }
 
-    /// Takes a cumulative acknowledgement of everything up to `acknowledged` (unwrapped). Holes
-    /// below it that no resend explains were lost by the capture.
+    /// Processes a cumulative acknowledgement up to `acknowledged` (unwrapped). Holes below it that
+    /// no retransmission explains were lost by the capture.
     pub fn acknowledge(&mut self, acknowledged: i64) {
         if let Some(disorder) = &mut self.disorder {
             disorder.acknowledge(acknowledged);
         }
     }
 
-    /// A READ request's packet count became known after it was seen: `span` PSNs from `psn` on.
+    /// A READ request's packet count became known later: `span` PSNs from `psn` on.
     pub fn extend_read(&mut self, psn: Psn, span: u32) {
         if psn == self.high && self.read_allowance > 0 {
             let further = span.saturating_sub(1);
@@ -196,7 +196,7 @@ impl RequestSpace {
             self.high_unwrapped += i64::from(further);
             self.read_allowance = 0;
         } else if span > 1 && psn.distance_from(self.high) < 0 {
-            // It was sent again, and its other numbers are still missing.
+            // It was retransmitted, and its other PSNs are still missing.
             let rest = self.unwrap(psn) + 1;
             if let Some(disorder) = &mut self.disorder {
                 disorder.fill_rest_of_read(rest, span - 1);
@@ -204,7 +204,7 @@ impl RequestSpace {
         }
     }
 
-    /// The sums so far, with everything that is still open decided as it stands.
+    /// The sums so far, with open questions decided as they stand.
     #[must_use]
     pub fn counts(&self) -> SequenceCounts {
         let Some(disorder) = &self.disorder else { return SequenceCounts::default() };
@@ -215,7 +215,7 @@ impl RequestSpace {
         self.disorder.get_or_insert_default()
     }
 
-    /// What is known of its IPv4 identifications.
+    /// Its IPv4 identifications.
     #[must_use]
     pub const fn identifications(&self) -> &Identifications {
         &self.identifications
@@ -259,7 +259,7 @@ impl RequestSpace {
         self.newest_identification = self.identifications.reference();
     }
 
-    /// A packet ahead of `high`: opens a hole if it skips numbers.
+    /// A packet ahead of `high`: opens a hole if it skips PSNs.
     fn move_ahead(&mut self, ahead: u32, arrival: &RequestArrival) {
         let skipped = ahead - 1;
         if skipped > self.read_allowance {
@@ -324,8 +324,8 @@ impl RequestSpace {
         }
     }
 
-    /// Settles a fill that waited for its neighbour: another packet behind `high` makes it part of
-    /// a resend. Returns the jump that it then was.
+    /// Decides a fill that waited for its neighbour: another packet behind `high` makes it part of
+    /// a retransmission. Returns where the sender went back in that case.
     fn decide_fill(&mut self, next: i64, ahead: i32) -> Option<Jump> {
         let fill = self.disorder.as_mut()?.undecided_fill.take()?;
         self.is_undecided = false;
@@ -340,7 +340,7 @@ impl RequestSpace {
         }
     }
 
-    /// Whether this packet was sent after every packet seen so far, as far as can be told.
+    /// Whether this packet was sent after every packet seen so far, as far as can be known.
     fn is_sent_now(&mut self, identification: Option<u16>) -> bool {
         match identification {
             Some(id) if self.identifications.is_proven() => {

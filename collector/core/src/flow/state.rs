@@ -1,4 +1,4 @@
-//! One flow: everything that is known of one direction towards one queue pair in one epoch.
+//! State of one flow: one direction to one queue pair in one epoch.
 
 use super::answer::Answers;
 use super::burst::BucketMarks;
@@ -20,18 +20,18 @@ use crate::model::psn::Psn;
 use crate::model::qpn::Qpn;
 use crate::model::time::{Span, Timestamp};
 
-/// A packet that comes this soon after an equal one is a copy, as long as no round trip is known.
+/// A packet this soon after an identical one is a copy, while no round trip is known.
 pub const COPY_LIMIT_NS: u64 = 100_000;
 
-/// The same where each packet has an identification of its own: a resend has a new one.
+/// The same if each packet has its own identification: a retransmission has a new one.
 const OWN_IDENTIFICATION_LIMIT_NS: u64 = 100_000_000;
 
-/// Why two flows are taken to be each other's reverse, the weakest reason first.
+/// Why two flows are considered each other's reverse, weakest evidence first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PairEvidence {
     /// The same UDP source port both ways, unique between the two hosts.
     UdpPort,
-    /// ACKs carry PSNs for which the other direction asked for an ACK.
+    /// ACKs carry PSNs for which the other direction requested an ACK.
     PsnAck,
     /// The connection manager's REQ and REP named both QPNs.
     ConnectionManager,
@@ -40,15 +40,15 @@ pub enum PairEvidence {
 /// The other direction of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reverse {
-    /// Its place in the flow table.
+    /// Its index in the flow table.
     pub flow: u32,
-    /// The QP it goes to, which is the one that sends this flow.
+    /// The QP it goes to, which sends this flow.
     pub dest_qpn: Qpn,
-    /// Why.
+    /// The evidence.
     pub evidence: PairEvidence,
 }
 
-/// When something was seen first, and in which frame of the tap's file.
+/// When something was first seen, and in which frame of the tap's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sighting {
     /// When.
@@ -61,12 +61,12 @@ pub struct Sighting {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EcnCounts([u64; 4]);
 
-/// Header fields that seldom change on a flow, counted by runs of equal ones.
+/// Header fields that rarely change on a flow, counted in runs of equal values.
 #[derive(Clone, Debug, Default)]
 pub struct HeaderTallies {
     run: HeaderFields,
     run_length: u64,
-    /// Runs that ended; most flows have none.
+    /// Completed runs; most flows have none.
     ended: Option<Box<EndedRuns>>,
 }
 
@@ -88,16 +88,16 @@ pub struct HeaderFields {
     pub udp_source_port: u16,
 }
 
-/// ICRCs compared; only whole frames have one to compare.
+/// ICRCs checked; only complete frames have one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IcrcCounts {
     /// Compared.
     pub checked: u64,
-    /// Of these, wrong.
+    /// Wrong ones.
     pub bad: u64,
 }
 
-/// One flow in one epoch. Counters are public to be read; [`super::table::FlowTable`] moves them.
+/// One flow in one epoch. Counters are public for reading; [`super::table::FlowTable`] owns them.
 #[derive(Clone, Debug)]
 #[expect(
     missing_docs,
@@ -105,23 +105,24 @@ pub struct IcrcCounts {
 )]
 pub struct Flow {
     pub key: FlowKey,
-    /// 0 for the first use of the QPN, one more for each reuse.
+    /// 0 for the first use of the QPN, incremented with each reuse.
     pub epoch: u32,
     pub reverse: Option<Reverse>,
-    /// The connection manager gave its QPN to a new connection: the next packet is another epoch's.
+    /// The connection manager assigned its QPN to a new connection: the next packet starts another
+    /// epoch.
     pub(super) is_closed: bool,
-    /// A later epoch has its place in the table's index.
+    /// A later epoch has replaced it in the table's index.
     pub(super) is_superseded: bool,
-    /// UDP source port of its first packet, by which it may be paired.
+    /// UDP source port of its first packet, for pairing.
     pub(super) first_udp_source_port: u16,
-    /// Sender of UD packets; `None` where several share the flow, and on other transports.
+    /// Sender of UD packets; `None` if several share the flow, and for other transports.
     pub datagram_source_qpn: Option<Qpn>,
     pub has_several_sources: bool,
     pub transport: Transport,
     pub span: Span,
     /// Number of its first frame in its file, from 1.
     pub first_frame: u64,
-    /// Its first packet with a CE mark, in the inner or outer IP header.
+    /// Its first CE-marked packet, marked in the inner or outer IP header.
     pub first_mark: Option<Sighting>,
     pub frames: u64,
     pub wire_bytes: u64,
@@ -133,34 +134,34 @@ pub struct Flow {
     pub requests: RequestSpace,
     pub responses: ResponseSpace,
     pub messages: Messages,
-    /// Made with the first READ request or atomic.
+    /// Created with the first READ request or atomic.
     pub answers: Option<Box<Answers>>,
     pub round_trips: RoundTrips,
-    /// Made with the first backward jump.
+    /// Created when the sender first goes back.
     pub episodes: Option<Box<Episodes>>,
     pub rate: RateMeter,
     pub cnps: u64,
-    /// ACKs and NAKs of PSNs that were never seen to be sent.
+    /// ACKs and NAKs of PSNs that were never seen.
     pub unexpected_acks: u64,
     pub icrc: IcrcCounts,
-    /// How its first frame passed the interface, where the capture says so.
+    /// Direction of its first frame at the interface, if the capture has it.
     pub direction: Option<Direction>,
-    /// Address and R_Key of the request with PSN 0, to know it again.
+    /// Address and R_Key of the request with PSN 0, to recognise it.
     pub(super) zero_identity: Option<(u64, u32)>,
     /// The latest READ request and its length, while the path MTU is unknown.
     pub(super) open_read: Option<(Psn, u32)>,
     pub(super) ports: [PortIndex; 2],
     pub(super) bucket_marks: [BucketMarks; 2],
     pub(super) way_back: WayBack,
-    /// Highest unwrapped PSN that was acknowledged.
+    /// Highest acknowledged unwrapped PSN.
     pub(super) acknowledged: Option<i64>,
     pub(super) copy_limit_ns: u64,
-    /// Made with the first packets that were counted where they passed.
+    /// Created with the first packets counted in the kernel.
     pub(super) counted: Option<Box<Counted>>,
 }
 
 impl Flow {
-    /// A flow that begins with a packet of `opcode` at `time`.
+    /// A flow that starts with a packet of `opcode` at `time`.
     #[must_use]
     pub(super) fn new(
         key: FlowKey,
@@ -211,7 +212,7 @@ impl Flow {
         }
     }
 
-    /// How soon an equal packet has to follow to be a copy of it.
+    /// Time within which an identical packet is a copy.
     #[must_use]
     pub(super) fn copy_limit_ns(&self, traits: Traits, identification: Option<u16>) -> u64 {
         let identifications = if traits.has(Traits::REQUEST) {
@@ -223,7 +224,7 @@ impl Flow {
         if is_own { OWN_IDENTIFICATION_LIMIT_NS } else { self.copy_limit_ns }
     }
 
-    /// The QP that sends this flow: from DETH, or the QP that its reverse goes to.
+    /// The QP that sends this flow: from DETH, or the destination QP of its reverse.
     #[must_use]
     pub fn source_qpn(&self) -> Option<Qpn> {
         self.datagram_source_qpn.or(self.reverse.map(|reverse| reverse.dest_qpn))
@@ -235,14 +236,14 @@ impl Flow {
         self.reverse.is_some_and(|reverse| reverse.evidence > PairEvidence::UdpPort)
     }
 
-    /// Whether PSNs tell of loss and order: datagrams of one QP number go to many receivers.
+    /// Whether PSNs show loss and order: datagrams of one QP number go to many receivers.
     #[must_use]
     pub const fn has_sequence(&self) -> bool {
         matches!(self.transport, Transport::Rc | Transport::Uc | Transport::Xrc)
     }
 }
 
-/// What has to wait for packets that were counted where they passed, and are told later.
+/// State that waits for packets counted in the kernel and delivered later.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counted {
     /// The latest response to packets that are not known yet.
@@ -254,7 +255,7 @@ pub(super) struct Counted {
 pub(super) struct Response {
     pub(super) psn: Psn,
     pub(super) time: Timestamp,
-    /// `None` where it was cut off.
+    /// `None` if it was truncated.
     pub(super) syndrome: Option<Syndrome>,
     pub(super) is_ack: bool,
 }
@@ -293,7 +294,7 @@ impl HeaderTallies {
         self.run_length += packets;
     }
 
-    /// Packets whose fields found no room.
+    /// Packets whose values did not fit.
     #[must_use]
     pub fn overflow(&self) -> u64 {
         self.ended.as_ref().map_or(0, |ended| {
@@ -322,7 +323,7 @@ impl HeaderTallies {
         self.with_run(ended, self.run.udp_source_port)
     }
 
-    /// A tally with the run that is still open.
+    /// A tally including the open run.
     fn with_run<K: Copy + Ord>(&self, ended: Option<&Tally<K>>, value: K) -> Tally<K> {
         let mut tally = ended.cloned().unwrap_or_default();
         if self.run_length > 0 {

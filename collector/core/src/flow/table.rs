@@ -1,7 +1,8 @@
-//! The flows of all taps: found by key, capped in number.
+//! The flows of all taps: found by key, bounded in number.
 //!
 //! The index maps a key to its newest epoch; older epochs stay until they are evicted. When the
-//! table is full, the longest silent of eight flows at a moving hand makes room (sampled LRU).
+//! table is full, the least recently active of eight flows at a moving hand is evicted (sampled
+//! LRU).
 
 use std::hash::BuildHasher;
 
@@ -11,10 +12,10 @@ use hashbrown::HashTable;
 use super::key::FlowKey;
 use super::state::{Flow, PairEvidence, Reverse};
 
-/// Flows looked at to find the one that makes room.
+/// Flows sampled to find the one to evict.
 const EVICTION_SAMPLE: usize = 8;
 
-/// Places remembered by a cheap hash of the key, a power of two: packets come in bursts.
+/// Indices cached by a cheap hash of the key, a power of two: packets arrive in bursts.
 const RECENT: usize = 64;
 
 /// A table of at most `capacity` flows.
@@ -31,7 +32,7 @@ pub struct FlowTable {
 }
 
 impl FlowTable {
-    /// An empty table for `capacity` flows, at least one.
+    /// An empty table with this capacity, at least one.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self {
@@ -61,8 +62,8 @@ impl FlowTable {
         }
     }
 
-    /// Puts `flow` in as the newest epoch of its key. Returns its place and the flow that made
-    /// room for it.
+    /// Inserts `flow` as the newest epoch of its key. Returns its index and the flow evicted for
+    /// it.
     pub fn insert(&mut self, flow: Flow) -> (u32, Option<Flow>) {
         let key = flow.key;
         let (at, evicted) = if self.flows.len() < self.capacity {
@@ -92,20 +93,20 @@ impl FlowTable {
         (at, evicted)
     }
 
-    /// The flow at `at`, which a method of this table returned.
+    /// The flow at `at`, an index that this table returned.
     #[inline]
     #[must_use]
     pub fn at(&self, at: u32) -> &Flow {
         &self.flows[at as usize]
     }
 
-    /// The flow at `at`, to change.
+    /// The flow at `at`, mutable.
     #[inline]
     pub fn at_mut(&mut self, at: u32) -> &mut Flow {
         &mut self.flows[at as usize]
     }
 
-    /// Makes two flows each other's reverse, unless better evidence says otherwise.
+    /// Makes two flows each other's reverse, unless better evidence contradicts.
     pub fn link(&mut self, one: u32, other: u32, evidence: PairEvidence) {
         let is_better = |flow: &Flow| flow.reverse.is_none_or(|known| known.evidence < evidence);
         if one == other || !is_better(self.at(one)) || !is_better(self.at(other)) {
@@ -119,31 +120,31 @@ impl FlowTable {
         }
     }
 
-    /// Undoes the link of a flow.
+    /// Removes the link of a flow.
     pub fn unlink(&mut self, at: u32) {
         if let Some(reverse) = self.at_mut(at).reverse.take() {
             self.at_mut(reverse.flow).reverse = None;
         }
     }
 
-    /// All flows, every epoch, in no order that means anything.
+    /// All flows, every epoch, in arbitrary order.
     #[must_use]
     pub fn flows(&self) -> &[Flow] {
         &self.flows
     }
 
-    /// All flows, to finish them.
+    /// All flows, mutable.
     pub fn flows_mut(&mut self) -> &mut [Flow] {
         &mut self.flows
     }
 
-    /// Flows that made room for others.
+    /// Evicted flows.
     #[must_use]
     pub const fn evicted_flows(&self) -> u64 {
         self.evicted_flows
     }
 
-    /// Frames of flows that made room for others.
+    /// Frames of evicted flows.
     #[must_use]
     pub const fn evicted_frames(&self) -> u64 {
         self.evicted_frames
@@ -177,7 +178,7 @@ fn find_in_index(
     index.find(hasher.hash_one(key), |at| flows[*at as usize].key == *key).copied()
 }
 
-/// Where a key's place is remembered: both directions of a pair lie apart.
+/// Cache slot of a key: both directions of a pair differ.
 #[inline]
 fn recent_place(key: &FlowKey) -> usize {
     let qpn = key.dest_qpn.value();

@@ -1,13 +1,13 @@
 //! Counts of a few values: most flows use one DSCP, one partition key, one UDP source port.
 
-/// How often each value was seen. Values beyond the capacity are counted together.
+/// Counts by value. Values beyond the capacity are counted together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally<K> {
     counts: Vec<(K, u64)>,
     overflow: u64,
 }
 
-/// Different values that a tally tells apart.
+/// Most distinct values.
 const CAPACITY: usize = 64;
 
 impl<K> Default for Tally<K> {
@@ -17,7 +17,7 @@ impl<K> Default for Tally<K> {
 }
 
 impl<K: Copy + Ord> Tally<K> {
-    /// Counts `value` `times` more.
+    /// Adds `times` to the count of `value`.
     pub fn add(&mut self, value: K, times: u64) {
         match self.counts.binary_search_by_key(&value, |(known, _)| *known) {
             Ok(at) => self.counts[at].1 += times,
@@ -26,12 +26,12 @@ impl<K: Copy + Ord> Tally<K> {
         }
     }
 
-    /// The values seen with their counts, in ascending order of the value.
+    /// The values with their counts, ascending.
     pub fn iter(&self) -> impl Iterator<Item = (K, u64)> + '_ {
         self.counts.iter().copied()
     }
 
-    /// Sightings of values that found no room.
+    /// Count of values that did not fit.
     #[must_use]
     pub const fn overflow(&self) -> u64 {
         self.overflow

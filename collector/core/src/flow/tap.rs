@@ -1,4 +1,4 @@
-//! What one tap saw, in sums.
+//! Totals of one tap.
 
 use crate::decode::error::{DecodeError, Layer, Limit};
 use crate::decode::packet::{Body, Packet};
@@ -17,39 +17,39 @@ pub struct TapState {
     pub tap: Tap,
     /// Line rate in bits per second: the user's, else the capture's.
     pub line_rate_bps: Option<u64>,
-    /// First and last time, in the order of the clock; `None` without frames.
+    /// First and last time by the clock; `None` without frames.
     pub span: Option<Span>,
     /// Frames.
     pub frames: u64,
     /// Bytes on the wire.
     pub wire_bytes: u64,
-    /// Bytes kept.
+    /// Captured bytes.
     pub captured_bytes: u64,
-    /// RoCEv2 frames of which at least the BTH was read.
+    /// RoCEv2 frames with at least a complete BTH.
     pub roce_frames: u64,
     /// TCP frames.
     pub tcp_frames: u64,
     /// PFC and 802.3x pause frames.
     pub pause_frames: u64,
-    /// RoCE version 1 frames (EtherType 0x8915), which are not followed.
+    /// RoCE version 1 frames (EtherType 0x8915), which are not tracked.
     pub roce_version_1_frames: u64,
-    /// Frames that came out of a switch's mirror session.
+    /// Frames from a switch's mirror session.
     pub mirrored_frames: u64,
-    /// Frames of which bytes are missing.
+    /// Truncated frames.
     pub truncated_frames: u64,
-    /// Frames that the source says it lost.
+    /// Frames that the source reported as lost.
     pub lost_frames: u64,
-    /// Frames whose time is before that of the frame ahead of them.
+    /// Frames with a timestamp before the previous frame's.
     pub backward_frames: u64,
     /// Packets that the tap saw twice.
     pub duplicates: u64,
     newest: Timestamp,
-    /// A few of the combinations that there are.
+    /// The few combinations that occur.
     refused: Vec<((Layer, Limit), u64)>,
 }
 
 impl TapState {
-    /// A tap that has seen nothing yet.
+    /// A tap without frames.
     #[must_use]
     pub fn new(tap: Tap, line_rate_bps: Option<u64>) -> Self {
         Self {
@@ -103,7 +103,7 @@ impl TapState {
         }
     }
 
-    /// Counts frames that the source counted itself.
+    /// Counts frames that the source counted.
     pub fn add_run(&mut self, run: &Run) {
         let frames = u64::from(run.frames);
         self.frames += frames;
@@ -115,8 +115,8 @@ impl TapState {
         self.lost_frames += u64::from(run.lost);
     }
 
-    /// Counts a layer that was not read. A header beyond the snap length is no defect of the
-    /// frame, but it is a fact that went missing, so it counts as well.
+    /// Counts a layer that could not be read. A header beyond the snap length is no defect of the
+    /// frame, but a fact that is missing, so it counts as well.
     #[cold]
     pub fn add_refusal(&mut self, error: &DecodeError) {
         let reason = (error.layer, error.limit);
@@ -126,7 +126,7 @@ impl TapState {
         }
     }
 
-    /// Layers that were not read, with the reason and how often, in the order of first sight.
+    /// Layers that could not be read, with reason and count, in order of first sight.
     pub fn refused(&self) -> impl Iterator<Item = (Layer, Limit, u64)> + '_ {
         self.refused.iter().map(|((layer, limit), count)| (*layer, *limit, *count))
     }

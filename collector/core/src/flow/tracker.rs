@@ -1,4 +1,4 @@
-//! The entry of the flow layer: packets in, state of taps, flows, ports and pause out.
+//! The entry of the flow layer: packets in; state of taps, flows, ports and pause out.
 
 use super::arrival::Arrival;
 use super::burst;
@@ -28,27 +28,29 @@ use crate::model::qpn::Qpn;
 use crate::model::tap::{Tap, TapId};
 use crate::model::time::Timestamp;
 
-/// PSN 0 at most this far ahead is a gap across the end of the circle, not a new use of the QP.
+/// PSN 0 at most this far ahead is a gap across the end of the circle rather than a new use of the
+/// QP.
 const EPOCH_GAP: i32 = 4096;
 
-/// An acknowledged PSN 0 this closely behind the highest one may be sent again, its ACK lost.
+/// An acknowledged PSN 0 this close behind the highest one may be a retransmission after a lost
+/// ACK.
 const EPOCH_RESEND: i32 = 256;
 
-/// PSN 0 this closely behind the first packets that were seen is late, not a new use of the QP.
+/// PSN 0 this close behind the first packets seen is late rather than a new use of the QP.
 const OVERTAKEN: i32 = 64;
 
 /// Limits and options of the flow layer.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowConfig {
-    /// Flows kept at a time.
+    /// Most flows at a time.
     pub flow_capacity: usize,
     /// Line rate of every port in bits per second; overrides what captures say.
     pub line_rate_bps: Option<u64>,
-    /// Whether messages are handed out one by one, and recovery episodes listed for every flow.
+    /// Whether messages are delivered one by one, and recovery episodes listed for every flow.
     pub keeps_details: bool,
 }
 
-/// Flows whose recovery episodes are listed in any case: waits need their times.
+/// Flows whose recovery episodes are always listed: waits need their times.
 const LISTING_FLOWS: usize = 2048;
 
 /// A completed message and the flow it belongs to.
@@ -76,7 +78,7 @@ pub struct FlowTracker {
     mirrors: MirrorSessions,
     messages: Vec<MessageEvent>,
     restarted_epochs: u64,
-    /// Flows that ever sent something again.
+    /// Flows that ever retransmitted.
     recovering_flows: usize,
 }
 
@@ -100,21 +102,21 @@ impl FlowTracker {
         }
     }
 
-    /// Adds the next tap; taps are numbered from 0 in the order in which they are added.
+    /// Adds the next tap; taps are numbered from 0.
     pub fn add_tap(&mut self, tap: Tap) {
         let line_rate_bps = self.config.line_rate_bps.or(tap.line_rate_bps);
         self.taps.push(TapState::new(tap, line_rate_bps));
     }
 
-    /// The source says that it lost frames of a tap.
+    /// The source reported lost frames of a tap.
     pub fn add_lost_frames(&mut self, tap: TapId, frames: u64) {
         if let Some(tap) = self.taps.get_mut(tap.0 as usize) {
             tap.lost_frames += frames;
         }
     }
 
-    /// Takes a frame and what was decoded of it, and tells `observer` what its flow did. Frames of a
-    /// tap that was not added are ignored.
+    /// Processes a frame and its decoded packet, and reports flow events to `observer`. Frames of
+    /// unknown taps are ignored.
     #[inline]
     pub fn observe(
         &mut self,
@@ -143,7 +145,7 @@ impl FlowTracker {
         }
     }
 
-    /// Ends what is still open: episodes without an ACK, pauses.
+    /// Closes what is still open: episodes without an ACK, pauses.
     pub fn finish(&mut self) {
         let taps = &self.taps;
         let last_frame =
@@ -162,7 +164,7 @@ impl FlowTracker {
         &self.taps
     }
 
-    /// The flows of all taps and epochs, in no order that means anything.
+    /// The flows of all taps and epochs, in arbitrary order.
     #[must_use]
     pub fn flows(&self) -> &FlowTable {
         &self.flows
@@ -186,19 +188,19 @@ impl FlowTracker {
         &self.mirrors
     }
 
-    /// What the connection manager announced.
+    /// The connection manager's announcements.
     #[must_use]
     pub fn connections(&self) -> &Connections {
         &self.connections
     }
 
-    /// Epochs that began at PSN 0 or on the connection manager's word.
+    /// Epochs that began at PSN 0 or were announced by the connection manager.
     #[must_use]
     pub const fn restarted_epochs(&self) -> u64 {
         self.restarted_epochs
     }
 
-    /// Hands out the messages that were completed since the last call, oldest first.
+    /// Delivers the messages completed since the last call, oldest first.
     pub fn drain_messages(&mut self) -> std::vec::Drain<'_, MessageEvent> {
         self.messages.drain(..)
     }
@@ -311,7 +313,8 @@ impl FlowTracker {
             flow.round_trips.resent_from(jump.target);
             flow.way_back.nak = None;
             flow.way_back.rnr = None;
-            // The jump was the packet before, which had to wait for this one to tell.
+            // The sender went back with the previous packet, which had to wait for this one to
+            // decide.
             if jump.target != flow.requests.unwrap(roce.bth.psn) {
                 episodes.resent();
             }
@@ -331,8 +334,8 @@ impl FlowTracker {
         }
     }
 
-    /// A request packet, seen for the first time, that starts or ends a message or asks for an
-    /// ACK; `measures` says whether the ACK is one of this sending.
+    /// A request packet, seen for the first time, that starts or ends a message or requests an ACK;
+    /// `measures` says whether the ACK belongs to this transmission.
     fn observe_boundary(
         &mut self,
         at: u32,
@@ -386,7 +389,7 @@ impl FlowTracker {
         let flow = self.flows.at_mut(at);
         flow.responses.observe(operation, psn, syndrome, arrival.ip.identification);
         let is_ack = operation == Some(Operation::Acknowledge);
-        // A NAK names a packet that the tap may not have seen: another flow may have asked for it.
+        // A NAK names a packet that the tap may not have seen: another flow may have requested it.
         let acknowledges = matches!(syndrome, Some(Syndrome::Ack { .. }));
         if is_ack && acknowledges && !flow.has_proven_reverse() {
             self.vote(at, psn, time);
@@ -401,11 +404,11 @@ impl FlowTracker {
         self.flows.at_mut(at).copy_limit_ns = limit;
     }
 
-    /// An ACK on a flow whose reverse is not known, or only by its UDP port.
+    /// An ACK on a flow whose reverse is unknown, or known only by its UDP port.
     fn vote(&mut self, at: u32, psn: Psn, time: Timestamp) {
         let key = self.flows.at(at).key;
         let Some((candidate, dest_qpn)) = self.pairing.vote(&key, psn, at, time) else { return };
-        // The place may belong to another flow by now.
+        // The index may belong to another flow by now.
         let flow = self.flows.at(candidate);
         if flow.key == key.reversed(dest_qpn) && !flow.is_superseded {
             self.flows.link(at, candidate, PairEvidence::PsnAck);
@@ -415,7 +418,7 @@ impl FlowTracker {
         self.pairing.settle(at);
     }
 
-    /// What a response says of the READ or atomic that asked for it.
+    /// What a response reveals about its READ or atomic.
     fn observe_answer(&mut self, requester: u32, roce: &RocePacket<'_>, traits: Traits) {
         let flow = self.flows.at_mut(requester);
         match roce.bth.opcode.operation() {
@@ -463,7 +466,8 @@ impl FlowTracker {
         }
     }
 
-    /// The connection manager made a pair: earlier traffic with these numbers is another epoch's.
+    /// The connection manager announced a pair: earlier traffic with these numbers belongs to
+    /// another epoch.
     fn announce(&mut self, pair: &AnnouncedPair) {
         for key in [pair.forward, pair.backward] {
             if let Some(at) = self.flows.find(&key) {
@@ -472,8 +476,8 @@ impl FlowTracker {
         }
     }
 
-    /// A request with PSN 0 on flow `at`: the start of a new epoch, unless the circle simply came
-    /// round or the first packet of this epoch is sent again. Returns the flow it belongs to.
+    /// A request with PSN 0 on flow `at`: starts a new epoch, unless the circle wrapped or the
+    /// first packet of this epoch is retransmitted. Returns the flow it belongs to.
     #[cold]
     fn epoch_at_zero(&mut self, at: u32, arrival: &Arrival<'_>) -> u32 {
         let roce = arrival.roce;
@@ -488,11 +492,11 @@ impl FlowTracker {
         let comes_round = (1..=EPOCH_GAP).contains(&ahead);
         let is_unacknowledged = flow.acknowledged.is_none_or(|acknowledged| acknowledged < psn);
         let is_same = identity.is_some() && identity == flow.zero_identity;
-        // Another request than the one that the epoch began with.
+        // A different request from the one that the epoch began with.
         let differs = psn == 0 && !is_same && identity.is_some() && flow.zero_identity.is_some();
-        // A sender whose packets were acknowledged far beyond does not go back to the first one.
+        // A sender whose later packets were acknowledged does not go back to the first one.
         let is_same = is_same && ahead > -EPOCH_RESEND;
-        // The circle came round a moment ago: a copy, or late.
+        // The circle has just wrapped: a copy, or late.
         let has_come_round = psn > 0 && ahead > -EPOCH_GAP;
         // The first packets of the flow overtook it.
         let is_overtaken = psn < 0 && is_unacknowledged && ahead > -OVERTAKEN;
@@ -511,7 +515,7 @@ impl FlowTracker {
         next
     }
 
-    /// Makes a flow and looks for its reverse.
+    /// Creates a flow and looks for its reverse.
     #[cold]
     fn begin_flow(&mut self, key: FlowKey, epoch: u32, arrival: &Arrival<'_>) -> u32 {
         let rate = self.taps[key.tap.0 as usize].line_rate_bps;
@@ -528,13 +532,13 @@ impl FlowTracker {
         flow.first_udp_source_port = port;
         flow.first_frame = arrival.frame.number;
         let (at, evicted) = self.flows.insert(flow);
-        // An epoch that is over gave its port back when the next one began.
+        // An epoch that is over returned its port when the next one began.
         if let Some(evicted) = evicted.filter(|evicted| !evicted.is_superseded) {
             self.pairing.remove_port(&evicted.key, evicted.first_udp_source_port, at);
         }
         if let Some((previous, previous_port)) = previous.zip(previous_port) {
             self.restarted_epochs += 1;
-            // Where the previous epoch made room itself, nothing of it is left to close.
+            // If the previous epoch itself was evicted, nothing of it is left to close.
             if previous != at {
                 self.close_reverse(previous);
                 self.pairing.remove_port(&key, previous_port, previous);
@@ -545,8 +549,8 @@ impl FlowTracker {
         at
     }
 
-    /// The epoch of `at` is over. A reverse that only answers has no PSN 0 of its own to end by, and
-    /// ends with it; one that asks itself goes on.
+    /// The epoch of `at` is over. A reverse that only answers has no PSN 0 of its own and ends with
+    /// it; one with requests continues.
     fn close_reverse(&mut self, at: u32) {
         let Some(reverse) = self.flows.at(at).reverse else { return };
         let answers = self.flows.at_mut(reverse.flow);
@@ -578,7 +582,7 @@ impl FlowTracker {
         }
     }
 
-    /// Whether a flow can have a reverse: datagrams go to one queue pair from many.
+    /// Whether a flow can have a reverse: many queue pairs send datagrams to one.
     fn has_pairs(&self, at: u32) -> bool {
         !matches!(self.flows.at(at).transport, Transport::Ud | Transport::Rd)
     }

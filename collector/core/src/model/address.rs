@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv6Addr};
 pub struct HostAddress(u128);
 
 impl HostAddress {
-    /// The address as the standard library knows it, IPv4 where it is one.
+    /// The address as a standard library type; IPv4 if it is mapped.
     #[must_use]
     pub fn to_ip(self) -> IpAddr {
         Ipv6Addr::from_bits(self.0).to_canonical()

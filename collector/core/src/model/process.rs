@@ -1,28 +1,28 @@
 //! A process of this host, and what runs it: a container of a pod, a step of a Slurm job.
 
-/// A process, told from a later one that has its number by when it started.
+/// A process, distinguished from a later one with the same PID by its start time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessId {
-    /// Number of the process.
+    /// PID.
     pub pid: u32,
-    /// When it started, in ticks of the kernel's clock since the host came up.
+    /// Start time, in ticks of the kernel's clock since boot.
     pub start_ticks: u64,
 }
 
-/// What is known of a process.
+/// Facts about a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Which it is.
+    /// Its id.
     pub id: ProcessId,
-    /// Its name, 15 bytes of it (`comm`).
+    /// Its name, at most 15 bytes (`comm`).
     pub name: String,
-    /// The container that it runs in; `None` outside of containers.
+    /// Its container; `None` outside containers.
     pub container: Option<Container>,
     /// UID of its Kubernetes pod.
     pub pod: Option<String>,
     /// Its part of a Slurm job.
     pub slurm: Option<SlurmTask>,
-    /// Its environment could be read; if not, Slurm's ranks and names are not known.
+    /// Whether its environment could be read; without it, Slurm's ranks and names are unknown.
     pub is_environment_known: bool,
 }
 
@@ -31,18 +31,18 @@ pub struct Process {
 pub struct Container {
     /// Its id: 64 hexadecimal digits.
     pub id: String,
-    /// What runs it; `None` where its control group does not tell.
+    /// Its runtime; `None` if the control group does not show it.
     pub runtime: Option<Runtime>,
 }
 
-/// What runs containers.
+/// Container runtimes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runtime {
-    /// containerd, for Kubernetes or by nerdctl.
+    /// containerd, for Kubernetes or nerdctl.
     Containerd,
     /// CRI-O.
     Crio,
-    /// Docker, for Kubernetes too.
+    /// Docker, also for Kubernetes.
     Docker,
     /// Podman.
     Podman,

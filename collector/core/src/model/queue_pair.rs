@@ -1,4 +1,4 @@
-//! A queue pair as the kernel of its host knows it.
+//! A queue pair as its host's kernel lists it.
 
 use super::qpn::Qpn;
 
@@ -11,33 +11,33 @@ pub struct HostQueuePair {
     pub port: Option<u32>,
     /// Its number.
     pub local: Qpn,
-    /// The number at the other end; `None` where it has none, of datagrams and before it is connected.
+    /// The other end's number; `None` for datagrams and before it is connected.
     pub remote: Option<Qpn>,
-    /// What it is for.
+    /// Its type.
     pub kind: QueuePairKind,
-    /// Where it is in its life.
+    /// Its state.
     pub state: QueuePairState,
-    /// Whose it is.
+    /// Its owner.
     pub owner: QueuePairOwner,
 }
 
-/// Whose a queue pair is.
+/// The owner of a queue pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueuePairOwner {
     /// A process.
     Process(u32),
-    /// A part of the kernel, by its name.
+    /// A kernel component, by name.
     Kernel(String),
-    /// The kernel does not tell.
+    /// The kernel does not say.
     Unknown,
 }
 
-/// What a queue pair is for (Linux `enum ib_qp_type`).
+/// Queue pair types (Linux `enum ib_qp_type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueuePairKind {
-    /// Management of subnets, of which RoCE has none.
+    /// Subnet management, which RoCE does not use.
     SubnetManagement,
-    /// Management: connections.
+    /// Connection management.
     GeneralManagement,
     /// Reliable connection: what NCCL uses.
     ReliableConnection,
@@ -45,24 +45,24 @@ pub enum QueuePairKind {
     UnreliableConnection,
     /// Unreliable datagrams.
     UnreliableDatagram,
-    /// A kind of the device's own: EFA's SRD, mlx5's dynamically connected ones.
+    /// A device-specific type: EFA's SRD, mlx5's dynamically connected ones.
     Driver,
-    /// Another, by its number.
+    /// Another type, by number.
     Other(u8),
 }
 
-/// Where a queue pair is in its life (InfiniBand Architecture Specification volume 1, 10.3.1).
+/// Queue pair states (InfiniBand Architecture Specification volume 1, 10.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum QueuePairState {
-    /// Made.
+    /// Created.
     Reset,
-    /// It may take receive requests.
+    /// Accepts receive requests.
     Init,
-    /// It receives.
+    /// Receives.
     ReadyToReceive,
-    /// It sends.
+    /// Sends.
     ReadyToSend,
-    /// It sends no more, for now.
+    /// Sending is suspended.
     SendQueueDrained,
     /// A send failed.
     SendQueueError,
@@ -71,7 +71,7 @@ pub enum QueuePairState {
 }
 
 impl QueuePairKind {
-    /// The kind with Linux' number for it.
+    /// The type with Linux's number.
     #[must_use]
     pub const fn of(number: u8) -> Self {
         match number {
@@ -85,7 +85,7 @@ impl QueuePairKind {
         }
     }
 
-    /// Whether NCCL uses such queue pairs: reliable connections, with EFA's plugin the device's own.
+    /// Whether NCCL uses this type: reliable connections or, with EFA's plugin, the device's own.
     #[must_use]
     pub const fn may_be_nccls(self) -> bool {
         matches!(self, Self::ReliableConnection | Self::Driver)
@@ -107,7 +107,7 @@ impl QueuePairKind {
 }
 
 impl QueuePairState {
-    /// The state with Linux' number for it (`enum ib_qp_state`); `None` where there is none.
+    /// The state with Linux's number (`enum ib_qp_state`), if there is one.
     #[must_use]
     pub const fn of(number: u8) -> Option<Self> {
         match number {

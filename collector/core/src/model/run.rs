@@ -1,39 +1,39 @@
-//! Packets that a source counted instead of handing them out.
+//! Packets that a source counted instead of delivering them.
 
 use super::opcode::{Opcode, Operation, Traits};
 use super::psn::Psn;
 use super::time::Timestamp;
 
-/// Packets of a flow that were counted where they passed: middles of its messages, each the successor of
-/// the one before, or ACKs, each of more of the same message than the one before.
+/// Packets of a flow counted in the kernel: consecutive middle packets of its messages, or ACKs
+/// that each acknowledge more of the same message.
 ///
-/// It stands before the next frame of the flow, which is handed out.
+/// It precedes the next delivered frame of the flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// What each of them is: the middle of a SEND or of an RDMA WRITE, or an ACK.
+    /// Their opcode: the middle of a SEND or RDMA WRITE, or an ACK.
     pub opcode: Opcode,
     /// Packet sequence number of the first one.
     pub first_psn: Psn,
     /// Packet sequence number of the last one.
     pub last_psn: Psn,
-    /// How many.
+    /// Number of packets.
     pub frames: u32,
-    /// Bytes that each had on the wire, without FCS.
+    /// Wire length of each, without FCS.
     pub wire_len: u32,
     /// When the first one passed.
     pub first_time: Timestamp,
     /// When the last one passed.
     pub last_time: Timestamp,
-    /// How many had each ECN codepoint (RFC 3168: not-ECT, ECT(1), ECT(0), CE).
+    /// Number per ECN codepoint (RFC 3168: not-ECT, ECT(1), ECT(0), CE).
     pub ecn: [u32; 4],
     /// When the first one with CE passed.
     pub first_ce_time: Option<Timestamp>,
-    /// Frames of the flow that were to be handed out since, and were lost on the way.
+    /// Frames of the flow since then that should have been delivered and were lost.
     pub lost: u32,
 }
 
-/// Bytes around the payload of a middle packet, at the least: Ethernet (14), IPv4 (20), UDP (8), BTH
-/// (12), ICRC (4).
+/// Least bytes around the payload of a middle packet: Ethernet (14), IPv4 (20), UDP (8), BTH (12),
+/// ICRC (4).
 const HEADERS_LEN: u32 = 58;
 
 impl Run {
@@ -43,8 +43,7 @@ impl Run {
         self.opcode.operation() == Some(Operation::Acknowledge)
     }
 
-    /// Bytes of payload of each: the path MTU, a power of two (IBTA volume 1, section 5.2), and none in
-    /// an ACK.
+    /// Payload of each: the path MTU, a power of two (IBTA volume 1, section 5.2); none for an ACK.
     #[must_use]
     pub fn payload_len(&self) -> u32 {
         if !self.opcode.traits().has(Traits::PAYLOAD) {
@@ -56,8 +55,8 @@ impl Run {
         }
     }
 
-    /// How many of them passed in each span of `width_ns` since the epoch that had any, and when the first
-    /// of these did; taken as evenly spread.
+    /// How many passed in each non-empty interval of `width_ns` since the epoch, and when the first
+    /// of these did, assuming even spacing.
     pub fn parts(&self, width_ns: u64) -> impl Iterator<Item = (Timestamp, u32)> + use<> {
         let (first, frames) = (self.first_time, self.frames);
         let gaps = u128::from(frames.saturating_sub(1).max(1));
@@ -70,7 +69,7 @@ impl Run {
             let time = first.plus_nanos((whole * u128::from(next) / gaps) as u64);
             let end = (time.as_nanos() / width_ns + 1).saturating_mul(width_ns);
             let to_end = end - first.as_nanos();
-            // The first one that does not pass before the end.
+            // The first one that passes at or after the end.
             let after = (whole > 0).then(|| (u128::from(to_end) * gaps).div_ceil(whole));
             let after = after.map_or(frames, |after| after.min(u128::from(frames)) as u32);
             Some((time, after - std::mem::replace(&mut next, after)))
@@ -100,7 +99,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// As if each frame were asked for its time.
+        /// As if each frame's time were known.
         #[test]
         fn parts_are_what_frames_are(first in 0_u64..5_000, length in 0_u64..3_000, frames in 0_u32..400) {
             let mut one_by_one = std::collections::BTreeMap::new();

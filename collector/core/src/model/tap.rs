@@ -1,10 +1,10 @@
-//! Taps: the points at which traffic was observed. State is kept per tap.
+//! Taps: observation points. State is kept per tap.
 
-/// Number of a tap in one run, in the order in which taps were met.
+/// Number of a tap in one run, in order of appearance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TapId(pub u32);
 
-/// What the first bytes of a captured frame are (the LINKTYPE_ registry of tcpdump.org).
+/// Format of a captured frame's first bytes (the LINKTYPE_ registry of tcpdump.org).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LinkType {
     /// LINKTYPE_ETHERNET (1).
@@ -40,21 +40,21 @@ impl LinkType {
     }
 }
 
-/// What hands over the frames of a tap.
+/// Where the frames of a tap come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TapFormat {
     /// A file: classic pcap, microseconds or nanoseconds.
     Pcap,
     /// A file: pcapng.
     PcapNg,
-    /// An interface of this machine, live: a packet socket of Linux.
+    /// A live interface of this machine: a Linux packet socket.
     AfPacket,
-    /// An interface of this machine, live: kernel programs at traffic control.
+    /// A live interface of this machine: kernel programs at traffic control.
     Ebpf,
 }
 
 impl TapFormat {
-    /// Whether the clock of this machine gives its frames their times: all such taps share it.
+    /// Whether this machine's clock timestamps its frames: all such taps share it.
     #[must_use]
     pub const fn is_live(self) -> bool {
         match self {
@@ -64,17 +64,17 @@ impl TapFormat {
     }
 }
 
-/// What is known of a tap before its first frame.
+/// Facts about a tap before its first frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tap {
     /// The file it was read from, as the user named it; `-` for standard input. Live: the
     /// interface.
     pub file: String,
-    /// What hands over its frames.
+    /// Source of its frames.
     pub format: TapFormat,
     /// The interface's name (pcapng `if_name`, or live); `None` when the file does not say.
     pub interface: Option<String>,
-    /// What the first bytes of its frames are.
+    /// Format of its frames.
     pub link_type: LinkType,
     /// Bytes kept of each frame; `None` for no limit.
     pub snap_len: Option<u32>,
@@ -82,7 +82,7 @@ pub struct Tap {
     pub line_rate_bps: Option<u64>,
 }
 
-/// A name that a capture gives to an address (pcapng name resolution block).
+/// A name that a capture assigns to an address (pcapng name resolution block).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostName {
     /// The address.

@@ -5,14 +5,14 @@ use std::num::NonZeroU64;
 
 /// Nanoseconds since 1970-01-01T00:00:00Z, without leap seconds; reaches the year 2554.
 ///
-/// Kept one too large, so that an optional time takes no more room than a time.
+/// Stored plus one, so that an optional time is as small as a time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(NonZeroU64);
 
 impl Timestamp {
     /// The Unix epoch.
     pub const EPOCH: Self = Self::from_nanos(0);
-    /// The last time that can be told.
+    /// The last representable time.
     pub const MAX: Self = Self(NonZeroU64::MAX);
 
     /// A time from nanoseconds since the Unix epoch.
@@ -27,14 +27,13 @@ impl Timestamp {
         self.0.get() - 1
     }
 
-    /// Nanoseconds from `earlier` to `self`; 0 when `earlier` is not earlier.
+    /// Nanoseconds from `earlier` to `self`; 0 if `earlier` is not earlier.
     #[must_use]
     pub const fn nanos_since(self, earlier: Self) -> u64 {
         self.0.get().saturating_sub(earlier.0.get())
     }
 
-    /// Nanoseconds from `origin` to `self`; negative when `self` is earlier. Held at the ends of
-    /// what 64 bits tell: 292 years.
+    /// Nanoseconds from `origin` to `self`; negative if `self` is earlier. Saturates at 292 years.
     #[must_use]
     pub const fn relative_to(self, origin: Self) -> i64 {
         0_i64
@@ -42,13 +41,13 @@ impl Timestamp {
             .saturating_sub_unsigned(origin.nanos_since(self))
     }
 
-    /// `self` later by `nanos`, held at [`Timestamp::MAX`].
+    /// `self` plus `nanos`; saturates at [`Timestamp::MAX`].
     #[must_use]
     pub const fn plus_nanos(self, nanos: u64) -> Self {
         Self(self.0.saturating_add(nanos))
     }
 
-    /// `self` later by `nanos`, earlier where they are negative, held at both ends.
+    /// `self` plus `nanos`, which may be negative; saturates at both ends.
     #[must_use]
     pub const fn plus(self, nanos: i64) -> Self {
         Self::from_nanos(self.as_nanos().saturating_add_signed(nanos))

@@ -3,7 +3,7 @@
 use super::tap::TapId;
 use super::time::Timestamp;
 
-/// Number of a log file in one run, in the order in which log files were named.
+/// Number of a log file in one run, in the order given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogId(pub u32);
 
@@ -14,7 +14,7 @@ pub enum Witness {
     Frame {
         /// The tap that saw it.
         tap: TapId,
-        /// Its number in its file, from 1, as Wireshark counts.
+        /// Its number in its file, from 1, as in Wireshark.
         number: u64,
         /// When the tap saw it.
         time: Timestamp,

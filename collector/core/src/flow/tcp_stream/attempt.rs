@@ -1,4 +1,4 @@
-//! TCP connections that were asked for, and what became of them: answered, refused, or nothing.
+//! TCP connection attempts and their outcome: answered, refused, or nothing.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -8,21 +8,21 @@ use crate::model::frame::Frame;
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
-/// Pairs of client and server kept; further ones are counted.
+/// Most pairs of client and server; further ones are counted.
 const CAPACITY: usize = 65_536;
 
-/// What one client asked of one server, over all connections and taps.
+/// One client's attempts at one server, over all connections and taps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// SYNs, those sent again included.
+    /// SYNs, including retransmitted ones.
     pub asked: u64,
-    /// SYNs that were answered with SYN and ACK.
+    /// SYNs answered with SYN and ACK.
     pub answered: u64,
-    /// SYNs that were answered with RST.
+    /// SYNs answered with RST.
     pub refused: u64,
     /// First and last SYN.
     pub span: Span,
-    /// The first SYN; once the server refused, the first refusal.
+    /// The first SYN; after a refusal, the first refusal.
     pub witness: Witness,
     is_open: bool,
 }
@@ -35,7 +35,7 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    /// Takes a segment from `source` to `destination`.
+    /// Processes a segment from `source` to `destination`.
     #[inline]
     pub fn observe(
         &mut self,
@@ -57,7 +57,7 @@ impl Attempts {
             self.asked((from.ip(), to), frame.time, witness);
             return;
         }
-        // An answer goes the other way.
+        // An answer goes in the other direction.
         let Some(attempt) = self.attempts.get_mut(&(to.ip(), from)) else { return };
         if flags.has(TcpFlags::RST) {
             if attempt.is_open {
@@ -96,7 +96,7 @@ impl Attempts {
         self.attempts.iter().map(|((client, server), attempt)| (*client, *server, attempt))
     }
 
-    /// SYNs of pairs that found no room.
+    /// SYNs of pairs that did not fit.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
         self.dropped

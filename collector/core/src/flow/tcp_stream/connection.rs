@@ -1,4 +1,4 @@
-//! One TCP connection: who is its client, when a new one takes its place, when it is over.
+//! One TCP connection: its client, when a new one replaces it, when it is over.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,8 +10,8 @@ use crate::model::frame::Frame;
 use crate::model::tap::TapId;
 use crate::model::time::{Span, Timestamp};
 
-/// How long a port rests after a connection (Linux's TIME-WAIT, 60 s): what comes earlier without
-/// a SYN is late, what comes later is a connection whose SYN was not captured.
+/// How long a port rests after a connection (Linux's TIME-WAIT, 60 s): an earlier segment without a
+/// SYN is late, a later one belongs to a connection whose SYN was not captured.
 const REST_NS: u64 = 60_000_000_000;
 
 /// One end of a connection.
@@ -32,7 +32,7 @@ impl End {
     }
 }
 
-/// What tells one connection from another, whichever end sends: the lower end comes first.
+/// Identifies a connection, whichever end sends: the lower end comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ConnectionKey {
     tap: TapId,
@@ -41,13 +41,13 @@ pub(super) struct ConnectionKey {
 }
 
 impl ConnectionKey {
-    /// The key of the connection between two ends, in either order.
+    /// The key of the connection between two ends, in any order.
     pub(super) fn new(tap: TapId, one: End, other: End) -> Self {
         Self { tap, low: one.min(other), high: one.max(other) }
     }
 }
 
-/// A connection that was met.
+/// A known connection.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
     /// Its key.
@@ -64,8 +64,8 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// The connection that `segment` from `source` is the first of; `None` where it neither opens
-    /// one nor carries anything.
+    /// The connection that `segment` from `source` opens; `None` if it neither opens one nor has
+    /// payload.
     pub(super) fn opened_by(
         segment: &TcpSegment<'_>,
         [source, destination]: [End; 2],
@@ -89,7 +89,7 @@ impl Connection {
         })
     }
 
-    /// The connection in the words of the sink.
+    /// The connection as the sink sees it.
     pub(super) fn describe(&self) -> TcpConnection {
         let ConnectionKey { tap, low, high } = self.key;
         let server = if self.client == low { high } else { low };
@@ -101,12 +101,12 @@ impl Connection {
         }
     }
 
-    /// Nothing of it is told any more.
+    /// Nothing more is reported.
     pub(super) const fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// What is held for bytes that are missing.
+    /// Bytes held for missing ones.
     pub(super) const fn held(&self) -> usize {
         self.client_half.held() + self.server_half.held()
     }
@@ -136,7 +136,7 @@ impl Connection {
         }
     }
 
-    /// Takes a segment from `source`; returns how the connection ended, if it did.
+    /// Processes a segment from `source`; returns how the connection ended, if it did.
     pub(super) fn receive(
         &mut self,
         segment: &TcpSegment<'_>,
@@ -155,7 +155,7 @@ impl Connection {
             Side::Client => (&mut self.client_half, &mut self.server_half),
             Side::Server => (&mut self.server_half, &mut self.client_half),
         };
-        // The SYN takes the number before the first byte's.
+        // The SYN consumes the number before the first byte.
         let is_syn = segment.flags.has(TcpFlags::SYN);
         let sequence = segment.sequence.wrapping_add(u32::from(is_syn));
         if is_syn {
@@ -184,7 +184,7 @@ impl Connection {
         (reception, is_finished.then_some(Ending::Finished))
     }
 
-    /// Hands out what is held, with the gaps between.
+    /// Delivers what is held, with gaps.
     pub(super) fn give_up_waiting(&mut self, sink: &mut impl StreamSink) {
         let id = self.id;
         self.client_half.give_up_waiting(&mut |piece| tell(sink, id, Side::Client, piece));
@@ -202,7 +202,7 @@ impl Connection {
         sink.closed(self.id, ending, time);
     }
 
-    /// What passed so far.
+    /// Totals so far.
     pub(super) const fn totals(&self) -> StreamTotals {
         StreamTotals {
             client: self.client_half.totals(),

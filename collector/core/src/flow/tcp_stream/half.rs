@@ -5,11 +5,11 @@ use super::position::Position;
 use super::sink::{Chunk, DirectionTotals, Interest};
 use crate::model::time::Timestamp;
 
-/// Largest window of TCP (RFC 7323, section 2.3: 65,535 scaled by 14 bits): further ahead nobody
-/// sends.
+/// Largest TCP window (RFC 7323, section 2.3: 65,535 scaled by 14 bits): nobody sends further
+/// ahead.
 const WINDOW: u64 = 1 << 30;
 
-/// After this many segments in a row outside the window, the stream goes on where they are.
+/// After this many consecutive segments outside the window, the stream continues there.
 const STRAYS: u8 = 8;
 
 /// The payload of a frame.
@@ -17,7 +17,7 @@ const STRAYS: u8 = 8;
 pub(super) struct Payload<'a> {
     /// Sequence number of its first byte.
     pub(super) sequence: u32,
-    /// The bytes that were kept.
+    /// The captured bytes.
     pub(super) bytes: &'a [u8],
     /// Bytes on the wire.
     pub(super) len: u32,
@@ -50,27 +50,27 @@ pub(super) struct Half {
 }
 
 impl Half {
-    /// Whether the first byte has this sequence number; `None` where the first byte is not known.
+    /// Whether the first byte has this sequence number; `None` if the first byte is unknown.
     pub(super) fn starts_at(&self, sequence: u32) -> Option<bool> {
         self.start.map(|start| start == Position::first(sequence))
     }
 
-    /// What passed so far.
+    /// Totals so far.
     pub(super) const fn totals(&self) -> DirectionTotals {
         self.totals
     }
 
-    /// What is held for bytes that are missing.
+    /// Bytes held for missing ones.
     pub(super) const fn held(&self) -> usize {
         self.held.cost()
     }
 
-    /// Whether everything up to the FIN is there or given up.
+    /// Whether everything up to the FIN was delivered or given up.
     pub(super) fn is_finished(&self) -> bool {
         self.fin.zip(self.next).is_some_and(|(fin, next)| fin <= next)
     }
 
-    /// The first byte has this sequence number, unless an earlier segment said otherwise.
+    /// Sets the sequence number of the first byte, unless an earlier segment did.
     pub(super) fn begin(&mut self, sequence: u32) {
         if self.next.is_none() {
             let position = Position::first(sequence);
@@ -78,7 +78,7 @@ impl Half {
         }
     }
 
-    /// Nothing comes at or behind this sequence number.
+    /// Nothing follows at or after this sequence number.
     pub(super) fn end(&mut self, sequence: u32) {
         self.begin(sequence);
         if let Some(next) = self.next {
@@ -89,7 +89,7 @@ impl Half {
         }
     }
 
-    /// Takes the payload of a segment, and holds at most `limit` for what is missing before it.
+    /// Processes the payload of a segment, and holds at most `limit` for what is missing before it.
     pub(super) fn receive(
         &mut self,
         payload: &Payload<'_>,
@@ -131,7 +131,7 @@ impl Half {
         reception
     }
 
-    /// The other end has everything before this sequence number: what was not seen never comes.
+    /// The other end has everything before this sequence number: what was not seen will not arrive.
     pub(super) fn acknowledge(
         &mut self,
         sequence: u32,
@@ -151,14 +151,14 @@ impl Half {
         }
     }
 
-    /// Hands out everything that is held, with the gaps between, and before the FIN.
+    /// Delivers everything held, with gaps, including the one before the FIN.
     pub(super) fn give_up_waiting(&mut self, out: &mut impl FnMut(Piece<'_>) -> Interest) {
         while let Some(start) = self.held.start().or(self.unfinished()) {
             self.skip_to(start, out);
         }
     }
 
-    /// The FIN, where bytes before it are missing.
+    /// The FIN, if bytes before it are missing.
     fn unfinished(&self) -> Option<Position> {
         let (fin, next) = self.fin.zip(self.next)?;
         (next < fin && fin.since(next) <= WINDOW).then_some(fin)
@@ -176,7 +176,7 @@ impl Half {
         self.release(out);
     }
 
-    /// Hands out the part of a segment that comes next; bytes that are held came first and count.
+    /// Delivers the next part of a segment; bytes that are held came first and take precedence.
     fn pass(&mut self, segment: &Segment<'_>, out: &mut impl FnMut(Piece<'_>) -> Interest) {
         while let Some(next) = self.next
             && next < segment.end
@@ -187,7 +187,7 @@ impl Half {
         }
     }
 
-    /// Hands out what is held and comes next.
+    /// Delivers held bytes that are next.
     fn release(&mut self, out: &mut impl FnMut(Piece<'_>) -> Interest) {
         while let Some(next) = self.next
             && self.held.start().is_some_and(|start| start <= next)
@@ -244,13 +244,13 @@ impl Half {
     }
 }
 
-/// What became of a segment.
+/// What happened to a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reception {
-    /// It was handed out or held, or was there already.
+    /// Delivered, held, or a duplicate.
     Taken,
-    /// It lies outside the window and was dropped.
+    /// Outside the window, dropped.
     Stray,
-    /// There was no room to hold it and wait: what is missing before it was given up.
+    /// It could not be held: what is missing before it was given up.
     Overflow,
 }

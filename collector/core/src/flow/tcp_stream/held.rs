@@ -1,23 +1,23 @@
-//! Segments that wait for bytes before them.
+//! Segments waiting for bytes before them.
 
 use std::collections::VecDeque;
 
 use super::position::Position;
 use crate::model::time::Timestamp;
 
-/// What a segment costs beside its bytes: it is counted, so that tiny segments are bounded, too.
+/// Charged per segment beside its bytes, so that tiny segments are bounded, too.
 const SEGMENT_COST: usize = 64;
 
 /// Payload of one segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment<'a> {
-    /// Place of its first byte.
+    /// Position of its first byte.
     pub(super) start: Position,
-    /// Place behind its last byte.
+    /// Position after its last byte.
     pub(super) end: Position,
-    /// Place behind the last byte that was kept: the snap length cut the rest.
+    /// Position after the last captured byte: the snap length removed the rest.
     pub(super) kept_end: Position,
-    /// The kept bytes; empty where nobody wants them.
+    /// The captured bytes; empty if nobody wants them.
     pub(super) bytes: &'a [u8],
     /// When its frame passed the tap.
     pub(super) time: Timestamp,
@@ -26,14 +26,14 @@ pub(super) struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
-    /// The kept bytes from one place to another.
+    /// The captured bytes between two positions.
     pub(super) fn between(&self, from: Position, to: Position) -> &'a [u8] {
         let place = |position: Position| position.since(self.start) as usize;
         self.bytes.get(place(from)..place(to)).unwrap_or_default()
     }
 }
 
-/// A segment with bytes of its own.
+/// A segment that owns its bytes.
 #[derive(Clone, Debug)]
 pub(super) struct HeldSegment {
     start: Position,
@@ -56,8 +56,8 @@ impl HeldSegment {
     }
 }
 
-/// The segments of one direction that wait, in order, without overlaps: the first copy of a byte
-/// is the one that counts.
+/// The waiting segments of one direction, in order, without overlaps: the first copy of a byte
+/// counts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HeldSegments {
     segments: VecDeque<HeldSegment>,
@@ -65,7 +65,7 @@ pub(super) struct HeldSegments {
 }
 
 impl HeldSegments {
-    /// What is held: bytes, and a fixed cost a segment.
+    /// Memory held: bytes, and a fixed cost per segment.
     pub(super) const fn cost(&self) -> usize {
         self.cost
     }
@@ -75,7 +75,7 @@ impl HeldSegments {
         self.segments.front().map(|segment| segment.start)
     }
 
-    /// Puts in those parts of `segment` that are not there yet.
+    /// Inserts the parts of `segment` that are not there yet.
     pub(super) fn insert(&mut self, segment: &Segment<'_>) {
         let mut at = self.segments.partition_point(|held| held.end <= segment.start);
         let mut from = segment.start;
@@ -104,7 +104,7 @@ impl HeldSegments {
         }
     }
 
-    /// Takes the first segment.
+    /// Removes the first segment.
     pub(super) fn pop(&mut self) -> Option<HeldSegment> {
         let segment = self.segments.pop_front()?;
         self.cost -= segment.cost();
@@ -114,7 +114,7 @@ impl HeldSegments {
         Some(segment)
     }
 
-    /// Forgets the bytes, and still knows where they were.
+    /// Drops the bytes but keeps their positions.
     pub(super) fn forget_bytes(&mut self) {
         for segment in &mut self.segments {
             segment.bytes = Box::default();

@@ -1,6 +1,6 @@
 //! TCP streams: segments in, bytes in order out, gaps marked.
 //!
-//! [`streams::TcpStreams`] is the entry, [`sink::StreamSink`] who listens. State is per tap: the
+//! [`streams::TcpStreams`] is the entry, [`sink::StreamSink`] the receiver. State is per tap: the
 //! same connection at two taps is two connections.
 
 pub mod sink;

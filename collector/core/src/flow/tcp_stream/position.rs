@@ -1,23 +1,23 @@
 //! TCP sequence numbers that do not wrap.
 
-/// A sequence number counted on past its 32 bits (RFC 9293, section 3.4: they wrap after 4 GiB).
-/// The first one of a direction lies in the second turn, so that there is room below it.
+/// A sequence number extended beyond its 32 bits (RFC 9293, section 3.4: they wrap after 4 GiB).
+/// The first one of a direction is in the second turn, so that there is space below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Position(u64);
 
 impl Position {
-    /// Where a direction starts whose first sequence number is `sequence`.
+    /// Start of a direction whose first sequence number is `sequence`.
     pub(super) fn first(sequence: u32) -> Self {
         Self(1 << 32 | u64::from(sequence))
     }
 
-    /// The place of `sequence` that is nearest to this one.
+    /// The position of `sequence` nearest to this one.
     pub(super) fn near(self, sequence: u32) -> Self {
         let ahead = sequence.wrapping_sub(self.0 as u32).cast_signed();
         Self(self.0.saturating_add_signed(i64::from(ahead)))
     }
 
-    /// The place of `sequence` that comes next, less than 4 GiB ahead.
+    /// The next position of `sequence`, less than 4 GiB ahead.
     pub(super) fn following(self, sequence: u32) -> Self {
         self.plus(u64::from(sequence.wrapping_sub(self.0 as u32)))
     }

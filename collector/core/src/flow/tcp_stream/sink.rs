@@ -5,17 +5,16 @@ use std::net::SocketAddr;
 use crate::model::tap::TapId;
 use crate::model::time::{Span, Timestamp};
 
-/// Number of a TCP connection in one run, in the order in which connections were met. Numbers are
-/// not used again.
+/// Number of a TCP connection in one run, in order of appearance. Numbers are not reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u32);
 
 /// Which end of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
-    /// The end that connects: that sent the SYN; where none was seen, that was heard first.
+    /// The connecting end: the sender of the SYN; without a SYN, the first sender.
     Client,
-    /// The end that accepts.
+    /// The accepting end.
     Server,
 }
 
@@ -39,16 +38,16 @@ pub struct TcpConnection {
     pub client: SocketAddr,
     /// The end that accepts.
     pub server: SocketAddr,
-    /// A SYN was seen, so that the ends are certain and bytes are counted from the first one.
+    /// A SYN was seen, so the ends are certain and bytes are counted from the first one.
     pub is_from_start: bool,
 }
 
-/// Bytes that follow the bytes before them in their direction.
+/// Consecutive bytes of one direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk<'a> {
     /// The bytes.
     pub bytes: &'a [u8],
-    /// When the frame that brought them passed the tap.
+    /// When their frame passed the tap.
     pub time: Timestamp,
     /// Number of that frame in its file, from 1.
     pub number: u64,
@@ -63,24 +62,24 @@ pub enum Ending {
     Reset,
     /// A new connection between the same ports began.
     Replaced,
-    /// It made room for others.
+    /// Evicted for another connection.
     Evicted,
     /// The capture ended.
     CaptureEnd,
 }
 
-/// What passed in one direction, whether or not anybody listened.
+/// Totals of one direction, whether or not anybody listened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DirectionTotals {
-    /// Bytes that were sent, each counted once.
+    /// Bytes sent, each counted once.
     pub bytes: u64,
-    /// Those of them that were not captured while somebody listened.
+    /// Bytes not captured while somebody listened.
     pub missing_bytes: u64,
-    /// Stretches of such bytes.
+    /// Ranges of such bytes.
     pub gaps: u64,
 }
 
-/// What passed on a connection.
+/// Totals of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamTotals {
     /// What the client sent.
@@ -91,34 +90,34 @@ pub struct StreamTotals {
     pub span: Span,
 }
 
-/// Whether the listener wants to hear more of a direction.
+/// Whether the listener wants more of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// Go on.
+    /// Continue.
     More,
-    /// No more bytes of this direction: they are counted, neither kept nor delivered.
+    /// No more bytes of this direction: they are only counted.
     Enough,
 }
 
-/// Takes what the streams deliver.
+/// Receives what the streams deliver.
 pub trait StreamSink {
-    /// A connection was met.
+    /// A new connection was found.
     fn opened(&mut self, id: ConnectionId, connection: &TcpConnection);
 
     /// The next bytes that `from` sends, in order, each byte once.
     fn bytes(&mut self, id: ConnectionId, from: Side, chunk: Chunk<'_>) -> Interest;
 
-    /// `bytes` bytes that `from` sent were not captured; what comes next follows them.
+    /// `bytes` bytes that `from` sent were not captured.
     fn gap(&mut self, id: ConnectionId, from: Side, bytes: u64) -> Interest;
 
-    /// What passed on a connection, told right before it is closed.
+    /// Totals of a connection, reported right before it is closed.
     fn totals(&mut self, _id: ConnectionId, _totals: &StreamTotals) {}
 
-    /// Nothing comes any more.
+    /// Nothing more will arrive.
     fn closed(&mut self, id: ConnectionId, ending: Ending, time: Timestamp);
 }
 
-/// Nobody listens.
+/// Ignores everything.
 impl StreamSink for () {
     fn opened(&mut self, _: ConnectionId, _: &TcpConnection) {}
 

@@ -1,8 +1,8 @@
-//! The TCP connections of all taps: found by their ends, capped in number and in what they hold.
+//! The TCP connections of all taps: found by their ends, bounded in number and memory.
 //!
-//! When the table is full, an ended or else the longest silent one of eight connections at a moving
-//! hand makes room. When too much is held for missing bytes, connections at another hand stop
-//! waiting.
+//! When the table is full, an ended or else the least recently active of eight connections at a
+//! moving hand is evicted. When too much is held for missing bytes, connections at another hand
+//! stop waiting.
 
 use std::hash::BuildHasher;
 use std::net::IpAddr;
@@ -17,17 +17,17 @@ use crate::decode::packet::TcpSegment;
 use crate::model::frame::Frame;
 use crate::model::health::Health;
 
-/// Connections looked at to find the one that makes room.
+/// Connections sampled to find the one to evict.
 const EVICTION_SAMPLE: usize = 8;
 
 /// Limits of the streams.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpConfig {
-    /// Connections kept at a time.
+    /// Most connections at a time.
     pub connection_capacity: usize,
-    /// Bytes held of one direction while bytes before them are missing.
+    /// Most bytes held per direction while earlier bytes are missing.
     pub held_bytes_per_direction: usize,
-    /// Bytes held of all connections.
+    /// Most bytes held over all connections.
     pub held_bytes: usize,
 }
 
@@ -41,22 +41,22 @@ impl Default for TcpConfig {
     }
 }
 
-/// What happened to connections and segments.
+/// Counters of connections and segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpCounts {
-    /// Connections that were met.
+    /// Connections found.
     pub connections: u64,
-    /// Connections that made room for others.
+    /// Evicted connections.
     pub evicted_connections: u64,
-    /// Stretches of bytes that were not captured while somebody listened.
+    /// Ranges of bytes not captured while somebody listened.
     pub gaps: u64,
-    /// Such bytes.
+    /// Bytes in these ranges.
     pub missing_bytes: u64,
-    /// Times that bytes were given up as missing because too much waited for them.
+    /// Times that bytes were given up as missing because too much was waiting for them.
     pub hold_overflows: u64,
-    /// Segments outside of the window of their connection, which were dropped.
+    /// Segments outside their connection's window, dropped.
     pub stray_segments: u64,
-    /// Segments with payload that came after the end of their connection and were dropped.
+    /// Segments with payload after the end of their connection, dropped.
     pub late_segments: u64,
 }
 
@@ -83,7 +83,7 @@ pub struct TcpStreams {
 }
 
 impl TcpStreams {
-    /// No connection yet.
+    /// Without connections.
     #[must_use]
     pub fn new(config: TcpConfig) -> Self {
         let capacity = config.connection_capacity.clamp(1, u32::MAX as usize);
@@ -99,8 +99,8 @@ impl TcpStreams {
         }
     }
 
-    /// Takes the TCP segment of a frame, sent from `source` to `destination`, and tells `sink` what
-    /// it brings.
+    /// Processes the TCP segment of a frame, from `source` to `destination`, and passes new data to
+    /// `sink`.
     pub fn observe(
         &mut self,
         frame: &Frame<'_>,
@@ -144,7 +144,7 @@ impl TcpStreams {
         }
     }
 
-    /// Ends all connections, in the order in which they were met: nothing comes any more.
+    /// Closes all connections, in order of appearance.
     pub fn finish(&mut self, sink: &mut impl StreamSink) {
         let mut connections = std::mem::take(&mut self.connections);
         self.index.clear();
@@ -158,7 +158,7 @@ impl TcpStreams {
         }
     }
 
-    /// What happened so far; gaps of connections that ended.
+    /// Counters so far; gaps of connections that have ended.
     #[must_use]
     pub const fn counts(&self) -> TcpCounts {
         self.counts
@@ -182,8 +182,7 @@ impl TcpStreams {
         Some(*at as usize)
     }
 
-    /// Puts a connection into the place of the one that it replaces, of one that makes room, or
-    /// into a new place.
+    /// Inserts a connection, replacing its predecessor or an evicted one, or at a new index.
     fn put(
         &mut self,
         new: Connection,
@@ -242,7 +241,7 @@ impl TcpStreams {
             .unwrap_or(start)
     }
 
-    /// Lets the next connection that holds anything stop waiting.
+    /// Lets the next connection that holds data stop waiting.
     fn release_one(&mut self, sink: &mut impl StreamSink) {
         let count = self.connections.len();
         for _ in 0..count {
