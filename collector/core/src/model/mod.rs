@@ -13,7 +13,6 @@ pub mod nccl;
 pub mod opcode;
 pub mod process;
 pub mod psn;
-pub mod quantity;
 pub mod queue_pair;
 pub mod qpn;
 pub mod run;

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Sources;
-use crate::link::evidence::{Evidence, EvidenceKind};
+use super::{Sources, words};
+use crate::link::evidence::Evidence;
 use crate::model::witness::Witness;
 
 /// One reason.
@@ -36,7 +36,7 @@ impl EvidenceReport {
     }
 
     fn new(sources: &Sources<'_>, evidence: &Evidence) -> Self {
-        let text = text(evidence.kind, evidence.count);
+        let text = words::evidence::link(evidence.kind, evidence.count);
         Self::stated(sources, evidence.kind.name(), text, evidence.witness)
     }
 
@@ -75,27 +75,4 @@ impl EvidenceReport {
             },
         }
     }
-}
-
-/// What it says, in words.
-fn text(kind: EvidenceKind, count: u64) -> String {
-    let what = match kind {
-        EvidenceKind::RingShape => "the connections between hosts form one ring",
-        EvidenceKind::Payload => "hosts pass payload on as such a collective does",
-        EvidenceKind::UdpPort => "the same UDP source port both ways, unique between the hosts",
-        EvidenceKind::PsnAck => "ACKs carry the PSNs that the other direction sent",
-        EvidenceKind::CtsTag => "clear-to-sends name the sender's rank",
-        EvidenceKind::CtsMatch => "data goes to the address and R_Key that a clear-to-send offered",
-        EvidenceKind::ConnectionManager => "the connection manager's REQ and REP name both QPNs",
-        EvidenceKind::Log => "a NCCL log says so",
-        EvidenceKind::Process => {
-            "its process was seen to make the communicator, or to connect its ring"
-        }
-        EvidenceKind::UniqueId => "its unique id is in the TCPStore",
-        EvidenceKind::CheckIn => "the rank checked in at the root",
-        EvidenceKind::RingGather => "the ranks told each other over the bootstrap ring",
-        EvidenceKind::TransportSetup => "the receiver told the sender where it listens",
-        EvidenceKind::OobExchange => "both ends exchanged their queue pairs",
-    };
-    if count > 1 { format!("{what} ({count} times)") } else { what.to_owned() }
 }

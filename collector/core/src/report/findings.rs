@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Sources;
 use super::evidence::EvidenceReport;
+use super::{Sources, words};
 use crate::analysis::finding::{Finding, Subject};
 
 /// Something worth telling.
@@ -80,7 +80,7 @@ fn report(sources: &Sources<'_>, finding: &Finding) -> FindingReport {
     FindingReport {
         id: finding.id,
         severity: finding.severity.name(),
-        title: finding.title.clone(),
+        title: words::finding::title(&finding.claim),
         cause: finding.cause,
         subject: subject(sources, &finding.subject),
         flows: finding
@@ -94,8 +94,8 @@ fn report(sources: &Sources<'_>, finding: &Finding) -> FindingReport {
         grade: finding.grade.name(),
         evidence: proofs
             .map(|proof| {
-                let kind = proof.source.name();
-                EvidenceReport::stated(sources, kind, proof.text.clone(), proof.witness)
+                let text = words::evidence::finding(&proof.observation);
+                EvidenceReport::stated(sources, proof.source().name(), text, proof.witness)
             })
             .collect(),
         remedy: finding.remedy,

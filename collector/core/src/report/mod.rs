@@ -30,6 +30,7 @@ pub mod taps;
 pub mod tcp_streams;
 pub mod transfers;
 pub mod waits;
+pub mod words;
 
 use std::collections::BTreeMap;
 

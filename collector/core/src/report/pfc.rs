@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Detail, Sources};
+use super::{Detail, Sources, words};
 use crate::decode::counter::measure::Measure;
 use crate::link::counter::NicCounters;
 use crate::model::time::Span;
@@ -80,7 +80,7 @@ fn by_counters(nic: &NicCounters) -> Vec<PfcReport> {
             let frames = frames.find(|(known, _)| known.priority == reading.priority);
             PfcReport {
                 tap: None,
-                station: format!("{who}{}", nic.name()),
+                station: format!("{who}{}", words::name::nic(&nic.name())),
                 priority: reading.priority,
                 pause_frames: frames.map_or(0, |(_, series)| series.rise()),
                 resume_frames: 0,

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Sources;
 use super::evidence::EvidenceReport;
+use super::{Sources, words};
 use crate::analysis::straggler::Straggler;
 use crate::link::job::{NetConnectionId, Ownership, Role};
 
@@ -48,7 +48,8 @@ impl StragglerReport {
                 .evidence
                 .iter()
                 .map(|sign| {
-                    EvidenceReport::stated(sources, sign.kind, sign.text.clone(), sign.witness)
+                    let text = words::straggler::sign(&sign.kind);
+                    EvidenceReport::stated(sources, sign.kind.name(), text, sign.witness)
                 })
                 .collect(),
         }

@@ -9,8 +9,8 @@ use ratatui::widgets::{Block, Borders, Clear, Paragraph, Row, Table, TableState,
 use super::Screen;
 use super::grid::{Columns, Grid, Sort, Tone};
 use super::view::View;
-use railscope_core::model::quantity::{bytes, count, counted, duration};
 use railscope_core::report::Report;
+use railscope_core::report::words::number::{bytes, count, counted, duration};
 
 /// Lines for what is told of the chosen row.
 const DETAIL_LINES: u16 = 5;

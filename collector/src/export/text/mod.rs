@@ -33,10 +33,10 @@ use std::io::{self, Write};
 
 use self::communicator_names::CommunicatorNames;
 use self::quantity::count;
-pub(super) use railscope_core::model::quantity;
 use railscope_core::report::Report;
 use railscope_core::report::flows::FlowReport;
 use railscope_core::report::queue_pairs::QueuePairReport;
+pub(super) use railscope_core::report::words::number as quantity;
 
 /// How to show a report.
 #[derive(Clone, Copy, Debug)]

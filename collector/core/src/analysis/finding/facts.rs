@@ -12,7 +12,7 @@ use crate::flow::pause::{PauseKey, PauseState};
 use crate::flow::state::Flow;
 use crate::flow::tap::TapState;
 use crate::link::clock::timeline;
-use crate::link::job::{Communicator, CommunicatorId, Job};
+use crate::link::job::{Communicator, CommunicatorId, Identity, Job};
 use crate::link::traffic::record::SignalRecord;
 use crate::model::address::{HostAddress, MacAddress};
 use crate::model::tap::TapId;
@@ -138,11 +138,10 @@ impl<'a> Facts<'a> {
         self.job()?.communicator(id)
     }
 
-    /// How findings name a communicator: by its hash, as reports do.
+    /// What a communicator is known by.
     #[must_use]
-    pub fn name_of(&self, id: CommunicatorId) -> String {
-        let name = self.job().and_then(|job| job.name_of(id));
-        name.unwrap_or_else(|| "a communicator".to_owned())
+    pub fn identity_of(&self, id: CommunicatorId) -> Option<Identity> {
+        Some(self.communicator(id)?.identity)
     }
 
     /// The line rate of the taps that see a port, in bits per second; `None` where it is unknown.

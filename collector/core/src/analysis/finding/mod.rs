@@ -4,19 +4,28 @@
 //! why then, what it needs, what one does, and how it is detected among the [`Facts`].
 
 pub mod catalog;
+pub mod claim;
 pub mod facts;
 pub mod group;
 pub mod joined_flow;
 pub mod kind;
 pub mod naming;
+pub mod observation;
 pub mod settings;
 pub mod uplink;
 
 use std::cmp::Reverse;
 use std::net::IpAddr;
 
+use self::claim::Claim;
 use self::facts::Facts;
+use self::joined_flow::JoinedFlow;
 use self::kind::{Kind, Need};
+use self::observation::{
+    CallObservation, CounterObservation, FlowObservation, FrameObservation, LogObservation,
+    Observation,
+};
+use super::straggler::sign::Sign;
 use crate::link::job::CommunicatorId;
 use crate::model::grade::Grade;
 use crate::model::time::Span;
@@ -59,14 +68,14 @@ pub fn find(facts: &Facts<'_>) -> Findings {
 }
 
 /// Something worth telling.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Its name, by which it is suppressed: `socket_fallback`.
     pub id: &'static str,
     /// How bad.
     pub severity: Severity,
-    /// One line that names the subject and the numbers.
-    pub title: String,
+    /// What it says, with its figures.
+    pub claim: Claim,
     /// Why it came to be, as one word, where the finding tells several causes apart.
     pub cause: Option<&'static str>,
     /// What it is about.
@@ -110,12 +119,10 @@ pub struct Subject {
 }
 
 /// A reason for a finding.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Proof {
-    /// What kind of source it comes from.
-    pub source: ProofSource,
-    /// What it says, in words with numbers.
-    pub text: String,
+    /// What it shows, with its figures.
+    pub observation: Observation,
     /// The frame or line that shows it best.
     pub witness: Option<Witness>,
 }
@@ -136,11 +143,11 @@ pub enum ProofSource {
 impl Finding {
     /// A finding of `kind` about nothing in particular, inferred, without evidence yet.
     #[must_use]
-    pub fn new(kind: &Kind, severity: Severity, title: String) -> Self {
+    pub fn new(kind: &Kind, severity: Severity, claim: impl Into<Claim>) -> Self {
         Self {
             id: kind.id,
             severity,
-            title,
+            claim: claim.into(),
             cause: None,
             subject: Subject::default(),
             flows: Vec::new(),
@@ -184,28 +191,56 @@ impl Finding {
 }
 
 impl Proof {
+    /// What frames of `flow` show.
+    #[must_use]
+    pub fn flow(flow: &JoinedFlow, observation: FlowObservation, witness: Option<Witness>) -> Self {
+        let observation = Observation::Flow(naming::flow(flow), observation);
+        Self { observation, witness }
+    }
+
     /// What frames show.
     #[must_use]
-    pub fn frame(text: String, witness: Option<Witness>) -> Self {
-        Self { source: ProofSource::Frame, text, witness }
+    pub fn frames(observation: FrameObservation, witness: Option<Witness>) -> Self {
+        Self { observation: Observation::Frames(observation), witness }
     }
 
     /// What a log says.
     #[must_use]
-    pub fn log(text: String, witness: Witness) -> Self {
-        Self { source: ProofSource::Log, text, witness: Some(witness) }
+    pub fn log(observation: LogObservation, witness: Witness) -> Self {
+        Self { observation: Observation::Log(observation), witness: Some(witness) }
     }
 
     /// What counters of a NIC say.
     #[must_use]
-    pub fn counter(text: String, witness: Option<Witness>) -> Self {
-        Self { source: ProofSource::Counter, text, witness }
+    pub fn counter(observation: CounterObservation, witness: Option<Witness>) -> Self {
+        Self { observation: Observation::Counter(observation), witness }
     }
 
     /// What processes called.
     #[must_use]
-    pub fn call(text: String) -> Self {
-        Self { source: ProofSource::Call, text, witness: None }
+    pub fn calls(observation: CallObservation) -> Self {
+        Self { observation: Observation::Calls(observation), witness: None }
+    }
+
+    /// What a straggler was told by.
+    #[must_use]
+    pub fn straggler(sign: &Sign) -> Self {
+        Self { observation: Observation::Straggler(sign.kind), witness: sign.witness }
+    }
+
+    /// Where it comes from.
+    #[must_use]
+    pub const fn source(&self) -> ProofSource {
+        match (&self.observation, self.witness) {
+            (Observation::Log(_), _) => ProofSource::Log,
+            (Observation::Counter(_), _) => ProofSource::Counter,
+            (Observation::Calls(_), _) => ProofSource::Call,
+            (Observation::Straggler(_), Some(Witness::Line { .. })) => ProofSource::Log,
+            (Observation::Straggler(_), Some(Witness::Sample { .. })) => ProofSource::Counter,
+            (Observation::Flow(..) | Observation::Frames(_) | Observation::Straggler(_), _) => {
+                ProofSource::Frame
+            }
+        }
     }
 }
 

@@ -1,52 +1,97 @@
-//! How findings name flows, ports and groups of them.
+//! Flows, ports and groups of them as findings name them.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use super::group::{End, Group};
 use super::joined_flow::{FlowOwner, JoinedFlow};
-use crate::model::quantity::{count, counted};
+use crate::model::qpn::Qpn;
 
-/// `10.0.0.1 → 10.0.0.2 QP 0x1ae (ranks 1 → 2)`.
+/// What tells a flow from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowName {
+    /// The port that sends it.
+    pub source: IpAddr,
+    /// The port that receives it.
+    pub destination: IpAddr,
+    /// The queue pair that it goes to.
+    pub dest_qpn: Qpn,
+    /// The ranks that send and receive it, where both are known.
+    pub ranks: Option<(u32, u32)>,
+}
+
+/// Flows that a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupName {
+    /// Their number.
+    pub flows: u64,
+    /// What they have in common.
+    pub common: Common,
+}
+
+/// What the flows of a group have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Common {
+    /// There is only this one.
+    Flow(FlowName),
+    /// A port.
+    Port {
+        /// Its address.
+        address: IpAddr,
+        /// Which end of them it is; `None` for either.
+        end: Option<End>,
+        /// Its rank, where only one uses it.
+        rank: Option<u32>,
+    },
+    /// Nothing: they run between so many ports.
+    Nothing {
+        /// The number of ports.
+        ports: u64,
+    },
+}
+
+/// The only one, or how many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Among<T> {
+    /// There is one.
+    Only(T),
+    /// There are so many.
+    Several(u64),
+}
+
+impl<T> Among<T> {
+    /// `name` of the only one of `all`, or how many there are.
+    pub fn all<Item>(all: &[Item], name: impl FnOnce(&Item) -> T) -> Self {
+        match all {
+            [only] => Self::Only(name(only)),
+            several => Self::Several(several.len() as u64),
+        }
+    }
+}
+
+/// The name of a flow.
 #[must_use]
-pub fn flow(flow: &JoinedFlow) -> String {
-    let line = format!("{} → {} QP {:#x}", flow.source, flow.destination, flow.dest_qpn.value());
-    match flow.owner {
+pub fn flow(flow: &JoinedFlow) -> FlowName {
+    let ranks = match flow.owner {
         Some(FlowOwner { sender: Some(sender), receiver: Some(receiver), .. }) => {
-            format!("{line} (ranks {sender} → {receiver})")
+            Some((sender, receiver))
         }
-        _ => line,
-    }
+        _ => None,
+    };
+    let JoinedFlow { source, destination, dest_qpn, .. } = *flow;
+    FlowName { source, destination, dest_qpn, ranks }
 }
 
-/// `3 flows towards 10.0.0.3 (rank 2)`, `1 flow 10.0.0.1 → 10.0.0.2 QP 0x1ae`.
+/// The name of a group.
 #[must_use]
-pub fn group(group: &Group<'_>) -> String {
-    let flows = counted(group.flows.len() as u64, "flow");
-    if let [(only, _)] = group.flows.as_slice() {
-        return format!("{flows}, {}", flow(only));
-    }
-    let rank = group.subject().rank.map_or_else(String::new, |rank| format!(" (rank {rank})"));
-    match group.port {
-        None => {
-            let ports = group.flows.iter().flat_map(|(flow, _)| [flow.source, flow.destination]);
-            let ports: BTreeSet<_> = ports.collect();
-            format!("{flows} between {} ports", count(ports.len() as u64))
+pub fn group(group: &Group<'_>) -> GroupName {
+    let common = match (group.flows.as_slice(), group.port) {
+        ([(only, _)], _) => Common::Flow(flow(only)),
+        (_, Some((address, end))) => Common::Port { address, end, rank: group.subject().rank },
+        (flows, None) => {
+            let ports = flows.iter().flat_map(|(flow, _)| [flow.source, flow.destination]);
+            Common::Nothing { ports: ports.collect::<BTreeSet<_>>().len() as u64 }
         }
-        Some((port, Some(End::Receives))) => format!("{flows} towards {port}{rank}"),
-        Some((port, Some(End::Sends))) => format!("{flows} from {port}{rank}"),
-        Some((port, None)) => format!("{flows} at {port}{rank}"),
-    }
-}
-
-/// `rank 3`, `ranks 1, 2 and 3`, `ranks 0, 1, 2, 3 and 60 more`.
-#[must_use]
-pub fn ranks(ranks: &[u32]) -> String {
-    const SHOWN: usize = 8;
-    let shown: Vec<String> = ranks.iter().take(SHOWN).map(u32::to_string).collect();
-    let more = ranks.len().saturating_sub(SHOWN);
-    match (shown.as_slice(), more) {
-        ([rank], 0) => format!("rank {rank}"),
-        ([start @ .., last], 0) => format!("ranks {} and {last}", start.join(", ")),
-        (all, more) => format!("ranks {} and {} more", all.join(", "), count(more as u64)),
-    }
+    };
+    GroupName { flows: group.flows.len() as u64, common }
 }

@@ -4,8 +4,8 @@
 //! the GPU is doing (`proxy.cc`). So if that is as late as the data, the call was late; if it was on
 //! time, the GPU came late to a collective that had been called.
 
-use super::words::duration;
-use super::{Case, Cause, Sign};
+use super::sign::{Sign, SignKind};
+use super::{Case, Cause};
 use crate::analysis::wait::spread::lower_median;
 
 /// When a rank's first clear-to-send came, since it had left the collective before.
@@ -34,13 +34,8 @@ impl Timing {
     #[must_use]
     pub fn sign(&self) -> Sign {
         let Self { rank, own_ns, middle_ns, is_late } = *self;
-        let meaning = if is_late { "it was called late" } else { "it was called in time" };
-        let (own, middle) = (duration(own_ns), duration(middle_ns));
-        let text = format!(
-            "rank {rank} posted its first clear-to-send {own} after the collective before, the \
-             other ranks {middle} (median): {meaning}"
-        );
-        Sign { kind: "first_cts", text, witness: None }
+        let kind = SignKind::FirstClearToSend { rank, own_ns, others_ns: middle_ns, is_late };
+        Sign { kind, witness: None }
     }
 }
 

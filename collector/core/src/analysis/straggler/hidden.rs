@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::cause::{self, Timing};
-use super::words::duration;
-use super::{Case, Sign, Straggler};
+use super::sign::{Sign, SignKind};
+use super::{Case, Straggler};
 use crate::analysis::wait::edge::Stall;
 use crate::link::job::NetConnectionId;
 use crate::model::grade::Grade;
@@ -56,14 +56,13 @@ pub fn find(case: &Case<'_>) -> Option<Straggler> {
     let sum: u64 = matching.iter().map(|stop| stop.stall.duration_ns).sum();
     let lag_ns = sum.checked_div(matching.len() as u64)?;
     let longest = matching.iter().max_by_key(|stop| stop.stall.duration_ns)?;
-    let text = format!(
-        "{} of {} connections stopped, for {} on average, where rank {rank}'s data or room would \
-         have been next",
-        matching.len(),
-        stops.len(),
-        duration(lag_ns)
-    );
-    let stall = Sign { kind: "stall_index", text, witness: Some(longest.stall.witness) };
+    let kind = SignKind::StallIndex {
+        rank: *rank,
+        stopped: matching.len() as u64,
+        connections: stops.len() as u64,
+        mean_ns: lag_ns,
+    };
+    let stall = Sign { kind, witness: Some(longest.stall.witness) };
     let timing = Timing::new(case, *rank, lag_ns);
     Some(Straggler {
         rank: *rank,

@@ -1,8 +1,8 @@
 //! A rank that sent its first data late, by its own wait.
 
 use super::cause::{self, Timing};
-use super::words::duration;
-use super::{Case, Sign, Straggler};
+use super::sign::{Sign, SignKind};
+use super::{Case, Straggler};
 use crate::analysis::wait::rank::RankWaits;
 use crate::analysis::wait::spread::lower_median;
 use crate::model::grade::Grade;
@@ -28,27 +28,14 @@ pub fn find(case: &Case<'_>) -> Option<Straggler> {
     let others = || ranks.iter().filter(|rank| rank.rank != latest.rank);
     let middle_ns = lower_median(others().filter_map(|rank| rank.start_wait_ns))?;
     let mut evidence = vec![Sign {
-        kind: "start_wait",
-        text: format!(
-            "rank {} could have sent {} before it did: it had room and was done with the collective \
-             before; the other ranks {} (median)",
-            latest.rank,
-            duration(own_ns),
-            duration(middle_ns)
-        ),
+        kind: SignKind::StartWait { rank: latest.rank, own_ns, others_ns: middle_ns },
         witness: Some(edge.first_witness),
     }];
     if let (Some(busy_ns), Some(middle_ns)) =
         (latest.busy_ns, lower_median(others().filter_map(|rank| rank.busy_ns)))
     {
         evidence.push(Sign {
-            kind: "busy_time",
-            text: format!(
-                "from its last data of the collective before to its first of this one it took {}; \
-                 the other ranks {} (median)",
-                duration(busy_ns),
-                duration(middle_ns)
-            ),
+            kind: SignKind::BusyTime { own_ns: busy_ns, others_ns: middle_ns },
             witness: None,
         });
     }

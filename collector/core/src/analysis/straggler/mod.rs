@@ -12,17 +12,17 @@ pub mod late;
 pub mod network;
 pub mod persistent;
 pub mod receiver;
+pub mod sign;
 pub mod threshold;
-pub mod words;
 
 use self::network::Baseline;
+use self::sign::Sign;
 use self::threshold::Thresholds;
 use super::collective::Collective;
 use super::iteration::Iteration;
 use super::wait::CollectiveWaits;
 use crate::link::job::{Job, NetConnectionId};
 use crate::model::grade::Grade;
-use crate::model::witness::Witness;
 
 /// The straggler of each of `collectives`, by its place. `waits` are theirs.
 #[must_use]
@@ -118,17 +118,6 @@ pub enum Cause {
     Socket,
     /// Nothing tells.
     Unknown,
-}
-
-/// What a straggler was told by.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sign {
-    /// What it is: a name from a fixed list, as the report has it.
-    pub kind: &'static str,
-    /// What it says, in words with numbers.
-    pub text: String,
-    /// The frame or line that shows it best.
-    pub witness: Option<Witness>,
 }
 
 impl Cause {

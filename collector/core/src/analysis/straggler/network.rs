@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::words::duration;
-use super::{Case, Cause, Sign, Straggler};
+use super::sign::{Sign, SignKind};
+use super::{Case, Cause, Straggler};
 use crate::analysis::wait::CollectiveWaits;
 use crate::analysis::wait::edge::EdgeWaits;
 use crate::analysis::wait::spread::lower_median;
-use crate::link::job::{NetConnection, NetConnectionId, Transfer};
+use crate::link::job::{NetConnectionId, Transfer};
 use crate::model::grade::Grade;
 
 /// How long as many bytes take on each connection while nothing is marked: the lower median.
@@ -42,23 +42,21 @@ pub fn loss(case: &Case<'_>) -> Option<Straggler> {
     };
     let delayed = recovering.map(|edge| (held_up(edge), edge));
     let (lag_ns, edge) = delayed.max_by_key(|(lag_ns, _)| *lag_ns)?;
-    let text = |sender: u32, receiver: u32| {
-        format!(
-            "recovery took {} on a connection from rank {sender} to rank {receiver}, and held data \
-             up by {}; packets sent again: {}",
-            duration(edge.recovery_ns),
-            duration(lag_ns),
-            edge.retransmitted_packets
-        )
+    let (sender, receiver) = ranks(case, edge)?;
+    let kind = SignKind::Recovery {
+        sender,
+        receiver,
+        recovery_ns: edge.recovery_ns,
+        delay_ns: lag_ns,
+        resent: edge.retransmitted_packets,
     };
-    let (rank, text) = named(case, edge, text)?;
     Some(Straggler {
-        rank,
+        rank: sender,
         lag_ns,
         cause: Cause::Loss,
         connection: Some(edge.connection),
         grade: Grade::Proven,
-        evidence: vec![Sign { kind: "recovery", text, witness: Some(edge.first_witness) }],
+        evidence: vec![Sign { kind, witness: Some(edge.first_witness) }],
     })
 }
 
@@ -90,39 +88,29 @@ pub fn congestion(case: &Case<'_>, baseline: &Baseline) -> Option<Straggler> {
     };
     let edges = case.waits.edges.iter().filter_map(|edge| Some((over_ns(edge)?, edge)));
     let ((lag_ns, usual_ns), edge) = edges.max_by_key(|((over_ns, _), _)| *over_ns)?;
-    let text = |sender: u32, receiver: u32| {
-        let count = |count: Option<u64>| count.map_or("unknown".to_owned(), |n| n.to_string());
-        format!(
-            "data took {} on a connection from rank {sender} to rank {receiver}, and {} for as \
-             many bytes while nothing was marked; CE marks: {}, CNPs: {}",
-            duration(edge.data_ns),
-            duration(usual_ns),
-            count(edge.ce_packets),
-            count(edge.cnps)
-        )
+    let (sender, receiver) = ranks(case, edge)?;
+    let kind = SignKind::Rate {
+        sender,
+        receiver,
+        data_ns: edge.data_ns,
+        usual_ns,
+        marks: edge.ce_packets,
+        cnps: edge.cnps,
     };
-    let (rank, text) = named(case, edge, text)?;
     Some(Straggler {
-        rank,
+        rank: sender,
         lag_ns,
         cause: Cause::Congestion,
         connection: Some(edge.connection),
         grade: Grade::Inferred,
-        evidence: vec![Sign { kind: "rate", text, witness: Some(edge.first_witness) }],
+        evidence: vec![Sign { kind, witness: Some(edge.first_witness) }],
     })
 }
 
-/// The sender of an edge, and what is said of its two ranks.
-fn named(
-    case: &Case<'_>,
-    edge: &EdgeWaits,
-    text: impl Fn(u32, u32) -> String,
-) -> Option<(u32, String)> {
+/// The ranks that send and receive on an edge.
+fn ranks(case: &Case<'_>, edge: &EdgeWaits) -> Option<(u32, u32)> {
     let connection = case.job.connection(edge.connection)?;
-    let NetConnection { sender: Some(sender), receiver: Some(receiver), .. } = *connection else {
-        return None;
-    };
-    Some((sender, text(sender, receiver)))
+    connection.sender.zip(connection.receiver)
 }
 
 /// The network said that it was congested.

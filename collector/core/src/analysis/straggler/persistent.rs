@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use super::words::duration;
-use super::{Candidate, Sign, Straggler};
+use super::sign::{Sign, SignKind};
+use super::{Candidate, Straggler};
 use crate::analysis::collective::Collective;
 use crate::analysis::iteration::Iteration;
 use crate::analysis::wait::spread::lower_median;
@@ -65,14 +65,12 @@ pub fn name(
         }
         straggler.grade = Grade::Inferred;
         straggler.evidence.push(Sign {
-            kind: "persistent",
-            text: format!(
-                "rank {} was late by {} (median) in {} of the {} training steps around",
-                straggler.rank,
-                duration(usual_ns),
-                around.len(),
-                2 * NEIGHBOURS
-            ),
+            kind: SignKind::Persistent {
+                rank: straggler.rank,
+                usual_ns,
+                late: around.len() as u64,
+                of: u64::from(2 * NEIGHBOURS),
+            },
             witness: None,
         });
         Some(straggler)

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use super::words::duration;
-use super::{Case, Cause, Sign, Straggler};
+use super::sign::{Sign, SignKind};
+use super::{Case, Cause, Straggler};
 use crate::analysis::collective::Collective;
 use crate::analysis::wait::CollectiveWaits;
 use crate::analysis::wait::spread::lower_median;
@@ -82,12 +82,7 @@ fn slowest(refills: &BTreeMap<u32, Refill>, waits: &CollectiveWaits) -> Option<S
     if slowest.usual_ns.saturating_mul(10) < most_ns.saturating_mul(TENTHS_OF_OTHERS) {
         return None;
     }
-    let text = format!(
-        "rank {rank} offered room again {} after it had data to take; the other ranks {} (medians \
-         over the collective)",
-        duration(slowest.usual_ns),
-        duration(middle_ns)
-    );
+    let kind = SignKind::Refill { rank: *rank, own_ns: slowest.usual_ns, others_ns: middle_ns };
     let at = waits.edges.iter().find(|edge| edge.connection == slowest.connection);
     Some(Straggler {
         rank: *rank,
@@ -95,7 +90,7 @@ fn slowest(refills: &BTreeMap<u32, Refill>, waits: &CollectiveWaits) -> Option<S
         cause: Cause::Receiver,
         connection: Some(slowest.connection),
         grade: Grade::Inferred,
-        evidence: vec![Sign { kind: "refill", text, witness: at.map(|edge| edge.first_witness) }],
+        evidence: vec![Sign { kind, witness: at.map(|edge| edge.first_witness) }],
     })
 }
 

@@ -57,6 +57,15 @@ pub struct NicCounters {
     pub counters: Vec<Counter>,
 }
 
+/// What a NIC is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NicName {
+    /// Its host.
+    pub host: Option<String>,
+    /// Its RDMA device, else its network interface, else its address.
+    pub device: Option<String>,
+}
+
 /// One counter of a NIC.
 #[derive(Clone, Debug)]
 pub struct Counter {
@@ -140,16 +149,12 @@ impl NicCounters {
         }
     }
 
-    /// How people call it: host and device, else what there is.
+    /// How people call it.
     #[must_use]
-    pub fn name(&self) -> String {
+    pub fn name(&self) -> NicName {
         let address = || self.address.map(|address| address.to_string());
-        let nic = self.device.clone().or_else(|| self.netdev.clone()).or_else(address);
-        match (&self.host, nic) {
-            (Some(host), Some(nic)) => format!("{nic} of {host}"),
-            (Some(host), None) => format!("the NIC of {host}"),
-            (None, nic) => nic.unwrap_or_default(),
-        }
+        let device = self.device.clone().or_else(|| self.netdev.clone()).or_else(address);
+        NicName { host: self.host.clone(), device }
     }
 }
 

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
-use railscope_core::model::quantity::{bit_rate, count, duration};
 use railscope_core::report::Report;
 use railscope_core::report::bursts::{BurstDirection, BurstPort};
 use railscope_core::report::places::{Plane, PortReport};
+use railscope_core::report::words::number::{bit_rate, count, duration};
 
 pub(super) fn grid(report: &Report) -> Grid {
     match report.bursts.as_deref() {

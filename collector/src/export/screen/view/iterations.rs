@@ -3,9 +3,9 @@
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
 use crate::export::text::iteration_story;
 use crate::export::text::job_iterations::name;
-use railscope_core::model::quantity::{bit_rate, bytes, count, duration, percent};
 use railscope_core::report::Report;
 use railscope_core::report::iterations::IterationReport;
+use railscope_core::report::words::number::{bit_rate, bytes, count, duration, percent};
 
 pub(super) fn grid(report: &Report) -> Grid {
     let mut all: Vec<&IterationReport> = report.iterations.iter().collect();

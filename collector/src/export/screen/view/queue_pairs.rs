@@ -3,9 +3,9 @@
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
 use crate::export::text::communicator_names::CommunicatorNames;
 use crate::export::text::owner;
-use railscope_core::model::quantity::{bytes, count, duration};
 use railscope_core::report::Report;
 use railscope_core::report::queue_pairs::QueuePairReport;
+use railscope_core::report::words::number::{bytes, count, duration};
 
 pub(super) fn grid(report: &Report) -> Grid {
     let names = CommunicatorNames::new(&report.communicators);

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
 use crate::export::text::communicator_names::CommunicatorNames;
-use railscope_core::model::quantity::{count, counted, duration};
 use railscope_core::report::Report;
 use railscope_core::report::collectives::CollectiveRankReport;
 use railscope_core::report::communicators::RankReport;
+use railscope_core::report::words::number::{count, counted, duration};
 
 /// Sums over the collectives of a report.
 #[derive(Clone, Copy, Default)]

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
-use railscope_core::model::quantity::{count, duration, share};
 use railscope_core::report::Report;
 use railscope_core::report::pfc::PfcReport;
+use railscope_core::report::words::number::{count, duration, share};
 
 /// What came to a port.
 #[derive(Clone, Copy, Default)]

@@ -1,10 +1,11 @@
 //! Invariant CRCs do not fit their packets.
 
+use crate::analysis::finding::claim::transport::TransportClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::by_port;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::FlowObservation;
 use crate::analysis::finding::{Finding, Proof, Severity, naming};
-use crate::model::quantity::{count, counted};
 
 /// Wrong ICRCs.
 pub const KIND: Kind = Kind {
@@ -21,15 +22,17 @@ pub const KIND: Kind = Kind {
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let found = by_port(facts.flows, |flow| flow.icrc.0).into_iter().map(|group| {
-        let checked = counted(group.total(|flow| flow.icrc.1), "whole frame");
-        let place = naming::group(&group);
-        let title = format!("ICRC wrong on {} of {checked} of {place}", count(group.sum()));
+        let claim = TransportClaim::WrongIcrc {
+            wrong: group.sum(),
+            checked: group.total(|flow| flow.icrc.1),
+            flows: naming::group(&group),
+        };
         let mut finding =
-            Finding::new(&KIND, Severity::Info, title).about(group.subject()).over(group.span());
+            Finding::new(&KIND, Severity::Info, claim).about(group.subject()).over(group.span());
         finding.flows = group.places();
         let Some(worst) = group.worst() else { return finding };
-        let text = format!("{}: {} wrong", naming::flow(worst), count(worst.icrc.0));
-        finding.because(Proof::frame(text, worst.first_frame(facts)))
+        let wrong = FlowObservation::WrongIcrcs(worst.icrc.0);
+        finding.because(Proof::flow(worst, wrong, worst.first_frame(facts)))
     });
     found.collect()
 }

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::analysis::finding::claim::setup::SetupClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
-use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::analysis::finding::observation::{FrameObservation, LogObservation};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject};
 use crate::link::evidence::EvidenceKind;
 use crate::link::job::CommunicatorId;
-use crate::model::quantity::duration;
 use crate::model::witness::Witness;
 
 /// Incomplete bootstrap.
@@ -46,7 +47,8 @@ fn by_traffic(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
     let is_local =
         |rank: &u32| *rank == 0 && !communicator.ranks.iter().any(|one| one.address == Some(root));
     let missing: Vec<u32> = missing.into_iter().filter(|rank| !is_local(rank)).collect();
-    let is_over = facts.span()?.last.nanos_since(bootstrap.span.last) >= PATIENCE_NS;
+    let silence_ns = facts.span()?.last.nanos_since(bootstrap.span.last);
+    let is_over = silence_ns >= PATIENCE_NS;
     let kinds = || communicator.evidence.iter().map(|evidence| evidence.kind);
     let went_on = kinds().any(|kind| kind == EvidenceKind::RingGather)
         || facts.job()?.connections.iter().any(|one| one.communicator == id);
@@ -54,24 +56,17 @@ fn by_traffic(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
     if missing.is_empty() || !is_over || went_on || !saw_root {
         return None;
     }
-    let title = format!(
-        "bootstrap of {} waits: {} of {nranks} not heard of",
-        facts.name_of(id),
-        naming::ranks(&missing),
-    );
-    let text = format!(
-        "{} ranks checked in at {root}, the last one {} before the capture ends",
-        checked_in.len(),
-        duration(facts.span()?.last.nanos_since(bootstrap.span.last))
-    );
+    let check_ins = FrameObservation::CheckIns { ranks: checked_in.len() as u64, root, silence_ns };
     let witness = communicator.evidence.iter().find_map(|evidence| evidence.witness);
     let rank = missing.first().copied().filter(|_| missing.len() == 1);
+    let communicator = facts.identity_of(id);
+    let claim = SetupClaim::RanksMissing { communicator, missing, nranks };
     Some(
-        Finding::new(&KIND, Severity::Critical, title)
+        Finding::new(&KIND, Severity::Critical, claim)
             .caused_by("missing_ranks")
             .about(Subject { communicator: Some(id), rank, ..Subject::default() })
             .over(Some(bootstrap.span))
-            .because(Proof::frame(text, witness)),
+            .because(Proof::frames(check_ins, witness)),
     )
 }
 
@@ -93,23 +88,17 @@ fn by_logs(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
         }
     }
     let (_, witness) = begun.first_key_value()?;
-    let missing: Vec<u32> = (0..nranks).filter(|rank| !begun.contains_key(rank)).collect();
-    let told = if missing.is_empty() || begun.len() == 1 {
-        String::new()
-    } else {
-        format!("; {} left no such line", naming::ranks(&missing))
+    // Of one rank alone there is the log, and not those of the others.
+    let is_silent = |rank: &u32| begun.len() > 1 && !begun.contains_key(rank);
+    let claim = SetupClaim::InitIncomplete {
+        communicator: facts.identity_of(id),
+        begun: begun.keys().copied().collect(),
+        silent: (0..nranks).filter(is_silent).collect(),
     };
-    let ranks: Vec<u32> = begun.keys().copied().collect();
-    let title = format!(
-        "initialisation of {} was not completed by {}{told}",
-        facts.name_of(id),
-        naming::ranks(&ranks)
-    );
-    let text = "Init START without Init COMPLETE".to_owned();
     Some(
-        Finding::new(&KIND, Severity::Critical, title)
+        Finding::new(&KIND, Severity::Critical, claim)
             .caused_by("not_completed")
             .about(Subject { communicator: Some(id), ..Subject::default() })
-            .because(Proof::log(text, *witness)),
+            .because(Proof::log(LogObservation::InitNotComplete, *witness)),
     )
 }

@@ -1,12 +1,13 @@
 //! The ranks took long to find each other.
 
+use crate::analysis::finding::claim::setup::{RankOnHost, SetupClaim};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::{FrameObservation, LogObservation};
 use crate::analysis::finding::{Finding, Proof, Severity, Subject};
 use crate::link::job::CommunicatorId;
 use crate::link::log::membership::Membership;
 use crate::link::log::process::Process;
-use crate::model::quantity::{counted, duration};
 
 /// Slow bootstrap.
 pub const KIND: Kind = Kind {
@@ -32,23 +33,20 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 fn by_traffic(facts: &Facts<'_>, id: CommunicatorId, limit_ns: u64) -> Option<Finding> {
     let communicator = facts.communicator(id)?;
     let bootstrap = communicator.bootstrap?;
-    let took = bootstrap.span.last.nanos_since(bootstrap.span.first);
-    if took < limit_ns {
+    let took_ns = bootstrap.span.last.nanos_since(bootstrap.span.first);
+    if took_ns < limit_ns {
         return None;
     }
-    let last = bootstrap.last_rank.map_or_else(String::new, |rank| {
+    let last = bootstrap.last_rank.map(|rank| {
         let known = communicator.ranks.iter().find(|known| known.rank == rank);
         let host = known.and_then(|rank| rank.host.clone());
         let address = || known.and_then(|rank| rank.address).map(|address| address.to_string());
-        let on = host.or_else(address).map_or_else(String::new, |host| format!(" on {host}"));
-        format!("; rank {rank}{on} checked in last")
+        RankOnHost { rank, host: host.or_else(address) }
     });
-    let name = facts.name_of(id);
-    let title = format!("bootstrap of {name} took {}{last}", duration(took));
+    let claim = SetupClaim::SlowBootstrap { communicator: facts.identity_of(id), took_ns, last };
     let witness = communicator.evidence.iter().find_map(|evidence| evidence.witness);
-    let text = "from the first check-in at the root to the last gather".to_owned();
     Some(
-        Finding::new(&KIND, Severity::Warning, title)
+        Finding::new(&KIND, Severity::Warning, claim)
             .about(Subject {
                 communicator: Some(id),
                 rank: bootstrap.last_rank,
@@ -56,7 +54,7 @@ fn by_traffic(facts: &Facts<'_>, id: CommunicatorId, limit_ns: u64) -> Option<Fi
             })
             .over(Some(bootstrap.span))
             .proven()
-            .because(Proof::frame(text, witness)),
+            .because(Proof::frames(FrameObservation::Bootstrap, witness)),
     )
 }
 
@@ -72,34 +70,28 @@ fn by_logs(facts: &Facts<'_>, id: CommunicatorId, limit_ns: u64) -> Option<Findi
     if timing.total_ns < limit_ns {
         return None;
     }
-    let name = facts.name_of(id);
-    let waited = timing.part("recv").unwrap_or(0);
-    let mut title = format!(
-        "bootstrap of {name} took rank {} on {} {}",
-        member.rank,
-        process.host,
-        duration(timing.total_ns)
-    );
-    if waited > timing.total_ns / 2 {
-        title.push_str(": another rank came late");
-    }
-    let text = format!(
-        "{} of it waiting to receive; {} told how long it took",
-        duration(waited),
-        counted(timed.len() as u64, "rank")
-    );
+    let receive_ns = timing.part("recv").unwrap_or(0);
+    let times = LogObservation::BootstrapTimes { receive_ns, ranks: timed.len() as u64 };
     // Whoever waited least came last, where several tell.
     let last = timed.iter().min_by_key(|(.., timing)| timing.total_ns);
     let last = last.filter(|_| member.nranks as usize == timed.len() && timed.len() > 1);
     let rank = last.map(|(_, member, _)| member.rank);
-    if let Some((process, member, _)) = last {
-        title.push_str(&format!("; rank {} on {} came last", member.rank, process.host));
-    }
+    let on_host = |process: &Process, member: &Membership| RankOnHost {
+        rank: member.rank,
+        host: Some(process.host.clone()),
+    };
+    let claim = SetupClaim::SlowInit {
+        communicator: facts.identity_of(id),
+        slowest: on_host(process, member),
+        took_ns: timing.total_ns,
+        is_kept_waiting: receive_ns > timing.total_ns / 2,
+        last: last.map(|(process, member, _)| on_host(process, member)),
+    };
     Some(
-        Finding::new(&KIND, Severity::Warning, title)
+        Finding::new(&KIND, Severity::Warning, claim)
             .about(Subject { communicator: Some(id), rank, ..Subject::default() })
             .proven()
-            .because(Proof::log(text, timing.witness)),
+            .because(Proof::log(times, timing.witness)),
     )
 }
 

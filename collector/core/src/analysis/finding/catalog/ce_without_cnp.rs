@@ -1,12 +1,13 @@
 //! Marks arrive, and nobody tells the sender.
 
+use crate::analysis::finding::claim::congestion::CongestionClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::by_port;
 use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::{CounterObservation, FlowObservation};
 use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
 use crate::decode::counter::measure::Measure;
-use crate::model::quantity::{count, counted};
 
 /// Fewer marks may all belong to the CNP that the end of the capture cut off.
 const MARKS: u64 = 8;
@@ -34,18 +35,14 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     };
     let groups = by_port(facts.flows, amount);
     let found = groups.iter().map(|group| {
-        let marks = counted(group.sum(), "CE mark");
-        let title = format!("no CNP answers {marks} on {}", naming::group(group));
+        let (marks, flows) = (group.sum(), naming::group(group));
+        let claim = CongestionClaim::MarksUnanswered { marks, flows };
         let mut finding =
-            Finding::new(&KIND, Severity::Warning, title).about(group.subject()).over(group.span());
+            Finding::new(&KIND, Severity::Warning, claim).about(group.subject()).over(group.span());
         finding.flows = group.places();
         let Some(worst) = group.worst() else { return finding };
-        let text = format!(
-            "{}: {} marked, its ACKs were seen, and no CNP among them",
-            naming::flow(worst),
-            counted(worst.marks.0, "packet")
-        );
-        finding.because(Proof::frame(text, worst.first_mark(facts)))
+        let unanswered = FlowObservation::MarksUnanswered(worst.marks.0);
+        finding.because(Proof::flow(worst, unanswered, worst.first_mark(facts)))
     });
     let mut found: Vec<Finding> = found.collect();
     if found.is_empty() {
@@ -65,17 +62,14 @@ fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
     let found = facts.state.counters.nics.iter().filter_map(|nic| {
         let marked = nic.rise(Measure::MarkedPackets).filter(|rise| rise.amount >= MARKS)?;
         nic.rise(Measure::CnpSent).filter(|rise| rise.amount == 0)?;
-        let title = format!("{} sent no CNP for {}", nic.name(), counted(marked.amount, "CE mark"));
-        let name = nic.name();
-        let text = format!(
-            "np_ecn_marked_roce_packets of {name} rose by {}, np_cnp_sent stood still",
-            count(marked.amount)
-        );
-        let finding = Finding::new(&KIND, Severity::Warning, title)
+        let marks = marked.amount;
+        let claim = CongestionClaim::NicSentNoCnp { nic: nic.name(), marks };
+        let counters = CounterObservation::MarksWithoutCnp { nic: nic.name(), marks };
+        let finding = Finding::new(&KIND, Severity::Warning, claim)
             .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
             .over(Some(nic.span))
             .proven();
-        Some(finding.because(Proof::counter(text, marked.witness)))
+        Some(finding.because(Proof::counter(counters, marked.witness)))
     });
     found.collect()
 }

@@ -1,14 +1,15 @@
 //! A sender is told to slow down, and does not.
 
+use crate::analysis::finding::claim::congestion::CongestionClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::by_sender;
 use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::{CounterObservation, FlowObservation};
 use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
 use crate::decode::counter::measure::Measure;
 use crate::flow::observer::Signal;
 use crate::flow::rate::WINDOW_NS;
-use crate::model::quantity::{bit_rate, count, counted};
 
 /// CNPs that were measured, at least.
 const SAMPLES: u64 = 10;
@@ -34,19 +35,14 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let groups = by_sender(facts.flows, amount);
     let mut found: Vec<Finding> = by_counters(facts);
     found.extend(groups.iter().map(|group| {
-        let cnps = counted(group.sum(), "CNP");
-        let title = format!("not slowed down by {cnps}: {}", naming::group(group));
+        let claim = CongestionClaim::NotSlowed { cnps: group.sum(), flows: naming::group(group) };
         let mut finding =
-            Finding::new(&KIND, Severity::Warning, title).about(group.subject()).over(group.span());
+            Finding::new(&KIND, Severity::Warning, claim).about(group.subject()).over(group.span());
         finding.flows = group.places();
         let Some(worst) = group.worst() else { return finding };
-        let text = format!(
-            "{}: {} on average in the millisecond after a CNP",
-            naming::flow(worst),
-            bit_rate(rate_after_bps(worst))
-        );
+        let rate = FlowObservation::RateAfterCnp(rate_after_bps(worst));
         let witness = facts.first_signal(worst, |signal| *signal == Signal::Cnp);
-        finding.because(Proof::frame(text, witness))
+        finding.because(Proof::flow(worst, rate, witness))
     }));
     found
 }
@@ -67,14 +63,17 @@ fn is_unmoved(facts: &Facts<'_>, flow: &JoinedFlow) -> bool {
 fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
     let found = facts.state.counters.nics.iter().filter_map(|nic| {
         let ignored = nic.rise(Measure::CnpIgnored).filter(|rise| rise.amount > 0)?;
-        let name = nic.name();
-        let title = format!("{name} ignored {}", counted(ignored.amount, "CNP"));
-        let text = format!("rp_cnp_ignored of {name} rose by {}", count(ignored.amount));
-        let finding = Finding::new(&KIND, Severity::Warning, title)
+        let claim = CongestionClaim::NicIgnoredCnps { nic: nic.name(), cnps: ignored.amount };
+        let rose = CounterObservation::Rose {
+            nic: nic.name(),
+            counter: "rp_cnp_ignored",
+            by: ignored.amount,
+        };
+        let finding = Finding::new(&KIND, Severity::Warning, claim)
             .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
             .over(Some(nic.span))
             .proven();
-        Some(finding.because(Proof::counter(text, ignored.witness)))
+        Some(finding.because(Proof::counter(rose, ignored.witness)))
     });
     let mut found: Vec<Finding> = found.collect();
     let sum = |measure| {
@@ -82,11 +81,9 @@ fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
         rises.map(|rise| rise.amount).reduce(u64::saturating_add)
     };
     if let (Some(sent @ SAMPLES..), Some(0)) = (sum(Measure::CnpSent), sum(Measure::CnpHandled)) {
-        let title =
-            format!("no NIC was slowed down by the {} that were sent", counted(sent, "CNP"));
-        let text = format!("np_cnp_sent rose by {}, rp_cnp_handled stood still", count(sent));
-        let proof = Proof::counter(text, None);
-        found.push(Finding::new(&KIND, Severity::Warning, title).because(proof));
+        let claim = CongestionClaim::NoNicSlowed { cnps: sent };
+        let proof = Proof::counter(CounterObservation::CnpsUnhandled(sent), None);
+        found.push(Finding::new(&KIND, Severity::Warning, claim).because(proof));
     }
     found
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use crate::analysis::finding::claim::congestion::CongestionClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::{End, Group, by_port};
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::{CounterObservation, FlowObservation};
 use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming, uplink};
 use crate::decode::counter::measure::Measure;
 use crate::flow::observer::Signal;
-use crate::model::quantity::{count, counted, share};
 
 /// CE marks and CNPs.
 pub const KIND: Kind = Kind {
@@ -36,34 +37,23 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 
 fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
     let marks = group.total(|flow| flow.marks.0);
-    let among = group.total(|flow| if flow.marks.0 > 0 { flow.marks.1 } else { 0 });
+    let packets = group.total(|flow| if flow.marks.0 > 0 { flow.marks.1 } else { 0 });
     let cnps = group.total(|flow| flow.cnps);
     let data = group.flows.iter().filter(|(flow, _)| flow.is_data());
     let senders: BTreeSet<_> = data.map(|(flow, _)| flow.source).collect();
     let is_incast =
         senders.len() > 1 && group.port.is_some_and(|(_, end)| end == Some(End::Receives));
-    let what = match (marks, cnps) {
-        (0, _) => format!("{} to the senders", counted(cnps, "CNP")),
-        (_, 0) => format!("{} CE-marked ({})", counted(marks, "packet"), share(marks, among)),
-        _ => format!(
-            "{} CE-marked ({}), {}",
-            counted(marks, "packet"),
-            share(marks, among),
-            counted(cnps, "CNP")
-        ),
+    let claim = CongestionClaim::Congested {
+        marks,
+        packets,
+        cnps,
+        flows: naming::group(group),
+        uplinks: uplink::shared_by(facts, &group.flows, |flow| flow.marks.0),
+        incast_senders: is_incast.then_some(senders.len() as u64),
     };
-    let mut place = naming::group(group);
-    let uplinks = uplink::shared_by(facts, &group.flows, |flow| flow.marks.0);
-    if !uplinks.is_empty() {
-        place.push_str(&format!(", over {}", uplinks.join(" and ")));
-    }
-    let title = match is_incast {
-        true => format!("incast: {what} on {place} from {} senders", senders.len()),
-        false => format!("congestion: {what} on {place}"),
-    };
-    let is_much = marks as f64 >= facts.settings.findings.ce_share * among as f64 && marks > 0;
+    let is_much = marks as f64 >= facts.settings.findings.ce_share * packets as f64 && marks > 0;
     let severity = if is_much { Severity::Warning } else { Severity::Info };
-    let mut finding = Finding::new(&KIND, severity, title)
+    let mut finding = Finding::new(&KIND, severity, claim)
         .caused_by(if is_incast { "incast" } else { "path" })
         .about(group.subject())
         .over(group.span())
@@ -71,14 +61,14 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
     finding.flows = group.places();
     let Some(worst) = group.worst() else { return finding };
     if worst.marks.0 > 0 {
-        let marked = share(worst.marks.0, worst.marks.1);
-        let text = format!("{}: {marked} of its packets marked", naming::flow(worst));
-        finding = finding.because(Proof::frame(text, worst.first_mark(facts)));
+        let (marks, packets) = worst.marks;
+        let marked = FlowObservation::Marks { marks, packets };
+        finding = finding.because(Proof::flow(worst, marked, worst.first_mark(facts)));
     }
     if let Some((flow, _)) = group.flows.iter().find(|(flow, _)| flow.cnps > 0) {
-        let text = format!("{}: {}", naming::flow(flow), counted(flow.cnps, "CNP"));
+        let cnps = FlowObservation::Cnps(flow.cnps);
         let witness = facts.first_signal(flow, |signal| *signal == Signal::Cnp);
-        finding = finding.because(Proof::frame(text, witness));
+        finding = finding.because(Proof::flow(flow, cnps, witness));
     }
     finding
 }
@@ -90,22 +80,22 @@ fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
         let is_much = packets.is_some_and(|packets| {
             marked.amount as f64 >= facts.settings.findings.ce_share * packets.amount as f64
         });
-        let of = packets.map_or_else(String::new, |packets| {
-            format!(" ({})", share(marked.amount, packets.amount))
-        });
-        let title = format!(
-            "congestion: {} CE-marked{of} arrived at {}",
-            counted(marked.amount, "packet"),
-            nic.name()
-        );
-        let name = nic.name();
-        let text = format!("np_ecn_marked_roce_packets of {name} rose by {}", count(marked.amount));
+        let claim = CongestionClaim::NicMarked {
+            nic: nic.name(),
+            marks: marked.amount,
+            packets: packets.map(|packets| packets.amount),
+        };
+        let rose = CounterObservation::Rose {
+            nic: nic.name(),
+            counter: "np_ecn_marked_roce_packets",
+            by: marked.amount,
+        };
         let severity = if is_much { Severity::Warning } else { Severity::Info };
-        let finding = Finding::new(&KIND, severity, title)
+        let finding = Finding::new(&KIND, severity, claim)
             .caused_by("path")
             .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
             .over(Some(nic.span));
-        Some(finding.because(Proof::counter(text, marked.witness)))
+        Some(finding.because(Proof::counter(rose, marked.witness)))
     });
     found.collect()
 }

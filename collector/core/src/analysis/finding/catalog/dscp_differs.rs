@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use crate::analysis::finding::claim::congestion::CongestionClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::{by_port, by_sender};
 use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::FlowObservation;
 use crate::analysis::finding::{Finding, Proof, Severity, naming};
 use crate::flow::state::Flow;
 use crate::link::job::CommunicatorId;
@@ -85,18 +87,21 @@ fn odd(
     let groups = by_sender(data.iter().copied(), |flow| if is_odd(flow) { flow.frames } else { 0 });
     let found = groups.iter().filter_map(|group| {
         let worst = group.worst()?;
-        let (own, expected) = (own_dscp(facts, worst)?, expected(worst)?);
-        let instead = if cause == "unexpected" { "expected is" } else { "the other ports use" };
-        let place = naming::group(group);
-        let title = format!("wrong traffic class: DSCP {own} on {place}; {instead} {expected}");
-        let mut finding = Finding::new(&KIND, Severity::Warning, title)
+        let (own, wanted) = (own_dscp(facts, worst)?, expected(worst)?);
+        let claim = CongestionClaim::WrongDscp {
+            own,
+            wanted,
+            is_expected: facts.settings.expect.dscp.is_some(),
+            flows: naming::group(group),
+        };
+        let mut finding = Finding::new(&KIND, Severity::Warning, claim)
             .caused_by(cause)
             .about(group.subject())
             .over(group.span())
             .proven();
         finding.flows = group.places();
-        let text = format!("{}: DSCP {own}", naming::flow(worst));
-        Some(finding.because(Proof::frame(text, worst.first_frame(facts))))
+        let dscp = FlowObservation::Dscps(vec![own]);
+        Some(finding.because(Proof::flow(worst, dscp, worst.first_frame(facts))))
     });
     found.collect()
 }
@@ -111,18 +116,17 @@ fn rewritten(facts: &Facts<'_>, data: &[&JoinedFlow]) -> Vec<Finding> {
         by_port(data.iter().copied(), |flow| if seen(flow).len() > 1 { flow.frames } else { 0 });
     let found = groups.iter().filter_map(|group| {
         let worst = group.worst()?;
-        let values: Vec<String> = seen(worst).iter().map(u8::to_string).collect();
-        let values = values.join(" and ");
-        let place = naming::group(group);
-        let title = format!("DSCP rewritten on the path: {values} at different taps on {place}");
-        let mut finding = Finding::new(&KIND, Severity::Warning, title)
+        let seen: Vec<u8> = seen(worst).into_iter().collect();
+        let flows = naming::group(group);
+        let claim = CongestionClaim::DscpRewritten { seen: seen.clone(), flows };
+        let mut finding = Finding::new(&KIND, Severity::Warning, claim)
             .caused_by("rewritten_on_path")
             .about(group.subject())
             .over(group.span())
             .proven();
         finding.flows = group.places();
-        let text = format!("{}: DSCP {values}", naming::flow(worst));
-        Some(finding.because(Proof::frame(text, worst.first_frame(facts))))
+        let dscps = FlowObservation::Dscps(seen);
+        Some(finding.because(Proof::flow(worst, dscps, worst.first_frame(facts))))
     });
     found.collect()
 }

@@ -1,9 +1,10 @@
 //! The job runs over EFA.
 
+use crate::analysis::finding::claim::network::NetworkClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::LogObservation;
 use crate::analysis::finding::{Finding, Proof, Severity};
-use crate::model::quantity::counted;
 
 /// EFA.
 pub const KIND: Kind = Kind {
@@ -25,10 +26,8 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     });
     let processes: Vec<_> = on_efa.collect();
     let Some(first) = processes.first() else { return Vec::new() };
-    let title = format!(
-        "data goes over EFA in {}: counters and logs only, there is no RoCE to see",
-        counted(processes.len() as u64, "process").replace("processs", "processes")
-    );
-    let text = format!("aws-ofi-nccl {}", first.ofi.release.as_deref().unwrap_or("of any release"));
-    vec![Finding::new(&KIND, Severity::Info, title).proven().because(Proof::log(text, first.first))]
+    let claim = NetworkClaim::OnEfa { processes: processes.len() as u64 };
+    let plugin = LogObservation::EfaPlugin(first.ofi.release.clone());
+    let finding = Finding::new(&KIND, Severity::Info, claim).proven();
+    vec![finding.because(Proof::log(plugin, first.first))]
 }

@@ -1,11 +1,13 @@
 //! The EFA plugin cannot be used.
 
+use crate::analysis::finding::claim::network::NetworkClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::naming::Among;
+use crate::analysis::finding::observation::LogObservation;
 use crate::analysis::finding::{Finding, Proof, Severity};
 use crate::link::log::network::Outcome;
 use crate::link::log::process::Process;
-use crate::model::quantity::count;
 
 /// EFA plugin failures.
 pub const KIND: Kind = Kind {
@@ -30,23 +32,24 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     };
     let processes: Vec<&Process> = facts.state.logs.processes.iter().filter(has_failed).collect();
     let Some(first) = processes.first() else { return Vec::new() };
-    let on = match processes.as_slice() {
-        [process] => process.host.clone(),
-        several => format!("{} processes", count(several.len() as u64)),
-    };
     let attempt = first.networks.iter().find(|attempt| {
         attempt.outcome == Outcome::Failed && attempt.name != "IB" && attempt.name != "Socket"
     });
-    let reason = attempt.and_then(|attempt| attempt.reason.as_deref()).unwrap_or("no reason told");
-    let release = first.ofi.release.as_deref().unwrap_or("");
-    let title = format!("EFA plugin aws-ofi-nccl {release} failed on {on}: {reason}");
-    let mut finding = Finding::new(&KIND, Severity::Warning, title).proven();
+    let reason = attempt.and_then(|attempt| attempt.reason.clone());
+    let claim = NetworkClaim::EfaFailed {
+        release: first.ofi.release.clone().unwrap_or_default(),
+        hosts: Among::all(&processes, |process| process.host.clone()),
+        reason: reason.clone(),
+    };
+    let mut finding = Finding::new(&KIND, Severity::Warning, claim).proven();
     if let Some(attempt) = attempt {
-        finding = finding.because(Proof::log(reason.to_owned(), attempt.witness));
+        let failure = LogObservation::PluginFailure(reason);
+        finding = finding.because(Proof::log(failure, attempt.witness));
     }
     let warnings = first.warnings.iter().filter(|warning| warning.text.starts_with("NET/OFI"));
     for warning in warnings.take(4) {
-        finding = finding.because(Proof::log(warning.text.clone(), warning.first));
+        let quote = LogObservation::Quote(warning.text.clone());
+        finding = finding.because(Proof::log(quote, warning.first));
     }
     vec![finding]
 }

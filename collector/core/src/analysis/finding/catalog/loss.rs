@@ -1,15 +1,16 @@
 //! Packets were lost and sent again after a NAK.
 
+use crate::analysis::finding::claim::transport::TransportClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::{Group, by_port};
 use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::{CounterObservation, FlowObservation};
 use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
 use crate::decode::counter::measure::Measure;
 use crate::decode::roce::aeth::{NakCode, Syndrome};
 use crate::flow::episode::Trigger;
 use crate::flow::observer::Signal;
-use crate::model::quantity::{count, counted, duration, share};
 
 /// Share of resends without a hole and without a NAK below which nothing was lost that matters.
 const NOTABLE_RESENDS: f64 = 0.001;
@@ -53,27 +54,16 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
     let (missing, late) = (group.total(|flow| flow.missing), group.total(|flow| flow.late));
     let (resent, frames) = (group.total(|flow| flow.resent), group.total(|flow| flow.frames));
     let naks = group.total(|flow| flow.sequence_naks);
-    let again = match resent {
-        0 => "none sent again".to_owned(),
-        _ => format!("{} sent again ({})", counted(resent, "packet"), share(resent, frames)),
+    let cause = match (missing, late) {
+        (0, _) => "resends",
+        (_, 0) => "loss",
+        _ => "loss_or_reordering",
     };
-    let place = naming::group(group);
-    let (cause, title) = match (missing, late) {
-        (0, _) => ("resends", format!("resends: {again} on {place}; no hole was seen")),
-        (_, 0) => {
-            ("loss", format!("loss: {} missing at first sight, {again} on {place}", count(missing)))
-        }
-        _ => (
-            "loss_or_reordering",
-            format!(
-                "loss or reordering: {} missing at first sight, {again} on {place}",
-                count(missing)
-            ),
-        ),
-    };
+    let flows = naming::group(group);
+    let claim = TransportClaim::Lost { missing, late, resent, frames, flows };
     let is_minor = missing == 0 && naks == 0 && (resent as f64) < NOTABLE_RESENDS * frames as f64;
     let severity = if is_minor { Severity::Info } else { Severity::Warning };
-    let mut finding = Finding::new(&KIND, severity, title)
+    let mut finding = Finding::new(&KIND, severity, claim)
         .caused_by(cause)
         .about(group.subject())
         .over(group.span());
@@ -81,33 +71,27 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
     if naks > 0 && missing > 0 && late == 0 {
         finding = finding.proven();
     }
-    for proof in proofs(facts, group) {
-        finding = finding.because(proof);
-    }
+    finding.evidence.extend(group.worst().map(|worst| proof(facts, worst)));
     finding
 }
 
-fn proofs(facts: &Facts<'_>, group: &Group<'_>) -> Vec<Proof> {
-    let Some(worst) = group.worst() else { return Vec::new() };
+fn proof(facts: &Facts<'_>, worst: &JoinedFlow) -> Proof {
     let is_nak = |signal: &Signal| *signal == Signal::Nak(Syndrome::Nak(NakCode::PsnSequenceError));
     let recoveries = worst.recoveries(Trigger::Nak);
-    let text = match (worst.sequence_naks, recoveries.count) {
-        (0, _) => format!("{}: {}", naming::flow(worst), counted(worst.resent, "resend")),
-        (naks, 0) => format!("{}: {}", naming::flow(worst), counted(naks, "NAK")),
-        (naks, times) => format!(
-            "{}: {}, {} took {}",
-            naming::flow(worst),
-            counted(naks, "NAK"),
-            counted(times, "recovery"),
-            duration(recoveries.recovery_ns)
-        ),
+    let observation = match worst.sequence_naks {
+        0 => FlowObservation::Resends(worst.resent),
+        naks => FlowObservation::SequenceNaks {
+            naks,
+            recoveries: recoveries.count,
+            recovery_ns: recoveries.recovery_ns,
+        },
     };
     let witness = facts
         .first_signal(worst, is_nak)
         .or_else(|| worst.first_resend(facts, Trigger::Nak))
         .or_else(|| worst.first_resend(facts, Trigger::Unknown))
         .or_else(|| worst.first_frame(facts));
-    vec![Proof::frame(text, witness)]
+    Proof::flow(worst, observation, witness)
 }
 
 fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
@@ -117,23 +101,23 @@ fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
         Some((nic, naks.or(gaps)?, naks.is_some()))
     });
     let found = rises.map(|(nic, rise, is_sender)| {
-        let title = match is_sender {
-            true => format!(
-                "loss: {} received {} for missing packets",
-                nic.name(),
-                counted(rise.amount, "NAK")
-            ),
+        let (name, by) = (nic.name(), rise.amount);
+        let (cause, counter, claim) = match is_sender {
+            true => {
+                let claim = TransportClaim::NicSequenceNaks { nic: name, naks: by };
+                ("loss", "packet_seq_err", claim)
+            }
             false => {
-                format!("loss or reordering: {} saw {}", nic.name(), counted(rise.amount, "gap"))
+                let claim = TransportClaim::NicGaps { nic: name, gaps: by };
+                ("loss_or_reordering", "out_of_sequence", claim)
             }
         };
-        let name = if is_sender { "packet_seq_err" } else { "out_of_sequence" };
-        let text = format!("{name} of {} rose by {}", nic.name(), count(rise.amount));
-        Finding::new(&KIND, Severity::Warning, title)
-            .caused_by(if is_sender { "loss" } else { "loss_or_reordering" })
+        let rose = CounterObservation::Rose { nic: nic.name(), counter, by };
+        Finding::new(&KIND, Severity::Warning, claim)
+            .caused_by(cause)
             .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
             .over(Some(nic.span))
-            .because(Proof::counter(text, rise.witness))
+            .because(Proof::counter(rose, rise.witness))
     });
     found.collect()
 }

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
+use crate::analysis::finding::claim::setup::SetupClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::naming::Among;
+use crate::analysis::finding::observation::FrameObservation;
 use crate::analysis::finding::{Finding, Proof, Severity, Subject};
 use crate::flow::tcp_stream::attempt::Attempt;
 use crate::link::control::facts::StreamKind;
-use crate::model::quantity::{count, counted};
 use crate::model::witness::Witness;
 
 /// torchrun's default `--master_port`.
@@ -63,30 +65,25 @@ fn finding(
     clients: &[(IpAddr, &Attempt)],
 ) -> Option<Finding> {
     let (_, worst) = clients.iter().max_by_key(|(_, attempt)| attempt.asked)?;
-    let asked: u64 = clients.iter().map(|(_, attempt)| attempt.asked).sum();
     let is_refused = clients.iter().any(|(_, attempt)| attempt.refused > 0);
-    let from = match clients {
-        [(client, _)] => client.to_string(),
-        several => format!("{} hosts", count(several.len() as u64)),
+    let claim = SetupClaim::MasterUnreachable {
+        server,
+        clients: Among::all(clients, |(client, _)| *client),
+        syns: clients.iter().map(|(_, attempt)| attempt.asked).sum(),
+        is_refused,
     };
-    let (cause, outcome) = match is_refused {
-        true => ("refused", "refused: nothing listens there"),
-        false => ("no_answer", "without answer"),
-    };
-    let title =
-        format!("master {server} unreachable from {from}: {} {outcome}", counted(asked, "SYN"));
     let (witness, span) = match worst.witness {
         Witness::Frame { tap, number, time } => {
             (facts.frame(tap, number, time), facts.aligned_span(tap, worst.span))
         }
         other => (other, worst.span),
     };
-    let text = format!("{} to {server}, none accepted", counted(worst.asked, "SYN"));
+    let syns = FrameObservation::Syns { syns: worst.asked, server };
     Some(
-        Finding::new(&KIND, Severity::Critical, title)
-            .caused_by(cause)
+        Finding::new(&KIND, Severity::Critical, claim)
+            .caused_by(if is_refused { "refused" } else { "no_answer" })
             .about(Subject { port: Some(server.ip()), ..Subject::default() })
             .over(Some(span))
-            .because(Proof::frame(text, Some(witness))),
+            .because(Proof::frames(syns, Some(witness))),
     )
 }

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use crate::analysis::finding::claim::network::NetworkClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::naming::Among;
+use crate::analysis::finding::observation::LogObservation;
 use crate::analysis::finding::{Finding, Proof, Severity, Subject};
 use crate::decode::nccl_log::fault::Cause;
 use crate::link::log::process::Process;
 use crate::link::log::warning::Warning;
-use crate::model::quantity::{count, counted};
 
 /// Warnings that are quoted of one cause.
 const QUOTED: usize = 8;
@@ -51,18 +53,17 @@ fn finding(
 ) -> Option<Finding> {
     // Lines of several logs are in no order: the first process has the word.
     let (at, process, first) = *warnings.first()?;
-    let total: u64 = warnings.iter().map(|(.., warning)| warning.count).sum();
     let mut processes: Vec<usize> = warnings.iter().map(|(at, ..)| *at).collect();
     processes.dedup();
-    let on = match processes.as_slice() {
-        [_] => process.host.clone(),
-        several => format!("{} processes", count(several.len() as u64)),
+    let claim = NetworkClaim::Warned {
+        warnings: warnings.iter().map(|(.., warning)| warning.count).sum(),
+        hosts: Among::all(&processes, |_| process.host.clone()),
+        first: first.text.clone(),
     };
-    let title = format!("NCCL: {} on {on}: {}", counted(total, "warning"), first.text);
     let is_only = processes.len() == 1 && process.memberships.len() == 1;
     let rank = process.memberships.first().map(|member| member.rank).filter(|_| is_only);
     let communicator = facts.state.memberships.get(&(at, 0)).copied().filter(|_| is_only);
-    let mut finding = Finding::new(&KIND, severity(cause), title)
+    let mut finding = Finding::new(&KIND, severity(cause), claim)
         .caused_by(cause.name())
         .about(Subject { communicator, rank, ..Subject::default() })
         .proven();
@@ -70,8 +71,12 @@ fn finding(
     for (_, process, warning) in warnings {
         if quoted.len() < QUOTED && !quoted.contains(&warning.text.as_str()) {
             quoted.push(&warning.text);
-            let text = format!("{} (pid {}): {}", process.host, process.pid, warning.text);
-            finding = finding.because(Proof::log(text, warning.first));
+            let quote = LogObservation::Warning {
+                host: process.host.clone(),
+                pid: process.pid,
+                text: warning.text.clone(),
+            };
+            finding = finding.because(Proof::log(quote, warning.first));
         }
     }
     Some(finding)

@@ -1,13 +1,14 @@
 //! RoCE data that switches cannot mark.
 
+use crate::analysis::finding::claim::congestion::CongestionClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::{Group, by_port, by_sender};
 use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::{EcnContrast, FlowObservation};
 use crate::analysis::finding::{Finding, Proof, Severity, naming};
 use crate::flow::state::EcnCounts;
 use crate::model::ecn::Ecn;
-use crate::model::quantity::counted;
 
 /// RoCE Not-ECT.
 pub const KIND: Kind = Kind {
@@ -35,28 +36,27 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let frames_if = |holds: bool, flow: &JoinedFlow| if holds { flow.frames } else { 0 };
     let mut found = Vec::new();
     for group in by_port(data.iter().copied(), |flow| frames_if(cleared(flow), flow)) {
-        let text = "ECN-capable at one tap, Not-ECT at another";
-        let what = "without ECN bits behind the tap that saw them ECN-capable";
-        found.push(finding(facts, &group, Severity::Warning, "cleared_on_path", what, text));
+        let claim = CongestionClaim::EcnCleared { flows: naming::group(&group) };
+        let finding = Finding::new(&KIND, Severity::Warning, claim).caused_by("cleared_on_path");
+        found.push(complete(facts, finding, &group, EcnContrast::OtherTap));
     }
     let senders = |flow: &JoinedFlow| not_ect(flow) && !cleared(flow);
     if has_capable || is_expected {
         for group in by_sender(data.iter().copied(), |flow| frames_if(senders(flow), flow)) {
-            let what = "with RoCE data that is Not-ECT";
-            let text = if has_capable {
-                "Not-ECT, while other flows are ECN-capable"
-            } else {
-                "Not-ECT, and [expect] says that it should be ECN-capable"
-            };
-            found.push(finding(facts, &group, Severity::Warning, "some_flows", what, text));
+            let claim = CongestionClaim::NotEct { flows: naming::group(&group) };
+            let contrast =
+                if has_capable { EcnContrast::OtherFlows } else { EcnContrast::Expected };
+            let finding = Finding::new(&KIND, Severity::Warning, claim).caused_by("some_flows");
+            found.push(complete(facts, finding, &group, contrast));
         }
     } else {
         let flows: Vec<_> =
             data.iter().filter(|flow| senders(flow)).map(|flow| (*flow, flow.frames)).collect();
         if !flows.is_empty() {
+            let claim = CongestionClaim::NothingEct { flows: flows.len() as u64 };
             let group = Group { port: None, flows };
-            let what = "with RoCE data, all of it Not-ECT: switches cannot mark it";
-            found.push(finding(facts, &group, Severity::Info, "all_flows", what, "Not-ECT"));
+            let finding = Finding::new(&KIND, Severity::Info, claim).caused_by("all_flows");
+            found.push(complete(facts, finding, &group, EcnContrast::Nothing));
         }
     }
     found
@@ -73,25 +73,16 @@ fn is_capable(counts: &EcnCounts) -> bool {
     counts.of(Ecn::Ect0) + counts.of(Ecn::Ect1) + counts.of(Ecn::Ce) >= counts.of(Ecn::NotEct)
 }
 
-fn finding(
+/// The same about `group`, with its worst flow as evidence.
+fn complete(
     facts: &Facts<'_>,
+    finding: Finding,
     group: &Group<'_>,
-    severity: Severity,
-    cause: &'static str,
-    what: &str,
-    text: &str,
+    contrast: EcnContrast,
 ) -> Finding {
-    let place = match severity {
-        Severity::Info => counted(group.flows.len() as u64, "flow"),
-        _ => naming::group(group),
-    };
-    let mut finding = Finding::new(&KIND, severity, format!("{place} {what}"))
-        .caused_by(cause)
-        .about(group.subject())
-        .over(group.span())
-        .proven();
+    let mut finding = finding.about(group.subject()).over(group.span()).proven();
     finding.flows = group.places();
     let Some(worst) = group.worst() else { return finding };
-    let text = format!("{}: {text}", naming::flow(worst));
-    finding.because(Proof::frame(text, worst.first_frame(facts)))
+    let not_ect = FlowObservation::NotEct(contrast);
+    finding.because(Proof::flow(worst, not_ect, worst.first_frame(facts)))
 }

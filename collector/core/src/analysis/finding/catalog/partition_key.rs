@@ -1,9 +1,11 @@
 //! The two ends of a queue pair use different partition keys.
 
+use crate::analysis::finding::claim::transport::TransportClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::by_port;
 use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::FlowObservation;
 use crate::analysis::finding::{Finding, Proof, Severity, naming};
 use crate::flow::state::Flow;
 
@@ -30,16 +32,13 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let found = groups.iter().filter_map(|group| {
         let worst = group.worst()?;
         let (own, other) = mismatch(facts, worst)?;
-        let title = format!(
-            "P_Key mismatch: {own:#06x} against {other:#06x} on {}: the receiver drops these packets",
-            naming::group(group)
-        );
-        let mut finding = Finding::new(&KIND, Severity::Critical, title)
+        let claim = TransportClaim::PartitionKeys { own, other, flows: naming::group(group) };
+        let mut finding = Finding::new(&KIND, Severity::Critical, claim)
             .about(group.subject())
             .over(group.span());
         finding.flows = group.places();
-        let text = format!("{}: P_Key {own:#06x}", naming::flow(worst));
-        Some(finding.because(Proof::frame(text, worst.first_frame(facts))))
+        let key = FlowObservation::PartitionKey(own);
+        Some(finding.because(Proof::flow(worst, key, worst.first_frame(facts))))
     });
     found.collect()
 }

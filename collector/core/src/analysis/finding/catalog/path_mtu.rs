@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::analysis::finding::claim::transport::TransportClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::{Group, by_port};
 use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::FlowObservation;
 use crate::analysis::finding::{Finding, Proof, Severity, naming};
-use crate::model::quantity::counted;
 
 /// What a port with Ethernet's default MTU of 1500 is left with.
 const DEFAULT_MTU: u32 = 1024;
@@ -45,10 +46,13 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         let cause = if expected.is_some() { "unexpected" } else { "flows_differ" };
         let found = groups.iter().filter_map(|group| {
             let own = mtu(facts, group.worst()?)?;
-            let place = naming::group(group);
-            let instead = if expected.is_some() { "expected is" } else { "others have" };
-            let title = format!("path MTU {own} on {place}; {instead} {wanted}");
-            Some(finding(facts, group, Severity::Warning, cause, title))
+            let claim = TransportClaim::PathMtu {
+                own,
+                wanted,
+                is_expected: expected.is_some(),
+                flows: naming::group(group),
+            };
+            Some(finding(facts, group, Severity::Warning, cause, claim))
         });
         return found.collect();
     }
@@ -58,10 +62,9 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let rates = data.iter().filter_map(|flow| facts.line_rate_bps(flow.source));
     let is_fast = rates.max().is_some_and(|rate| rate >= FAST_BPS);
     let severity = if is_fast { Severity::Warning } else { Severity::Info };
-    let flows = counted(data.len() as u64, "flow");
-    let title = format!("path MTU {largest} everywhere ({flows}): the interfaces' MTU is 1500");
+    let claim = TransportClaim::SmallMtu { mtu: largest, flows: data.len() as u64 };
     let flows = data.iter().map(|flow| (*flow, flow.frames)).collect();
-    vec![finding(facts, &Group { port: None, flows }, severity, "small", title)]
+    vec![finding(facts, &Group { port: None, flows }, severity, "small", claim)]
 }
 
 /// Its path MTU, as far as messages of several packets tell.
@@ -75,16 +78,15 @@ fn finding(
     group: &Group<'_>,
     severity: Severity,
     cause: &'static str,
-    title: String,
+    claim: TransportClaim,
 ) -> Finding {
-    let mut finding = Finding::new(&KIND, severity, title)
+    let mut finding = Finding::new(&KIND, severity, claim)
         .caused_by(cause)
         .about(group.subject())
         .over(group.span())
         .proven();
     finding.flows = group.places();
     let Some(worst) = group.worst() else { return finding };
-    let text =
-        format!("{}: {} bytes a packet", naming::flow(worst), mtu(facts, worst).unwrap_or(0));
-    finding.because(Proof::frame(text, worst.first_frame(facts)))
+    let mtu = FlowObservation::PathMtu(mtu(facts, worst).unwrap_or(0));
+    finding.because(Proof::flow(worst, mtu, worst.first_frame(facts)))
 }

@@ -1,11 +1,12 @@
 //! Pause, much or little.
 
+use crate::analysis::finding::claim::pause::{PauseClaim, PauseSide, PauseTime, Station};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::{CounterObservation, FrameObservation};
 use crate::analysis::finding::{Finding, Proof, Severity, Subject};
 use crate::decode::counter::measure::Measure;
 use crate::link::counter::NicCounters;
-use crate::model::quantity::{counted, duration, share};
 use crate::model::time::Span;
 
 /// Pause.
@@ -40,77 +41,68 @@ fn by_frames(facts: &Facts<'_>) -> Vec<Finding> {
     let found = calm.filter_map(|(key, state)| {
         let tap = facts.state.tracker.taps().get(key.tap.0 as usize)?;
         let span = tap.span?;
-        let whole = span.last.nanos_since(span.first);
+        let whole_ns = span.last.nanos_since(span.first);
         let port = facts.port_of_mac(key.station);
-        let of = port.map_or_else(String::new, |port| format!(" ({port})"));
-        let asked =
-            format!("{}{of} asked to stop {}", key.station, counted(state.pause_frames, "time"));
-        let title = match state.paused_ns {
-            Some(paused) => format!(
-                "pause: {asked}: {}, {} of the capture{}",
-                duration(paused),
-                share(paused, whole),
-                no_drops(facts)
-            ),
-            None => format!("pause: {asked}; for how long needs the line rate (--line-rate 100G)"),
+        let claim = PauseClaim::Asked {
+            station: Station { mac: key.station, port },
+            times: state.pause_frames,
+            paused: state.paused_ns.map(|paused_ns| PauseTime { paused_ns, whole_ns }),
+            is_lossless: is_lossless(facts),
         };
         let paused = state.paused_ns.unwrap_or(0) as f64;
-        let is_much = paused >= facts.settings.findings.pause_share * whole as f64 && paused > 0.0;
+        let is_much =
+            paused >= facts.settings.findings.pause_share * whole_ns as f64 && paused > 0.0;
         let severity = if is_much { Severity::Warning } else { Severity::Info };
-        let text = match state.longest_ns {
-            Some(longest) => format!("longest pause {}", duration(longest)),
-            None => "pause frames".to_owned(),
-        };
+        let pause = FrameObservation::Pause { longest_ns: state.longest_ns };
         let witness = facts.frame(key.tap, state.first.frame, state.first.time);
         let span = Span { first: state.first.time, last: state.last };
-        let finding = Finding::new(&KIND, severity, title)
+        let finding = Finding::new(&KIND, severity, claim)
             .about(Subject { port, ..Subject::default() })
             .over(Some(facts.aligned_span(key.tap, span)))
             .proven();
-        Some(finding.because(Proof::frame(text, Some(witness))))
+        Some(finding.because(Proof::frames(pause, Some(witness))))
     });
     found.collect()
 }
 
-/// `, and nothing was dropped` where that is so.
-fn no_drops(facts: &Facts<'_>) -> &'static str {
+/// There are flows, and none of them lost a packet.
+fn is_lossless(facts: &Facts<'_>) -> bool {
     let has_lost = facts.flows.iter().any(|flow| flow.missing > flow.late);
-    if has_lost || facts.flows.is_empty() { "" } else { ", and nothing was lost" }
+    !has_lost && !facts.flows.is_empty()
 }
 
 fn by_counters(facts: &Facts<'_>, nic: &NicCounters) -> Vec<Finding> {
-    let whole = nic.span.last.nanos_since(nic.span.first);
-    let drops = nic.rise(Measure::Discards).map(|rise| rise.amount);
-    let drops = if drops == Some(0) { ", and nothing was dropped" } else { "" };
-    let name = nic.name();
+    let whole_ns = nic.span.last.nanos_since(nic.span.first);
+    let is_lossless = nic.rise(Measure::Discards).is_some_and(|rise| rise.amount == 0);
     let sides = [
-        (Measure::PauseSentTime, "paused its switch for"),
-        (Measure::PauseReceivedTime, "was paused for"),
+        (Measure::PauseSentTime, PauseSide::Sent),
+        (Measure::PauseReceivedTime, PauseSide::Received),
     ];
-    let found = sides.into_iter().filter_map(|(measure, what)| {
+    let found = sides.into_iter().filter_map(|(measure, side)| {
         // Priorities pause one by one: the worst of them.
         let of_priority = nic.of_measure(measure);
         let paused = of_priority.map(|(reading, series)| {
             (series.rise().saturating_mul(reading.scale), reading.priority, series.first_rise())
         });
-        let (paused, priority, witness) = paused.max_by_key(|(paused, ..)| *paused)?;
-        let is_much = paused as f64 >= facts.settings.findings.pause_share * whole as f64;
-        if paused == 0 {
+        let (paused_ns, priority, witness) = paused.max_by_key(|(paused, ..)| *paused)?;
+        let is_much = paused_ns as f64 >= facts.settings.findings.pause_share * whole_ns as f64;
+        if paused_ns == 0 {
             return None;
         }
-        let priority = priority.map_or_else(String::new, |one| format!(" on priority {one}"));
-        let title = format!(
-            "pause: {name} {what} {}{priority}, {} of the time{drops}",
-            duration(paused),
-            share(paused, whole)
-        );
+        let claim = PauseClaim::Nic {
+            nic: nic.name(),
+            side,
+            priority,
+            paused: PauseTime { paused_ns, whole_ns },
+            is_lossless,
+        };
         let severity = if is_much { Severity::Warning } else { Severity::Info };
-        let text = format!("{} rose by {}", measure.name(), duration(paused));
-        let finding = Finding::new(&KIND, severity, title)
+        let paused = CounterObservation::Paused { measure, paused_ns };
+        let finding = Finding::new(&KIND, severity, claim)
             .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
             .over(Some(nic.span))
             .proven();
-        Some(finding.because(Proof::counter(text, witness)))
+        Some(finding.because(Proof::counter(paused, witness)))
     });
     found.collect()
 }

@@ -1,12 +1,13 @@
 //! A station keeps the other end of its link paused.
 
+use crate::analysis::finding::claim::pause::{PauseClaim, PauseSide, Station};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::{CounterObservation, FrameObservation};
 use crate::analysis::finding::{Finding, Proof, Severity, Subject};
 use crate::decode::counter::measure::Measure;
 use crate::link::counter::NicCounters;
 use crate::link::counter::series::Series;
-use crate::model::quantity::{counted, duration};
 use crate::model::time::Span;
 
 /// Of a window that counts as a storm, what must have been paused, in hundredths.
@@ -42,42 +43,38 @@ fn by_frames(facts: &Facts<'_>) -> Vec<Finding> {
     let storms = facts.pauses().into_iter().filter(|(_, state)| state.storms > 0);
     let found = storms.map(|(key, state)| {
         let port = facts.port_of_mac(key.station);
-        let priority = key.priority.map_or_else(String::new, |one| format!(" priority {one}"));
-        let of = port.map_or_else(String::new, |port| format!(" ({port})"));
-        let title = format!(
-            "PFC storm: {}{of} kept{priority} paused for up to {}, {}",
-            key.station,
-            duration(state.longest_ns.unwrap_or(0)),
-            counted(state.storms, "storm")
-        );
-        let text = format!(
-            "{} in all, {}",
-            duration(state.paused_ns.unwrap_or(0)),
-            counted(state.pause_frames, "pause frame")
-        );
+        let claim = PauseClaim::Storm {
+            station: Station { mac: key.station, port },
+            priority: key.priority,
+            longest_ns: state.longest_ns.unwrap_or(0),
+            storms: state.storms,
+        };
+        let storm = FrameObservation::Storm {
+            paused_ns: state.paused_ns.unwrap_or(0),
+            frames: state.pause_frames,
+        };
         let witness = facts.frame(key.tap, state.first.frame, state.first.time);
         let span = Span { first: state.first.time, last: state.last };
-        Finding::new(&KIND, Severity::Critical, title)
+        Finding::new(&KIND, Severity::Critical, claim)
             .about(Subject { port, ..Subject::default() })
             .over(Some(facts.aligned_span(key.tap, span)))
             .proven()
-            .because(Proof::frame(text, Some(witness)))
+            .because(Proof::frames(storm, Some(witness)))
     });
     found.collect()
 }
 
 fn by_counters(nic: &NicCounters) -> Option<Finding> {
-    let name = nic.name();
     let subject = Subject { port: nic.addresses.first().copied(), ..Subject::default() };
     let events = [Measure::StormErrors, Measure::StormWarnings];
     let event =
         events.into_iter().find_map(|measure| nic.rise(measure).filter(|rise| rise.amount > 0));
     if let Some(rise) = event {
-        let title = format!("PFC storm: {name} stalled and kept pausing its switch");
-        let text = format!("its firmware counted {}", counted(rise.amount, "pause storm"));
-        let finding = Finding::new(&KIND, Severity::Critical, title).about(subject);
+        let claim = PauseClaim::NicStalled { nic: nic.name() };
+        let finding = Finding::new(&KIND, Severity::Critical, claim).about(subject);
+        let storms = CounterObservation::FirmwareStorms(rise.amount);
         return Some(
-            finding.over(Some(nic.span)).proven().because(Proof::counter(text, rise.witness)),
+            finding.over(Some(nic.span)).proven().because(Proof::counter(storms, rise.witness)),
         );
     }
     let longest = |measure| {
@@ -87,17 +84,17 @@ fn by_counters(nic: &NicCounters) -> Option<Finding> {
             .max_by_key(|(span, _)| span.last.nanos_since(span.first))
     };
     let (asks, told) = (longest(Measure::PauseSentTime), longest(Measure::PauseReceivedTime));
-    let (who, (span, reading)) = match (asks, told) {
-        (Some(storm), _) => ("pauses its switch", storm),
-        (None, Some(storm)) => ("is paused by its switch", storm),
+    let (side, (span, reading)) = match (asks, told) {
+        (Some(storm), _) => (PauseSide::Sent, storm),
+        (None, Some(storm)) => (PauseSide::Received, storm),
         (None, None) => return None,
     };
-    let priority = reading.priority.map_or_else(String::new, |one| format!(", priority {one}"));
-    let length = duration(span.last.nanos_since(span.first));
-    let title = format!("PFC storm: {name} {who} for {length} without end{priority}");
-    let text = format!("at least {STORM_PERCENT} % of {length} paused");
-    let finding = Finding::new(&KIND, Severity::Critical, title).about(subject).over(Some(span));
-    Some(finding.proven().because(Proof::counter(text, None)))
+    let length_ns = span.last.nanos_since(span.first);
+    let claim =
+        PauseClaim::NicStorm { nic: nic.name(), side, priority: reading.priority, length_ns };
+    let paused = CounterObservation::NearlyAlwaysPaused { percent: STORM_PERCENT, length_ns };
+    let finding = Finding::new(&KIND, Severity::Critical, claim).about(subject).over(Some(span));
+    Some(finding.proven().because(Proof::counter(paused, None)))
 }
 
 /// The longest stretch in which each rise is a pause of nearly all the time; `None` where it is

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use crate::analysis::finding::claim::network::NetworkClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::CallObservation;
 use crate::analysis::finding::{Finding, Proof, Severity, Subject};
 use crate::link::job::{CommunicatorId, Rank, RankQueuePair};
 use crate::model::qpn::Qpn;
-use crate::model::quantity::{counted, duration};
 use crate::model::queue_pair::QueuePairState;
 
 /// From the first call that moves data to the last there must be so much time: a queue pair that has
@@ -86,27 +87,18 @@ fn asked_ns(rank: &Rank) -> Option<u64> {
 }
 
 fn finding(facts: &Facts<'_>, id: CommunicatorId, unseen: &[(&Rank, u64, u64)]) -> Finding {
-    let pairs = unseen.iter().map(|(_, pairs, _)| pairs).sum();
-    let taps = match facts.state.tracker.taps().len() {
-        0 => "no interface is tapped".to_owned(),
-        taps => format!("no packet of them at {}", counted(taps as u64, "tap")),
+    let claim = NetworkClaim::RdmaNotVisible {
+        communicator: facts.identity_of(id),
+        queue_pairs: unseen.iter().map(|(_, pairs, _)| pairs).sum(),
+        ranks: unseen.len() as u64,
+        taps: facts.state.tracker.taps().len() as u64,
     };
-    let title = format!(
-        "RDMA is not visible: {} of {} in {}, and {taps}",
-        counted(pairs, "queue pair"),
-        counted(unseen.len() as u64, "rank"),
-        facts.name_of(id),
-    );
-    let mut finding = Finding::new(&KIND, Severity::Info, title)
+    let mut finding = Finding::new(&KIND, Severity::Info, claim)
         .about(Subject { communicator: Some(id), ..Subject::default() });
-    for (rank, pairs, asked_ns) in unseen.iter().take(TOLD) {
-        let process = rank.pid.map(|pid| format!(", process {pid},")).unwrap_or_default();
-        finding = finding.because(Proof::call(format!(
-            "rank {}{process} has {} ready to send, and called NCCL over {}",
-            rank.rank,
-            counted(*pairs, "queue pair"),
-            duration(*asked_ns)
-        )));
+    for (rank, queue_pairs, called_ns) in unseen.iter().take(TOLD).copied() {
+        let Rank { rank, pid, .. } = *rank;
+        let ready = CallObservation::Ready { rank, pid, queue_pairs, called_ns };
+        finding = finding.because(Proof::calls(ready));
     }
     finding
 }

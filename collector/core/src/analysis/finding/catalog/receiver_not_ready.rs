@@ -1,14 +1,15 @@
 //! A receiver had no buffer posted.
 
+use crate::analysis::finding::claim::transport::TransportClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::{Group, by_port};
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::{CounterObservation, FlowObservation};
 use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
 use crate::decode::counter::measure::Measure;
 use crate::decode::roce::aeth::Syndrome;
 use crate::flow::episode::Trigger;
 use crate::flow::observer::Signal;
-use crate::model::quantity::{count, counted, duration};
 
 /// RNR NAKs.
 pub const KIND: Kind = Kind {
@@ -33,25 +34,21 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
-    let naks = counted(group.sum(), "RNR NAK");
-    let place = naming::group(group);
-    let title = format!("receiver not ready: {naks} on {place}: no receive buffer was posted");
-    let mut finding = Finding::new(&KIND, Severity::Warning, title)
+    let claim = TransportClaim::NotReady { naks: group.sum(), flows: naming::group(group) };
+    let mut finding = Finding::new(&KIND, Severity::Warning, claim)
         .about(group.subject())
         .over(group.span())
         .proven();
     finding.flows = group.places();
     let Some(worst) = group.worst() else { return finding };
     let waits = worst.recoveries(Trigger::Rnr);
-    let text = format!(
-        "{}: {} sent again, {} took {}",
-        naming::flow(worst),
-        counted(worst.resent, "packet"),
-        counted(waits.count, "wait"),
-        duration(waits.recovery_ns)
-    );
+    let waits = FlowObservation::RnrWaits {
+        resent: worst.resent,
+        waits: waits.count,
+        waited_ns: waits.recovery_ns,
+    };
     let is_rnr = |signal: &Signal| matches!(signal, Signal::Nak(Syndrome::RnrNak { .. }));
-    finding.because(Proof::frame(text, facts.first_signal(worst, is_rnr)))
+    finding.because(Proof::flow(worst, waits, facts.first_signal(worst, is_rnr)))
 }
 
 fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
@@ -60,16 +57,16 @@ fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
             Some((nic, nic.rise(Measure::RnrNaks).filter(|rise| rise.amount > 0)?))
         });
     let found = rises.map(|(nic, rise)| {
-        let title = format!(
-            "receiver not ready: {} received {}",
-            nic.name(),
-            counted(rise.amount, "RNR NAK")
-        );
-        let text = format!("rnr_nak_retry_err of {} rose by {}", nic.name(), count(rise.amount));
-        Finding::new(&KIND, Severity::Warning, title)
+        let claim = TransportClaim::NicNotReady { nic: nic.name(), naks: rise.amount };
+        let rose = CounterObservation::Rose {
+            nic: nic.name(),
+            counter: "rnr_nak_retry_err",
+            by: rise.amount,
+        };
+        Finding::new(&KIND, Severity::Warning, claim)
             .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
             .over(Some(nic.span))
-            .because(Proof::counter(text, rise.witness))
+            .because(Proof::counter(rose, rise.witness))
     });
     found.collect()
 }

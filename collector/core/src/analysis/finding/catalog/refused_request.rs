@@ -1,13 +1,14 @@
 //! A responder refused a request for good.
 
+use crate::analysis::finding::claim::transport::TransportClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::by_port;
 use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::FlowObservation;
 use crate::analysis::finding::{Finding, Proof, Severity, naming};
 use crate::decode::roce::aeth::{NakCode, Syndrome};
 use crate::flow::observer::Signal;
-use crate::model::quantity::counted;
 
 /// Remote access errors and the like.
 pub const KIND: Kind = Kind {
@@ -28,21 +29,17 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let found = groups.iter().map(|group| {
         let worst = group.worst();
         let reason = worst.map_or("", commonest);
-        let title = format!(
-            "refused: {} on {}: {}",
-            counted(group.sum(), "NAK"),
-            naming::group(group),
-            words(reason)
-        );
-        let mut finding = Finding::new(&KIND, Severity::Critical, title)
+        let (naks, flows) = (group.sum(), naming::group(group));
+        let claim = TransportClaim::Refused { naks, flows, reason };
+        let mut finding = Finding::new(&KIND, Severity::Critical, claim)
             .caused_by(reason)
             .about(group.subject())
             .over(group.span())
             .proven();
         finding.flows = group.places();
         let Some(worst) = worst else { return finding };
-        let text = format!("{}: the queue pair goes to its error state", naming::flow(worst));
-        finding.because(Proof::frame(text, facts.first_signal(worst, is_fatal)))
+        let witness = facts.first_signal(worst, is_fatal);
+        finding.because(Proof::flow(worst, FlowObservation::ErrorState, witness))
     });
     found.collect()
 }
@@ -61,14 +58,4 @@ fn is_fatal(signal: &Signal) -> bool {
 
 fn commonest(flow: &JoinedFlow) -> &'static str {
     flow.refusals.iter().rev().max_by_key(|(naks, _)| *naks).map_or("", |(_, reason)| reason)
-}
-
-fn words(reason: &str) -> &'static str {
-    match reason {
-        "remote_access_error" => "remote access error (bad R_Key, address or permission)",
-        "invalid_request" => "invalid request",
-        "remote_operational_error" => "remote operational error",
-        "invalid_rd_request" => "invalid RD request",
-        _ => "reserved syndrome",
-    }
 }

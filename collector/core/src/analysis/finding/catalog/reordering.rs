@@ -1,10 +1,12 @@
 //! Packets came out of order.
 
+use crate::analysis::finding::claim::transport::TransportClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::by_port;
+use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::FlowObservation;
 use crate::analysis::finding::{Finding, Proof, Severity, naming};
-use crate::model::quantity::{count, counted};
 
 /// Reordering.
 pub const KIND: Kind = Kind {
@@ -23,19 +25,15 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let found = by_port(facts.flows, |flow| flow.late).into_iter().map(|group| {
         let resent = group.total(|flow| flow.resent);
         let severity = if resent > 0 { Severity::Warning } else { Severity::Info };
-        let late = counted(group.sum(), "packet");
-        let title = format!("reordering: {late} overtaken on {}", naming::group(&group));
+        let (late, flows) = (group.sum(), naming::group(&group));
+        let claim = TransportClaim::Reordered { late, flows };
         let mut finding =
-            Finding::new(&KIND, severity, title).about(group.subject()).over(group.span());
+            Finding::new(&KIND, severity, claim).about(group.subject()).over(group.span());
         finding.flows = group.places();
         let Some(worst) = group.worst() else { return finding };
-        let text = format!(
-            "{}: {}, {} sent again",
-            naming::flow(worst),
-            counted(worst.late, "packet"),
-            count(worst.resent)
-        );
-        finding.because(Proof::frame(text, worst.first_frame(facts)))
+        let JoinedFlow { late, resent, .. } = *worst;
+        let overtaken = FlowObservation::Overtaken { late, resent };
+        finding.because(Proof::flow(worst, overtaken, worst.first_frame(facts)))
     });
     found.collect()
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use crate::analysis::finding::claim::pace::PaceClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::FrameObservation;
 use crate::analysis::finding::{Finding, Proof, Severity, Subject};
 use crate::link::job::{Communicator, CommunicatorId};
-use crate::model::quantity::counted;
 
 /// Ring order.
 pub const KIND: Kind = Kind {
@@ -41,20 +42,20 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, communicator: &Communicator) -
     });
     let rings: Vec<_> = rings.collect();
     let (ring, crossings, needed) = rings.iter().max_by_key(|(_, crossings, _)| crossings)?;
-    let title = format!(
-        "rings of {} cross hosts {} where {needed} would do ({} of {})",
-        facts.name_of(id),
-        counted(*crossings as u64, "time"),
-        rings.len(),
-        counted(communicator.channels.len() as u64, "channel")
-    );
-    let order: Vec<String> = ring.iter().take(64).map(u32::to_string).collect();
+    let claim = PaceClaim::RingCrossings {
+        communicator: facts.identity_of(id),
+        crossings: *crossings as u64,
+        needed: *needed as u64,
+        rings: rings.len() as u64,
+        channels: communicator.channels.len() as u64,
+    };
+    let order = FrameObservation::Ring(ring.iter().take(64).copied().collect());
     let witness = communicator.evidence.iter().find_map(|evidence| evidence.witness);
     Some(
-        Finding::new(&KIND, Severity::Warning, title)
+        Finding::new(&KIND, Severity::Warning, claim)
             .about(Subject { communicator: Some(id), ..Subject::default() })
             .proven()
-            .because(Proof::frame(format!("ring {}", order.join(" ")), witness)),
+            .because(Proof::frames(order, witness)),
     )
 }
 

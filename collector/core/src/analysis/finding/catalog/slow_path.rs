@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use crate::analysis::finding::claim::pace::PaceClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::FrameObservation;
 use crate::analysis::finding::{Finding, Proof, Severity, Subject};
 use crate::link::job::{CommunicatorId, NetConnection, Transfer};
 use crate::model::nccl::Graph;
-use crate::model::quantity::{bit_rate, counted};
 use crate::model::time::Span;
 
 /// Messages of a path that are compared, at least.
@@ -118,20 +119,15 @@ fn finding(
     id: CommunicatorId,
     (sender, receiver): (IpAddr, IpAddr),
     path: &Path<'_>,
-    [rate, others]: [f64; 2],
+    [rate_bps, others_bps]: [f64; 2],
 ) -> Finding {
-    let ranks = path.ranks.map_or_else(String::new, |(from, to)| format!(" (ranks {from} → {to})"));
-    let title = format!(
-        "slow path: messages {sender} → {receiver}{ranks} move at {}, elsewhere at {}",
-        bit_rate(rate),
-        bit_rate(others)
-    );
-    let text = format!("median of {}", counted(path.rates.len() as u64, "message"));
+    let claim = PaceClaim::SlowPath { sender, receiver, ranks: path.ranks, rate_bps, others_bps };
+    let messages = FrameObservation::Messages(path.rates.len() as u64);
     let rank = path.ranks.map(|(_, to)| to);
-    Finding::new(&KIND, Severity::Warning, title)
+    Finding::new(&KIND, Severity::Warning, claim)
         .about(Subject { communicator: Some(id), rank, port: Some(receiver), ..Subject::default() })
         .over(path.span)
-        .because(Proof::frame(text, path.longest.map(|transfer| transfer.witness)))
+        .because(Proof::frames(messages, path.longest.map(|transfer| transfer.witness)))
 }
 
 fn median(values: &[f64]) -> Option<f64> {

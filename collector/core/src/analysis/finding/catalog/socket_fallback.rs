@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use crate::analysis::finding::claim::network::{NetworkClaim, NetworkFailure, SocketReason};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
-use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::analysis::finding::naming::Among;
+use crate::analysis::finding::observation::{FrameObservation, LogObservation};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject};
 use crate::link::job::{CommunicatorId, Transport};
 use crate::link::log::network::{NetworkAttempt, Outcome};
 use crate::link::log::process::Process;
-use crate::model::quantity::{bytes, count};
 use crate::model::time::Span;
 
 /// Socket fallback.
@@ -36,7 +38,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 
 /// The log's processes on NET/Socket, by why nothing better was taken.
 fn by_logs(facts: &Facts<'_>) -> Vec<Finding> {
-    let mut by_reason: BTreeMap<String, Vec<(usize, &Process)>> = BTreeMap::new();
+    let mut by_reason: BTreeMap<SocketReason, Vec<(usize, &Process)>> = BTreeMap::new();
     for (at, process) in facts.state.logs.processes.iter().enumerate() {
         if is_on_socket(process) {
             by_reason.entry(reason(process)).or_default().push((at, process));
@@ -44,28 +46,23 @@ fn by_logs(facts: &Facts<'_>) -> Vec<Finding> {
     }
     let found = by_reason.into_iter().filter_map(|(reason, processes)| {
         let (at, first) = *processes.first()?;
-        let on = match processes.as_slice() {
-            [(_, process)] => format!("on {} (pid {})", process.host, process.pid),
-            several => format!("in {} processes", count(several.len() as u64)),
-        };
-        let title =
-            format!("data between nodes goes over TCP (NET/Socket), not RDMA, {on}: {reason}");
+        let name = |(_, process): &(usize, &Process)| (process.host.clone(), process.pid);
+        let processes_named = Among::all(&processes, name);
+        let claim = NetworkClaim::SocketChosen { processes: processes_named, reason };
         let communicator = facts.state.memberships.get(&(at, 0)).copied();
         let rank = first.memberships.first().map(|member| member.rank);
         let rank = rank.filter(|_| processes.len() == 1);
-        let mut finding = Finding::new(&KIND, Severity::Critical, title)
+        let mut finding = Finding::new(&KIND, Severity::Critical, claim)
             .caused_by(cause(first))
             .about(Subject { communicator, rank, ..Subject::default() })
             .proven();
         for attempt in first.networks.iter().filter(|attempt| is_refused(attempt)) {
-            let why = attempt.reason.as_deref().unwrap_or("the log does not say why");
-            let text = format!("{} {}: {why}", attempt.name, attempt.outcome.name());
-            finding = finding.because(Proof::log(text, attempt.witness));
+            let refused = LogObservation::Refused(failure(attempt), attempt.outcome);
+            finding = finding.because(Proof::log(refused, attempt.witness));
         }
         let chosen = first.networks.iter().find(|attempt| attempt.name == "Socket");
         if let Some(chosen) = chosen {
-            let text = "NCCL uses NET/Socket".to_owned();
-            finding = finding.because(Proof::log(text, chosen.witness));
+            finding = finding.because(Proof::log(LogObservation::SocketTaken, chosen.witness));
         }
         Some(finding)
     });
@@ -110,21 +107,19 @@ fn is_refused_plugin(attempt: &NetworkAttempt) -> bool {
     is_refused(attempt) && attempt.name != "IB" && attempt.name != "Socket"
 }
 
-/// Why nothing better was taken, in words.
-fn reason(process: &Process) -> String {
+/// Why nothing better was taken.
+fn reason(process: &Process) -> SocketReason {
     if is_disabled(process) {
-        return "NCCL_IB_DISABLE=1 or NCCL_NET=Socket is set".to_owned();
+        return SocketReason::Disabled;
     }
-    let refused = process.networks.iter().filter(|attempt| is_refused(attempt));
-    let words: Vec<String> = refused
-        // A plugin that is not installed is no reason by itself.
-        .filter(|attempt| attempt.outcome == Outcome::Failed)
-        .map(|attempt| match &attempt.reason {
-            Some(reason) => format!("{}: {reason}", attempt.name),
-            None => format!("{} failed", attempt.name),
-        })
-        .collect();
-    if words.is_empty() { "the log does not say why".to_owned() } else { words.join("; ") }
+    // A plugin that is not installed is no reason by itself.
+    let failed = process.networks.iter().filter(|attempt| attempt.outcome == Outcome::Failed);
+    let failures: Vec<NetworkFailure> = failed.map(failure).collect();
+    if failures.is_empty() { SocketReason::Unknown } else { SocketReason::Failed(failures) }
+}
+
+fn failure(attempt: &NetworkAttempt) -> NetworkFailure {
+    NetworkFailure { name: attempt.name.clone(), reason: attempt.reason.clone() }
 }
 
 /// Communicators whose data was captured on TCP.
@@ -148,21 +143,19 @@ fn by_traffic(facts: &Facts<'_>) -> Vec<Finding> {
             first: one.first.min(other.first),
             last: one.last.max(other.last),
         });
-        let ranks: Vec<u32> = communicator.ranks.iter().map(|rank| rank.rank).collect();
-        let title = format!(
-            "data between nodes goes over TCP (NET/Socket), not RDMA: {} of {}, {}",
-            naming::ranks(&ranks),
-            facts.name_of(id),
-            bytes(sent)
-        );
-        let text = format!("{} NET/Socket connections", count(sockets.count() as u64));
+        let claim = NetworkClaim::SocketSeen {
+            communicator: facts.identity_of(id),
+            ranks: communicator.ranks.iter().map(|rank| rank.rank).collect(),
+            bytes: sent,
+        };
+        let connections = FrameObservation::SocketConnections(sockets.count() as u64);
         let witness = communicator.evidence.iter().find_map(|evidence| evidence.witness);
-        Finding::new(&KIND, Severity::Critical, title)
+        Finding::new(&KIND, Severity::Critical, claim)
             .caused_by("unknown")
             .about(Subject { communicator: Some(id), ..Subject::default() })
             .over(span)
             .proven()
-            .because(Proof::frame(text, witness))
+            .because(Proof::frames(connections, witness))
     });
     found.collect()
 }

@@ -1,16 +1,19 @@
 //! Logs, captures and counters do not tell the same story.
 
+use crate::analysis::finding::claim::network::{Contradiction, NetworkClaim};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::{CounterObservation, FrameObservation, LogObservation};
 use crate::analysis::finding::{Finding, Proof, Severity, Subject};
 use crate::decode::counter::measure::Measure;
 use crate::link::control::facts::StreamKind;
 use crate::link::job::{CommunicatorId, Conflict, Transport};
 use crate::link::log::process::Process;
-use crate::model::quantity::{count, counted, duration};
 
 /// RDMA bytes must have stood still for this long.
 const STANDSTILL_NS: u64 = 10_000_000_000;
+/// NICs and contradictions that are named as evidence.
+const NAMED: usize = 8;
 
 /// Sources disagree.
 pub const KIND: Kind = Kind {
@@ -48,16 +51,15 @@ fn socket_data(facts: &Facts<'_>, process: &Process) -> Option<Finding> {
         .find(|(id, _)| facts.state.memberships.values().any(|known| known == id))?;
     let sockets =
         facts.state.streams.iter().filter(|stream| stream.kind == StreamKind::Socket).count();
-    let title = format!(
-        "sources disagree: the log says NET/IB, but {} carries its data on {}",
-        facts.name_of(id),
-        counted(sockets as u64, "NET/Socket connection")
-    );
+    let claim = NetworkClaim::SocketDespiteIb {
+        communicator: facts.identity_of(id),
+        connections: sockets as u64,
+    };
     Some(
-        Finding::new(&KIND, Severity::Warning, title)
+        Finding::new(&KIND, Severity::Warning, claim)
             .caused_by("socket_data")
             .about(Subject { communicator: Some(id), ..Subject::default() })
-            .because(Proof::log("Using network IB".to_owned(), network_line(process))),
+            .because(Proof::log(LogObservation::IbTaken, network_line(process))),
     )
 }
 
@@ -81,17 +83,13 @@ fn standstill(facts: &Facts<'_>, process: &Process) -> Option<Finding> {
     if !is_still || longest < STANDSTILL_NS {
         return None;
     }
-    let title = format!(
-        "sources disagree: the log says NET/IB, but RDMA bytes of {} stood still for {}",
-        counted(rises.len() as u64, "NIC"),
-        duration(longest)
-    );
-    let names: Vec<String> = rises.iter().take(8).map(|(nic, ..)| nic.name()).collect();
+    let claim = NetworkClaim::NoRdmaBytes { nics: rises.len() as u64, still_ns: longest };
+    let names = rises.iter().take(NAMED).map(|(nic, ..)| nic.name()).collect();
     Some(
-        Finding::new(&KIND, Severity::Warning, title)
+        Finding::new(&KIND, Severity::Warning, claim)
             .caused_by("no_rdma_bytes")
-            .because(Proof::log("Using network IB".to_owned(), network_line(process)))
-            .because(Proof::counter(format!("no byte on {}", names.join(", ")), None)),
+            .because(Proof::log(LogObservation::IbTaken, network_line(process)))
+            .because(Proof::counter(CounterObservation::NoRdma(names), None)),
     )
 }
 
@@ -99,22 +97,26 @@ fn conflicts(facts: &Facts<'_>) -> Option<Finding> {
     let conflicts = &facts.job()?.conflicts;
     let about = conflicts.iter().filter_map(|conflict| match conflict {
         Conflict::Log { communicator, rank, what, captured, logged } => {
-            Some((*communicator, *rank, format!("{what} is {captured}, the log says {logged}")))
+            let contradiction = Contradiction {
+                rank: *rank,
+                what,
+                captured: captured.clone(),
+                logged: logged.clone(),
+            };
+            Some((*communicator, contradiction))
         }
         Conflict::Tag { .. } => None,
     });
     let about: Vec<_> = about.collect();
-    let (communicator, rank, first) = about.first()?;
-    let title = format!(
-        "logs and captures contradict each other {} times, as about rank {rank}: {first}",
-        count(about.len() as u64)
-    );
+    let (communicator, first) = about.first()?;
     let subject =
-        Subject { communicator: Some(*communicator), rank: Some(*rank), ..Subject::default() };
+        Subject { communicator: Some(*communicator), rank: Some(first.rank), ..Subject::default() };
+    let claim = NetworkClaim::Contradictions { count: about.len() as u64, first: first.clone() };
     let mut finding =
-        Finding::new(&KIND, Severity::Info, title).caused_by("conflict").about(subject);
-    for (_, rank, text) in about.iter().take(8) {
-        finding = finding.because(Proof::frame(format!("rank {rank}: {text}"), None));
+        Finding::new(&KIND, Severity::Info, claim).caused_by("conflict").about(subject);
+    for (_, contradiction) in about.into_iter().take(NAMED) {
+        let contradiction = FrameObservation::Contradiction(contradiction);
+        finding = finding.because(Proof::frames(contradiction, None));
     }
     Some(finding)
 }

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::analysis::finding::claim::pace::{PaceClaim, Suspects};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
-use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::analysis::finding::observation::FrameObservation;
+use crate::analysis::finding::{Finding, Proof, Severity, Subject};
 use crate::link::job::{CommunicatorId, NetConnection, Unanswered};
-use crate::model::quantity::{counted, duration};
 use crate::model::time::{Span, Timestamp};
 
 /// Silence that is no stall yet.
@@ -58,50 +59,31 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
     let asked = edges.iter().map(|edge| edge.unanswered.time).max()?;
     let since = moved.unwrap_or(asked).max(asked);
     let end = facts.roce_span()?.last;
-    let silence = end.nanos_since(since);
-    if silence < PATIENCE_NS.max(longest_rest(facts, id).saturating_mul(LONGEST_RESTS)) {
+    let silence_ns = end.nanos_since(since);
+    if silence_ns < PATIENCE_NS.max(longest_rest(facts, id).saturating_mul(LONGEST_RESTS)) {
         return None;
     }
     let suspects = suspects(connections(), edges);
-    let name = facts.name_of(id);
     let waiters: BTreeSet<u32> = edges.iter().filter_map(|edge| edge.connection.receiver).collect();
-    let waiters: Vec<u32> = waiters.into_iter().collect();
-    let (cause, who) = match &suspects {
-        Suspects::NeverPosted(ranks) => {
-            let ranks = naming::ranks(ranks);
-            ("never_posted", format!("{ranks} neither sent nor asked for data"))
-        }
-        Suspects::NeverSent(ranks) => {
-            ("never_sent", format!("{} did not send", naming::ranks(ranks)))
-        }
-        Suspects::Unknown => ("unknown", "nothing tells which rank hangs".to_owned()),
+    let (cause, ranks) = match &suspects {
+        Suspects::NeverPosted(ranks) => ("never_posted", ranks.as_slice()),
+        Suspects::NeverSent(ranks) => ("never_sent", ranks.as_slice()),
+        Suspects::Unknown => ("unknown", [].as_slice()),
     };
-    let title = format!(
-        "stalled collective on {name}: {who}; nothing moved for the last {}",
-        duration(silence)
-    );
-    let rank = match suspects {
-        Suspects::NeverPosted(ranks) | Suspects::NeverSent(ranks) => {
-            ranks.first().copied().filter(|_| ranks.len() == 1)
-        }
-        Suspects::Unknown => None,
-    };
-    let mut finding = Finding::new(&KIND, Severity::Critical, title)
+    let rank = ranks.first().copied().filter(|_| ranks.len() == 1);
+    let communicator = facts.identity_of(id);
+    let claim = PaceClaim::Stalled { communicator, suspects, silence_ns };
+    let finding = Finding::new(&KIND, Severity::Critical, claim)
         .caused_by(cause)
         .about(Subject { communicator: Some(id), rank, ..Subject::default() })
         .over(Some(Span { first: since, last: end }));
     let count: u64 = edges.iter().map(|edge| edge.unanswered.count).sum();
     let first = edges.iter().min_by_key(|edge| edge.unanswered.time)?;
-    let text =
-        format!("{} of {} without data", counted(count, "clear-to-send"), naming::ranks(&waiters));
-    finding = finding.because(Proof::frame(text, Some(first.unanswered.witness)));
-    Some(finding)
-}
-
-enum Suspects {
-    NeverPosted(Vec<u32>),
-    NeverSent(Vec<u32>),
-    Unknown,
+    let unanswered = FrameObservation::Unanswered {
+        clear_to_sends: count,
+        ranks: waiters.into_iter().collect(),
+    };
+    Some(finding.because(Proof::frames(unanswered, Some(first.unanswered.witness))))
 }
 
 /// Who keeps the others: a rank that is waited for and waits for nobody; where all wait, those that

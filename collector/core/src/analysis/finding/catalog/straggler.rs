@@ -2,17 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::analysis::finding::claim::pace::PaceClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
-use crate::analysis::finding::{Finding, Proof, ProofSource, Severity, Subject};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject};
 use crate::analysis::iteration::Iteration;
 use crate::analysis::judged::JudgedCollective;
 use crate::analysis::straggler::{Cause, Straggler};
 use crate::link::job::CommunicatorId;
 use crate::model::grade::Grade;
-use crate::model::quantity::{counted, duration};
 use crate::model::time::Span;
-use crate::model::witness::Witness;
 
 /// Collectives from which on a late rank is no chance.
 const REPEATED: usize = 3;
@@ -100,19 +99,15 @@ fn finding(
         let rank = known.ranks.iter().find(|known| known.rank == rank)?;
         rank.host.clone()
     });
-    let on = host.map_or_else(String::new, |host| format!(" on {host}"));
-    let collectives = counted(times.stragglers.len() as u64, "collective");
-    let iterations = match times.iterations.len() {
-        0 => String::new(),
-        count => format!(" of {}", counted(count as u64, "training step")),
+    let claim = PaceClaim::Straggler {
+        rank,
+        host,
+        collectives: times.stragglers.len() as u64,
+        iterations: times.iterations.len() as u64,
+        total_ns: total,
+        most_ns: worst.lag_ns,
+        cause,
     };
-    let title = format!(
-        "straggler: rank {rank}{on} kept others waiting in {collectives}{iterations}, {} in all, up to {} \
-         at once: {}",
-        duration(total),
-        duration(worst.lag_ns),
-        words(cause)
-    );
     // What loss and congestion cost have findings of their own.
     let is_costly = cause.is_own() && is_costly(facts, communicator, total);
     let is_bad = is_costly || is_repeated(facts, communicator, times);
@@ -122,7 +117,7 @@ fn finding(
         last: times.spans.iter().map(|span| span.last).max()?,
     };
     let iteration = times.iterations.first().copied().filter(|_| times.iterations.len() == 1);
-    let mut finding = Finding::new(&KIND, severity, title)
+    let mut finding = Finding::new(&KIND, severity, claim)
         .caused_by(cause.name())
         .about(Subject {
             communicator: Some(communicator),
@@ -134,14 +129,7 @@ fn finding(
         .over(Some(span));
     finding.grade = times.stragglers.iter().map(|one| one.grade).min().unwrap_or(Grade::Unknown);
     finding.remedy = remedy(cause);
-    for sign in &worst.evidence {
-        let source = match sign.witness {
-            Some(Witness::Line { .. }) => ProofSource::Log,
-            Some(Witness::Sample { .. }) => ProofSource::Counter,
-            Some(Witness::Frame { .. }) | None => ProofSource::Frame,
-        };
-        finding = finding.because(Proof { source, text: sign.text.clone(), witness: sign.witness });
-    }
+    finding.evidence = worst.evidence.iter().map(Proof::straggler).collect();
     Some((total, finding))
 }
 
@@ -183,20 +171,6 @@ fn iterations_of<'a>(
         .filter(move |one| one.collectives.iter().any(is_of))
 }
 
-const fn words(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Enqueue => "its CPU called the collectives late",
-        Cause::Compute => "its GPU was not done, or its host held data back",
-        Cause::Sender => "it began to send late; CPU or GPU, nothing tells which",
-        Cause::Receiver => "it took data slowly",
-        Cause::Congestion => "congestion on its path",
-        Cause::Loss => "packets were lost on its path",
-        Cause::Pause => "pause stopped it",
-        Cause::Socket => "its data goes over TCP",
-        Cause::Unknown => "nothing tells why",
-    }
-}
-
 const fn remedy(cause: Cause) -> &'static str {
     match cause {
         Cause::Enqueue => ENQUEUE,
@@ -212,9 +186,11 @@ const fn remedy(cause: Cause) -> &'static str {
 mod tests {
     use super::*;
     use crate::analysis::collective::Collective;
+    use crate::analysis::finding::claim::Claim;
+    use crate::analysis::finding::observation::Observation;
     use crate::analysis::finding::settings::Settings;
     use crate::analysis::state::State;
-    use crate::analysis::straggler::Sign;
+    use crate::analysis::straggler::sign::{Sign, SignKind};
     use crate::analysis::wait::CollectiveWaits;
     use crate::flow::tracker::{FlowConfig, FlowTracker};
     use crate::model::nccl::{Algorithm, CollectiveKind, Protocol};
@@ -244,15 +220,19 @@ mod tests {
         }
     }
 
+    fn sign(rank: u32, lag_ns: u64) -> SignKind {
+        SignKind::StartWait { rank, own_ns: lag_ns, others_ns: 0 }
+    }
+
     fn straggler(rank: u32, cause: Cause, lag_ms: u64) -> Option<Straggler> {
-        let text = format!("rank {rank} came {lag_ms} ms late");
+        let lag_ns = lag_ms * 1_000_000;
         Some(Straggler {
             rank,
-            lag_ns: lag_ms * 1_000_000,
+            lag_ns,
             cause,
             connection: None,
             grade: Grade::Inferred,
-            evidence: vec![Sign { kind: "own_wait", text, witness: None }],
+            evidence: vec![Sign { kind: sign(rank, lag_ns), witness: None }],
         })
     }
 
@@ -296,8 +276,18 @@ mod tests {
                 (Some(2), Some("enqueue"), Severity::Info),
             ]
         );
-        assert!(found[0].title.contains("3 collectives, 75.0 ms in all, up to 30.0 ms"));
-        assert_eq!(found[0].evidence[0].text, "rank 2 came 30 ms late");
+        let claim = PaceClaim::Straggler {
+            rank: 2,
+            host: None,
+            collectives: 3,
+            iterations: 0,
+            total_ns: 75_000_000,
+            most_ns: 30_000_000,
+            cause: Cause::Compute,
+        };
+        assert_eq!(found[0].claim, Claim::Pace(claim));
+        let evidence = &found[0].evidence[0].observation;
+        assert_eq!(evidence, &Observation::Straggler(sign(2, 30_000_000)));
         assert!(found[0].remedy.contains("GPU") && found[1].remedy.contains("PCIe"));
     }
 

@@ -2,16 +2,17 @@
 
 use std::net::IpAddr;
 
+use crate::analysis::finding::claim::transport::TransportClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::{Group, by_known_ports};
 use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::{CounterObservation, FlowObservation, LogObservation};
 use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
 use crate::decode::counter::measure::Measure;
 use crate::decode::nccl_log::fault::Cause;
 use crate::flow::episode::Trigger;
 use crate::link::counter::{NicCounters, Rise};
-use crate::model::quantity::{count, counted, duration};
 
 /// Timeouts without NAKs.
 pub const KIND: Kind = Kind {
@@ -42,47 +43,42 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 
 fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
     let recovery_ns = group.total(|flow| flow.recoveries(Trigger::Timeout).recovery_ns);
-    let resends = counted(group.sum(), "resend");
-    let mut title = format!("timeouts: {resends} after silence on {}", naming::group(group));
-    let (cause, proof) = link_down(facts, group);
-    if cause == "link_down" {
-        title.push_str("; its link went down");
-    }
-    let mut finding = Finding::new(&KIND, Severity::Warning, title)
-        .caused_by(cause)
+    let link_down = link_down(facts, group);
+    let claim = TransportClaim::TimedOut {
+        resends: group.sum(),
+        flows: naming::group(group),
+        is_link_down: link_down.is_some(),
+    };
+    let mut finding = Finding::new(&KIND, Severity::Warning, claim)
+        .caused_by(if link_down.is_some() { "link_down" } else { "silence" })
         .about(group.subject())
         .over(group.span());
     finding.flows = group.places();
     if let Some(worst) = group.worst() {
-        let recoveries = worst.recoveries(Trigger::Timeout);
-        let text = format!(
-            "{}: {} of the {} of recovery, without a NAK",
-            naming::flow(worst),
-            duration(recoveries.recovery_ns),
-            duration(recovery_ns)
-        );
+        let timeouts = FlowObservation::Timeouts {
+            recovery_ns: worst.recoveries(Trigger::Timeout).recovery_ns,
+            of_ns: recovery_ns,
+        };
         let witness = worst.first_resend(facts, Trigger::Timeout);
-        finding = finding.because(Proof::frame(text, witness));
+        finding = finding.because(Proof::flow(worst, timeouts, witness));
     }
-    finding.evidence.extend(proof);
+    finding.evidence.extend(link_down);
     finding
 }
 
-/// Whether counters or logs say that a link of these flows went down.
-fn link_down(facts: &Facts<'_>, group: &Group<'_>) -> (&'static str, Option<Proof>) {
+/// What says that a link of these flows went down: counters or logs.
+fn link_down(facts: &Facts<'_>, group: &Group<'_>) -> Option<Proof> {
     let ends = group.flows.iter().flat_map(|(flow, _)| [flow.source, flow.destination]);
     for nic in ends.flat_map(|port| facts.state.counters.of_port(port)) {
         if let Some(rise) = went_down(nic) {
-            let text = format!("{} went down {}", nic.name(), counted(rise.amount, "time"));
-            return ("link_down", Some(Proof::counter(text, rise.witness)));
+            let down = CounterObservation::LinkDown { nic: nic.name(), times: rise.amount };
+            return Some(Proof::counter(down, rise.witness));
         }
     }
     let mut warnings =
         facts.state.logs.processes.iter().flat_map(|process| process.warnings.iter());
-    match warnings.find(|warning| warning.cause == Cause::Port) {
-        Some(warning) => ("link_down", Some(Proof::log(warning.text.clone(), warning.first))),
-        None => ("silence", None),
-    }
+    let warning = warnings.find(|warning| warning.cause == Cause::Port)?;
+    Some(Proof::log(LogObservation::Quote(warning.text.clone()), warning.first))
 }
 
 fn went_down(nic: &NicCounters) -> Option<Rise> {
@@ -94,18 +90,17 @@ fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
         Some((nic, nic.rise(Measure::AckTimeouts).filter(|rise| rise.amount > 0)?))
     });
     let found = rises.map(|(nic, rise)| {
-        let timers = counted(rise.amount, "ACK timer");
-        let text =
-            format!("local_ack_timeout_err of {} rose by {}", nic.name(), count(rise.amount));
-        Finding::new(
-            &KIND,
-            Severity::Warning,
-            format!("timeouts: {timers} of {} expired", nic.name()),
-        )
-        .caused_by("silence")
-        .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
-        .over(Some(nic.span))
-        .because(Proof::counter(text, rise.witness))
+        let claim = TransportClaim::NicTimers { nic: nic.name(), timers: rise.amount };
+        let rose = CounterObservation::Rose {
+            nic: nic.name(),
+            counter: "local_ack_timeout_err",
+            by: rise.amount,
+        };
+        Finding::new(&KIND, Severity::Warning, claim)
+            .caused_by("silence")
+            .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
+            .over(Some(nic.span))
+            .because(Proof::counter(rose, rise.witness))
     });
     found.collect()
 }

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use crate::analysis::finding::claim::pace::{Load, PaceClaim};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::observation::{FlowObservation, FrameObservation};
 use crate::analysis::finding::uplink::{passes, uplinks};
-use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::analysis::finding::{Finding, Proof, Severity, Subject};
 use crate::link::rail::Rails;
-use crate::model::quantity::{bytes, counted, share};
 use crate::model::tap::TapId;
 
 /// Rail or uplink imbalance.
@@ -48,24 +49,28 @@ fn rails(facts: &Facts<'_>) -> Option<Finding> {
     let sent = flows.map(|flow| (flow.source, flow.payload_bytes));
     let by_rail = loads_of_rails(sent, &facts.state.rails);
     let loads: Vec<u64> = by_rail.values().copied().collect();
-    let index = jain(&loads);
-    if loads.len() < 2 || index >= facts.settings.findings.jain_index {
+    let jain_index = jain(&loads);
+    if loads.len() < 2 || jain_index >= facts.settings.findings.jain_index {
         return None;
     }
     let (rail, most) =
         by_rail.iter().max_by_key(|(rail, load)| (**load, std::cmp::Reverse(**rail)))?;
-    let title = format!(
-        "uneven rails: rail {rail} carries {} of the data on {} rails (Jain index {index:.2})",
-        share(*most, loads.iter().sum()),
-        loads.len()
-    );
-    let told = by_rail.iter().map(|(rail, load)| format!("rail {rail} {}", bytes(*load)));
-    let text = told.collect::<Vec<_>>().join(", ");
+    let claim = PaceClaim::UnevenRails {
+        rail: *rail,
+        load: Load {
+            bytes: *most,
+            of_bytes: loads.iter().sum(),
+            paths: loads.len() as u64,
+            jain_index,
+        },
+    };
+    let rails =
+        FrameObservation::Rails(by_rail.iter().map(|(rail, load)| (*rail, *load)).collect());
     Some(
-        Finding::new(&KIND, Severity::Warning, title)
+        Finding::new(&KIND, Severity::Warning, claim)
             .caused_by("rails")
             .over(facts.span())
-            .because(Proof::frame(text, None)),
+            .because(Proof::frames(rails, None)),
     )
 }
 
@@ -85,8 +90,8 @@ fn on_uplinks(facts: &Facts<'_>, taps: &[(TapId, String)]) -> Option<Finding> {
         facts.state.tracker.taps().get(tap.0 as usize).map_or(0, |tap| tap.wire_bytes)
     };
     let loads: Vec<u64> = taps.iter().map(|(tap, _)| load(tap)).collect();
-    let index = jain(&loads);
-    if index >= facts.settings.findings.jain_index {
+    let jain_index = jain(&loads);
+    if jain_index >= facts.settings.findings.jain_index {
         return None;
     }
     let (fullest, name) =
@@ -98,28 +103,30 @@ fn on_uplinks(facts: &Facts<'_>, taps: &[(TapId, String)]) -> Option<Finding> {
         |flow: &&JoinedFlow| flow.marks.0 > 0 || flow.cnps > 0 || flow.missing > flow.late;
     let is_harmful = flows.iter().any(suffers);
     let ports: BTreeSet<u16> = flows.iter().flat_map(|flow| source_ports(facts, flow)).collect();
-    let title = format!(
-        "hot uplink: {name} carries {} of the traffic on {} uplinks (Jain index {index:.2})",
-        share(load(fullest), loads.iter().sum()),
-        loads.len()
-    );
+    let claim = PaceClaim::HotUplink {
+        name: name.clone(),
+        load: Load {
+            bytes: load(fullest),
+            of_bytes: loads.iter().sum(),
+            paths: loads.len() as u64,
+            jain_index,
+        },
+    };
     let severity = if is_harmful { Severity::Warning } else { Severity::Info };
-    let mut finding = Finding::new(&KIND, severity, title)
+    let mut finding = Finding::new(&KIND, severity, claim)
         .caused_by("uplinks")
         .about(Subject { flow: flows.first().map(|flow| flow.at), ..Subject::default() })
         .over(facts.span());
-    let told = taps.iter().map(|(tap, name)| format!("{name} {}", bytes(load(tap))));
-    let text = format!(
-        "{}; {} with {} on the fullest",
-        told.collect::<Vec<_>>().join(", "),
-        counted(flows.len() as u64, "flow"),
-        counted(ports.len() as u64, "UDP source port")
-    );
+    let uplinks = FrameObservation::Uplinks {
+        loads: taps.iter().map(|(tap, name)| (name.clone(), load(tap))).collect(),
+        flows: flows.len() as u64,
+        udp_ports: ports.len() as u64,
+    };
     finding.flows = flows.iter().map(|flow| flow.at).collect();
-    finding = finding.because(Proof::frame(text, None));
+    finding = finding.because(Proof::frames(uplinks, None));
     if let Some(largest) = flows.first() {
-        let text = format!("{}: {}", naming::flow(largest), bytes(largest.payload_bytes));
-        finding = finding.because(Proof::frame(text, largest.first_frame(facts)));
+        let payload = FlowObservation::Payload(largest.payload_bytes);
+        finding = finding.because(Proof::flow(largest, payload, largest.first_frame(facts)));
     }
     Some(finding)
 }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::analysis::finding::claim::network::{NetworkClaim, NetworkPart, OddNetwork};
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
+use crate::analysis::finding::naming::Among;
+use crate::analysis::finding::observation::{FrameObservation, LogObservation};
 use crate::analysis::finding::{Finding, Proof, Severity, Subject};
 use crate::link::job::CommunicatorId;
-use crate::model::quantity::count;
 use crate::model::witness::Witness;
 
 /// Unexpected bootstrap interface or HCA.
@@ -22,8 +24,8 @@ pub const KIND: Kind = Kind {
     detect,
 };
 
-/// What was found in place of what was expected: how often, and where first.
-type Odd = BTreeMap<(&'static str, String, String), Vec<Place>>;
+/// What was found in place of what was expected, and where.
+type Odd = BTreeMap<(OddNetwork, Vec<String>), Vec<Place>>;
 
 struct Place {
     communicator: Option<CommunicatorId>,
@@ -37,7 +39,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     by_logs(facts, &mut odd);
     by_traffic(facts, &mut odd);
     odd.into_iter()
-        .filter_map(|((what, found, expected), places)| finding(what, &found, &expected, &places))
+        .filter_map(|((odd, expected), places)| finding(odd, expected, &places))
         .collect()
 }
 
@@ -54,21 +56,23 @@ fn by_logs(facts: &Facts<'_>, odd: &mut Odd) {
             if let Some(wanted) =
                 expect.bootstrap_interface.as_ref().filter(|wanted| *wanted != name)
             {
-                let key = ("bootstrap interface", name.clone(), wanted.clone());
-                odd.entry(key).or_default().push(place());
+                let what = NetworkPart::BootstrapInterface;
+                let interface = OddNetwork { what, found: name.clone() };
+                odd.entry((interface, vec![wanted.clone()])).or_default().push(place());
             }
             let outside = address.zip(expect.bootstrap_cidr);
             if let Some((address, wanted)) =
                 outside.filter(|(address, net)| !net.contains(*address))
             {
-                let key = ("bootstrap address", address.to_string(), wanted.to_string());
-                odd.entry(key).or_default().push(place());
+                let what = NetworkPart::BootstrapAddress;
+                let address = OddNetwork { what, found: address.to_string() };
+                odd.entry((address, vec![wanted.to_string()])).or_default().push(place());
             }
         }
         let Some(wanted) = &expect.hca else { continue };
         for hca in process.hcas.iter().filter(|hca| !wanted.contains(&hca.device)) {
-            let key = ("HCA", hca.device.clone(), wanted.join(", "));
-            odd.entry(key).or_default().push(place());
+            let hca = OddNetwork { what: NetworkPart::Hca, found: hca.device.clone() };
+            odd.entry((hca, wanted.clone())).or_default().push(place());
         }
     }
 }
@@ -95,29 +99,27 @@ fn by_traffic(facts: &Facts<'_>, odd: &mut Odd) {
             if let Some((address, wanted)) =
                 outside.filter(|(address, net)| !net.contains(*address))
             {
-                let key = ("bootstrap address", address.to_string(), wanted.to_string());
-                odd.entry(key).or_default().push(place());
+                let what = NetworkPart::BootstrapAddress;
+                let address = OddNetwork { what, found: address.to_string() };
+                odd.entry((address, vec![wanted.to_string()])).or_default().push(place());
             }
             let Some(wanted) = &expect.hca else { continue };
             let devices = rank.nics.iter().filter_map(|nic| nic.device.as_ref());
             for device in devices.filter(|device| !wanted.contains(device)) {
-                let key = ("HCA", device.clone(), wanted.join(", "));
-                odd.entry(key).or_default().push(place());
+                let hca = OddNetwork { what: NetworkPart::Hca, found: device.clone() };
+                odd.entry((hca, wanted.clone())).or_default().push(place());
             }
         }
     }
 }
 
-fn finding(what: &'static str, found: &str, expected: &str, places: &[Place]) -> Option<Finding> {
+fn finding(odd: OddNetwork, expected: Vec<String>, places: &[Place]) -> Option<Finding> {
     let first = places.first()?;
-    let on = match places {
-        [only] => only.host.clone(),
-        several => format!("{} ranks", count(several.len() as u64)),
-    };
-    let title = format!("unexpected {what} {found} on {on}; expected is {expected}");
-    let cause = if what == "HCA" { "hca" } else { "bootstrap" };
+    let hosts = Among::all(places, |place| place.host.clone());
+    let cause = if odd.what == NetworkPart::Hca { "hca" } else { "bootstrap" };
     let is_only = places.len() == 1;
-    let mut finding = Finding::new(&KIND, Severity::Warning, title)
+    let claim = NetworkClaim::Unexpected { odd: odd.clone(), hosts, expected };
+    let finding = Finding::new(&KIND, Severity::Warning, claim)
         .caused_by(cause)
         .about(Subject {
             communicator: first.communicator,
@@ -125,10 +127,11 @@ fn finding(what: &'static str, found: &str, expected: &str, places: &[Place]) ->
             ..Subject::default()
         })
         .proven();
-    let text = format!("{}: {what} {found}", first.host);
-    finding = finding.because(match first.witness {
-        Some(witness @ Witness::Line { .. }) => Proof::log(text, witness),
-        witness => Proof::frame(text, witness),
-    });
-    Some(finding)
+    let host = first.host.clone();
+    Some(finding.because(match first.witness {
+        Some(witness @ Witness::Line { .. }) => {
+            Proof::log(LogObservation::OddNetwork(odd, host), witness)
+        }
+        witness => Proof::frames(FrameObservation::OddNetwork(odd, host), witness),
+    }))
 }

@@ -1,4 +1,4 @@
-//! Numbers as people read them: three digits and a unit. Findings and tables share them.
+//! Figures as people read them: three digits and a unit. Findings and tables share them.
 
 /// `12,578`.
 #[must_use]
@@ -14,11 +14,12 @@ pub fn count(value: u64) -> String {
     grouped
 }
 
-/// `1 flow`, `1,200 flows`, `2 recoveries`.
+/// `1 flow`, `1,200 flows`, `2 recoveries`, `3 processes`.
 #[must_use]
 pub fn counted(value: u64, noun: &str) -> String {
     match noun.strip_suffix('y') {
         _ if value == 1 => format!("1 {noun}"),
+        _ if noun.ends_with('s') => format!("{} {noun}es", count(value)),
         Some(stem) => format!("{} {stem}ies", count(value)),
         None => format!("{} {noun}s", count(value)),
     }
@@ -56,6 +57,18 @@ pub fn duration(nanos: u64) -> String {
         return format!("{} min {:02} s", seconds / 60, seconds % 60);
     }
     scaled(nanos as f64, 1000.0, &["ns", "us", "ms", "s"])
+}
+
+/// `31.2 ms`, with one decimal whatever the value: the signs of stragglers are spelt so.
+#[must_use]
+pub fn rounded_duration(nanos: u64) -> String {
+    let (value, unit) = match nanos {
+        0..1_000 => return format!("{nanos} ns"),
+        1_000..1_000_000 => (nanos as f64 / 1e3, "us"),
+        1_000_000..1_000_000_000 => (nanos as f64 / 1e6, "ms"),
+        _ => (nanos as f64 / 1e9, "s"),
+    };
+    format!("{value:.1} {unit}")
 }
 
 /// `+245 us`, `-3.10 ms`: a time after another one, or before.
@@ -119,6 +132,7 @@ mod tests {
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(counted(1, "flow"), "1 flow");
         assert_eq!(counted(2, "recovery"), "2 recoveries");
+        assert_eq!(counted(3, "process"), "3 processes");
         assert_eq!(bytes(999), "999 B");
         assert_eq!(bytes(10 << 20), "10.0 MiB");
         assert_eq!(bit_rate(31_200_000.0), "31.2 Mb/s");
@@ -129,5 +143,11 @@ mod tests {
         assert_eq!(moment(1_250_384_900), "1.250385 s");
         assert_eq!(byte_rate(940_000_000), "940 MB/s");
         assert_eq!(share(1, 100_000), "<0.01 %");
+    }
+
+    #[test]
+    fn rounded_durations_have_one_decimal() {
+        let texts = [0, 999, 1_500, 31_234_567, 2_000_000_000].map(rounded_duration);
+        assert_eq!(texts, ["0 ns", "999 ns", "1.5 us", "31.2 ms", "2.0 s"]);
     }
 }

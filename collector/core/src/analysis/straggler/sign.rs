@@ -1,0 +1,120 @@
+//! What stragglers are told by.
+
+use crate::model::witness::Witness;
+
+/// A reason to name a rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sign {
+    /// What it is, with its figures.
+    pub kind: SignKind,
+    /// The frame or line that shows it best.
+    pub witness: Option<Witness>,
+}
+
+/// What a sign is. What other ranks took is the lower median over them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignKind {
+    /// It had room, was done with the collective before, and did not send.
+    StartWait {
+        /// The rank.
+        rank: u32,
+        /// How long it did not.
+        own_ns: u64,
+        /// How long others did not.
+        others_ns: u64,
+    },
+    /// From its last data of the collective before to its first of this one.
+    BusyTime {
+        /// How long it took.
+        own_ns: u64,
+        /// How long others took.
+        others_ns: u64,
+    },
+    /// From the end of the collective before to its first clear-to-send.
+    FirstClearToSend {
+        /// The rank.
+        rank: u32,
+        /// How long it took.
+        own_ns: u64,
+        /// How long others took.
+        others_ns: u64,
+        /// The collective was called late.
+        is_late: bool,
+    },
+    /// Connections stopped where this rank, coming late, stops them.
+    StallIndex {
+        /// The rank.
+        rank: u32,
+        /// Connections that did.
+        stopped: u64,
+        /// Connections that stopped at all.
+        connections: u64,
+        /// For how long on average.
+        mean_ns: u64,
+    },
+    /// A connection recovered from loss.
+    Recovery {
+        /// The rank that sends.
+        sender: u32,
+        /// The rank that receives.
+        receiver: u32,
+        /// How long that took.
+        recovery_ns: u64,
+        /// How long it held data up.
+        delay_ns: u64,
+        /// Packets sent again.
+        resent: u64,
+    },
+    /// Data took longer than while nothing was marked.
+    Rate {
+        /// The rank that sends.
+        sender: u32,
+        /// The rank that receives.
+        receiver: u32,
+        /// How long it took.
+        data_ns: u64,
+        /// How long as many bytes usually take.
+        usual_ns: u64,
+        /// CE marks; `None` where no tap sees them.
+        marks: Option<u64>,
+        /// CNPs; `None` where no tap sees them.
+        cnps: Option<u64>,
+    },
+    /// It offered room again late, by the median over the collective.
+    Refill {
+        /// The rank.
+        rank: u32,
+        /// How long after it had data to take.
+        own_ns: u64,
+        /// How long others took.
+        others_ns: u64,
+    },
+    /// It was late in the training steps around as well.
+    Persistent {
+        /// The rank.
+        rank: u32,
+        /// By how much: the lower median.
+        usual_ns: u64,
+        /// In so many training steps.
+        late: u64,
+        /// Of so many.
+        of: u64,
+    },
+}
+
+impl SignKind {
+    /// The name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::StartWait { .. } => "start_wait",
+            Self::BusyTime { .. } => "busy_time",
+            Self::FirstClearToSend { .. } => "first_cts",
+            Self::StallIndex { .. } => "stall_index",
+            Self::Recovery { .. } => "recovery",
+            Self::Rate { .. } => "rate",
+            Self::Refill { .. } => "refill",
+            Self::Persistent { .. } => "persistent",
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! What evidence says, of links and of findings.
+
+use super::name;
+use super::number::{bit_rate, bytes, count, counted, duration, share};
+use super::straggler;
+use crate::analysis::finding::claim::network::{
+    Contradiction, NetworkFailure, NetworkPart, OddNetwork,
+};
+use crate::analysis::finding::observation::{
+    CallObservation, CounterObservation, EcnContrast, FlowObservation, FrameObservation,
+    LogObservation, Observation,
+};
+use crate::link::evidence::EvidenceKind;
+use crate::link::log::network::Outcome;
+
+/// What evidence of a link says, which was seen `times` times.
+#[must_use]
+pub fn link(kind: EvidenceKind, times: u64) -> String {
+    let what = match kind {
+        EvidenceKind::RingShape => "the connections between hosts form one ring",
+        EvidenceKind::Payload => "hosts pass payload on as such a collective does",
+        EvidenceKind::UdpPort => "the same UDP source port both ways, unique between the hosts",
+        EvidenceKind::PsnAck => "ACKs carry the PSNs that the other direction sent",
+        EvidenceKind::CtsTag => "clear-to-sends name the sender's rank",
+        EvidenceKind::CtsMatch => "data goes to the address and R_Key that a clear-to-send offered",
+        EvidenceKind::ConnectionManager => "the connection manager's REQ and REP name both QPNs",
+        EvidenceKind::Log => "a NCCL log says so",
+        EvidenceKind::Process => {
+            "its process was seen to make the communicator, or to connect its ring"
+        }
+        EvidenceKind::UniqueId => "its unique id is in the TCPStore",
+        EvidenceKind::CheckIn => "the rank checked in at the root",
+        EvidenceKind::RingGather => "the ranks told each other over the bootstrap ring",
+        EvidenceKind::TransportSetup => "the receiver told the sender where it listens",
+        EvidenceKind::OobExchange => "both ends exchanged their queue pairs",
+    };
+    if times > 1 { format!("{what} ({times} times)") } else { what.to_owned() }
+}
+
+/// What evidence of a finding says.
+#[must_use]
+pub fn finding(observation: &Observation) -> String {
+    match observation {
+        Observation::Flow(of, what) => format!("{}: {}", name::flow(of), flow(what)),
+        Observation::Frames(what) => frames(what),
+        Observation::Log(what) => log(what),
+        Observation::Counter(what) => counter(what),
+        Observation::Calls(what) => calls(*what),
+        Observation::Straggler(sign) => straggler::sign(sign),
+    }
+}
+
+fn flow(what: &FlowObservation) -> String {
+    match what {
+        FlowObservation::WrongIcrcs(wrong) => format!("{} wrong", count(*wrong)),
+        FlowObservation::MarksUnanswered(marks) => {
+            let marks = counted(*marks, "packet");
+            format!("{marks} marked, its ACKs were seen, and no CNP among them")
+        }
+        FlowObservation::RateAfterCnp(rate) => {
+            format!("{} on average in the millisecond after a CNP", bit_rate(*rate))
+        }
+        FlowObservation::Marks { marks, packets } => {
+            format!("{} of its packets marked", share(*marks, *packets))
+        }
+        FlowObservation::Cnps(cnps) => counted(*cnps, "CNP"),
+        FlowObservation::Dscps(seen) => format!("DSCP {}", dscps(seen)),
+        FlowObservation::NotEct(contrast) => not_ect(*contrast).to_owned(),
+        FlowObservation::PartitionKey(key) => format!("P_Key {key:#06x}"),
+        FlowObservation::PathMtu(mtu) => format!("{mtu} bytes a packet"),
+        FlowObservation::Resends(resends) => counted(*resends, "resend"),
+        FlowObservation::SequenceNaks { naks, recoveries: 0, .. } => counted(*naks, "NAK"),
+        FlowObservation::SequenceNaks { naks, recoveries, recovery_ns } => format!(
+            "{}, {} took {}",
+            counted(*naks, "NAK"),
+            counted(*recoveries, "recovery"),
+            duration(*recovery_ns)
+        ),
+        FlowObservation::RnrWaits { resent, waits, waited_ns } => format!(
+            "{} sent again, {} took {}",
+            counted(*resent, "packet"),
+            counted(*waits, "wait"),
+            duration(*waited_ns)
+        ),
+        FlowObservation::Timeouts { recovery_ns, of_ns } => format!(
+            "{} of the {} of recovery, without a NAK",
+            duration(*recovery_ns),
+            duration(*of_ns)
+        ),
+        FlowObservation::ErrorState => "the queue pair goes to its error state".to_owned(),
+        FlowObservation::Overtaken { late, resent } => {
+            format!("{}, {} sent again", counted(*late, "packet"), count(*resent))
+        }
+        FlowObservation::Payload(payload) => bytes(*payload),
+    }
+}
+
+const fn not_ect(contrast: EcnContrast) -> &'static str {
+    match contrast {
+        EcnContrast::OtherTap => "ECN-capable at one tap, Not-ECT at another",
+        EcnContrast::OtherFlows => "Not-ECT, while other flows are ECN-capable",
+        EcnContrast::Expected => "Not-ECT, and [expect] says that it should be ECN-capable",
+        EcnContrast::Nothing => "Not-ECT",
+    }
+}
+
+fn frames(what: &FrameObservation) -> String {
+    match what {
+        FrameObservation::CheckIns { ranks, root, silence_ns } => format!(
+            "{ranks} ranks checked in at {root}, the last one {} before the capture ends",
+            duration(*silence_ns)
+        ),
+        FrameObservation::Bootstrap => {
+            "from the first check-in at the root to the last gather".to_owned()
+        }
+        FrameObservation::Syns { syns, server } => {
+            format!("{} to {server}, none accepted", counted(*syns, "SYN"))
+        }
+        FrameObservation::Pause { longest_ns: Some(longest) } => {
+            format!("longest pause {}", duration(*longest))
+        }
+        FrameObservation::Pause { longest_ns: None } => "pause frames".to_owned(),
+        FrameObservation::Storm { paused_ns, frames } => {
+            format!("{} in all, {}", duration(*paused_ns), counted(*frames, "pause frame"))
+        }
+        FrameObservation::Ring(ranks) => {
+            let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
+            format!("ring {}", ranks.join(" "))
+        }
+        FrameObservation::Messages(messages) => {
+            format!("median of {}", counted(*messages, "message"))
+        }
+        FrameObservation::SocketConnections(connections) => {
+            format!("{} NET/Socket connections", count(*connections))
+        }
+        FrameObservation::Contradiction(one) => contradiction(one),
+        FrameObservation::OddNetwork(odd, host) => odd_network(odd, host),
+        FrameObservation::Rails(loads) => {
+            let loads = loads.iter().map(|(rail, load)| format!("rail {rail} {}", bytes(*load)));
+            loads.collect::<Vec<_>>().join(", ")
+        }
+        FrameObservation::Uplinks { loads, flows, udp_ports } => {
+            let loads = loads.iter().map(|(name, load)| format!("{name} {}", bytes(*load)));
+            format!(
+                "{}; {} with {} on the fullest",
+                loads.collect::<Vec<_>>().join(", "),
+                counted(*flows, "flow"),
+                counted(*udp_ports, "UDP source port")
+            )
+        }
+        FrameObservation::Unanswered { clear_to_sends, ranks } => format!(
+            "{} of {} without data",
+            counted(*clear_to_sends, "clear-to-send"),
+            name::ranks(ranks)
+        ),
+    }
+}
+
+fn log(what: &LogObservation) -> String {
+    match what {
+        LogObservation::Quote(text) => text.clone(),
+        LogObservation::Warning { host, pid, text } => format!("{host} (pid {pid}): {text}"),
+        LogObservation::InitNotComplete => "Init START without Init COMPLETE".to_owned(),
+        LogObservation::BootstrapTimes { receive_ns, ranks } => format!(
+            "{} of it waiting to receive; {} told how long it took",
+            duration(*receive_ns),
+            counted(*ranks, "rank")
+        ),
+        LogObservation::EfaPlugin(release) => {
+            format!("aws-ofi-nccl {}", release.as_deref().unwrap_or("of any release"))
+        }
+        LogObservation::PluginFailure(reason) => plugin_failure(reason.as_deref()).to_owned(),
+        LogObservation::Refused(network, outcome) => refused(network, *outcome),
+        LogObservation::SocketTaken => "NCCL uses NET/Socket".to_owned(),
+        LogObservation::IbTaken => "Using network IB".to_owned(),
+        LogObservation::OddNetwork(odd, host) => odd_network(odd, host),
+    }
+}
+
+fn refused(network: &NetworkFailure, outcome: Outcome) -> String {
+    let why = network.reason.as_deref().unwrap_or("the log does not say why");
+    format!("{} {}: {why}", network.name, outcome.name())
+}
+
+fn counter(what: &CounterObservation) -> String {
+    match what {
+        CounterObservation::Rose { nic, counter, by } => {
+            format!("{counter} of {} rose by {}", name::nic(nic), count(*by))
+        }
+        CounterObservation::MarksWithoutCnp { nic, marks } => format!(
+            "np_ecn_marked_roce_packets of {} rose by {}, np_cnp_sent stood still",
+            name::nic(nic),
+            count(*marks)
+        ),
+        CounterObservation::CnpsUnhandled(sent) => {
+            format!("np_cnp_sent rose by {}, rp_cnp_handled stood still", count(*sent))
+        }
+        CounterObservation::Paused { measure, paused_ns } => {
+            format!("{} rose by {}", measure.name(), duration(*paused_ns))
+        }
+        CounterObservation::FirmwareStorms(storms) => {
+            format!("its firmware counted {}", counted(*storms, "pause storm"))
+        }
+        CounterObservation::NearlyAlwaysPaused { percent, length_ns } => {
+            format!("at least {percent} % of {} paused", duration(*length_ns))
+        }
+        CounterObservation::LinkDown { nic, times } => {
+            format!("{} went down {}", name::nic(nic), counted(*times, "time"))
+        }
+        CounterObservation::NoRdma(nics) => {
+            let nics: Vec<String> = nics.iter().map(name::nic).collect();
+            format!("no byte on {}", nics.join(", "))
+        }
+    }
+}
+
+fn calls(CallObservation::Ready { rank, pid, queue_pairs, called_ns }: CallObservation) -> String {
+    let process = pid.map_or_else(String::new, |pid| format!(", process {pid},"));
+    format!(
+        "rank {rank}{process} has {} ready to send, and called NCCL over {}",
+        counted(queue_pairs, "queue pair"),
+        duration(called_ns)
+    )
+}
+
+/// `8 and 26`.
+pub(super) fn dscps(seen: &[u8]) -> String {
+    let seen: Vec<String> = seen.iter().map(u8::to_string).collect();
+    seen.join(" and ")
+}
+
+/// What a log says of a plugin that failed.
+pub(super) fn plugin_failure(reason: Option<&str>) -> &str {
+    reason.unwrap_or("no reason told")
+}
+
+/// `rank 2: address is 10.0.0.1, the log says 10.0.0.2`.
+pub(super) fn contradiction(one: &Contradiction) -> String {
+    let Contradiction { rank, what, captured, logged } = one;
+    format!("rank {rank}: {what} is {captured}, the log says {logged}")
+}
+
+/// What is not as expected.
+pub(super) const fn network_part(part: NetworkPart) -> &'static str {
+    match part {
+        NetworkPart::BootstrapInterface => "bootstrap interface",
+        NetworkPart::BootstrapAddress => "bootstrap address",
+        NetworkPart::Hca => "HCA",
+    }
+}
+
+fn odd_network(odd: &OddNetwork, host: &str) -> String {
+    format!("{host}: {} {}", network_part(odd.what), odd.found)
+}

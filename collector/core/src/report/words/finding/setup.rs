@@ -1,0 +1,61 @@
+//! Titles about rendezvous, bootstrap and initialisation.
+
+use super::super::name;
+use super::super::number::{counted, duration};
+use super::among;
+use crate::analysis::finding::claim::setup::{RankOnHost, SetupClaim};
+
+pub(super) fn title(claim: &SetupClaim) -> String {
+    match claim {
+        SetupClaim::MasterUnreachable { server, clients, syns, is_refused } => {
+            let clients = among(clients, ToString::to_string, "hosts");
+            let outcome =
+                if *is_refused { "refused: nothing listens there" } else { "without answer" };
+            let syns = counted(*syns, "SYN");
+            format!("master {server} unreachable from {clients}: {syns} {outcome}")
+        }
+        SetupClaim::RanksMissing { communicator, missing, nranks } => format!(
+            "bootstrap of {} waits: {} of {nranks} not heard of",
+            name::known_communicator(*communicator),
+            name::ranks(missing)
+        ),
+        SetupClaim::InitIncomplete { communicator, begun, silent } => {
+            let silent = match silent.as_slice() {
+                [] => String::new(),
+                silent => format!("; {} left no such line", name::ranks(silent)),
+            };
+            format!(
+                "initialisation of {} was not completed by {}{silent}",
+                name::known_communicator(*communicator),
+                name::ranks(begun)
+            )
+        }
+        SetupClaim::SlowBootstrap { communicator, took_ns, last } => {
+            let last = last.as_ref();
+            let last = last.map_or_else(String::new, |last| {
+                format!("; {} checked in last", rank_on_host(last))
+            });
+            let communicator = name::known_communicator(*communicator);
+            format!("bootstrap of {communicator} took {}{last}", duration(*took_ns))
+        }
+        SetupClaim::SlowInit { communicator, slowest, took_ns, is_kept_waiting, last } => {
+            let last = last.as_ref();
+            let last =
+                last.map_or_else(String::new, |last| format!("; {} came last", rank_on_host(last)));
+            format!(
+                "bootstrap of {} took {} {}{}{last}",
+                name::known_communicator(*communicator),
+                rank_on_host(slowest),
+                duration(*took_ns),
+                if *is_kept_waiting { ": another rank came late" } else { "" }
+            )
+        }
+    }
+}
+
+fn rank_on_host(RankOnHost { rank, host }: &RankOnHost) -> String {
+    match host {
+        Some(host) => format!("rank {rank} on {host}"),
+        None => format!("rank {rank}"),
+    }
+}

@@ -1,0 +1,108 @@
+//! How flows, ranks, communicators and NICs are called.
+
+use crate::analysis::finding::group::End;
+use crate::analysis::finding::naming::{Common, FlowName, GroupName};
+use crate::link::counter::NicName;
+use crate::link::job::Identity;
+
+use super::number::{count, counted};
+
+/// `10.0.0.1 → 10.0.0.2 QP 0x1ae (ranks 1 → 2)`.
+#[must_use]
+pub fn flow(flow: &FlowName) -> String {
+    let FlowName { source, destination, dest_qpn, ranks } = flow;
+    format!("{source} → {destination} QP {:#x}{}", dest_qpn.value(), rank_pair(*ranks))
+}
+
+/// ` (ranks 1 → 2)`; nothing where they are not known.
+#[must_use]
+pub fn rank_pair(ranks: Option<(u32, u32)>) -> String {
+    ranks.map_or_else(String::new, |(from, to)| format!(" (ranks {from} → {to})"))
+}
+
+/// `3 flows towards 10.0.0.3 (rank 2)`, `1 flow, 10.0.0.1 → 10.0.0.2 QP 0x1ae`.
+#[must_use]
+pub fn group(group: &GroupName) -> String {
+    let flows = counted(group.flows, "flow");
+    match &group.common {
+        Common::Flow(only) => format!("{flows}, {}", flow(only)),
+        Common::Nothing { ports } => format!("{flows} between {} ports", count(*ports)),
+        Common::Port { address, end, rank } => {
+            let is = match end {
+                Some(End::Receives) => "towards",
+                Some(End::Sends) => "from",
+                None => "at",
+            };
+            let rank = rank.map_or_else(String::new, |rank| format!(" (rank {rank})"));
+            format!("{flows} {is} {address}{rank}")
+        }
+    }
+}
+
+/// `rank 3`, `ranks 1, 2 and 3`, `ranks 0, 1, 2, 3 and 60 more`.
+#[must_use]
+pub fn ranks(ranks: &[u32]) -> String {
+    const SHOWN: usize = 8;
+    let shown: Vec<String> = ranks.iter().take(SHOWN).map(u32::to_string).collect();
+    let more = ranks.len().saturating_sub(SHOWN);
+    match (shown.as_slice(), more) {
+        ([rank], 0) => format!("rank {rank}"),
+        ([start @ .., last], 0) => format!("ranks {} and {last}", start.join(", ")),
+        (all, more) => format!("ranks {} and {} more", all.join(", "), count(more as u64)),
+    }
+}
+
+/// The hash of a communicator, or its number.
+#[must_use]
+pub fn communicator(identity: Identity) -> String {
+    identity.to_string()
+}
+
+/// The same in a sentence, of a communicator that may not be known.
+#[must_use]
+pub fn known_communicator(identity: Option<Identity>) -> String {
+    identity.map_or_else(|| "a communicator".to_owned(), communicator)
+}
+
+/// `mlx5_0 of node-1`.
+#[must_use]
+pub fn nic(nic: &NicName) -> String {
+    match (&nic.host, &nic.device) {
+        (Some(host), Some(device)) => format!("{device} of {host}"),
+        (Some(host), None) => format!("the NIC of {host}"),
+        (None, device) => device.clone().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::qpn::Qpn;
+
+    #[test]
+    fn groups_are_called_by_what_they_have_in_common() {
+        let name = FlowName {
+            source: "10.0.0.1".parse().unwrap(),
+            destination: "10.0.0.2".parse().unwrap(),
+            dest_qpn: Qpn::new(0x1ae),
+            ranks: Some((1, 2)),
+        };
+        let of = |flows, common| group(&GroupName { flows, common });
+        let line = "10.0.0.1 → 10.0.0.2 QP 0x1ae (ranks 1 → 2)";
+        assert_eq!(of(1, Common::Flow(name)), format!("1 flow, {line}"));
+        assert_eq!(of(1_200, Common::Nothing { ports: 40 }), "1,200 flows between 40 ports");
+        let (address, end) = (name.destination, Some(End::Receives));
+        let port = Common::Port { address, end, rank: Some(2) };
+        assert_eq!(of(3, port), "3 flows towards 10.0.0.2 (rank 2)");
+        let port = Common::Port { address, end: None, rank: None };
+        assert_eq!(of(3, port), "3 flows at 10.0.0.2");
+    }
+
+    #[test]
+    fn many_ranks_are_counted() {
+        let names: Vec<u32> = (0..64).collect();
+        assert_eq!(ranks(&names[3..4]), "rank 3");
+        assert_eq!(ranks(&names[1..4]), "ranks 1, 2 and 3");
+        assert_eq!(ranks(&names), "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 56 more");
+    }
+}
