@@ -4,5 +4,7 @@
 mod catalogue;
 // However a run is cut, the same comes out.
 mod cuts;
+// What ports are called.
+mod ports;
 // What others read in the text.
 mod prometheus;

@@ -28,7 +28,8 @@ const fn optional(name: &'static str, values: u32, about: &'static str) -> Attri
 pub static PORT: Attribute = required(
     "rdma.port",
     256,
-    "the port: `host/device` where both are known, else as much as is known, else its address",
+    "the port: `host/device` where both are known, else its address; of a NIC's counters without an \
+     address, as much as is known",
 );
 /// A direction.
 pub static DIRECTION: Attribute =

@@ -57,15 +57,13 @@ pub(super) fn set(series: &mut SeriesTable, report: &Report) {
     }
 }
 
-/// As other metrics name its port; with the port's number where it is not the first.
+/// As other metrics name its port: `host/device`, else its address; where that is not known either,
+/// as much as is.
 fn name(nic: &CounterReport) -> String {
-    let device = nic.device.as_deref().or(nic.netdev.as_deref());
-    let name = port_names::name(nic.host.as_deref(), device);
-    let name = name.or_else(|| nic.addresses.first().cloned()).unwrap_or_default();
-    match nic.port {
-        Some(port) if port > 1 => format!("{name}:{port}"),
-        _ => name,
-    }
+    port_names::of_nic(nic).or_else(|| nic.addresses.first().cloned()).unwrap_or_else(|| {
+        let known = [&nic.host, &nic.device, &nic.netdev].into_iter().flatten().next();
+        port_names::numbered(nic, known.cloned().unwrap_or_default())
+    })
 }
 
 fn metric(unit: Option<&str>) -> &'static Metric {

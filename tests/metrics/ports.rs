@@ -1,0 +1,82 @@
+//! What ports are called: those of different hosts never share a series.
+
+use std::collections::BTreeSet;
+
+use railscope::ingest::file::CaptureSet;
+use railscope::ingest::file::event::SourceEvent;
+use railscope_core::flow::tracker::FlowConfig;
+use railscope_core::metrics::Settings;
+use railscope_core::metrics::accumulator::Accumulator;
+use railscope_core::metrics::ledger::Ending;
+use railscope_core::model::time::Timestamp;
+use railscope_core::pipeline::{Pipeline, PipelineConfig};
+use railscope_core::report::{Report, ReportContext};
+
+use crate::cli::railscope;
+use crate::support::fixture;
+
+/// Traffic between 10.0.0.1 and 10.0.0.2.
+const TRAFFIC: &str = "write_bw_rc_s128.pcap.gz";
+
+fn report() -> Report {
+    let flow = FlowConfig { flow_capacity: 16, line_rate_bps: None, keeps_details: false };
+    let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity: None });
+    let mut captures = CaptureSet::open(&[fixture::path(TRAFFIC)]).unwrap();
+    while let Some(event) = captures.next_event() {
+        match event {
+            SourceEvent::Tap(_, tap) => pipeline.add_tap(tap.clone()),
+            SourceEvent::Frame(frame) => pipeline.handle_frame(&frame),
+            _ => {}
+        }
+    }
+    pipeline.finish(ReportContext::default())
+}
+
+/// What all series together call ports.
+fn names(report: &Report) -> BTreeSet<String> {
+    let mut all = Accumulator::new(Settings::default(), Timestamp::EPOCH);
+    all.observe(report, Ending::Closed);
+    let points = all.points(Timestamp::EPOCH);
+    let named = points.iter().flat_map(|point| point.attributes.iter());
+    named.filter(|(name, _)| *name == "rdma.port").map(|(_, port)| port.to_owned()).collect()
+}
+
+#[test]
+fn one_device_name_on_two_hosts_is_two_ports() {
+    let mut report = report();
+    let addresses = ["10.0.0.1", "10.0.0.2"].map(str::to_owned);
+    assert_eq!(names(&report), addresses.clone().into());
+    for port in &mut report.ports {
+        port.device = Some("soft0".to_owned());
+    }
+    assert_eq!(names(&report), addresses.into());
+    for (port, host) in report.ports.iter_mut().zip(["a", "b"]) {
+        port.host = Some(host.to_owned());
+    }
+    assert_eq!(names(&report), ["a/soft0", "b/soft0"].map(str::to_owned).into());
+}
+
+#[test]
+fn counters_and_traffic_call_a_port_alike() {
+    let names = |nics: [&str; 2]| -> BTreeSet<String> {
+        let line = |(time, nic): (u64, &str)| {
+            format!("{{\"time_ns\":{time},{nic},\"counters\":{{\"np_cnp_sent\":{time}}}}}\n")
+        };
+        let both = nics.into_iter().flat_map(|nic| [(1, nic), (2, nic)]);
+        let file = tempfile::NamedTempFile::with_suffix(".jsonl").unwrap();
+        std::fs::write(file.path(), both.map(line).collect::<String>()).unwrap();
+        let path = file.path().to_str().unwrap();
+        let text = railscope(["analyze", "--format", "prometheus", "--counters", path, TRAFFIC]);
+        let text = text.succeeds();
+        let named = text.split("rdma_port=\"").skip(1);
+        named.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+    };
+    let of_hosts = [
+        r#""host":"a","device":"mlx5_0","address":"10.0.0.1""#,
+        r#""host":"b","device":"mlx5_0","port":2,"address":"10.0.0.2""#,
+    ];
+    assert_eq!(names(of_hosts), ["a/mlx5_0", "b/mlx5_0:2"].map(str::to_owned).into());
+    let of_nobody =
+        [r#""device":"mlx5_0","address":"10.0.0.1""#, r#""device":"mlx5_0","address":"10.0.0.2""#];
+    assert_eq!(names(of_nobody), ["10.0.0.1", "10.0.0.2"].map(str::to_owned).into());
+}
