@@ -102,6 +102,31 @@ fn json_has_the_same_facts() {
 }
 
 #[test]
+fn a_recovery_that_two_taps_saw_is_one() {
+    let job = Recording::unpack("loss1pct-2.27.5");
+    let explain = |format: &str| {
+        let arguments = ["explain", "--qp", "10.0.0.3/0x1ae", "--top", "1000", "--format", format];
+        railscope_on(&job, &arguments).succeeds()
+    };
+    let json: Value = serde_json::from_str(&explain("json")).unwrap();
+    let (flows, told) = (&json["queue_pair"]["flows"], &json["queue_pair"]["recoveries"]);
+    let told = told.as_array().unwrap();
+    let of_tap = |one: &Value| one["flow"]["episodes"].as_array().unwrap().len();
+    for is_incoming in [true, false] {
+        let of_direction = |one: &&Value| one["is_incoming"] == is_incoming;
+        let seen: Vec<usize> =
+            flows.as_array().unwrap().iter().filter(of_direction).map(of_tap).collect();
+        assert!(seen.len() == 2 && seen[0] > 0, "two taps saw them: {seen:?}");
+        let told: Vec<&Value> = told.iter().filter(of_direction).collect();
+        assert_eq!(Some(told.len()), seen.into_iter().max());
+        assert!(told.iter().all(|one| one["tap"] == told[0]["tap"]), "{told:?}");
+    }
+    let text = explain("text");
+    let table = text.split("\n\n").find(|table| table.starts_with("RECOVERY")).unwrap();
+    assert_eq!(table.lines().count(), 1 + told.len(), "{table}");
+}
+
+#[test]
 fn findings_stand_with_what_they_concern() {
     let job = Recording::unpack("loss1pct-2.27.5");
     let names = |arguments: &[&str]| -> Vec<String> {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::evidence;
-use super::queue_pair_facts::{DirectedFlow, QueuePairFacts};
+use super::queue_pair_facts::{DirectedFlow, QueuePairFacts, Recovery};
 use super::rank::name;
 use crate::export::text::TextOptions;
 use crate::export::text::label;
@@ -113,7 +113,7 @@ fn flows(
         label::file(file, FILE_WIDTH)
     };
     let columns = vec![
-        Column::words("", column(&|one| direction(one).to_owned())),
+        Column::words("", column(&|one| direction(one.is_incoming).to_owned())),
         Column::words("SEEN IN", column(&file)),
         Column::numbers("FRAMES", column(&|one| count(one.flow.frames))),
         Column::numbers("PAYLOAD", column(&|one| bytes(one.flow.payload_bytes))),
@@ -137,8 +137,8 @@ fn flows(
     messages(shown, out)
 }
 
-fn direction(one: &DirectedFlow<'_>) -> &'static str {
-    if one.is_incoming { "in" } else { "out" }
+const fn direction(is_incoming: bool) -> &'static str {
+    if is_incoming { "in" } else { "out" }
 }
 
 /// What kinds of messages, and when.
@@ -163,7 +163,7 @@ fn messages(shown: &[DirectedFlow<'_>], out: &mut impl Write) -> io::Result<()> 
             kinds.map(|(number, kind)| format!("{} {kind}", count(*number))).collect();
         let line = format!(
             "{}: {} from {} to {}",
-            direction(one),
+            direction(one.is_incoming),
             if kinds.is_empty() { "no whole message".to_owned() } else { kinds.join(", ") },
             moment(flow.first_ns),
             moment(flow.last_ns)
@@ -179,27 +179,19 @@ fn recoveries(
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let mut all: Vec<_> = facts
-        .flows
-        .iter()
-        .flat_map(|one| one.flow.episodes.iter().map(move |episode| (one, episode)))
-        .collect();
-    if all.is_empty() {
+    if facts.recoveries.is_empty() {
         return Ok(());
     }
-    all.sort_by_key(|(one, episode)| {
-        (std::cmp::Reverse(episode.recovery_ns), episode.start_ns, one.flow.id)
-    });
-    let number = all.len();
-    all.truncate(options.top);
-    let cells = |cell: &dyn Fn(usize) -> String| (0..all.len()).map(cell).collect();
+    let number = facts.recoveries.len();
+    let shown = &facts.recoveries[..number.min(options.top)];
+    let column = |cell: &dyn Fn(&Recovery<'_>) -> String| shown.iter().map(cell).collect();
     let columns = vec![
-        Column::words("RECOVERY", cells(&|at| direction(all[at].0).to_owned())),
-        Column::words("AFTER", cells(&|at| trigger(all[at].1.trigger).to_owned())),
-        Column::numbers("AT", cells(&|at| moment(all[at].1.start_ns))),
-        Column::numbers("TOOK", cells(&|at| duration(all[at].1.recovery_ns))),
-        Column::numbers("SENT AGAIN", cells(&|at| counted(all[at].1.resent_packets, "packet"))),
-        Column::numbers("TAP", cells(&|at| all[at].0.flow.tap.to_string())),
+        Column::words("RECOVERY", column(&|one| direction(one.is_incoming).to_owned())),
+        Column::words("AFTER", column(&|one| trigger(one.episode.trigger).to_owned())),
+        Column::numbers("AT", column(&|one| moment(one.episode.start_ns))),
+        Column::numbers("TOOK", column(&|one| duration(one.episode.recovery_ns))),
+        Column::numbers("SENT AGAIN", column(&|one| counted(one.episode.resent_packets, "packet"))),
+        Column::numbers("TAP", column(&|one| one.tap.to_string())),
     ];
     writeln!(out, "\n{}", render(columns))?;
     options.write_more(number, out)

@@ -1,13 +1,14 @@
 //! Everything that the report has about a queue pair.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::Missing;
 use railscope_core::report::Report;
 use railscope_core::report::communicators::ConnectionReport;
-use railscope_core::report::flows::FlowReport;
+use railscope_core::report::flows::{EpisodeReport, FlowReport};
 
 /// Numbers that are listed where one is not found.
 const LISTED: usize = 12;
@@ -28,6 +29,8 @@ pub struct QueuePairFacts<'a> {
     pub(super) files: Vec<&'a str>,
     /// Flows towards it and from it.
     pub(super) flows: Vec<DirectedFlow<'a>>,
+    /// Recoveries, the longest first: each once, however many taps saw it.
+    pub(super) recoveries: Vec<Recovery<'a>>,
     /// `id` of the communicator and the connection that set it up.
     pub(super) connection: Option<(&'a str, &'a ConnectionReport)>,
 }
@@ -37,6 +40,15 @@ pub struct QueuePairFacts<'a> {
 pub(super) struct DirectedFlow<'a> {
     pub(super) is_incoming: bool,
     pub(super) flow: &'a FlowReport,
+}
+
+/// A recovery as the tap has it that saw most of its flow's.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Recovery<'a> {
+    pub(super) is_incoming: bool,
+    pub(super) tap: u32,
+    #[serde(flatten)]
+    pub(super) episode: &'a EpisodeReport,
 }
 
 impl<'a> QueuePairFacts<'a> {
@@ -71,10 +83,35 @@ impl<'a> QueuePairFacts<'a> {
             peer_address: peer.map(|(address, _)| address),
             peer_qpn: peer.and_then(|(_, qpn)| qpn),
             files: report.taps.iter().map(|tap| tap.file.as_str()).collect(),
+            recoveries: recoveries(&flows),
             flows,
             connection,
         })
     }
+}
+
+/// The recoveries of the tap that saw most of them, direction by direction: taps agree on what was
+/// sent again, but not on when a recovery began.
+fn recoveries<'a>(flows: &[DirectedFlow<'a>]) -> Vec<Recovery<'a>> {
+    let mut fullest: BTreeMap<_, DirectedFlow<'a>> = BTreeMap::new();
+    let seen = |flow: &FlowReport| {
+        let episodes = flow.episodes.iter();
+        episodes.fold((0, 0), |(count, ns), one| (count + one.count, ns + one.recovery_ns))
+    };
+    for one in flows {
+        let FlowReport { src, dst, dest_qpn, epoch, .. } = one.flow;
+        let known = fullest.entry((src, dst, dest_qpn, epoch)).or_insert(*one);
+        if seen(one.flow) > seen(known.flow) {
+            *known = *one;
+        }
+    }
+    let of_flow = |DirectedFlow { is_incoming, flow }: DirectedFlow<'a>| {
+        let episodes = flow.episodes.iter();
+        episodes.map(move |episode| Recovery { is_incoming, tap: flow.tap, episode })
+    };
+    let mut all: Vec<Recovery<'_>> = fullest.into_values().flat_map(of_flow).collect();
+    all.sort_by_key(|one| (Reverse(one.episode.recovery_ns), one.episode.start_ns, one.tap));
+    all
 }
 
 /// The other end of a flow.
