@@ -106,3 +106,46 @@ fn what_is_no_training_has_no_training_steps() {
     let report: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(report["iterations"], Value::Array(Vec::new()));
 }
+
+/// Rank 0 loses its network. What it sent is sent again, again and again, behind the last message.
+#[test]
+fn nobody_waits_longer_than_the_training_step_lasts() {
+    let job = Recording::unpack("blackhole-2.27.5");
+    let json = railscope_on(&job, &["analyze", "--format", "json", "--until", "4.567s"]).succeeds();
+    let report: Value = serde_json::from_str(&json).unwrap();
+    let iterations = report["iterations"].as_array().unwrap();
+    let time = |one: &Value, key: &str| one[key].as_i64().unwrap();
+    for one in iterations {
+        let length_ns = time(one, "end_ns") - time(one, "start_ns");
+        let lag_ns = one["straggler"]["lag_ns"].as_i64().unwrap_or(0);
+        assert!(lag_ns <= length_ns, "{one:#}");
+    }
+    let last = iterations.last().unwrap();
+    assert_eq!((&last["complete"], &last["straggler"]["cause"]), (&false.into(), &"loss".into()));
+    assert!(time(&last["straggler"], "lag_ns") > 300_000_000, "{last:#}");
+    let idle_ns = time(last, "idle_ns");
+    assert!(time(last, "communication_ns") > 300_000_000 && idle_ns < 10_000_000, "{last:#}");
+}
+
+#[test]
+fn a_recovery_between_two_collectives_is_of_one_of_them() {
+    let job = Recording::unpack("async-loss1pct-2.28.9");
+    let arguments = ["analyze", "--format", "json", "--detail", "full"];
+    let json = railscope_on(&job, &arguments).succeeds();
+    let report: Value = serde_json::from_str(&json).unwrap();
+    let mut ended: BTreeMap<(&str, u64), i64> = BTreeMap::new();
+    let mut recoveries = 0;
+    for collective in report["collectives"].as_array().unwrap() {
+        let communicator = collective["communicator"].as_str().unwrap();
+        for edge in collective["connections"].as_array().unwrap() {
+            let waits = &edge["waits"];
+            let Some(start_ns) = waits["start_ns"].as_i64() else { continue };
+            let key = (communicator, edge["connection"].as_u64().unwrap());
+            let end_ns = waits["end_ns"].as_i64().unwrap();
+            let before = ended.insert(key, end_ns).unwrap_or(i64::MIN);
+            assert!(before <= start_ns, "{key:?}: {before} {waits:#}");
+            recoveries += u64::from(waits["recovery_ns"].as_u64().unwrap() > 0);
+        }
+    }
+    assert!(recoveries > 10, "{recoveries}");
+}

@@ -27,6 +27,7 @@ pub struct JudgedIteration {
     pub figures: Figures,
     /// How it compares with the others of its job.
     pub pace: Pace,
-    /// Place of the collective whose straggler the others waited for longest.
-    pub worst_collective: Option<usize>,
+    /// The straggler that the others waited for longest within it, with as much of its lag as lies
+    /// within it, and the place of its collective.
+    pub straggler: Option<(Straggler, usize)>,
 }

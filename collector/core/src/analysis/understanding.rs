@@ -13,8 +13,9 @@ use super::iteration::{self, Iteration};
 use super::judged::{JudgedCollective, JudgedIteration};
 use super::phase::{self, Phase};
 use super::state::State;
-use super::straggler::{self, Straggler};
+use super::straggler::{self, Straggler, within};
 use super::wait;
+use super::wait::arrival;
 use super::wait::departure::DepartureClocks;
 use super::wait::trouble::Troubles;
 use crate::link::job::Job;
@@ -78,28 +79,21 @@ impl Understanding {
             findings: Findings::default(),
         }
     }
-
-    /// The straggler that a training step's ranks waited for longest, and the place of its
-    /// collective.
-    #[must_use]
-    pub fn worst_straggler(&self, of: &JudgedIteration) -> Option<(usize, &Straggler)> {
-        let at = of.worst_collective?;
-        Some((at, self.collectives.get(at)?.straggler.as_ref()?))
-    }
 }
 
 /// Collectives, training steps and phases of a job.
 fn of_job(mut state: State, job: &Job) -> Understanding {
     let mut collectives = collective::find(job);
     collectives.sort_by_key(|one| (one.span.first, one.communicator, one.sequence));
-    let mut iterations = iteration::find(job, &collectives);
-    state.numbering.apply(|id| job.name_of(id), &mut iterations);
-    let label_uses = label::apply(&state.labels, &collectives, &mut iterations);
     let flows = state.tracker.flows().flows();
     let signals = (&state.signals[..], state.signals_end);
     let troubles = Troubles::new(job, flows, &state.positions, &state.clocks, signals);
     let departures = DepartureClocks::new(job, flows, &state.positions, &state.clocks);
     let waits = wait::find(job, &troubles, &departures, &collectives);
+    arrival::extend(job, &waits, &mut collectives);
+    let mut iterations = iteration::find(job, &collectives);
+    state.numbering.apply(|id| job.name_of(id), &mut iterations);
+    let label_uses = label::apply(&state.labels, &collectives, &mut iterations);
     let stragglers = straggler::find(job, &collectives, &waits, &iterations);
     let phases = phase::find(job, &state.streams, &collectives);
     collective::add_health(&collectives, &mut state.health);
@@ -135,24 +129,17 @@ fn judge_iterations(
     collectives: &[Collective],
     stragglers: &[Option<Straggler>],
 ) -> Vec<JudgedIteration> {
-    let worst: Vec<Option<usize>> =
-        iterations.iter().map(|one| worst_collective(one, stragglers)).collect();
-    let lag = |at: &Option<usize>| Some(stragglers.get((*at)?)?.as_ref()?.lag_ns);
+    let worst: Vec<Option<(Straggler, usize)>> =
+        iterations.iter().map(|one| within::find(one, collectives, stragglers)).collect();
+    let lag = |worst: &Option<(Straggler, usize)>| Some(worst.as_ref()?.0.lag_ns);
     let lags: Vec<Option<u64>> = worst.iter().map(lag).collect();
     let paces = pace::compare(&iterations, &lags, collectives);
     let parts = iterations.into_iter().zip(figures).zip(paces).zip(worst);
-    let judge = |(((iteration, figures), pace), worst_collective)| JudgedIteration {
+    let judge = |(((iteration, figures), pace), straggler)| JudgedIteration {
         iteration,
         figures,
         pace,
-        worst_collective,
+        straggler,
     };
     parts.map(judge).collect()
-}
-
-/// Of equals the first.
-fn worst_collective(of: &Iteration, stragglers: &[Option<Straggler>]) -> Option<usize> {
-    let known = of.collectives.iter();
-    let known = known.filter_map(|at| Some((stragglers.get(*at)?.as_ref()?.lag_ns, *at)));
-    known.max_by_key(|(lag_ns, at)| (*lag_ns, std::cmp::Reverse(*at))).map(|(_, at)| at)
 }

@@ -44,7 +44,7 @@ pub struct CollectiveReport {
     pub messages: u64,
     /// First data packet.
     pub start_ns: i64,
-    /// Last data packet.
+    /// Last data packet, or the end of the recovery that brought its data.
     pub end_ns: i64,
     /// Bytes by duration.
     pub algbw_bytes_per_s: Option<u64>,

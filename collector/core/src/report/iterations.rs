@@ -20,7 +20,7 @@ pub struct IterationReport {
     pub complete: bool,
     /// First data packet.
     pub start_ns: i64,
-    /// First data packet of the next one; of the last, its last packet.
+    /// First data packet of the next one; of the last, its last packet, sent again or not.
     pub end_ns: i64,
     /// Time with a collective in flight.
     pub communication_ns: u64,
@@ -47,7 +47,7 @@ pub struct IterationReport {
     pub paused_ns: Option<u64>,
     /// Packets sent again in its span; `null` where there were too many to keep.
     pub retransmitted_packets: Option<u64>,
-    /// The rank that the others waited for longest; `null` where nobody stands out.
+    /// The rank that the others waited for longest within it; `null` where nobody stands out.
     pub straggler: Option<StragglerReport>,
     /// The collective of the straggler, by `id`.
     pub straggler_collective: Option<u32>,
@@ -86,9 +86,9 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<IterationReport> {
 }
 
 fn report(sources: &Sources<'_>, judged: &JudgedIteration) -> IterationReport {
-    let JudgedIteration { iteration, figures, pace, .. } = judged;
+    let JudgedIteration { iteration, figures, pace, straggler } = judged;
+    let straggler = straggler.as_ref();
     let job = sources.state.job.as_ref();
-    let worst = sources.understanding.worst_straggler(judged);
     IterationReport {
         iteration: iteration.number,
         label: iteration.label.clone(),
@@ -110,8 +110,8 @@ fn report(sources: &Sources<'_>, judged: &JudgedIteration) -> IterationReport {
         cnps: figures.cnps,
         paused_ns: figures.paused_ns,
         retransmitted_packets: figures.retransmitted_packets,
-        straggler: worst.map(|(_, straggler)| StragglerReport::new(sources, straggler)),
-        straggler_collective: worst.map(|(at, _)| at as u32),
+        straggler: straggler.map(|(straggler, _)| StragglerReport::new(sources, straggler)),
+        straggler_collective: straggler.map(|(_, at)| *at as u32),
         sets_up: pace.sets_up,
         median_ns: pace.median_ns,
         excess_ns: pace.excess_ns,

@@ -126,7 +126,7 @@ pub struct Collective {
     pub channels: u32,
     /// Its messages on all connections that were seen.
     pub messages: u64,
-    /// From the first data packet to the last.
+    /// From the first data packet to the last, or to the end of the recovery that brought its data.
     pub span: Span,
     /// Its parts, loop by loop, in order of time; of a tree or point to point, none.
     pub parts: Vec<Part>,

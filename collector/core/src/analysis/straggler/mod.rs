@@ -4,7 +4,7 @@
 //! a rank that sent late (`late.rs`), one inside a node that owns no edge (`hidden.rs`), a connection
 //! that lost packets or was slowed down (`network.rs`), a rank that took data slowly (`receiver.rs`).
 //! `cause.rs` tells a late CPU from a late GPU. Half is enough of a rank that is late in the training
-//! steps around as well (`persistent.rs`).
+//! steps around as well (`persistent.rs`). `within.rs` says whom a training step waited for.
 
 pub mod cause;
 pub mod hidden;
@@ -14,6 +14,7 @@ pub mod persistent;
 pub mod receiver;
 pub mod sign;
 pub mod threshold;
+pub mod within;
 
 use self::network::Baseline;
 use self::sign::Sign;

@@ -4,8 +4,9 @@
 //! sender had left the collective before, to the last byte, and is cut into parts that sum to it
 //! (`edge.rs`). All times of an edge are those of one tap, so that no two clocks are compared
 //! (`view.rs`). `rank.rs` compares the ranks of a collective, by clocks that can be compared
-//! (`departure.rs`); `trouble.rs` has what the network did.
+//! (`departure.rs`); `trouble.rs` has what the network did, and `arrival.rs` when all data was there.
 
+pub mod arrival;
 pub mod departure;
 pub mod edge;
 pub mod rank;
@@ -62,7 +63,7 @@ pub fn find(
                 let view = View::new(connection, on.places.clone())?;
                 let place = on.connection.0 as usize;
                 let surroundings = Surroundings {
-                    left: left.before(collective, connection, &view),
+                    left: left.before(collective, (on.connection, connection), &view),
                     quickest_answer_ns: answers.get(place).and_then(|known| known.of(&view)),
                     inputs: inputs(job, collective, on, connection, &view),
                 };
@@ -85,30 +86,40 @@ pub fn add_health(collectives: &[Collective], waits: &[CollectiveWaits], health:
     health.add("waits.edges_unmeasured", edges.sum::<u64>().saturating_sub(measured.sum()));
 }
 
-/// When each rank had received all data of the collective before, at a tap of its own.
+/// When each rank was done with the collective before.
 #[derive(Clone, Debug, Default)]
-pub struct Left(BTreeMap<(CommunicatorId, u32), Timestamp>);
+pub struct Left {
+    /// When it had received all data, at a tap of its own.
+    ranks: BTreeMap<(CommunicatorId, u32), Timestamp>,
+    /// When a connection's data was sent, or sent again, for the last time: as a tap next to its
+    /// sender saw it, or another.
+    connections: BTreeMap<(NetConnectionId, bool), Timestamp>,
+}
 
 impl Left {
     /// When `rank` left the collective before `collective`.
     #[must_use]
     pub fn of(&self, collective: &Collective, rank: u32) -> Option<Timestamp> {
-        self.0.get(&(collective.communicator, rank)).copied()
+        self.ranks.get(&(collective.communicator, rank)).copied()
     }
 
-    /// When the sender of `connection` was done with what came before, at the tap of `view`.
+    /// When the sender of `connection`, whose number is `id`, was done with what came before, at the
+    /// tap of `view`. A recovery that goes on behind the last message is part of what came before.
     fn before(
         &self,
         collective: &Collective,
-        connection: &NetConnection,
+        (id, connection): (NetConnectionId, &NetConnection),
         view: &View<'_>,
     ) -> Option<Timestamp> {
-        let sent = view.end_before();
+        let recovered = self.connections.get(&(id, view.is_of_sender())).copied();
+        let sent = view.end_before().max(recovered);
         let sender = connection.sender.filter(|_| view.is_of_sender());
         sent.max(sender.and_then(|rank| self.of(collective, rank)))
     }
 
     fn note(&mut self, job: &Job, collective: &Collective, edges: &[EdgeWaits]) {
+        let ends = edges.iter().map(|edge| ((edge.connection, edge.is_at_sender), edge.span.last));
+        self.connections.extend(ends);
         for on in &collective.transfers {
             let Some(connection) = job.connection(on.connection) else { continue };
             let transfers = connection.transfers.get(on.places.clone()).unwrap_or_default();
@@ -118,7 +129,7 @@ impl Left {
             let last =
                 last.map(|last| last.plus_nanos(edge.map_or(0, |edge| edge.tail_recovery_ns)));
             if let (Some(rank), Some(last)) = (connection.receiver, last) {
-                let known = self.0.entry((collective.communicator, rank)).or_insert(last);
+                let known = self.ranks.entry((collective.communicator, rank)).or_insert(last);
                 *known = last.max(*known);
             }
         }

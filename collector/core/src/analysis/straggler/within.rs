@@ -1,0 +1,25 @@
+//! The rank that others waited for longest within a training step.
+
+use std::cmp::Reverse;
+
+use super::Straggler;
+use crate::analysis::collective::Collective;
+use crate::analysis::iteration::Iteration;
+
+/// The straggler of `iteration`, with as much of its lag as lies within it, and the place of its
+/// collective. `stragglers` are those of `collectives`.
+#[must_use]
+pub fn find(
+    iteration: &Iteration,
+    collectives: &[Collective],
+    stragglers: &[Option<Straggler>],
+) -> Option<(Straggler, usize)> {
+    let within = |at: &usize| {
+        let (span, straggler) = (collectives.get(*at)?.span, stragglers.get(*at)?.clone()?);
+        let first = span.first.max(iteration.span.first);
+        let most_ns = span.last.min(iteration.span.last).nanos_since(first);
+        Some((Straggler { lag_ns: straggler.lag_ns.min(most_ns), ..straggler }, *at))
+    };
+    let all = iteration.collectives.iter().filter_map(within);
+    all.max_by_key(|(straggler, at)| (straggler.lag_ns, Reverse(*at)))
+}

@@ -1,0 +1,32 @@
+//! When all data of a collective was there: behind its last message where that was sent again.
+
+use super::CollectiveWaits;
+use super::edge::EdgeWaits;
+use crate::analysis::collective::Collective;
+use crate::link::job::{Job, NetConnectionId, Transfer};
+use crate::model::time::Timestamp;
+
+/// Lets `collectives` last until the recoveries behind their last messages are over. `waits` are
+/// theirs.
+pub fn extend(job: &Job, waits: &[CollectiveWaits], collectives: &mut [Collective]) {
+    for (collective, waits) in collectives.iter_mut().zip(waits) {
+        let arrived = waits.edges.iter().filter_map(|edge| recovered(job, collective, edge));
+        let last = arrived.max().unwrap_or(collective.span.last);
+        collective.span.last = last.max(collective.span.last);
+    }
+}
+
+/// When the recovery behind the last message of `edge` was over; `None` without one, and where the
+/// receiver was seen to have all data: then only ACKs were missing.
+fn recovered(job: &Job, collective: &Collective, edge: &EdgeWaits) -> Option<Timestamp> {
+    let NetConnectionId(place) = edge.connection;
+    let on = collective.transfers.iter().find(|on| on.connection == edge.connection)?;
+    let transfers = job.connections.get(place as usize)?.transfers.get(on.places.clone())?;
+    let is_open = edge.tail_recovery_ns > 0 && !transfers.iter().all(is_seen_to_arrive);
+    is_open.then_some(edge.span.last)
+}
+
+/// Whether a tap at the receiver saw it. A tap that stands for both ends saw the same of both.
+fn is_seen_to_arrive(transfer: &Transfer) -> bool {
+    transfer.received.is_some() && transfer.received != transfer.sent
+}
