@@ -33,6 +33,19 @@ fn reordering_that_makes_senders_go_back() {
 }
 
 #[test]
+fn the_frame_of_reordering_is_that_of_a_late_packet() {
+    let mut scene = Scene::default();
+    let like = Packet::new(1, 2, WRITE_FIRST, 0);
+    scene.message(0, like);
+    for (opcode, psn) in [(WRITE_FIRST, 3), (WRITE_LAST, 5), (WRITE_MIDDLE, 4)] {
+        scene.packet(0, Packet { opcode, psn, ..like });
+    }
+    scene.messages(0, Packet { psn: 6, ..like }, 2);
+    let report = scene.report();
+    assert_eq!(only(&report, "reordering")["evidence"][0]["frame"], 7);
+}
+
+#[test]
 fn a_receiver_that_is_not_ready() {
     let report = of_fixture("rnr_send_bw.pcap.gz");
     let finding = only(&report, "receiver_not_ready");

@@ -2,6 +2,7 @@
 //! unwrapped here: 0 is the first one seen.
 
 use super::sequence::Jump;
+use super::state::Sighting;
 use crate::model::time::Timestamp;
 
 /// Ranges of missing PSNs kept per flow; the oldest is given up first (`unresolved`).
@@ -45,7 +46,15 @@ pub(super) struct Disorder {
     pub(super) counts: SequenceCounts,
     holes: Vec<Hole>,
     /// A hole was filled, and the next packet decides whether it stands alone.
-    pub(super) undecided_fill: Option<Jump>,
+    pub(super) undecided_fill: Option<Fill>,
+    first_late: Option<Sighting>,
+}
+
+/// A packet that filled a hole: a jump of the sender, or late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fill {
+    pub(super) jump: Jump,
+    pub(super) frame: u64,
 }
 
 impl Disorder {
@@ -62,7 +71,18 @@ impl Disorder {
         self.holes.iter().any(|hole| hole.start < end && hole.end > start)
     }
 
-    /// The sums, with open questions decided as they stand.
+    /// A packet came out of order.
+    pub(super) fn late(&mut self, packet: Sighting) {
+        self.counts.out_of_order_packets += 1;
+        self.first_late.get_or_insert(packet);
+    }
+
+    /// The first packet that came out of order, with what is still open decided as it stands.
+    pub(super) fn first_late(&self) -> Option<Sighting> {
+        self.first_late.or_else(|| Some(self.undecided_fill?.sighting()))
+    }
+
+    /// The sums, with everything that is still open decided as it stands.
     pub(super) fn counts_so_far(&self) -> SequenceCounts {
         let mut counts = self.counts;
         counts.out_of_order_packets += u64::from(self.undecided_fill.is_some());
@@ -132,6 +152,12 @@ impl Disorder {
         for hole in &mut self.holes {
             hole.jumped_since = true;
         }
+    }
+}
+
+impl Fill {
+    pub(super) const fn sighting(self) -> Sighting {
+        Sighting { time: self.jump.time, frame: self.frame }
     }
 }
 

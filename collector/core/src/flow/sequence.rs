@@ -12,8 +12,9 @@
 //!
 //! A NAK decides nothing here: go-back-N receivers NAK reordering too.
 
-use super::disorder::{Disorder, SequenceCounts};
+use super::disorder::{Disorder, Fill, SequenceCounts};
 use super::identification::{self, Identifications};
+use super::state::Sighting;
 use crate::model::psn::Psn;
 use crate::model::time::Timestamp;
 
@@ -28,6 +29,8 @@ pub struct RequestArrival {
     pub span_limit: u32,
     /// When the tap saw it.
     pub time: Timestamp,
+    /// Number of its frame.
+    pub frame: u64,
     /// IPv4 identification, if it has one.
     pub identification: Option<u16>,
 }
@@ -211,6 +214,12 @@ impl RequestSpace {
         disorder.counts_so_far()
     }
 
+    /// The first packet that came out of order.
+    #[must_use]
+    pub fn first_late(&self) -> Option<Sighting> {
+        self.disorder.as_ref()?.first_late()
+    }
+
     fn disorder(&mut self) -> &mut Disorder {
         self.disorder.get_or_insert_default()
     }
@@ -308,12 +317,12 @@ impl RequestSpace {
                 }
             }
             Some(false) => {
-                self.disorder().counts.out_of_order_packets += 1;
+                self.disorder().late(Sighting { time: arrival.time, frame: arrival.frame });
                 self.run_next = None;
                 RequestObservation { is_new: true, jump: None, is_resent: false }
             }
             None if filled.is_some() => {
-                self.disorder().undecided_fill = Some(jump);
+                self.disorder().undecided_fill = Some(Fill { jump, frame: arrival.frame });
                 self.is_undecided = true;
                 RequestObservation { is_new: true, jump: None, is_resent: false }
             }
@@ -329,12 +338,12 @@ impl RequestSpace {
     fn decide_fill(&mut self, next: i64, ahead: i32) -> Option<Jump> {
         let fill = self.disorder.as_mut()?.undecided_fill.take()?;
         self.is_undecided = false;
-        if ahead <= 0 && next > fill.target {
+        if ahead <= 0 && next > fill.jump.target {
             self.disorder().counts.retransmitted_packets += 1;
             self.disorder().mark_jumped();
-            Some(fill)
+            Some(fill.jump)
         } else {
-            self.disorder().counts.out_of_order_packets += 1;
+            self.disorder().late(fill.sighting());
             self.run_next = None;
             None
         }
@@ -365,6 +374,7 @@ mod tests {
             span,
             span_limit: span,
             time: Timestamp::EPOCH,
+            frame: 1,
             identification: None,
         })
     }

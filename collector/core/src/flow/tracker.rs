@@ -297,6 +297,7 @@ impl FlowTracker {
             span,
             span_limit,
             time,
+            frame: arrival.frame.number,
             identification: ip.identification,
         });
         if let Some(jump) = &observation.jump {

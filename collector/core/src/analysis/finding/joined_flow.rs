@@ -318,6 +318,15 @@ impl JoinedFlow {
         earliest(marks.map(|(tap, mark)| facts.frame(tap, mark.frame, mark.time)))
     }
 
+    /// Its first packet that came after a later one, at any tap.
+    #[must_use]
+    pub fn first_late(&self, facts: &Facts<'_>) -> Option<Witness> {
+        let views = self.views.iter().filter_map(|at| View::of(facts.table(), *at));
+        let sequenced = views.map(|view| view.flow).filter(|flow| flow.has_sequence());
+        let late = sequenced.filter_map(|flow| Some((flow.key.tap, flow.requests.first_late()?)));
+        earliest(late.map(|(tap, late)| facts.frame(tap, late.frame, late.time)))
+    }
+
     /// The first resend that `trigger` made necessary.
     #[must_use]
     pub fn first_resend(&self, facts: &Facts<'_>, trigger: Trigger) -> Option<Witness> {

@@ -33,7 +33,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         let Some(worst) = group.worst() else { return finding };
         let JoinedFlow { late, resent, .. } = *worst;
         let overtaken = FlowObservation::Overtaken { late, resent };
-        finding.because(Proof::flow(worst, overtaken, worst.first_frame(facts)))
+        finding.because(Proof::flow(worst, overtaken, worst.first_late(facts)))
     });
     found.collect()
 }
