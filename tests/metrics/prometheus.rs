@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::process::Stdio;
 
 use railscope::export::prometheus;
+use railscope_core::metrics::metric::{Instrument, Metric};
 use railscope_core::metrics::point::{Attributes, Distribution, Point, Value};
 use railscope_core::metrics::{catalog, queries};
 use railscope_core::model::time::Timestamp;
@@ -29,14 +30,19 @@ fn parsed(test: &str, text: &str) -> Option<Vec<(String, Json, f64, String)>> {
     Some(lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
 }
 
-fn point(
-    metric: &'static railscope_core::metrics::metric::Metric,
-    of: &[&str],
-    value: Value,
-) -> Point {
+fn point(metric: &'static Metric, of: &[&str], value: Value) -> Point {
     let names = metric.attributes.iter().map(|attribute| attribute.name);
     let attributes = Attributes::new(names.zip(of.iter().map(|value| (*value).to_owned())));
     Point { metric, attributes, start: Timestamp::EPOCH, time: Timestamp::EPOCH, value }
+}
+
+/// A point of the metric with made-up attributes.
+fn point_of(metric: &'static Metric) -> Point {
+    let value = match metric.instrument {
+        Instrument::Histogram(bounds) => Value::Distribution(Distribution::new(bounds)),
+        Instrument::Counter | Instrument::Gauge => Value::Number(1),
+    };
+    point(metric, &vec!["a"; metric.attributes.len()], value)
 }
 
 #[test]
@@ -101,6 +107,26 @@ fn a_recorded_job_is_scraped() {
     assert!(!text.contains("nccl_training_step_paused_time"), "{text}");
     let unknown = total("railscope_training_step_unknown_total");
     assert!(unknown >= iterations.len() as f64);
+}
+
+#[test]
+fn promtool_has_nothing_to_complain_of() {
+    let test = "promtool_has_nothing_to_complain_of";
+    let job = Recording::unpack("async-straggler-2.27.5");
+    let text = railscope_on(&job, &["analyze", "--format", "prometheus"]).succeeds();
+    // And all that no capture has.
+    let all: Vec<Point> = catalog::all().map(point_of).collect();
+    let mut every = Vec::new();
+    prometheus::write(&all, &mut every).unwrap();
+    for text in [text.into_bytes(), every] {
+        let Some(mut promtool) = receivers::promtool(test) else { return };
+        promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = promtool.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(&text).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let complaints = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && complaints.is_empty(), "{complaints}");
+    }
 }
 
 /// Serves `text` to whoever asks; the port.

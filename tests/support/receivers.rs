@@ -28,6 +28,12 @@ pub fn prometheus(test: &str) -> Option<Command> {
         .then(|| Command::new("prometheus"))
 }
 
+/// Prometheus' own check of metrics; `None` where it cannot be had.
+pub fn promtool(test: &str) -> Option<Command> {
+    require::works(test, Command::new("promtool").arg("--version"), "promtool")
+        .then(|| Command::new("promtool"))
+}
+
 /// VictoriaMetrics, 1.92 or later, which takes OTLP; `None` where it cannot be had.
 pub fn victoria_metrics(test: &str) -> Option<Command> {
     let fetched = folder().join("victoria-metrics/usr/bin/victoria-metrics");

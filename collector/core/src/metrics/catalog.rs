@@ -241,7 +241,7 @@ pub static WAIT_TIME: Metric = Metric {
 
 /// Communicators that are known, by what carries their data: `socket` is a fallback.
 pub static COMMUNICATOR_COUNT: Metric = Metric {
-    name: "nccl.communicator.count",
+    name: "nccl.communicators",
     unit: Unit::Things("communicator"),
     instrument: Gauge,
     attributes: &[&TRANSPORT],

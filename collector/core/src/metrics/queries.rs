@@ -75,7 +75,7 @@ pub static ALL: &[Query] = &[
     Query {
         question: "Does a job run over sockets?",
         reading: "Communicators whose data goes over TCP, or over both.",
-        promql: "sum(nccl_communicator_count{nccl_transport=~\"socket|mixed\"}) > 0",
+        promql: "sum(nccl_communicators{nccl_transport=~\"socket|mixed\"}) > 0",
     },
     Query {
         question: "What is wrong?",
