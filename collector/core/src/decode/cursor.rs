@@ -1,5 +1,5 @@
-//! Where the walk stands in a frame: the bytes that are left, the length that the innermost length
-//! field gives them, and what it is that ends them.
+//! The position of the walk in a frame: the remaining bytes, the length given by the innermost
+//! length field, and what ends them.
 //!
 //! ```text
 //! frame  |-- headers read --|------------------- len -------------------|
@@ -7,16 +7,16 @@
 //!        0                offset                  cut                  end
 //! ```
 //!
-//! Kept bytes never reach past `len`. When they end with it, `end` is why nothing follows; when
-//! they end earlier, `cut` is.
+//! Kept bytes never reach past `len`. If they end with it, `end` is why nothing follows; if they
+//! end earlier, `cut` is.
 
 use super::error::{DecodeError, Layer, Limit};
 use crate::model::frame::Frame;
 
 /// The rest of a frame, from the next header on.
 ///
-/// Rare paths are handed a copy: an address that never leaves the common path lets the compiler
-/// keep all of it in registers.
+/// Rare paths get a copy: an address that never leaves the common path lets the compiler keep all
+/// of it in registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
@@ -36,24 +36,24 @@ impl<'a> Cursor<'a> {
 
     /// The payload of a RoCE packet, for the layers above it: `kept` of `len` bytes.
     pub(super) fn of_payload(kept: &'a [u8], len: usize, offset: usize) -> Self {
-        // Which end it was that cut the frame is not known any more; most often it is this one.
+        // Which end truncated the frame is no longer known; most often it is this one.
         let (end, cut) = (Limit::UdpLength, Limit::Snap);
         Self { bytes: kept, offset, len: len.max(kept.len()), end, cut }
     }
 
-    /// The bytes that are left and were kept.
+    /// The remaining bytes that were kept.
     #[inline(always)]
     pub(super) const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The bytes that are left, if all of them were kept.
+    /// The remaining bytes, if all of them were kept.
     #[inline(always)]
     pub(super) const fn whole(&self) -> Option<&'a [u8]> {
         if self.bytes.len() == self.len { Some(self.bytes) } else { None }
     }
 
-    /// Bytes that are left on the wire, kept or not.
+    /// Remaining bytes on the wire, kept or not.
     #[inline(always)]
     pub(super) const fn len(&self) -> usize {
         self.len
@@ -109,16 +109,16 @@ impl<'a> Cursor<'a> {
 
     #[inline(always)]
     const fn advance(&mut self, rest: &'a [u8], taken: usize) {
-        // Cannot wrap: what was taken was kept, and `len` is never less than what was kept.
+        // Cannot wrap: the bytes taken were kept, and `len` is at least the number of kept bytes.
         self.bytes = rest;
         self.offset = self.offset.wrapping_add(taken);
         self.len = self.len.wrapping_sub(taken);
     }
 
-    /// Follows a length field: `len` bytes from here on, ended by `end`.
+    /// Applies a length field: `len` bytes from here on, ended by `end`.
     ///
-    /// A length beyond the enclosing one is believed, because mirrors and packet brokers cut
-    /// frames without a note; what was enclosing has then become what cut it.
+    /// A length beyond the enclosing one is believed, because mirrors and packet brokers truncate
+    /// frames without a note; the enclosing length is then what truncated it.
     #[inline(always)]
     pub(super) fn follow(&mut self, len: usize, end: Limit) {
         if let Some(bytes) = self.bytes.get(..len) {
@@ -130,25 +130,25 @@ impl<'a> Cursor<'a> {
         self.end = end;
     }
 
-    /// Notes that whoever sent the rest had cut it before.
+    /// The sender had truncated the rest already.
     pub(super) const fn mark_cut(&mut self) {
         self.end = Limit::Snap;
     }
 
-    /// The header here is longer than what is left.
+    /// The header is longer than the remaining bytes.
     #[inline(always)]
     pub(super) fn too_short(&self, layer: Layer, need: usize) -> DecodeError {
         let limit = if self.bytes.len() < self.len { self.cut } else { self.end };
         error(layer, limit, self.offset, need, self.bytes.len())
     }
 
-    /// The header here has a value that leaves nothing to read.
+    /// The header has a value after which nothing can be read.
     #[inline(always)]
     pub(super) fn refuse(&self, layer: Layer) -> DecodeError {
         self.stop(layer, Limit::HeaderField)
     }
 
-    /// The layer here is not read, for a reason that is no length.
+    /// The layer is not read, for a reason other than length.
     #[inline(always)]
     pub(super) fn stop(&self, layer: Layer, limit: Limit) -> DecodeError {
         error(layer, limit, self.offset, 0, 0)

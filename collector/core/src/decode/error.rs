@@ -1,4 +1,5 @@
-//! Why decoding stopped: which layer, where, how much was needed, how much was there, what cut it.
+//! Why decoding stopped: which layer, where, how much it needed, how much there was, what truncated
+//! it.
 
 use std::fmt;
 
@@ -36,27 +37,27 @@ pub enum Layer {
     ConnectionManager,
 }
 
-/// What kept a layer from being read.
+/// Why a layer could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Limit {
-    /// The capture kept too few bytes of the frame (snap length), or a mirror that says so cut its
-    /// copy: `have` < `need`.
+    /// The capture kept too few bytes of the frame (snap length), or a mirror truncated its copy
+    /// and says so: `have` < `need`.
     Snap,
     /// The frame itself ended on the wire: `have` < `need`.
     Frame,
-    /// The IP header's own length field ended the packet: `have` < `need`.
+    /// The IP header's length field ended the packet: `have` < `need`.
     IpLength,
     /// The UDP header's length field ended the datagram: `have` < `need`.
     UdpLength,
-    /// A field has a value that leaves nothing to read (version, header length, link type).
+    /// A field has a value after which nothing can be read (version, header length, link type).
     HeaderField,
-    /// Not the first fragment of an IP packet: there is no transport header in it.
+    /// Not the first fragment of an IP packet: it has no transport header.
     Fragment,
     /// More encapsulations than [`super::packet::DEPTH_LIMIT`].
     Depth,
 }
 
-/// A layer that was not read, and why. Small, `Copy`, without text: it is made on the hot path.
+/// A layer that was not read, and why. Small, `Copy`, without text: it is created on the hot path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DecodeError {
     /// The layer.
@@ -67,7 +68,7 @@ pub struct DecodeError {
     pub need: u32,
     /// Bytes that were there.
     pub have: u32,
-    /// What cut it.
+    /// What truncated it.
     pub limit: Limit,
 }
 

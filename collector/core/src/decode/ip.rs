@@ -21,12 +21,12 @@ const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
 const DESTINATION_OPTIONS: u8 = 60;
 
-/// What the layers behind an IP header need of it.
+/// What the next layers need of an IP header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Payload<'a> {
     /// Protocol of the payload.
     pub(super) protocol: u8,
-    /// The packet with its IP header; `None` when it was cut or does not tell its length.
+    /// The packet with its IP header; `None` if it is truncated or its length unknown.
     pub(super) whole: Option<&'a [u8]>,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn v4<'a>(
     ] = start.peek::<20>(Layer::Ipv4)?;
     let header_len = usize::from(version_and_len & 0x0f) << 2;
     let total_len = usize::from(u16::from_be_bytes([l0, l1]));
-    // A total length of 0 is what a host's capture has of packets that the NIC will cut up (TSO).
+    // A total length of 0 is a host's capture of a packet that the NIC will segment (TSO).
     let is_len_known = total_len != 0;
     if version_and_len >> 4 != 4 || header_len < 20 || (is_len_known && total_len < header_len) {
         return Err(start.refuse(Layer::Ipv4));
@@ -97,7 +97,7 @@ pub(super) fn v6<'a>(
         return Err(start.refuse(Layer::Ipv6));
     }
     let payload_len = usize::from(u16::from_be_bytes([l0, l1]));
-    // A payload length of 0: a jumbogram, or a packet that the NIC will cut up.
+    // A payload length of 0: a jumbogram, or a packet that the NIC will segment.
     let is_len_known = payload_len != 0;
     if is_len_known {
         cursor.follow(payload_len.saturating_add(40), Limit::IpLength);
@@ -132,8 +132,8 @@ const fn is_extension(protocol: u8) -> bool {
     matches!(protocol, HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION_OPTIONS)
 }
 
-/// Takes extension headers; `ip.protocol` becomes what follows them. Every one is at least 8 bytes
-/// long, so that the packet's end bounds the walk.
+/// Skips extension headers; `ip.protocol` becomes what follows them. Each is at least 8 bytes long,
+/// so the packet's end bounds the walk.
 #[cold]
 #[inline(never)]
 fn extensions<'a>(mut cursor: Cursor<'a>, ip: &mut Ip) -> Result<Cursor<'a>, DecodeError> {

@@ -1,9 +1,9 @@
-//! Bytes to values, stateless. Never panics, never allocates, never fails: a frame that stops half
-//! way yields the layers that were read and the reason why the next one was not.
+//! Bytes to values, stateless. Never panics, never allocates, never fails: a truncated frame yields
+//! the layers that were read and why the next one was not.
 //!
 //! Readers of the common path (Ethernet, VLAN, IP, UDP, RoCE) are `inline(always)`, rare ones are
-//! never inlined and take their cursor by value. Cost: with plain `inline`, the cursor lives in
-//! memory and a frame takes more than twice as long (`benches/decode.rs`).
+//! never inlined and take their cursor by value. Cost: with plain `inline`, the cursor is in memory
+//! and a frame takes more than twice as long (`benches/decode.rs`).
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 

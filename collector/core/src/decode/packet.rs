@@ -1,8 +1,8 @@
-//! One frame, from its first link-layer byte to the last header that can be read.
+//! One frame, from its first link-layer byte to the last readable header.
 //!
 //! The walk goes link layer -> VLAN tags -> IP -> (tunnel -> link layer or IP again, at most
-//! [`DEPTH_LIMIT`] times) -> UDP -> RoCEv2. The innermost packet is what flows are made of; of the
-//! outermost IP header the ECN codepoint is kept, because the fabric marks that one.
+//! [`DEPTH_LIMIT`] times) -> UDP -> RoCEv2. Flows are made of the innermost packet; the outermost
+//! IP header's ECN codepoint is kept too, because the fabric marks that one.
 
 use std::net::IpAddr;
 
@@ -15,35 +15,36 @@ use crate::model::direction::Direction;
 use crate::model::ecn::{Dscp, Ecn};
 use crate::model::frame::Frame;
 
-/// Tunnels inside tunnels that are followed; a deeper one stops the walk with `Limit::Depth`.
+/// Most nested tunnels; a deeper one stops the walk with `Limit::Depth`.
 pub const DEPTH_LIMIT: usize = 4;
 
-/// What was read of a frame.
+/// The readable part of a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// Bytes of the frame on the wire; of a mirrored frame, of the original without the mirror's
-    /// encapsulation. A VXLAN header counts: the fabric carries it.
+    /// Bytes of the frame on the wire; for a mirrored frame, of the original without the mirror's
+    /// encapsulation. A VXLAN header counts, because the fabric carries it.
     pub wire_len: u32,
-    /// Addresses of the innermost Ethernet header; of a cooked capture only the source is known.
+    /// Addresses of the innermost Ethernet header; a cooked capture has only the source.
     pub ethernet: Option<Ethernet>,
     /// VLAN tags of the innermost Ethernet header, outermost tag first.
     pub vlans: [Option<VlanTag>; 2],
-    /// Which way the frame passed its interface: from an ERSPAN III header, a cooked header, or the
-    /// capture file; of other mirrored frames it is not known.
+    /// Direction at the interface: from an ERSPAN III header, a cooked header, or the capture file;
+    /// unknown for other mirrored frames.
     pub direction: Option<Direction>,
-    /// Tunnels that were unwrapped, outermost first.
+    /// Removed tunnel headers, outermost first.
     pub tunnels: [Option<Tunnel>; DEPTH_LIMIT],
-    /// The switch whose mirror session brought the frame: source address around the outermost mirror
-    /// header. `None` for a frame that no mirror wrapped.
+    /// The switch that mirrored the frame: source address of the outermost mirror header. `None`
+    /// for a frame that was not mirrored.
     pub mirrored_by: Option<IpAddr>,
-    /// The outermost IP header where it is not `ip` and belongs to the fabric (VXLAN, GRE), not to
-    /// a mirror session (ERSPAN, or Ethernet in GRE without any flag, as Spectrum switches mirror).
+    /// The outermost IP header if it is not `ip` and belongs to the fabric (VXLAN, GRE) rather than
+    /// to a mirror session (ERSPAN, or Ethernet in GRE without any flag, as Spectrum switches
+    /// mirror).
     pub outer_ip: Option<Ip>,
     /// The innermost IP header.
     pub ip: Option<Ip>,
-    /// What the innermost packet carries.
+    /// Content of the innermost packet.
     pub body: Body<'a>,
-    /// Why the walk ended early; `None` when every header was read.
+    /// Why the walk ended early; `None` if every header was read.
     pub stop: Option<DecodeError>,
 }
 
@@ -82,7 +83,7 @@ pub struct Ip {
     pub protocol: u8,
 }
 
-/// An encapsulation that was unwrapped.
+/// A removed encapsulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tunnel {
     /// VXLAN (RFC 7348), UDP port 4789 or Linux's old 8472.
@@ -103,7 +104,7 @@ pub enum Tunnel {
         session: u16,
         /// GRE sequence number, which counts mirrored frames of the session.
         sequence: u32,
-        /// The switch cut the frame.
+        /// The switch truncated the frame.
         truncated: bool,
     },
     /// ERSPAN type III (GRE 0x22EB).
@@ -112,19 +113,19 @@ pub enum Tunnel {
         session: u16,
         /// GRE sequence number; `None` when the header has none.
         sequence: Option<u32>,
-        /// The switch cut the frame.
+        /// The switch truncated the frame.
         truncated: bool,
         /// The D bit: the frame was leaving the mirrored port.
         egress: bool,
     },
 }
 
-/// What the innermost packet carries.
+/// Content of the innermost packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Body<'a> {
-    /// Nothing that could be read.
+    /// Nothing could be read.
     Unread,
-    /// RoCEv2 (UDP destination port 4791), read at least up to its BTH.
+    /// RoCEv2 (UDP destination port 4791), with a complete BTH at least.
     Roce(RocePacket<'a>),
     /// A PFC or 802.3x pause frame.
     Pause(Pause),
@@ -138,18 +139,18 @@ pub enum Body<'a> {
     Other(u16),
 }
 
-/// A TCP header, and the bytes that it carries.
+/// A TCP header and its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpSegment<'a> {
     /// Source and destination port.
     pub ports: Ports,
-    /// Sequence number of the first payload byte; of the SYN where there is one.
+    /// Sequence number of the first payload byte, or of the SYN.
     pub sequence: u32,
-    /// The next sequence number that the sender expects; means something with [`TcpFlags::ACK`].
+    /// The next sequence number that the sender expects; valid with [`TcpFlags::ACK`].
     pub acknowledgment: u32,
     /// Control bits.
     pub flags: TcpFlags,
-    /// The payload bytes that were kept.
+    /// The captured payload bytes.
     pub payload: &'a [u8],
     /// Payload bytes on the wire.
     pub payload_len: u32,
@@ -185,13 +186,13 @@ pub struct Ports {
     pub destination: u16,
 }
 
-/// Reads a frame, as far as it goes.
+/// Decodes a frame as far as possible.
 #[must_use]
 pub fn decode<'a>(frame: &Frame<'a>) -> Packet<'a> {
     decode_with(frame, |packet| *packet)
 }
 
-/// Reads a frame and hands the packet to `visit`, where it was written.
+/// Decodes a frame and passes the packet to `visit` without moving it.
 ///
 /// Cost: 15 ns for an RDMA WRITE kept to 128 bytes. [`decode`] takes 20, because it moves the 400
 /// bytes of the packet (AMD EPYC, 2026-11, `benches/decode.rs`).

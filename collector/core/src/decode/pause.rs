@@ -19,18 +19,18 @@ pub enum Pause {
     Pfc {
         /// Bit p set: `quanta[p]` is valid.
         enabled: u8,
-        /// Time to stay silent per priority, in units of 512 bit times; 0 resumes.
+        /// Pause time per priority, in units of 512 bit times; 0 resumes.
         quanta: [u16; 8],
     },
     /// 802.3x pause (opcode 0x0001) of the whole link.
     Link {
-        /// Time to stay silent, in units of 512 bit times; 0 resumes.
+        /// Pause time in units of 512 bit times; 0 resumes.
         quanta: u16,
     },
 }
 
 impl Pause {
-    /// Reads what follows `EtherType` 0x8808; `None` for other MAC control frames.
+    /// Parses what follows `EtherType` 0x8808; `None` for other MAC control frames.
     pub(super) fn decode(cursor: &mut Cursor<'_>) -> Result<Option<Self>, DecodeError> {
         match u16::from_be_bytes(*cursor.peek(Layer::MacControl)?) {
             PRIORITY => {

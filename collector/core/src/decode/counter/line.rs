@@ -1,8 +1,8 @@
-//! Lines of counter time lines: JSON objects, or CSV with one column a counter or one line a value.
+//! Lines of counter files: JSON objects, or CSV with one column per counter or one line per value.
 //!
-//! Values are cumulative, as sysfs and `ethtool -S` give them. A line says when (`time_ns` since the
-//! Unix epoch, or `time` in RFC 3339) and whose they are: `host`, `device` (`mlx5_0`), `netdev`,
-//! `address`, `port`; one of the first four is needed. `driver` (`bnxt_en`) tells names apart that
+//! Values are cumulative, as in sysfs and `ethtool -S`. A line has a time (`time_ns` since the Unix
+//! epoch, or `time` in RFC 3339) and identifies its NIC: `host`, `device` (`mlx5_0`), `netdev`,
+//! `address`, `port`; one of the first four is required. `driver` (`bnxt_en`) resolves names that
 //! several vendors use.
 
 use std::borrow::Cow;
@@ -20,7 +20,7 @@ pub struct Header {
     columns: Vec<String>,
 }
 
-/// Columns looked at: a NIC has a few hundred counters.
+/// Most columns read: a NIC has a few hundred counters.
 const COLUMNS: usize = 4096;
 
 #[derive(Deserialize)]
@@ -42,7 +42,7 @@ struct JsonLine<'a> {
     counters: BTreeMap<Cow<'a, str>, u64>,
 }
 
-/// What of a line has been read.
+/// The parsed part of a line.
 #[derive(Default)]
 struct Fields<'a> {
     time: Option<Timestamp>,
@@ -51,7 +51,7 @@ struct Fields<'a> {
     values: Vec<(Cow<'a, str>, u64)>,
 }
 
-/// The sample in a line of JSON; `None` where there is none.
+/// The sample in a JSON line, if there is one.
 #[must_use]
 pub fn of_json(line: &str) -> Option<CounterSample<'_>> {
     let read: JsonLine<'_> = serde_json::from_str(line).ok()?;
@@ -61,7 +61,7 @@ pub fn of_json(line: &str) -> Option<CounterSample<'_>> {
     Fields { time, place, driver, values: counters.into_iter().collect() }.into_sample()
 }
 
-/// The sample in a line of CSV with these columns; `None` where there is none.
+/// The sample in a CSV line with these columns, if there is one.
 #[must_use]
 pub fn of_csv<'a>(header: &Header, line: &'a str) -> Option<CounterSample<'a>> {
     let mut read = Fields::default();
@@ -102,14 +102,14 @@ impl<'a> Fields<'a> {
 }
 
 impl Header {
-    /// The columns, if the line names them: one of them is the time.
+    /// The columns, if this is a header line: one of them is the time.
     #[must_use]
     pub fn of(line: &str) -> Option<Self> {
         let columns: Vec<String> = fields(line).take(COLUMNS).map(str::to_owned).collect();
         let has_time = columns.iter().any(|column| column == "time_ns" || column == "time");
         let value = columns.iter().position(|column| column == "value");
         let name = columns.iter().position(|column| column == "name");
-        // The value of a long line has a name before it.
+        // In the long format, the value follows a name.
         let is_ordered = value.is_none() == name.is_none() && name <= value;
         (has_time && is_ordered).then_some(Self { columns })
     }

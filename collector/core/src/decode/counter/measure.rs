@@ -1,65 +1,65 @@
-//! What counters of NICs count, in words of no vendor; `names` says which vendor calls it what.
+//! What NIC counters measure, independent of the vendor; `names` maps the vendors' names.
 
-/// What is counted.
+/// A measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Measure {
-    /// CNPs sent: packets with a CE mark arrived.
+    /// CNPs sent: CE-marked packets arrived.
     CnpSent,
-    /// RoCE packets with a CE mark that arrived.
+    /// CE-marked RoCE packets received.
     MarkedPackets,
-    /// CNPs that slowed a sender; of vendors that tell only that, CNPs that arrived.
+    /// CNPs that slowed a sender; for vendors without such a counter, CNPs received.
     CnpHandled,
-    /// CNPs that slowed nobody: congestion control is off for their priority.
+    /// CNPs that slowed no sender: congestion control is off for their priority.
     CnpIgnored,
-    /// PSN gaps that a responder saw.
+    /// PSN gaps seen by a responder.
     OutOfSequence,
-    /// NAKs for a missing packet that a requester received.
+    /// Sequence NAKs received by a requester.
     SequenceErrors,
     /// Gaps in responses to READs and atomics.
     ImpliedNaks,
-    /// ACK timers that expired.
+    /// Expired ACK timers.
     AckTimeouts,
     /// Receiver-not-ready NAKs received.
     RnrNaks,
-    /// Requests received again.
+    /// Duplicate requests received.
     DuplicateRequests,
-    /// Packets dropped for want of a receive buffer.
+    /// Packets dropped because no receive buffer was posted.
     OutOfBuffer,
-    /// ICRCs that were wrong.
+    /// Wrong ICRCs.
     IcrcErrors,
-    /// Pause frames received: the port was told to stop.
+    /// Pause frames received: the port had to stop.
     PauseReceived,
-    /// Time that the port was told to stop, in nanoseconds.
+    /// Time that the port had to stop, in nanoseconds.
     PauseReceivedTime,
-    /// Pause frames sent: the port cannot take more.
+    /// Pause frames sent: the port was overloaded.
     PauseSent,
-    /// Time that the port told the other end to stop, in nanoseconds.
+    /// Time that the port stopped the other end, in nanoseconds.
     PauseSentTime,
-    /// Packets dropped for want of buffer in the port.
+    /// Packets dropped because the port had no buffer.
     Discards,
     /// Times that the device found its pause sending stalled.
     StormWarnings,
-    /// Times that the device stopped to send pause, because it had stalled.
+    /// Times that the device stopped sending pause because it had stalled.
     StormErrors,
-    /// Bytes of RDMA received.
+    /// RDMA bytes received.
     RdmaReceivedBytes,
-    /// Bytes of RDMA sent.
+    /// RDMA bytes sent.
     RdmaSentBytes,
-    /// Packets of RDMA received.
+    /// RDMA packets received.
     RdmaReceivedPackets,
-    /// Packets of RDMA sent.
+    /// RDMA packets sent.
     RdmaSentPackets,
-    /// Packets sent again.
+    /// Retransmitted packets.
     RetransmittedPackets,
-    /// Bytes sent again.
+    /// Retransmitted bytes.
     RetransmittedBytes,
     /// Times that the link went down.
     LinkDown,
-    /// Bits that forward error correction set right.
+    /// Bits corrected by forward error correction.
     CorrectedBits,
     /// Symbols that could not be corrected.
     SymbolErrors,
-    /// Seconds in which PCIe held the port up.
+    /// Seconds in which PCIe stalled the port.
     PcieStalls,
 }
 

@@ -1,4 +1,4 @@
-//! Counters of NICs: what their names mean, and lines of files that hold them.
+//! NIC counters: the meaning of their names, and files that hold them.
 
 pub mod line;
 pub mod measure;

@@ -7,14 +7,14 @@
 
 use super::measure::Measure;
 
-/// A name: `#` is a priority.
+/// A name; `#` stands for a priority.
 pub(super) struct Name {
     pub pattern: &'static str,
     pub measure: Measure,
-    /// What one of it stands for, in the measure's unit.
+    /// Factor that converts it to the measure's unit.
     pub scale: u64,
-    /// Names of one rank add up (two IP versions); of several ranks that one device has, the lowest
-    /// is taken, for they count the same.
+    /// Counters of one rank add up (two IP versions). If a device has several ranks, the lowest is
+    /// used, because they count the same.
     pub rank: u8,
 }
 
@@ -22,7 +22,7 @@ const fn name(pattern: &'static str, measure: Measure) -> Name {
     Name { pattern, measure, scale: 1, rank: 0 }
 }
 
-/// Counts what another name of the same device counts.
+/// Counts the same as another name of this device.
 const fn other(pattern: &'static str, measure: Measure) -> Name {
     Name { pattern, measure, scale: 1, rank: 1 }
 }
@@ -31,7 +31,7 @@ const fn scaled(pattern: &'static str, measure: Measure, scale: u64) -> Name {
     Name { pattern, measure, scale, rank: 0 }
 }
 
-/// Names that mean the same with every driver that has them.
+/// Names with the same meaning for every driver that has them.
 pub(super) const EVERYWHERE: &[Name] = &[
     // mlx5 (counters.rst; infiniband/hw/mlx5/counters.c). The bnxt_re that Broadcom ships itself has
     // some of these names too.
@@ -63,7 +63,7 @@ pub(super) const EVERYWHERE: &[Name] = &[
     name("rx_pcs_symbol_err_phy", Measure::SymbolErrors),
     name("outbound_pci_stalled_wr_events", Measure::PcieStalls),
     name("outbound_pci_stalled_rd_events", Measure::PcieStalls),
-    // mlx5's optional counters, which only RDMA netlink tells.
+    // mlx5's optional counters, available through RDMA netlink only.
     other("cc_tx_cnp_pkts", Measure::CnpSent),
     other("cc_rx_ce_pkts", Measure::MarkedPackets),
     other("cc_rx_cnp_pkts", Measure::CnpHandled),
@@ -99,8 +99,8 @@ pub(super) const EVERYWHERE: &[Name] = &[
     name("link_down_events", Measure::LinkDown),
     name("rx_corrected_bits", Measure::CorrectedBits),
     name("rx_pcs_symbol_err", Measure::SymbolErrors),
-    // ionic: the device tells the names (infiniband/hw/ionic/ionic_hw_stats.c), Pensando's firmware
-    // has these, misspelling included.
+    // ionic: the device provides the names (infiniband/hw/ionic/ionic_hw_stats.c); Pensando's
+    // firmware has these, misspelling included.
     name("tx_rdma_cnp_pkts", Measure::CnpSent),
     name("rx_rdma_ecn_pkts", Measure::MarkedPackets),
     name("rx_rdma_cnp_pkts", Measure::CnpHandled),
@@ -155,7 +155,7 @@ pub(super) const EVERYWHERE: &[Name] = &[
     name("sent_pkts", Measure::RdmaSentPackets),
 ];
 
-/// Names that mean this with one driver, and traffic of sockets, or nothing, with others.
+/// Names with this meaning for one driver; with others they count socket traffic, or nothing.
 pub(super) const BY_DRIVER: &[(&str, &[Name])] = &[
     // infiniband/hw/efa/efa_verbs.c.
     (

@@ -1,25 +1,25 @@
-//! What a counter counts, read from its raw name.
+//! The meaning of a counter, from its raw name.
 
 use super::measure::Measure;
 use super::names::{BY_DRIVER, EVERYWHERE, Name};
 
-/// The reading of a counter: what it counts, for which priority, and by what to multiply it.
+/// The meaning of a counter: measure, priority and factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// What it counts.
+    /// What it measures.
     pub measure: Measure,
-    /// Priority 0 ..= 7, of counters that are kept by priority.
+    /// Priority 0 ..= 7 of a per-priority counter.
     pub priority: Option<u8>,
-    /// What one of it stands for, in the measure's unit.
+    /// Factor that converts it to the measure's unit.
     pub scale: u64,
-    /// Of the counters of one device that have the same measure, those of the lowest rank add up to
-    /// it; the others count the same once more.
+    /// Of a device's counters with the same measure, those of the lowest rank add up to it; the
+    /// others count the same again.
     pub rank: u8,
 }
 
 impl Reading {
-    /// The reading of the counter that `driver` calls `name`; `None` where it is not known. Without
-    /// a driver, names that mean something with one driver only are not known.
+    /// The meaning of the counter that `driver` calls `name`, if known. Without a driver,
+    /// driver-specific names are unknown.
     #[must_use]
     pub fn of(driver: Option<&str>, name: &str) -> Option<Self> {
         let own = BY_DRIVER.iter().find(|(of, _)| Some(*of) == driver);

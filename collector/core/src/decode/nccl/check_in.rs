@@ -6,16 +6,16 @@ use std::net::SocketAddr;
 
 use super::structure::Structure;
 
-/// Where the fields are, in bytes.
+/// Offsets of the fields, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckInLayout {
     /// Size.
     pub len: usize,
-    /// `iroot`, with `nroots` behind it, where there may be several roots.
+    /// `iroot`, followed by `nroots`, if there can be several roots.
     pub root: Option<usize>,
     /// Address of the listener for the root.
     pub root_listener: usize,
-    /// Address of the listener for the rank before; since 2.23 a union with a NET handle.
+    /// Address of the listener for the previous rank; since 2.23 a union with a NET handle.
     pub ring_listener: usize,
 }
 
@@ -36,18 +36,18 @@ pub struct CheckIn {
     pub rank: u32,
     /// Ranks of the communicator.
     pub nranks: u32,
-    /// Which root of several, from 0.
+    /// Index of the root, from 0.
     pub root_index: u32,
     /// Number of roots.
     pub root_count: u32,
     /// Where the rank expects the root's reply.
     pub root_listener: SocketAddr,
-    /// Where the rank expects the rank before; `None` where the ring is no TCP.
+    /// Where the rank expects the previous rank; `None` if the ring does not use TCP.
     pub ring_listener: Option<SocketAddr>,
 }
 
 impl CheckIn {
-    /// Reads a whole message; `None` where it makes no sense.
+    /// Parses a complete message; `None` if it is invalid.
     #[must_use]
     pub fn decode(bytes: &[u8], layout: &CheckInLayout) -> Option<Self> {
         let structure = Structure(bytes);

@@ -1,12 +1,12 @@
-//! commHash: the number by which NCCL's logs, profiler and Inspector call a communicator, made of
-//! its unique id (NCCL `src/init.cc`).
+//! commHash: the number that identifies a communicator in NCCL's logs, profiler and Inspector,
+//! derived from its unique id (NCCL `src/init.cc`).
 
 use std::io::Write;
 
 use super::hash::{CharSign, HashFunction, log_hash, two_lane};
 use crate::model::nccl::UniqueId;
 
-/// commHash of a communicator made from `id`; of several ids the first counts.
+/// commHash of a communicator created from `id`; of several ids, the first counts.
 #[must_use]
 pub fn of_id(id: &UniqueId, function: HashFunction) -> u64 {
     function.hash(&id.0)
@@ -18,8 +18,8 @@ pub fn logged_id(id: &UniqueId, char_sign: CharSign) -> u64 {
     log_hash(&id.0, char_sign)
 }
 
-/// commHash of a child that was split off a communicator with commHash `parent`: the `counter`-th
-/// child of it, from 1, with the `color` that its ranks gave. Up to 2.25 the counter does not count.
+/// commHash of a child split off a communicator with commHash `parent`: its `counter`-th child,
+/// from 1, with the `color` of its ranks. Up to 2.25 the counter is not used.
 #[must_use]
 pub fn of_split(parent: u64, counter: i32, color: i32, function: HashFunction) -> u64 {
     match function {
@@ -27,7 +27,7 @@ pub fn of_split(parent: u64, counter: i32, color: i32, function: HashFunction) -
             // The child's unique id is this text.
             let mut id = UniqueId([0; 128]);
             let mut text = id.0.as_mut_slice();
-            // 28 characters at most always find room.
+            // At most 28 characters always fit.
             let _ = write!(text, "{parent:016x}-{color}");
             of_id(&id, function)
         }

@@ -1,16 +1,16 @@
 //! Clear-to-send: the element that the receiver of a NET/IB connection writes into the sender's
-//! FIFO, once for each message (`struct ncclIbSendFifo`, NCCL `src/transport/net_ib*`). It goes as
-//! the payload of an RDMA WRITE, so the tail may be cut by the snap length.
+//! FIFO, once per message (`struct ncclIbSendFifo`, NCCL `src/transport/net_ib*`). It is the
+//! payload of an RDMA WRITE, so the snap length may truncate it.
 
 use super::structure::Structure;
 
-/// `R_Key`s that are read: merged NICs have at most four devices before 2.30.
+/// `R_Key`s read: merged NICs have at most four devices before 2.30.
 pub const KEY_LIMIT: usize = 4;
 
-/// Most receives that one CTS stands for (`NCCL_NET_IB_MAX_RECVS`).
+/// Most receives of one CTS (`NCCL_NET_IB_MAX_RECVS`).
 const REQUEST_LIMIT: u32 = 8;
 
-/// Where the fields are, in bytes. The address of the memory is at 0, its size at 8.
+/// Offsets of the fields, in bytes. The address of the memory is at 0, its size at 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CtsLayout {
     /// Size of an element.
@@ -19,7 +19,7 @@ pub struct CtsLayout {
     pub has_wide_size: bool,
     /// First `R_Key`.
     pub remote_key: usize,
-    /// `nreqs`, with `tag` behind it; `None` in 2.10 and 2.11.
+    /// `nreqs`, followed by `tag`; `None` in 2.10 and 2.11.
     pub requests: Option<usize>,
     /// `idx`.
     pub number: usize,
@@ -41,16 +41,16 @@ pub const CTS_64_FOUR_KEYS: CtsLayout =
 pub const CTS_64_EIGHT_KEYS: CtsLayout =
     CtsLayout { len: 64, has_wide_size: true, remote_key: 16, requests: Some(48), number: 56 };
 
-/// An element; what was cut off is `None`.
+/// An element; truncated fields are `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cts {
-    /// Where the data shall go.
+    /// Destination of the data.
     pub address: u64,
-    /// Bytes that fit.
+    /// Size of the destination in bytes.
     pub capacity: u64,
-    /// `R_Key`s of that memory by device, as many as fit; 0 where there is none.
+    /// `R_Key`s of the destination by device; 0 if there is none.
     pub remote_keys: [u32; KEY_LIMIT],
-    /// Receives that it stands for: 1 for collectives.
+    /// Number of receives: 1 for collectives.
     pub requests: Option<u32>,
     /// The sender's rank in the topmost communicator (2.12 and later).
     pub tag: Option<u32>,
@@ -59,8 +59,8 @@ pub struct Cts {
 }
 
 impl Cts {
-    /// Reads the first element of a WRITE of `write_len` bytes, of which `payload` was captured.
-    /// `None` where it cannot be a CTS, or where too little was captured to tell.
+    /// Parses the first element of a WRITE of `write_len` bytes, of which `payload` was captured.
+    /// `None` if it cannot be a CTS, or too little was captured to decide.
     #[must_use]
     pub fn recognise(payload: &[u8], write_len: u32) -> Option<(Self, &'static CtsLayout)> {
         let layout = layout_of(payload, write_len)?;
@@ -69,7 +69,7 @@ impl Cts {
         is_plausible.then_some((cts, layout))
     }
 
-    /// Reads an element whose layout is known; `None` where not even the `R_Key` was captured.
+    /// Parses an element with a known layout; `None` if the `R_Key` was not captured.
     #[must_use]
     pub fn decode(payload: &[u8], layout: &CtsLayout) -> Option<Self> {
         let structure = Structure(payload);
@@ -83,7 +83,7 @@ impl Cts {
         let mut at = layout.remote_key;
         for key in remote_keys.iter_mut().skip(1) {
             at = at.checked_add(4)?;
-            // The keys end where the number of receives follows.
+            // The keys end at the number of receives.
             if layout.requests.is_none_or(|requests| at >= requests) {
                 break;
             }
@@ -104,13 +104,13 @@ impl Cts {
     }
 }
 
-/// The layout of a CTS, by the size of the WRITE and by where the number of receives is; `None`
-/// for other WRITEs and for those that were cut before it.
+/// The layout of a CTS, from the size of the WRITE and the position of the number of receives;
+/// `None` for other WRITEs and for those truncated before it.
 fn layout_of(payload: &[u8], write_len: u32) -> Option<&'static CtsLayout> {
     let structure = Structure(payload);
     let is_count = |at| structure.u32(at).is_some_and(|n| (1..=REQUEST_LIMIT).contains(&n));
     let is_zero = |at| structure.u32(at) == Some(0);
-    // Eight requests of 32 bytes have the size of four of 64: the count tells them apart.
+    // Eight requests of 32 bytes have the size of four of 64: the count distinguishes them.
     let fits = |layout: &CtsLayout| {
         let requests = layout.requests.and_then(|at| structure.u32(at)).unwrap_or(1);
         (requests as usize).checked_mul(layout.len) == Some(write_len as usize)
@@ -119,11 +119,12 @@ fn layout_of(payload: &[u8], write_len: u32) -> Option<&'static CtsLayout> {
         // The size's upper half, which is an `R_Key` in the older layout, is zero.
         (&CTS_64_FOUR_KEYS, is_zero(12) && is_count(32)),
         (&CTS_64_EIGHT_KEYS, is_zero(12) && is_count(48)),
-        // Cut before the count, with the key of a fifth device where others have the count.
+        // Truncated before the count, with a fifth device's key at the count's position in other
+        // layouts.
         (&CTS_64_EIGHT_KEYS, is_zero(12) && is_zero(32) && payload.len() < 52),
         (&CTS_64_TWO_KEYS, !is_zero(12) && is_count(20)),
         (&CTS_32, !is_zero(12) && is_count(16)),
-        // A flag that says it is ready.
+        // A flag that marks it ready.
         (&CTS_32_UNTAGGED, structure.u32(20) == Some(1) && !is_zero(12)),
     ];
     let mut fitting = candidates.into_iter().filter(|(layout, is_alike)| *is_alike && fits(layout));

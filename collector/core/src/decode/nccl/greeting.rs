@@ -1,12 +1,12 @@
-//! What the connecting end of every NCCL socket sends first: a magic and what the socket is for
-//! (NCCL `src/misc/socket.cc`, 2.16 and later). The accepting end answers nothing.
+//! The first bytes that the connecting end of every NCCL socket sends: a magic and the socket's
+//! purpose (NCCL `src/misc/socket.cc`, 2.16 and later). The accepting end sends no answer.
 
 use super::structure::Structure;
 
-/// `NCCL_SOCKET_MAGIC`: the magic of sockets that belong to no communicator.
+/// `NCCL_SOCKET_MAGIC`: the magic of sockets outside any communicator.
 pub const SOCKET_MAGIC: u64 = 0x564a_b9f2_fc4b_9d6c;
 
-/// What a socket is for (`enum ncclSocketType`).
+/// Purpose of a socket (`enum ncclSocketType`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketType {
     /// Rank to root, ring, and messages between two ranks; the magic is the communicator's.
@@ -26,7 +26,7 @@ pub enum SocketType {
 pub struct Greeting {
     /// The magic.
     pub magic: u64,
-    /// What the socket is for.
+    /// The socket's purpose.
     pub socket_type: SocketType,
 }
 
@@ -34,7 +34,7 @@ impl Greeting {
     /// Bytes of a greeting.
     pub const LEN: usize = 12;
 
-    /// Reads the first bytes of a connection; `None` where they are too few or no greeting.
+    /// Parses the first bytes of a connection; `None` if there are too few or they are no greeting.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let structure = Structure(bytes);

@@ -3,7 +3,7 @@
 
 use crate::model::nccl::Release;
 
-/// Whether `char` is signed on the host that hashes: bytes from 128 on hash differently.
+/// Whether `char` is signed on the hashing host: bytes from 128 on hash differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CharSign {
     /// x86-64.
@@ -22,7 +22,7 @@ pub enum HashFunction {
 }
 
 impl HashFunction {
-    /// The function of `release` on a host with this `char`.
+    /// The function of `release` on a host with this kind of `char`.
     #[must_use]
     pub fn of(release: Release, char_sign: CharSign) -> Self {
         if release < Release::new(2, 26, 0) { Self::Djb2a(char_sign) } else { Self::TwoLane }
@@ -49,7 +49,7 @@ fn djb2a(bytes: &[u8], char_sign: CharSign) -> u64 {
         .fold(DJB2A_START, |hash, byte| hash.wrapping_mul(DJB2A_FACTOR) ^ widen(*byte, char_sign))
 }
 
-/// The hash that is in the log as `commId` of NCCL 2.16 to 2.25 and nowhere else.
+/// The hash logged as `commId` by NCCL 2.16 to 2.25, and used nowhere else.
 pub(super) fn log_hash(bytes: &[u8], char_sign: CharSign) -> u64 {
     bytes.iter().fold(0xdead_beef, |hash: u64, byte| {
         let mixed = (hash ^ hash >> 32).wrapping_mul(0x8db3_db47_fa29_94ad);
@@ -64,7 +64,7 @@ fn widen(byte: u8, char_sign: CharSign) -> u64 {
     }
 }
 
-/// The hash of 2.26 and later of several inputs, one after the other.
+/// The hash of 2.26 and later over several consecutive inputs.
 pub(super) fn two_lane<const N: usize>(inputs: [&[u8]; N]) -> u64 {
     let [mut a, mut b] = [1_u64, 1_u64];
     for input in inputs {

@@ -1,9 +1,9 @@
-//! What one end of a NET/IB connection tells the other of its queue pairs (`struct ncclIbQpInfo` up
-//! to 2.19, then `struct ncclIbConnectionMetadata`, of NCCL `src/transport/net_ib*`).
+//! How one end of a NET/IB connection describes its queue pairs (`struct ncclIbQpInfo` up to 2.19,
+//! then `struct ncclIbConnectionMetadata`, of NCCL `src/transport/net_ib*`).
 //!
-//! The number of queue pairs is not in it, and up to 2.23 the rest of the structure is whatever lay
-//! on the stack. So [`Endpoint::queue_pair`] gives what an entry holds if it may be a queue pair at
-//! all; which of them are is known from both ends.
+//! It does not contain the number of queue pairs, and up to 2.23 the unused part is whatever was on
+//! the stack. So [`Endpoint::queue_pair`] returns an entry if it is plausible as a queue pair;
+//! which ones are real is decided from both ends.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -16,12 +16,12 @@ pub const QUEUE_PAIRS: usize = 128;
 /// `link_layer` of RoCE (`IBV_LINK_LAYER_ETHERNET`).
 const ETHERNET: u8 = 2;
 
-/// Where the fields are, in bytes.
+/// Offsets of the fields, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndpointLayout {
     /// Size.
     pub len: usize,
-    /// The structure is zero where it is not used.
+    /// Whether unused fields are zero.
     pub is_zeroed: bool,
     /// `fifoAddr` or `addr`.
     pub fifo_address: usize,
@@ -29,19 +29,19 @@ pub struct EndpointLayout {
     pub ports: PortLayout,
 }
 
-/// Where queue pairs and their ports are.
+/// Layout of queue pairs and their ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortLayout {
     /// All queue pairs on one port.
     One {
-        /// `spn` and `iid`, which make the GID; `mtu`, `fifoRkey` follow.
+        /// `spn` and `iid`, which form the GID; `mtu` and `fifoRkey` follow.
         gid: usize,
     },
     /// Queue pairs on the ports of a merged device.
     Several(SeveralPorts),
 }
 
-/// Where the fields of a merged device are, in bytes.
+/// Offsets of the fields of a merged device, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeveralPorts {
     /// `devs`.
@@ -206,18 +206,19 @@ pub struct Endpoint<'a> {
     layout: &'a EndpointLayout,
     /// Number of ports.
     pub device_count: u32,
-    /// Where the other end writes to: of a sender of data the CTS FIFO, of a receiver sizes.
+    /// Where the other end writes: for a sender of data the CTS FIFO, for a receiver sizes.
     pub fifo_address: u64,
     /// Name of the (merged) device; empty up to 2.19.
     pub device_name: &'a str,
-    /// Traffic class that it asks for; `None` up to 2.25.
+    /// Requested traffic class; `None` up to 2.25.
     pub traffic_class: Option<i32>,
 }
 
 /// A port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// Its GID as an address, of RoCEv2 the IP address of its packets; `None` for InfiniBand.
+    /// Its GID as an address, which for RoCEv2 is the IP address of its packets; `None` for
+    /// InfiniBand.
     pub address: Option<IpAddr>,
     /// Path MTU in bytes.
     pub mtu: u32,
@@ -225,18 +226,18 @@ pub struct Port {
     pub fifo_key: u32,
 }
 
-/// What an entry of the queue pairs holds.
+/// An entry of the queue pair array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueuePairEntry {
     /// Its number.
     pub qpn: Qpn,
-    /// Which of the ports it is on.
+    /// Index of its port.
     pub device: u32,
 }
 
 impl<'a> Endpoint<'a> {
-    /// Reads a whole structure; `None` where it makes no sense: no port, or a port or first queue
-    /// pair that cannot be.
+    /// Parses a complete structure; `None` if it is invalid: no port, or an impossible port or
+    /// first queue pair.
     #[must_use]
     pub fn decode(bytes: &'a [u8], layout: &'a EndpointLayout) -> Option<Self> {
         if bytes.len() != layout.len {
@@ -268,7 +269,7 @@ impl<'a> Endpoint<'a> {
         is_name.then(|| str::from_utf8(name).ok())?
     }
 
-    /// A port; `None` where it cannot be.
+    /// A port; `None` if it is impossible.
     #[must_use]
     pub fn port(&self, device: u32) -> Option<Port> {
         let (link_layer, gid, mtu, fifo_key) = match self.layout.ports {
@@ -297,7 +298,7 @@ impl<'a> Endpoint<'a> {
         Some(Port { address, mtu, fifo_key: self.structure.u32(fifo_key)? })
     }
 
-    /// What the entry at `place` holds; `None` where that is no queue pair.
+    /// The entry at `place`; `None` if it is not a queue pair.
     #[must_use]
     pub fn queue_pair(&self, place: usize) -> Option<QueuePairEntry> {
         if place >= QUEUE_PAIRS {
@@ -324,7 +325,7 @@ impl<'a> Endpoint<'a> {
         (2..1 << 24).contains(&qpn).then(|| QueuePairEntry { qpn: Qpn::new(qpn), device })
     }
 
-    /// Entries beyond the queue pairs are zero.
+    /// Entries after the last queue pair are zero.
     #[must_use]
     pub const fn is_zeroed(&self) -> bool {
         self.layout.is_zeroed

@@ -1,6 +1,6 @@
-//! Which release has which layout: the one table. All rows are known from the debug information of
-//! released libraries (`tests/fixtures/nccl-layouts`); those from 2.18 to 2.30 agree with captures,
-//! too. Releases before 2.16 do not greet and are not read.
+//! The one table of which release has which layout. All rows come from the debug information of
+//! released libraries (`tests/fixtures/nccl-layouts`); those from 2.18 to 2.30 also agree with
+//! captures. Releases before 2.16 have no greeting and are not read.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ use super::topology::{
 };
 use crate::model::nccl::Release;
 
-/// Releases from the first to the last, both included.
+/// A range of releases, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReleaseRange {
     /// The first.
@@ -36,7 +36,7 @@ pub struct ReleaseRange {
 }
 
 impl ReleaseRange {
-    /// Every release that there is a layout for.
+    /// All releases with a layout.
     pub const KNOWN: Self = Self { first: V2_16.releases.first, last: V2_32.releases.last };
 
     /// One release alone.
@@ -45,20 +45,20 @@ impl ReleaseRange {
         Self { first: release, last: release }
     }
 
-    /// The release is in the range.
+    /// Whether the release is in the range.
     #[must_use]
     pub fn contains(self, release: Release) -> bool {
         self.first <= release && release <= self.last
     }
 
-    /// What both ranges hold; `None` where that is nothing.
+    /// The intersection; `None` if it is empty.
     #[must_use]
     pub fn intersect(self, other: Self) -> Option<Self> {
         let both = Self { first: self.first.max(other.first), last: self.last.min(other.last) };
         (both.first <= both.last).then_some(both)
     }
 
-    /// All releases that `layouts`, neighbours in the table, are of; `None` where there are none.
+    /// All releases of `layouts`, which are adjacent rows; `None` if there are none.
     #[must_use]
     pub fn of(layouts: &[Layout]) -> Option<Self> {
         let (first, last) = (layouts.first()?, layouts.last()?);
@@ -82,7 +82,7 @@ impl fmt::Display for ReleaseRange {
     }
 }
 
-/// The layouts of some releases.
+/// The layouts of a range of releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// The releases.
@@ -97,7 +97,7 @@ pub struct Layout {
     pub topology: &'static TopologyLayout,
     /// Messages between two ranks.
     pub peer_message: &'static PeerMessageLayout,
-    /// The list of ports that begins an exchange of queue pairs; `None` up to 2.23.
+    /// The list of ports at the start of an exchange of queue pairs; `None` up to 2.23.
     pub devices: Option<&'static DeviceListLayout>,
     /// `struct ncclIbQpInfo`, later `struct ncclIbConnectionMetadata`.
     pub endpoint: &'static EndpointLayout,
@@ -111,8 +111,7 @@ pub static LAYOUTS: [Layout; 18] = [
     V2_29_7, V2_30, V2_30_7, V2_31, V2_32,
 ];
 
-/// Those of `layouts` that fit. Values of a column never come back once they have changed, so what
-/// fits lies next to each other.
+/// The layouts that match. A column never returns to an earlier value, so matches are adjacent.
 #[must_use]
 pub fn narrow(layouts: &[Layout], fits: impl Fn(&Layout) -> bool) -> &[Layout] {
     let first = layouts.iter().position(&fits).unwrap_or(layouts.len());
@@ -120,13 +119,13 @@ pub fn narrow(layouts: &[Layout], fits: impl Fn(&Layout) -> bool) -> &[Layout] {
     layouts.get(first..end).unwrap_or(&[])
 }
 
-/// The layouts of a release; `None` where it is not known.
+/// The layouts of a release, if it is known.
 #[must_use]
 pub fn of(release: Release) -> Option<&'static Layout> {
     LAYOUTS.iter().find(|layout| layout.releases.contains(release))
 }
 
-// Each row says what changed since the one before.
+// Each row changes the previous one.
 
 const V2_16: Layout = Layout {
     releases: between(Release::new(2, 16, 0), Release::new(2, 17, 99)),

@@ -1,6 +1,5 @@
-//! NCCL's own formats: bytes to values, stateless. Structures go over the wire as they lie in
-//! memory, so each format has a layout for each range of releases; `layout.rs` has the one table
-//! that says which.
+//! NCCL's own formats: bytes to values, stateless. Structures are sent as they are in memory, so
+//! each format has a layout per range of releases; `layout.rs` has the one table of them.
 
 pub mod layout;
 pub mod hash;

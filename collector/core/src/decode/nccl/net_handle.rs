@@ -1,16 +1,16 @@
-//! How to reach the receiver of a NET connection: the first bytes of its entry in the transport
-//! set-up (`struct ncclIbHandle` of NCCL `src/transport/net_ib*`; `struct ncclNetSocketHandle` of
-//! `src/transport/net_socket.cc` begins alike).
+//! The address of a NET connection's receiver: the first bytes of its entry in the transport set-up
+//! (`struct ncclIbHandle` of NCCL `src/transport/net_ib*`; `struct ncclNetSocketHandle` of
+//! `src/transport/net_socket.cc` starts the same way).
 
 use std::net::SocketAddr;
 
 use super::greeting::SOCKET_MAGIC;
 use super::structure::Structure;
 
-/// The magic that the connector shall greet with.
+/// The magic that the connecting end must greet with.
 pub const MAGIC: usize = 32;
 
-/// Where the receiver listens; `None` where the entry is none of a NET receiver.
+/// The receiver's listening address; `None` if the entry is not a NET receiver's.
 #[must_use]
 pub fn listener(entry: &[u8]) -> Option<SocketAddr> {
     let structure = Structure(entry);

@@ -1,15 +1,15 @@
-//! What each rank tells all others of its process and GPU (`struct ncclPeerInfo`, NCCL
+//! Each rank's process and GPU, as sent to all others (`struct ncclPeerInfo`, NCCL
 //! `src/include/transport.h`).
 
 use super::structure::Structure;
 use crate::model::nccl::Release;
 
-/// Where the fields are, in bytes. Those that every release has in the same place are constants.
+/// Offsets of the fields, in bytes. Those with the same offset in every release are constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerInfoLayout {
     /// Size.
     pub len: usize,
-    /// `nvmlDev`; not told for 64 bytes, where releases of the same size have other things there.
+    /// `nvmlDev`; `None` for 64 bytes, where releases of the same size differ.
     pub nvml_device: Option<usize>,
     /// `version`.
     pub version: Option<usize>,
@@ -32,7 +32,7 @@ pub const PEER_INFO_64: PeerInfoLayout =
 /// 2.20 and 2.21.
 pub const PEER_INFO_96: PeerInfoLayout =
     PeerInfoLayout { len: 96, nvml_device: Some(8), version: None };
-/// 2.22, which has padding where later ones have the version.
+/// 2.22, which has padding at the offset of later releases' version.
 pub const PEER_INFO_104_UNVERSIONED: PeerInfoLayout =
     PeerInfoLayout { len: 104, nvml_device: Some(8), version: None };
 /// 2.23 to 2.26.
@@ -74,7 +74,7 @@ pub struct PeerInfo {
 }
 
 impl PeerInfo {
-    /// Reads a whole element; `None` where it makes no sense.
+    /// Parses a complete element; `None` if it is invalid.
     #[must_use]
     pub fn decode(bytes: &[u8], layout: &PeerInfoLayout) -> Option<Self> {
         if bytes.len() != layout.len {

@@ -1,11 +1,11 @@
-//! A message from one rank to another (`bootstrapSend` of NCCL `src/bootstrap.cc`): who sends it,
-//! what it is about, and for the set-up of transports (`ncclTransportP2pSetup` of
-//! `src/transport.cc`) one entry a connection.
+//! A message from one rank to another (`bootstrapSend` of NCCL `src/bootstrap.cc`): sender, tag,
+//! and for the set-up of transports (`ncclTransportP2pSetup` of `src/transport.cc`) one entry per
+//! connection.
 
 use super::structure::Structure;
 use crate::model::nccl::Graph;
 
-/// Sizes of what a message consists of, in bytes.
+/// Sizes of a message's parts, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerMessageLayout {
     /// First frame: the rank alone (then the tag follows in a frame of its own), or rank and tag.
@@ -24,14 +24,14 @@ pub const PEER_MESSAGE_256: PeerMessageLayout =
 /// Rank and tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preamble {
-    /// The rank that sends.
+    /// The sending rank.
     pub rank: u32,
-    /// What it is about.
+    /// The subject.
     pub tag: u32,
 }
 
 impl Preamble {
-    /// Reads the bytes of the preamble, the frames' lengths left out.
+    /// Parses the preamble, without the frames' lengths.
     #[must_use]
     pub fn decode(bytes: &[u8; 8]) -> Option<Self> {
         let structure = Structure(bytes);
@@ -39,19 +39,19 @@ impl Preamble {
     }
 }
 
-/// What a transport set-up is about, from its tag.
+/// A transport set-up, from its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetupTag {
-    /// Ranks from the sender of data to its receiver.
+    /// Distance in ranks from the sender of data to its receiver.
     pub distance: u32,
-    /// What the connections are for.
+    /// The graph that the connections belong to.
     pub graph: Graph,
-    /// It carries no entries: it closes the set-up.
+    /// Whether it closes the set-up and carries no entries.
     pub is_closing: bool,
 }
 
 impl SetupTag {
-    /// Reads a tag; `None` where it is not one of a set-up.
+    /// Parses a tag; `None` if it is not one of a set-up.
     #[must_use]
     pub const fn decode(tag: u32) -> Option<Self> {
         let graph = match tag & 0x7f {
@@ -63,7 +63,7 @@ impl SetupTag {
             _ => return None,
         };
         let distance = tag >> 8;
-        // Greater tags are reserved for other uses: a split has 1 << 29, a grow 1 << 27.
+        // Higher tags are reserved for other uses: a split has 1 << 29, a grow 1 << 27.
         if distance == 0 || distance >= 1 << 19 {
             return None;
         }

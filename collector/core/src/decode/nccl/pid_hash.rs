@@ -1,12 +1,12 @@
 //! The process behind a `pidHash` (`getPidHash`, NCCL `src/misc/utils.cc`): the hash of the decimal
 //! PID followed by the name of its PID namespace, plus commHash modulo 2^64.
 //!
-//! Releases before 2.24 do not send the PID itself. Their hash, DJB2a, can be run backwards, one
-//! character after the other, so that the PID can be read off it where the namespace is known.
+//! Releases before 2.24 do not send the PID itself. Their hash, DJB2a, can be inverted character by
+//! character, so the PID can be recovered if the namespace is known.
 
 use super::hash::{DJB2A_FACTOR, DJB2A_START};
 
-/// `/proc/self/ns/pid` of a process that is in no container: Linux's `PROC_PID_INIT_INO`.
+/// `/proc/self/ns/pid` outside containers: Linux's `PROC_PID_INIT_INO`.
 const INITIAL_NAMESPACE: &[u8] = b"pid:[4026531836]";
 
 /// Inverse of [`DJB2A_FACTOR`] modulo 2^64.
@@ -16,7 +16,7 @@ const INVERSE_FACTOR: u64 = 0x0f83_e0f8_3e0f_83e1;
 const DIGITS: usize = 7;
 
 /// The PID behind a `pidHash` of NCCL 2.25 and before, for a process in the initial PID namespace;
-/// `None` for any other process, and where two PIDs would have that hash.
+/// `None` for any other process, and if two PIDs have that hash.
 #[must_use]
 pub fn find_pid(pid_hash: u64, comm_hash: u64) -> Option<u32> {
     let hash = pid_hash.wrapping_sub(comm_hash);
@@ -38,8 +38,8 @@ const fn before(hash: u64, byte: u8) -> u64 {
     (hash ^ byte as u64).wrapping_mul(INVERSE_FACTOR)
 }
 
-/// Looks for up to `digits` digits in front of `tail`, a number below `weight`. Seven digits never
-/// wrap 64 bits, so that a hash that is no multiple of the factor ends a branch.
+/// Searches for up to `digits` digits in front of `tail`, a number below `weight`. Seven digits
+/// never wrap 64 bits, so a hash that is not a multiple of the factor ends a branch.
 fn search(hash: u64, weight: u32, tail: u32, digits: usize, found: &mut Found) {
     let Some(digits) = digits.checked_sub(1) else { return };
     for digit in 0..10_u8 {

@@ -1,4 +1,4 @@
-//! The head of a request to a proxy (NCCL `src/proxy.cc`), read only to tell a proxy's socket.
+//! The head of a request to a proxy (NCCL `src/proxy.cc`), read only to recognise a proxy's socket.
 
 use super::structure::Structure;
 
@@ -11,8 +11,8 @@ const SIZE_LIMIT: u32 = 1 << 20;
 /// Bytes of the head.
 pub const REQUEST_HEAD: usize = 20;
 
-/// These bytes may begin a request: its kind, 8 bytes of a handle, and the sizes of request and
-/// response.
+/// Whether these bytes can start a request: its kind, 8 bytes of a handle, and the sizes of request
+/// and response.
 #[must_use]
 pub fn is_request(bytes: &[u8; REQUEST_HEAD]) -> bool {
     let structure = Structure(bytes);

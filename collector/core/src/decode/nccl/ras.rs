@@ -8,7 +8,7 @@ use crate::model::nccl::Release;
 
 const CONNECTION_INIT: u32 = 1;
 
-/// Who connects.
+/// The connecting process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RasGreeting {
     /// Its release.
@@ -18,10 +18,10 @@ pub struct RasGreeting {
 }
 
 impl RasGreeting {
-    /// Bytes of the message, its length left out.
+    /// Bytes of the message, without its length field.
     pub const LEN: usize = 56;
 
-    /// Reads a whole message; `None` where it is another one.
+    /// Parses a complete message; `None` if it is another one.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let structure = Structure(bytes);

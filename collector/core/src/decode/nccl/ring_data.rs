@@ -1,6 +1,7 @@
-//! What ranks gather first over the bootstrap ring: where they listen (NCCL `src/bootstrap.cc`).
-//! Up to 2.22 the addresses are gathered one after the other, since then in one structure (`struct
-//! bootstrapRingData`, with `struct rasRankInit` of `src/include/ras.h` in it).
+//! What ranks gather first over the bootstrap ring: their listening addresses (NCCL
+//! `src/bootstrap.cc`). Up to 2.22 the addresses are gathered one by one, since then in one
+//! structure (`struct bootstrapRingData`, which contains `struct rasRankInit` of
+//! `src/include/ras.h`).
 
 use std::net::SocketAddr;
 
@@ -9,9 +10,9 @@ use super::structure::{SOCKET_ADDRESS_BYTES, Structure};
 /// What is gathered before PeerInfo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressLayout {
-    /// Sizes of the gathers, in order. The first begins with the listener for other ranks.
+    /// Sizes of the gathers, in order. The first starts with the listener for other ranks.
     pub gathers: &'static [usize],
-    /// Where RAS tells of itself, in the only gather.
+    /// Position of RAS's data in the only gather.
     pub ras: Option<RasLayout>,
 }
 
@@ -20,7 +21,7 @@ pub struct AddressLayout {
 pub struct RasLayout {
     /// Where it starts, in bytes.
     pub at: usize,
-    /// The hashes of host and process are in it (2.26 and later).
+    /// Whether the hashes of host and process are included (2.26 and later).
     pub has_hashes: bool,
 }
 
@@ -39,21 +40,21 @@ pub const RING_DATA_104: AddressLayout =
 pub const RING_DATA_120: AddressLayout =
     AddressLayout { gathers: &[120], ras: Some(RasLayout { at: 64, has_hashes: true }) };
 
-/// Where a rank listens.
+/// A rank's listening addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingData {
     /// For messages between two ranks.
     pub peer_listener: SocketAddr,
-    /// What RAS tells, from 2.24 on.
+    /// RAS's data, from 2.24 on.
     pub ras: Option<RasRank>,
 }
 
-/// What RAS knows of a rank.
+/// RAS's data of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RasRank {
-    /// Its listener; `None` where RAS is switched off.
+    /// Its listener; `None` if RAS is off.
     pub listener: Option<SocketAddr>,
-    /// Process id in the rank's own PID namespace; `None` where RAS is switched off.
+    /// Process id in the rank's own PID namespace; `None` if RAS is off.
     pub pid: Option<u32>,
     /// CUDA device.
     pub cuda_device: Option<u32>,
@@ -66,7 +67,7 @@ pub struct RasRank {
 }
 
 impl RingData {
-    /// Reads a rank's element of the first gather; `None` where it does not begin with an address.
+    /// Parses a rank's element of the first gather; `None` if it does not start with an address.
     #[must_use]
     pub fn decode(bytes: &[u8], layout: &AddressLayout) -> Option<Self> {
         let structure = Structure(bytes);

@@ -11,7 +11,7 @@ pub const REPLY_28: usize = SOCKET_ADDRESS_BYTES;
 /// Size of the reply since 2.23.
 pub const REPLY_128: usize = 128;
 
-/// Reads a whole reply; `None` where it holds no address.
+/// Parses a complete reply; `None` if it has no address.
 #[must_use]
 pub fn next_ring_listener(bytes: &[u8]) -> Option<SocketAddr> {
     matches!(bytes.len(), REPLY_28 | REPLY_128).then(|| Structure(bytes).socket_address(0))?

@@ -1,6 +1,6 @@
-//! What each rank asks for in a split of its communicator, gathered over the ring of the parent
-//! (NCCL `commGetSplitInfo` of `src/init.cc`). Up to 2.22 colours and keys are gathered one after
-//! the other, 4 bytes each; since 2.23 together.
+//! Each rank's request in a split of its communicator, gathered over the parent's ring (NCCL
+//! `commGetSplitInfo` of `src/init.cc`). Up to 2.22 colours and keys are gathered separately, 4
+//! bytes each; since 2.23 together.
 
 use super::structure::Structure;
 
@@ -14,12 +14,12 @@ pub const SPLIT_8: usize = 8;
 pub struct SplitElement {
     /// Orders the ranks of a child.
     pub key: i32,
-    /// Ranks of one colour make one child; negative ones make none.
+    /// Ranks of one colour form a child; negative colours join none.
     pub color: i32,
 }
 
 impl SplitElement {
-    /// Reads an element of 2.23 or later.
+    /// Parses an element of 2.23 or later.
     #[must_use]
     pub fn decode(bytes: &[u8; SPLIT_8]) -> Option<Self> {
         let structure = Structure(bytes);
@@ -27,7 +27,7 @@ impl SplitElement {
     }
 }
 
-/// Reads a colour or a key of 2.22 or before.
+/// Parses a colour or a key of 2.22 or before.
 #[must_use]
 pub fn color_or_key(bytes: &[u8; SPLIT_4]) -> i32 {
     i32::from_le_bytes(*bytes)

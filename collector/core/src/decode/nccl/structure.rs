@@ -1,11 +1,11 @@
-//! A C structure as it lies in the memory of a little-endian host.
+//! A C structure in the memory layout of a little-endian host.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 const AF_INET: u16 = 2;
 const AF_INET6: u16 = 10;
 
-/// The bytes of a structure, fields by their offset; `None` where the field was not captured.
+/// The bytes of a structure, with fields by offset; `None` if the field was not captured.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Structure<'a>(pub(super) &'a [u8]);
 
@@ -34,13 +34,13 @@ impl<'a> Structure<'a> {
         self.bytes(at).copied().map(u64::from_le_bytes)
     }
 
-    /// A number that C holds in an `int` and that is never negative.
+    /// A number that C stores in an `int` and that is never negative.
     pub(super) fn count(self, at: usize) -> Option<u32> {
         self.i32(at).and_then(|number| number.try_into().ok())
     }
 
-    /// `union ncclSocketAddress` (NCCL `src/include/socket.h`), 28 bytes: an address that somebody
-    /// can be reached at. `None` for everything else, so that it tells addresses from other bytes.
+    /// `union ncclSocketAddress` (NCCL `src/include/socket.h`), 28 bytes: a reachable address.
+    /// `None` for everything else, so that addresses can be distinguished from other bytes.
     pub(super) fn socket_address(self, at: usize) -> Option<SocketAddr> {
         let union = Structure(self.bytes::<SOCKET_ADDRESS_BYTES>(at)?);
         let port = u16::from_be_bytes(*union.bytes(2)?);

@@ -1,9 +1,9 @@
-//! What each rank found out about its node's part of the rings and trees (`AllGather3`: `struct
-//! allGatherInfo` of NCCL `src/init.cc`, with `struct ncclTopoRanks` of `src/include/graph.h`).
+//! Each rank's view of its node's part of the rings and trees (`AllGather3`: `struct allGatherInfo`
+//! of NCCL `src/init.cc`, with `struct ncclTopoRanks` of `src/include/graph.h`).
 
 use super::structure::Structure;
 
-/// Where the fields are, in bytes.
+/// Offsets of the fields, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopologyLayout {
     /// Size.
@@ -21,7 +21,7 @@ pub struct TopologyLayout {
 }
 
 impl TopologyLayout {
-    /// 2.18 and later: `graphInfo`s by algorithm, `tree` first, each as far from the next.
+    /// 2.18 and later: `graphInfo`s by algorithm, `tree` first, equally spaced.
     const fn new(len: usize, graph_len: usize, ranks: usize, channels: usize) -> Self {
         let has_cross_nic = graph_len > CROSS_NIC;
         let cross_nic = if has_cross_nic { graph_len.checked_add(CROSS_NIC) } else { None };
@@ -70,9 +70,9 @@ pub enum TopologyArray {
     RingReceive = 0,
     /// `ringSend`: the rank where the ring leaves the node.
     RingSend = 1,
-    /// `ringPrev`: the rank before this one inside the node.
+    /// `ringPrev`: the previous rank inside the node.
     RingPrevious = 2,
-    /// `ringNext`: the rank after this one inside the node.
+    /// `ringNext`: the next rank inside the node.
     RingNext = 3,
     /// `treeToParent`: the rank where the tree's edge to the parent node starts.
     TreeToParent = 4,
@@ -91,12 +91,12 @@ pub struct Topology<'a> {
     pub ring_channels: u32,
     /// Channels of the tree graph, before NCCL doubles them.
     pub tree_channels: u32,
-    /// Rings leave a node by another NIC than they enter it, on alternate nodes.
+    /// Whether rings leave a node through another NIC than they enter it, on alternate nodes.
     pub crosses_nics: bool,
 }
 
 impl<'a> Topology<'a> {
-    /// Reads a whole element; `None` where it makes no sense.
+    /// Parses a complete element; `None` if it is invalid.
     #[must_use]
     pub fn decode(bytes: &'a [u8], layout: &'a TopologyLayout) -> Option<Self> {
         let structure = Structure(bytes);
@@ -116,7 +116,7 @@ impl<'a> Topology<'a> {
         })
     }
 
-    /// The rank that `array` holds for `channel`; `None` where it is unset.
+    /// The rank in `array` for `channel`; `None` if it is unset.
     #[must_use]
     pub fn rank(&self, array: TopologyArray, channel: usize) -> Option<u32> {
         if channel >= self.layout.channels {

@@ -17,19 +17,20 @@ const MAGIC_ADDRESS: usize = 8;
 const RANKS: usize = 36;
 const USED: usize = 40;
 
-/// What a unique id says.
+/// The content of a unique id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdContent {
-    /// What the bootstrap's connections greet with; `None` up to NCCL 2.15, which has none.
+    /// The magic that the bootstrap's connections greet with; `None` up to NCCL 2.15, which has
+    /// none.
     pub magic: Option<u64>,
     /// Where the root listens.
     pub root: SocketAddr,
-    /// Ranks of the communicator that is to grow (2.29 and later); `None` of an ordinary id.
+    /// Ranks of the communicator that will grow (2.29 and later); `None` for an ordinary id.
     pub growing_ranks: Option<u32>,
 }
 
-/// Reads a unique id; `None` for bytes that are none: another family than IPv4 and IPv6, no port,
-/// no address, or a tail that is not zero.
+/// Parses a unique id; `None` for anything else: a family other than IPv4 and IPv6, no port, no
+/// address, or a tail that is not zero.
 #[must_use]
 pub fn parse(id: &UniqueId) -> Option<IdContent> {
     let structure = Structure(&id.0);
@@ -49,8 +50,8 @@ pub fn parse(id: &UniqueId) -> Option<IdContent> {
     })
 }
 
-/// The id of a root that listens at `root` and whose connections greet with `magic`: what NCCL 2.16
-/// and later make where no communicator grows.
+/// The id of a root that listens at `root` and whose connections greet with `magic`, as NCCL 2.16
+/// and later create it if no communicator grows.
 #[must_use]
 pub fn from_magic(magic: u64, root: SocketAddr) -> UniqueId {
     let mut id = [0; 128];

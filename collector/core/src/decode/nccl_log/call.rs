@@ -1,10 +1,10 @@
-//! Calls of collectives, and what NCCL chose for them.
+//! Calls of collectives, and NCCL's choice for them.
 
 use super::words::{after, assigned, hex, number};
 use crate::model::nccl::{Algorithm, CollectiveKind, Protocol};
 
 /// `AllReduce: opCount 1f sendbuff P recvbuff P count N datatype N op N root N comm P [nranks=N]
-/// stream P` (COLL): one a call and rank.
+/// stream P` (COLL): one per call and rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call<'a> {
     /// The function's name.
@@ -13,7 +13,7 @@ pub struct Call<'a> {
     pub kind: CollectiveKind,
     /// Number of the call on the communicator, which calls of one group share.
     pub number: u64,
-    /// Elements times the size of one; `None` where the datatype is not known.
+    /// Elements times element size; `None` if the datatype is unknown.
     pub bytes: Option<u64>,
     /// Root of a broadcast or reduce; peer of a send or receive.
     pub root: u32,
@@ -29,11 +29,11 @@ pub struct Call<'a> {
 /// later: `AllReduce: 1048576 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..1}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// What it is chosen for (2.23 and later).
+    /// The kind of collective (2.23 and later).
     pub kind: Option<CollectiveKind>,
-    /// Bytes as NCCL counts them for it.
+    /// Bytes as NCCL counts them for the choice.
     pub bytes: u64,
-    /// How it is carried out.
+    /// The algorithm.
     pub algorithm: Algorithm,
     /// The protocol.
     pub protocol: Protocol,

@@ -1,9 +1,9 @@
-//! A line as text: without colours, control characters and what is no UTF-8.
+//! A line as text: without colours, control characters and invalid UTF-8.
 
 use std::borrow::Cow;
 
 /// The text of a line without its end, colours (ECMA-48 escape sequences) and control characters.
-/// Bytes that are no UTF-8 become replacement characters. Borrows where nothing is to be removed.
+/// Invalid UTF-8 becomes replacement characters. Borrows if there is nothing to remove.
 #[must_use]
 pub fn clean(line: &[u8]) -> Cow<'_, str> {
     let line = line.trim_ascii_end();
@@ -16,7 +16,7 @@ pub fn clean(line: &[u8]) -> Cow<'_, str> {
     while let Some(c) = rest.next() {
         match c {
             '\u{1b}' => skip_escape(&mut rest),
-            // Progress bars return to the start of a line: what follows is another word.
+            // Progress bars return to the start of the line: what follows is another word.
             c if c.is_control() => kept.push(' '),
             c => kept.push(c),
         }

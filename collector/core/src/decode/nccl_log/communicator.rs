@@ -1,4 +1,4 @@
-//! A communicator's life: its start, what its ranks look like, how long that took, its end.
+//! A communicator's life: its start, its ranks, its timings, its end.
 
 use super::words::{after, hex, number, seconds_ns};
 use crate::model::nccl::RANK_LIMIT;
@@ -6,9 +6,9 @@ use crate::model::nccl::RANK_LIMIT;
 /// `... comm P rank N nranks N ... - Init START|COMPLETE`: a rank of a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Init<'a> {
-    /// The call that made it (2.21 and later).
+    /// The call that created it (2.21 and later).
     pub function: Option<&'a str>,
-    /// Its address: a name for it that holds in one process.
+    /// Its address, which identifies it within one process.
     pub pointer: u64,
     /// The rank.
     pub rank: u32,
@@ -22,22 +22,22 @@ pub struct Init<'a> {
     pub bus_id: Option<u64>,
     /// `commId` (2.16 and later): the commHash from 2.26 on, another hash before.
     pub hash: Option<u64>,
-    /// What it was split from.
+    /// Its parent, if it was split off.
     pub split: Option<Split>,
-    /// Begun or done.
+    /// Started or complete.
     pub stage: InitStage,
 }
 
-/// How far the initialisation is.
+/// Stage of the initialisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitStage {
-    /// Begun (2.18 and later).
+    /// Started (2.18 and later).
     Start,
-    /// Done.
+    /// Complete.
     Complete,
 }
 
-/// How a communicator was made from another.
+/// How a communicator was split off another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {
     /// Address of the parent in this process.
@@ -70,14 +70,14 @@ pub struct Summary {
 pub struct End {
     /// Its address in this process.
     pub pointer: u64,
-    /// It was aborted.
+    /// Whether it was aborted.
     pub is_abort: bool,
 }
 
 /// A total of seconds and its parts: `total F (create F, send F, ...)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timings<'a> {
-    /// The whole, in nanoseconds.
+    /// Total in nanoseconds.
     pub total_ns: u64,
     parts: &'a str,
 }
@@ -114,7 +114,7 @@ impl Split {
             parent: hex(after(text, "parent")?)?,
             number: number(text, "splitCount").or_else(|| number(text, "childCount")),
             color: number(text, "color")?,
-            // The dash follows without a blank at the start of the initialisation.
+            // At the start of the initialisation, the dash follows without a blank.
             key: number(text, "key")?,
         })
     }

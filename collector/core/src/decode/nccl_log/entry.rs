@@ -14,7 +14,7 @@
 use super::message::Message;
 use super::words;
 
-/// How loud an entry is.
+/// Severity of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// `NCCL version ...` without a prefix.
@@ -29,7 +29,7 @@ pub enum Level {
     Trace,
 }
 
-/// Who wrote an entry.
+/// The writer of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin<'a> {
     /// Name of the host up to the first dot.
@@ -56,28 +56,28 @@ pub struct Source<'a> {
 /// One entry of a log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry<'a> {
-    /// Time as printed, local to the host; `None` where there is none.
+    /// Time as printed, local to the host, if there is one.
     pub time: Option<&'a str>,
-    /// Who wrote it; `None` where the start of the line is missing.
+    /// Its writer; `None` if the start of the line is missing.
     pub origin: Option<Origin<'a>>,
-    /// How loud it is.
+    /// Its severity.
     pub level: Level,
-    /// Place in the source, of warnings.
+    /// Source location of a warning.
     pub source: Option<Source<'a>>,
-    /// The message as text.
+    /// Text of the message.
     pub text: &'a str,
-    /// The message understood.
+    /// The parsed message.
     pub message: Message<'a>,
-    /// So long that NCCL may have cut it; the last value of a list is left out.
+    /// Long enough that NCCL may have truncated it; the last value of a list is left out.
     pub is_cut: bool,
     /// It followed another entry on the same line.
     pub is_glued: bool,
 }
 
-/// NCCL cuts entries at 1024 bytes, of which an unseen time stamp may have taken some.
+/// NCCL truncates entries at 1024 bytes, some of which a time stamp may have taken.
 const CUT_BYTES: usize = 980;
 
-/// The entries on one line, as [`clean`](super::clean()) gives it: mostly none or one, more where
+/// The entries on one line, as [`clean`](super::clean()) returns it: usually none or one, more if
 /// two processes wrote at the same time.
 #[must_use]
 pub fn entries(line: &str) -> Entries<'_> {
@@ -88,7 +88,7 @@ pub fn entries(line: &str) -> Entries<'_> {
 #[derive(Clone, Debug)]
 pub struct Entries<'a> {
     rest: &'a str,
-    /// The host that wrote the entry before.
+    /// The host that wrote the previous entry.
     host: Option<&'a str>,
     is_first: bool,
 }
@@ -152,7 +152,7 @@ fn bare_version(line: &str) -> Option<Entry<'_>> {
     })
 }
 
-/// What is before and after the first ` NCCL <level> `.
+/// The text before and after the first ` NCCL <level> `.
 fn split_mark(line: &str) -> Option<(&str, Level, &str)> {
     line.match_indices("NCCL ").find_map(|(at, mark)| {
         let (head, rest) = line.split_at_checked(at)?;
@@ -169,13 +169,13 @@ fn split_mark(line: &str) -> Option<(&str, Level, &str)> {
     })
 }
 
-/// What comes before the level, taken apart.
+/// The parsed text before the level.
 struct Prefix<'a> {
-    /// Place in the head where the entry starts; before it are others' prefixes.
+    /// Offset in the head where the entry starts, after others' prefixes.
     start: usize,
     time: Option<&'a str>,
     origin: Origin<'a>,
-    /// What follows the device.
+    /// The text after the device.
     tail: &'a str,
 }
 
@@ -201,7 +201,7 @@ impl<'a> Prefix<'a> {
             if before.is_empty() {
                 return None;
             }
-            // Blanks in a row make empty words, which are nobody's neighbours.
+            // Consecutive blanks make empty words, which do not count as neighbours.
             next = if word.is_empty() { next } else { Some(word) };
             rest = before;
         }
@@ -209,7 +209,7 @@ impl<'a> Prefix<'a> {
 }
 
 impl<'a> Origin<'a> {
-    /// `HOST:PID:TID` at the end of a word, and what is before it: `[1,0]<stdout>:` of mpirun, the
+    /// `HOST:PID:TID` at the end of a word, and the text before it: `[1,0]<stdout>:` of mpirun, the
     /// quote of a JSON string, the end of an entry of the same host.
     fn read(word: &'a str, device: Option<i32>, known: Option<&str>) -> Option<(&'a str, Self)> {
         let (rest, tid) = word.rsplit_once(':')?;
@@ -243,12 +243,12 @@ impl<'a> Source<'a> {
     }
 }
 
-/// `[0]`; the outer `None` is something else.
+/// `[0]`; the outer `None` is anything else.
 fn device(word: &str) -> Option<i32> {
     word.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
 }
 
-/// The time in brackets that `before` ends with, and where it starts.
+/// The bracketed time at the end of `before`, and its offset.
 fn time(before: &str) -> (usize, Option<&str>) {
     let stamp = before.trim_end().strip_suffix(']').and_then(|text| text.rsplit_once('['));
     match stamp {

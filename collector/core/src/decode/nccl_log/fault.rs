@@ -1,4 +1,4 @@
-//! What went wrong: failed work requests, events of ports and devices, and the causes of warnings.
+//! Failures: failed work requests, events of ports and devices, and the causes of warnings.
 
 use super::words::{after, assigned_word, leading};
 
@@ -18,13 +18,13 @@ pub struct FailedCompletion<'a> {
 /// `NET/IB : mlx5_0:1 async fatal event: ...` and its other spellings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AsyncEvent<'a> {
-    /// The words.
+    /// The text.
     pub text: &'a str,
-    /// The port or device cannot go on.
+    /// Whether the port or device has failed for good.
     pub is_fatal: bool,
 }
 
-/// What a warning is about.
+/// Cause of a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// A work request failed after all retries: the peer or the path is gone.
@@ -79,7 +79,7 @@ impl<'a> AsyncEvent<'a> {
     }
 }
 
-/// Words of warnings and what they mean, the most specific first.
+/// Phrases in warnings and their causes, most specific first.
 const CAUSES: &[(&str, Cause)] = &[
     ("RETRY_EXC", Cause::RetryExceeded),
     ("status=12", Cause::RetryExceeded),
@@ -120,7 +120,7 @@ const CAUSES: &[(&str, Cause)] = &[
 ];
 
 impl Cause {
-    /// The cause of a warning with these words.
+    /// The cause of a warning with this text.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let known = CAUSES.iter().find(|(words, _)| text.contains(words));

@@ -2,12 +2,13 @@
 
 use super::words::{between, leading, number, rank};
 
-/// `Channel 00/02 : 0 1 2 3`: the ring of a channel, printed by rank 0 only. A long one is cut.
+/// `Channel 00/02 : 0 1 2 3`: the ring of a channel, printed by rank 0 only. A long one is
+/// truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingOrder<'a> {
     /// The channel.
     pub channel: u32,
-    /// Channels in all.
+    /// Total number of channels.
     pub channels: u32,
     list: &'a str,
 }
@@ -17,11 +18,11 @@ pub struct RingOrder<'a> {
 pub struct RingPlace {
     /// The channel.
     pub channel: u32,
-    /// Who sends to the rank.
+    /// The previous rank.
     pub previous: u32,
     /// The rank.
     pub rank: u32,
-    /// Whom it sends to.
+    /// The next rank.
     pub next: u32,
 }
 
@@ -53,13 +54,13 @@ pub struct Edge<'a> {
     pub channel: u32,
     /// 0 for collectives, 1 for sends and receives.
     pub connection_index: Option<u32>,
-    /// The rank that sends.
+    /// The sending rank.
     pub sender: u32,
-    /// The rank that receives.
+    /// The receiving rank.
     pub receiver: u32,
-    /// Which end printed it; `None` within a node.
+    /// The end that printed it; `None` within a node.
     pub end: Option<EdgeEnd>,
-    /// What carries it.
+    /// Its transport.
     pub via: Via<'a>,
 }
 
@@ -72,7 +73,7 @@ pub enum EdgeEnd {
     Receive,
 }
 
-/// What carries an edge.
+/// Transport of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via<'a> {
     /// A network between nodes.
@@ -81,14 +82,14 @@ pub enum Via<'a> {
         network: &'a str,
         /// NCCL's number of the NIC.
         device: Option<u32>,
-        /// The rank whose NIC is used where it is not the own (PXN).
+        /// The rank whose NIC is used, if not its own (PXN).
         proxy_rank: Option<u32>,
-        /// Data goes between the NIC and the GPU's memory.
+        /// Whether data goes directly between the NIC and the GPU's memory.
         is_gpu_direct: bool,
-        /// Connections share the buffers (sends and receives).
+        /// Whether connections share buffers (sends and receives).
         is_shared: bool,
     },
-    /// Something within the node: `P2P/CUMEM`, `SHM/direct/direct`.
+    /// A transport within the node: `P2P/CUMEM`, `SHM/direct/direct`.
     Local(&'a str),
 }
 
@@ -97,9 +98,9 @@ pub enum Via<'a> {
 pub struct Connected<'a> {
     /// `rings`, `trees`, `binomial trees`, `NVLS tree`.
     pub what: &'a str,
-    /// Rings go through other ranks' NICs.
+    /// Whether rings use other ranks' NICs.
     pub pxn: Option<bool>,
-    /// Rings use GPUDirect RDMA.
+    /// Whether rings use GPUDirect RDMA.
     pub gpu_direct: Option<bool>,
 }
 

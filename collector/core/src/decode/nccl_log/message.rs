@@ -1,4 +1,4 @@
-//! What an entry says.
+//! The meaning of an entry.
 
 use super::call::{Call, Choice};
 use super::communicator::{End, Init, Summary, Timings};
@@ -12,25 +12,25 @@ use super::topic::Topic;
 use super::{entry, words};
 use crate::model::nccl::Release;
 
-/// What an entry says; patterns as in NCCL 2.12 to 2.30.
+/// The meaning of an entry; patterns are those of NCCL 2.12 to 2.30.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Message<'a> {
     /// `NCCL version 2.27.5+cuda12.9`.
     Release(Release),
-    /// A rank of a communicator begins or is ready.
+    /// A rank of a communicator starts or is ready.
     Init(Init<'a>),
     /// Nodes and local ranks of a communicator.
     Summary(Summary),
-    /// A communicator is gone.
+    /// A communicator has ended.
     End(End),
-    /// How long the initialisation of a communicator took.
+    /// Timings of a communicator's initialisation.
     InitTimings(Timings<'a>),
-    /// How long the bootstrap took.
+    /// Timings of the bootstrap.
     BootstrapTimings(Timings<'a>),
     /// The interface of the bootstrap.
     BootstrapInterface(Interface<'a>),
-    /// HCAs that NET/IB uses; the list is empty where it found none.
+    /// HCAs that NET/IB uses; empty if it found none.
     Hcas(Hcas<'a>),
     /// `NET/IB : No device found.`
     NoHca,
@@ -38,19 +38,19 @@ pub enum Message<'a> {
     SocketInterface(Interface<'a>),
     /// `NET/Socket : No usable listening interface found`.
     NoSocketInterface,
-    /// `Using network NAME`: what a communicator uses between nodes.
+    /// `Using network NAME`: a communicator's network between nodes.
     Network(&'a str),
     /// `Initialized NET plugin NAME` (2.27 and later): the network that works in this process.
     InitializedNetwork(&'a str),
     /// `Assigned NET plugin NAME to comm` (2.27 and later); other areas are GIN and RMA.
     AssignedNetwork(&'a str),
-    /// A plugin was looked for.
+    /// A plugin was searched for.
     Plugin(Plugin<'a>),
     /// aws-ofi-nccl.
     Ofi(Ofi<'a>),
     /// A device of NET/IB.
     Device(Device<'a>),
-    /// Several devices as one, or one as itself.
+    /// Several devices merged into one, or a single one.
     VirtualDevice(Device<'a>),
     /// GPUDirect RDMA of a device.
     GpuDirect(GpuDirect<'a>),
@@ -66,11 +66,11 @@ pub enum Message<'a> {
     Edge(Edge<'a>),
     /// Rings or trees are connected.
     Connected(Connected<'a>),
-    /// How many channels there are.
+    /// Number of channels.
     ChannelCounts(ChannelCounts),
     /// A queue pair is connected.
     QueuePair(QueuePair),
-    /// A queue pair was made.
+    /// A queue pair was created.
     QueuePairCreated(QueuePairCreated<'a>),
     /// A collective is called.
     Call(Call<'a>),
@@ -85,16 +85,16 @@ pub enum Message<'a> {
     },
     /// A work request failed.
     FailedCompletion(FailedCompletion<'a>),
-    /// A port or device changed its state.
+    /// A port or device changed state.
     AsyncEvent(AsyncEvent<'a>),
-    /// Known, and of no use here.
+    /// Known, but not used here.
     Known(Topic),
-    /// Not known.
+    /// Unknown.
     Other,
 }
 
 impl<'a> Message<'a> {
-    /// The meaning of a message; of one that is cut, the last value of a list is left out.
+    /// Parses a message; if it is truncated, the last value of a list is left out.
     pub(super) fn read(text: &'a str, is_cut: bool) -> Self {
         Self::read_call(text)
             .or_else(|| Self::read_communicator(text))

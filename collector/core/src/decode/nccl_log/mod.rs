@@ -1,12 +1,12 @@
-//! Lines of NCCL's log (`NCCL_DEBUG`), one at a time and stateless: who wrote it, how loud, what it
-//! says (NCCL 2.12 to 2.30, `src/debug.cc` and the places that call it).
+//! Lines of NCCL's log (`NCCL_DEBUG`), one at a time and stateless: writer, severity and meaning
+//! (NCCL 2.12 to 2.30, `src/debug.cc` and its callers).
 //!
 //! ```text
 //! bytes -clean-> text -entries-> Entry { origin, level, source, message }
 //! ```
 //!
-//! Logs reach people through pipes that put prefixes before a line, colour it, cut it or glue two
-//! of them together, so that an entry is looked for anywhere in a line.
+//! Logs pass through pipes that add prefixes, colour lines, truncate them or join two of them, so
+//! an entry is searched for anywhere in a line.
 
 pub mod call;
 pub mod communicator;

@@ -1,4 +1,4 @@
-//! Which network is used: interfaces, HCAs, plugins that were tried, why they were not taken.
+//! Network selection: interfaces, HCAs, plugins that were tried, and why they were rejected.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use super::words::{assigned, assigned_word, between, leading};
 pub struct Interface<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Its address as printed, which may carry a scope: `fe80::1%eth0`.
+    /// Its address as printed, possibly with a scope: `fe80::1%eth0`.
     pub address: &'a str,
 }
 
@@ -39,7 +39,7 @@ pub struct Device<'a> {
     pub name: &'a str,
     /// Mb/s.
     pub speed_mbps: Option<u32>,
-    /// The fabric may route packets adaptively, and so reorder them.
+    /// Whether the fabric may use adaptive routing, and so reorder packets.
     pub is_adaptive: Option<bool>,
 }
 
@@ -48,35 +48,35 @@ pub struct Device<'a> {
 pub struct GpuDirect<'a> {
     /// Device name.
     pub device: &'a str,
-    /// Data goes between the NIC and the GPU's memory.
+    /// Whether data goes directly between the NIC and the GPU's memory.
     pub is_enabled: bool,
 }
 
 /// A line about plugins: `NET/Plugin: Could not find: libnccl-net.so`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plugin<'a> {
-    /// What it is a plugin for: `NET`, `TUNER`, `PROFILER`, `GIN`, `RMA`, `ENV`.
+    /// Type of plugin: `NET`, `TUNER`, `PROFILER`, `GIN`, `RMA`, `ENV`.
     pub area: &'a str,
-    /// What became of it.
+    /// What happened to it.
     pub event: PluginEvent<'a>,
 }
 
-/// What became of a plugin.
+/// What happened to a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PluginEvent<'a> {
-    /// Its library's name comes from `NCCL_NET_PLUGIN`.
+    /// `NCCL_NET_PLUGIN` names its library.
     Named(&'a str),
     /// The plugin with this name was loaded.
     Loaded(&'a str),
-    /// No library of this name; empty where the line does not name it.
+    /// There is no library with this name; empty if the line does not name it.
     Missing(&'a str),
-    /// The library is there and was refused: the words.
+    /// The library exists but was rejected: the text.
     Failed(&'a str),
-    /// NCCL's own implementation is taken.
+    /// NCCL's own implementation is used.
     Internal,
     /// The library has no symbol of this version; others are tried.
     Symbol(&'a str),
-    /// Something else: the words.
+    /// Anything else: the text.
     Other(&'a str),
 }
 
@@ -89,11 +89,11 @@ pub enum Ofi<'a> {
     Libfabric(&'a str),
     /// `Using transport protocol RDMA|SENDRECV`.
     Protocol(&'a str),
-    /// `Selected provider is efa, fabric is efa (found 4 nics)`: the words.
+    /// `Selected provider is efa, fabric is efa (found 4 nics)`: the text.
     Provider(&'a str),
     /// `No eligible providers were found`.
     NoProvider,
-    /// Something else: the words.
+    /// Anything else: the text.
     Other(&'a str),
 }
 

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use super::words::{assigned, assigned_word, between, number};
 use crate::model::qpn::Qpn;
 
-/// A queue pair that is being connected, printed by the sender of data, one a queue pair.
+/// A queue pair being connected, printed by the sender of data, one line per queue pair.
 ///
 /// 2.19 and before: `NET/IB: Dev 0 Port 1 qpn 127 mtu 5 GID 1 (0/100000AFFFF0000)`; 2.20 to 2.28:
 /// `NET/IB: NCCL Dev 0 IbDev 0 Port 1 qpn 127 ...`; later: `NET/IB: FUNCTION: NCCL Dev 0 ... qp_num
@@ -22,17 +22,17 @@ pub struct QueuePair {
     pub cts_remote_key: Option<u32>,
 }
 
-/// A queue pair that was made, printed by both sides (2.29 and later):
-/// `NET/IB: FUNCTION: QP created: port=1 dev=0 devName=mlx5_0 ... qp_num=128 ...`.
+/// A created queue pair, printed by both sides (2.29 and later): `NET/IB: FUNCTION: QP created:
+/// port=1 dev=0 devName=mlx5_0 ... qp_num=128 ...`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueuePairCreated<'a> {
     /// Its number.
     pub qpn: Qpn,
     /// Device name.
     pub device: Option<&'a str>,
-    /// It carries no data: reads of it flush data to the GPU.
+    /// Whether it only flushes data to the GPU by reads.
     pub is_flush: bool,
-    /// Its end, where the function's name tells.
+    /// Its end, if the function's name reveals it.
     pub end: Option<super::graph::EdgeEnd>,
 }
 
@@ -41,7 +41,7 @@ impl QueuePair {
         let rest = text.strip_prefix("NET/IB: ")?;
         let qpn = number(rest, "qpn").or_else(|| number(rest, "qp_num"))?;
         let (_, gid) = rest.split_once(" GID ").unwrap_or(("", ""));
-        // The line that sets up ECE has a number, too, and nothing else.
+        // The line that sets up ECE also has a number, but nothing else.
         (rest.contains(" mtu ")).then_some(())?;
         let key = assigned_word(rest, "ctsFifoRkey").or_else(|| assigned_word(rest, "fifoRkey"));
         Some(Self {

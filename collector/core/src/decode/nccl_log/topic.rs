@@ -1,10 +1,9 @@
-//! Lines that are known and say nothing that railscope uses: by what they are about, so that a line
-//! that is not known stands out.
+//! Lines that are known but not used, by topic, so that unknown lines stand out.
 
-/// What a line is about.
+/// Topic of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Topic {
-    /// The machine as NCCL sees it, and paths in it.
+    /// The machine as NCCL sees it, and its paths.
     Topology,
     /// The search for rings and trees.
     GraphSearch,
@@ -114,7 +113,7 @@ impl Topic {
         known.map(|(_, topic)| *topic).or_else(|| Self::of_shape(text))
     }
 
-    /// Lines whose start is a number or a name that varies.
+    /// Lines that start with a varying number or name.
     fn of_shape(text: &str) -> Option<Self> {
         let (first, rest) = text.split_once(' ')?;
         let is_row = COLLECTIVES.contains(&first) && rest.trim_start().starts_with('|');

@@ -14,7 +14,7 @@ pub const LEN: usize = 4;
 /// An ACK extended transport header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aeth {
-    /// What the responder says.
+    /// The responder's answer.
     #[doc(alias = "infiniband.aeth.syndrome")]
     pub syndrome: Syndrome,
     /// Message sequence number: messages completed by the responder, 24 bits.
@@ -32,7 +32,7 @@ pub enum Syndrome {
     },
     /// Receiver not ready: no receive buffer was posted.
     RnrNak {
-        /// Encoded wait, 0 ..= 31; [`rnr_timer_ns`] has nanoseconds.
+        /// Encoded delay, 0 ..= 31; [`rnr_timer_ns`] has nanoseconds.
         timer: u8,
     },
     /// Negative acknowledgement.
@@ -98,14 +98,14 @@ impl NakCode {
     }
 }
 
-/// The wait after an RNR NAK by its timer, in units of 10 us (IBTA volume 1, table 45).
+/// The RNR delay by timer code, in units of 10 us (IBTA volume 1, table 45).
 const RNR_TIMER: [u16; 32] = [
     0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536,
     2048, 3072, 4096, 6144, 8192, 12_288, 16_384, 24_576, 32_768, 49_152,
 ];
 
-/// How long a requester waits after an RNR NAK, in nanoseconds: 10 us to 655.36 ms. Of `timer`, the
-/// low five bits count; 0 is the longest wait.
+/// The delay of a requester after an RNR NAK, in nanoseconds: 10 us to 655.36 ms. Only the low five
+/// bits of `timer` count; 0 is the longest delay.
 #[must_use]
 pub fn rnr_timer_ns(timer: u8) -> u64 {
     match RNR_TIMER.get(usize::from(timer & 0x1f)) {

@@ -34,14 +34,15 @@ pub struct Bth {
     /// Partition key (`P_Key`).
     #[doc(alias = "infiniband.bth.p_key")]
     pub partition_key: u16,
-    /// Forward explicit congestion notification (F); unused by RoCEv2, which has the IP header's.
+    /// Forward explicit congestion notification (F); unused by RoCEv2, which uses the IP header's
+    /// ECN.
     pub fecn: bool,
     /// Backward explicit congestion notification (B); set in CNPs.
     pub becn: bool,
-    /// The queue pair that the packet goes to: the only QPN that the header has.
+    /// The destination queue pair: the only QPN in the header.
     #[doc(alias = "infiniband.bth.destqp")]
     pub dest_qpn: Qpn,
-    /// The requester wants an acknowledgement (A).
+    /// The requester requests an acknowledgement (A).
     #[doc(alias = "infiniband.bth.a")]
     pub ack_request: bool,
     /// Packet sequence number.

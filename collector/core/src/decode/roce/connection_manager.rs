@@ -7,7 +7,7 @@
 //! either side        MRA: more time is needed for an answer
 //! ```
 //!
-//! Offsets are those of the specification's tables, from the first byte behind the MAD's common
+//! Offsets are those of the specification's tables, from the first byte after the MAD's common
 //! header. "Local" is always the side that sends the message.
 
 use super::connection_request::Req;
@@ -39,7 +39,7 @@ pub enum ConnectionMessage<'a> {
     Other(u16),
 }
 
-/// The two names of a connection that is being made, each chosen by one side.
+/// The two ids of a pending connection, one chosen by each side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CommunicationIds {
     /// The sender's.
@@ -103,13 +103,13 @@ pub struct Rtu<'a> {
 /// Reject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rej<'a> {
-    /// Communication IDs; one that is not known is 0.
+    /// Communication IDs; an unknown one is 0.
     #[doc(alias = "infiniband.cm.rej.localcommid")]
     pub ids: CommunicationIds,
     /// The message that is rejected: 0 REQ, 1 REP, 2 none, 3 another.
     #[doc(alias = "infiniband.cm.rej.msgrej")]
     pub message: u8,
-    /// Why.
+    /// The reason.
     #[doc(alias = "infiniband.cm.rej.reason")]
     pub reason: RejectReason,
     /// Additional information, whose meaning depends on the reason.
