@@ -1,4 +1,4 @@
-//! Connections: which flows make one NCCL connection, from the exchange of its queue pairs or, where
+//! Connections: which flows make one NCCL connection, from the exchange of its queue pairs or, if
 //! that was not captured, from the traffic itself.
 //!
 //! A connection is one direction of one channel between two ranks: its queue pairs carry data one
@@ -26,7 +26,7 @@ use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
 use crate::model::witness::Witness;
 
-/// A connection, before it is known whose it is.
+/// A connection whose ranks are not known yet.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     /// Its queue pairs in NCCL's order, as far as both ends are known.
@@ -39,43 +39,43 @@ pub struct Draft {
     pub devices: [Option<String>; 2],
     /// Where the sender's CTS FIFO starts.
     pub fifo_address: Option<u64>,
-    /// When that was complete.
+    /// When the exchange was complete.
     pub exchanged_at: Timestamp,
-    /// Releases whose exchange looks like this one.
+    /// Releases that match its exchange.
     pub releases: Option<ReleaseRange>,
     /// The first clear-to-send that was seen.
     pub first_cts: Option<Witness>,
     /// Its messages.
     pub traffic: Transfers,
-    /// Reasons for its queue pairs being a connection.
+    /// Evidence that its queue pairs are a connection.
     pub evidence: Vec<Evidence>,
 }
 
 /// A flow of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DraftFlow {
-    /// Its place in the flow table.
+    /// Its index in the flow table.
     pub at: u32,
-    /// Place of its queue pair in the connection.
+    /// Index of its queue pair in the connection.
     pub queue_pair: u8,
-    /// Which way it goes.
+    /// Its direction.
     pub role: Role,
 }
 
-/// The flows of a capture, and what is known of them.
+/// The flows of a capture and their context.
 #[derive(Clone, Copy)]
 pub struct Traffic<'a> {
     /// All flows.
     pub table: &'a FlowTable,
     /// NCCL's messages by flow.
     pub records: &'a [FlowTraffic],
-    /// Where the taps stand.
+    /// Positions of the taps.
     pub positions: &'a [TapPosition],
-    /// Their clocks: the messages' times are aligned already, the table's are not.
+    /// Their clocks: message times are aligned already, the table's are not.
     pub clocks: &'a Clocks,
 }
 
-/// What tells a flow apart from others, wherever it was seen: source, destination, QPN.
+/// What identifies a flow across taps: source, destination, QPN.
 type Way = (HostAddress, HostAddress, Qpn);
 
 /// The connections of a capture.
@@ -91,13 +91,13 @@ pub fn find(facts: &ControlFacts, traffic: Traffic<'_>) -> Vec<Draft> {
 struct Finder<'a> {
     traffic: Traffic<'a>,
     drafts: Vec<Draft>,
-    /// Announced ways: when, and what for.
+    /// Announced flows: when, and for which connection.
     announced: HashMap<Way, Vec<(Timestamp, DraftPlace)>, FixedState>,
-    /// Flows by place in the table that have a connection.
+    /// Flows that have a connection, by index.
     taken: BTreeSet<u32>,
-    /// Places of flows in the table by key and epoch.
+    /// Indices of flows by key and epoch.
     places: HashMap<(FlowKey, u32), u32, FixedState>,
-    /// Places of flows in the order of their keys.
+    /// Indices of flows in key order.
     order: Vec<u32>,
 }
 
@@ -128,7 +128,7 @@ impl<'a> Finder<'a> {
         &self.traffic.table.flows()[at as usize]
     }
 
-    /// One draft an exchange; the same exchange seen at two taps is one.
+    /// One draft per exchange; the same exchange seen at two taps is one.
     fn add_exchanges(&mut self, facts: &ControlFacts) {
         let mut known: HashMap<(SocketAddr, SocketAddr), Merged, FixedState> = HashMap::default();
         let mut order = Vec::new();
@@ -193,8 +193,8 @@ impl<'a> Finder<'a> {
         self.announced.entry(way).or_default().push((time, place));
     }
 
-    /// Gives announced flows to their connections: numbers are used again, so that the latest
-    /// exchange before a flow is the one that made it.
+    /// Assigns announced flows to their connections: numbers are reused, so the latest exchange
+    /// before a flow is the one that set it up.
     fn add_exchanged_flows(&mut self) {
         for at in self.order.clone() {
             let flow = self.flow(at);
@@ -202,7 +202,8 @@ impl<'a> Finder<'a> {
             let last = self.traffic.clocks.aligned(flow.key.tap, flow.span.last);
             let before = announced.iter().filter(|(time, _)| *time <= last);
             let latest = before.max_by_key(|(time, _)| *time);
-            // Clocks of two hosts differ a little; a flow that was over long before is another's.
+            // Clocks of two hosts differ slightly; a flow that ended long before belongs to another
+            // connection.
             let soon = last.plus_nanos(CLOCK_SLACK_NS);
             let next = announced.iter().filter(|(time, _)| *time <= soon);
             let Some((_, place)) = latest.or(next.min_by_key(|(time, _)| *time)) else { continue };
@@ -212,8 +213,8 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Connections that were made before the capture began: flows of clear-to-sends, and the flows
-    /// of data that go where these say.
+    /// Connections set up before the capture began: flows of clear-to-sends, and the flows of data
+    /// that go where these point.
     fn add_unannounced(&mut self) {
         let mut by_way: BTreeMap<Way, usize> = BTreeMap::new();
         let traffic = self.traffic;
@@ -254,14 +255,14 @@ impl<'a> Finder<'a> {
         self.describe_unannounced();
     }
 
-    /// By record: the flow's place, if it has no connection yet.
+    /// By record: the flow's index, if it has no connection yet.
     fn unannounced_places(&self) -> Vec<Option<u32>> {
         let place = |records: &FlowTraffic| self.places.get(&(records.key, records.epoch)).copied();
         let records = self.traffic.records.iter();
         records.map(|records| place(records).filter(|at| !self.taken.contains(at))).collect()
     }
 
-    /// Flows of clear-to-sends that have no announced connection, by tap, source and destination.
+    /// Flows of clear-to-sends without an announced connection, by tap, source and destination.
     fn controls(&self, places: &[Option<u32>]) -> Controls<'a> {
         let mut controls = Controls::new();
         for (records, at) in self.traffic.records.iter().zip(places) {
@@ -275,7 +276,7 @@ impl<'a> Finder<'a> {
         controls
     }
 
-    /// Names the queue pairs of connections that no exchange named; drops those without data.
+    /// Names the queue pairs of connections without a captured exchange; drops those without data.
     fn describe_unannounced(&mut self) {
         for at in 0..self.drafts.len() {
             if self.drafts[at].exchange.is_some() {
@@ -358,16 +359,16 @@ impl<'a> Finder<'a> {
             let views: Vec<ConnectionView<'_>> = views.into_values().collect();
             draft.traffic = transfer::assemble(&views, draft.fifo_address, &mut pieces);
         }
-        // Of an exchange with one end only, no queue pair is known whole.
+        // For an exchange with one end only, no queue pair is completely known.
         self.drafts.retain(|draft| !draft.queue_pairs.is_empty());
         self.drafts
     }
 }
 
-/// What clocks of two hosts may differ by.
+/// Largest assumed difference between the clocks of two hosts.
 const CLOCK_SLACK_NS: u64 = 1_000_000_000;
 
-/// Messages of a flow that are looked at to find the connection that it belongs to.
+/// Messages of a flow examined to find its connection.
 const MATCH_SAMPLE: usize = 256;
 
 fn way_of(flow: &Flow) -> Way {
@@ -380,11 +381,11 @@ type Controls<'a> = BTreeMap<(TapId, HostAddress, HostAddress), Vec<Control<'a>>
 /// A flow of clear-to-sends.
 struct Control<'a> {
     records: &'a FlowTraffic,
-    /// All that it offers lies there.
+    /// Everything it offers is in this range.
     addresses: Addresses,
 }
 
-/// A span of memory, with both ends.
+/// A memory range, both ends included.
 #[derive(Clone, Copy)]
 struct Addresses {
     low: u64,
@@ -392,7 +393,7 @@ struct Addresses {
 }
 
 impl Addresses {
-    /// Of no address at all.
+    /// The empty range.
     const NONE: Self = Self { low: u64::MAX, high: 0 };
 
     fn of_offers(control: &FlowTraffic) -> Self {
@@ -416,7 +417,8 @@ fn best_match(data: &FlowTraffic, controls: &Controls<'_>) -> Option<(Way, Evide
     let starts = data.data.iter().take(MATCH_SAMPLE).filter_map(|message| message.start.as_ref());
     let addresses = starts.fold(Addresses::NONE, |span, start| span.with(start.address));
     let mut best: Option<(Way, Evidence)> = None;
-    // Connections receive into memory of their own, nearly always: few controls are worth a closer look.
+    // Connections nearly always receive into memory of their own: few candidates need a closer
+    // look.
     let controls = controls.get(&(tap, destination, source))?;
     for Control { records, .. } in controls.iter().filter(|one| one.addresses.meets(&addresses)) {
         let Some(evidence) = count_answers(records, data) else { continue };
@@ -428,7 +430,7 @@ fn best_match(data: &FlowTraffic, controls: &Controls<'_>) -> Option<(Way, Evide
     best
 }
 
-/// How many of the first messages of `data` go where a clear-to-send of `control` said before.
+/// How many of the first messages of `data` go where an earlier clear-to-send of `control` pointed.
 fn count_answers(control: &FlowTraffic, data: &FlowTraffic) -> Option<Evidence> {
     let mut offers = control.cts.iter().peekable();
     let mut latest = BTreeMap::new();
@@ -453,7 +455,7 @@ fn count_answers(control: &FlowTraffic, data: &FlowTraffic) -> Option<Evidence> 
     evidence
 }
 
-/// One exchange as all taps saw it.
+/// One exchange, merged over all taps.
 #[derive(Default)]
 struct Merged {
     sender: Option<Endpoint>,

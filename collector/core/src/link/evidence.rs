@@ -1,20 +1,20 @@
-//! Why railscope believes something.
+//! Evidence for links.
 
 use crate::model::grade::Grade;
 use crate::model::witness::Witness;
 
-/// What kind of observation a link rests on, the weakest first.
+/// The kind of observation that a link rests on, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EvidenceKind {
     /// The queue pairs between hosts form a ring.
     RingShape,
-    /// Hosts pass on what they received, or change it, as a collective of this kind does.
+    /// Hosts forward what they received, or change it, as a collective of this kind does.
     Payload,
     /// The same UDP source port both ways, unique between the two hosts.
     UdpPort,
-    /// ACKs carry PSNs for which the other direction asked for an ACK.
+    /// ACKs carry PSNs for which the other direction requested an ACK.
     PsnAck,
-    /// The rank in the CTS messages that ask for the data.
+    /// The rank in the CTS messages that request the data.
     CtsTag,
     /// Data goes to the address and R_Key that a CTS offered.
     CtsMatch,
@@ -22,7 +22,8 @@ pub enum EvidenceKind {
     ConnectionManager,
     /// A line of a NCCL log.
     Log,
-    /// What the rank's process itself did: the call that made the communicator, or its connection.
+    /// What the rank's process did itself: the call that created the communicator, or its
+    /// connection.
     Process,
     /// A unique id in a TCPStore.
     UniqueId,
@@ -36,14 +37,14 @@ pub enum EvidenceKind {
     OobExchange,
 }
 
-/// One reason.
+/// One piece of evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Evidence {
-    /// What it is.
+    /// Its kind.
     pub kind: EvidenceKind,
-    /// The frame or line that shows it best; `None` where it rests on many.
+    /// The frame or line that shows it best; `None` if it rests on many.
     pub witness: Option<Witness>,
-    /// Observations that agree.
+    /// Number of consistent observations.
     pub count: u64,
 }
 
@@ -69,7 +70,7 @@ impl EvidenceKind {
         }
     }
 
-    /// How sure a link is that rests on this alone.
+    /// How certain a link is that rests on this alone.
     #[must_use]
     pub const fn grade(self) -> Grade {
         match self {
@@ -79,7 +80,7 @@ impl EvidenceKind {
     }
 }
 
-/// Adds a reason to `evidence`; of each kind, the first observation is the one that is shown.
+/// Adds a piece of evidence; the first observation of each kind is the one shown.
 pub(super) fn add_evidence(evidence: &mut Vec<Evidence>, reason: Evidence) {
     match evidence.iter_mut().find(|known| known.kind == reason.kind) {
         Some(known) => {

@@ -1,4 +1,4 @@
-//! What the facts amount to: communicators, their ranks, and the connections between them.
+//! The job: communicators, their ranks, and the connections between them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,11 +13,11 @@ use crate::model::queue_pair::{QueuePairKind, QueuePairState};
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
-/// Place of a communicator in [`Job::communicators`].
+/// Index of a communicator in [`Job::communicators`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommunicatorId(pub u32);
 
-/// Place of a connection in [`Job::connections`].
+/// Index of a connection in [`Job::connections`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NetConnectionId(pub u32);
 
@@ -30,11 +30,11 @@ pub struct Job {
     pub connections: Vec<NetConnection>,
     /// Collectives that logs announce, by communicator, rank and order of call.
     pub calls: Vec<LoggedCall>,
-    /// Whose the flows are, by place in the flow table.
+    /// Owners of the flows, by index in the flow table.
     pub owners: Vec<Ownership>,
     /// Statements that contradict each other.
     pub conflicts: Vec<Conflict>,
-    /// Messages of communicators that found no room.
+    /// Messages of communicators that did not fit.
     pub dropped_communicators: u64,
     /// Communicators by the magic that they greet with.
     pub magics: BTreeMap<u64, CommunicatorId>,
@@ -68,21 +68,21 @@ impl Job {
     }
 }
 
-/// Whose a flow is.
+/// The owner of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ownership {
     /// It belongs to a connection.
     Connection {
         /// Which.
         connection: NetConnectionId,
-        /// Which way it goes.
+        /// Its direction.
         role: Role,
     },
     /// It belongs to none.
     Nobody(Reason),
 }
 
-/// Which way a flow of a connection goes.
+/// Direction of a flow in a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// With the data.
@@ -91,20 +91,20 @@ pub enum Role {
     Control,
 }
 
-/// Why a flow belongs to nobody.
+/// Why a flow has no owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
     /// Datagrams, which NCCL does not use.
     Datagrams,
     /// Nothing in it is NCCL's, and no exchange named its queue pair.
     NotNccl,
-    /// It carries WRITE_WITH_IMM as NCCL's data does, but no clear-to-send asked for any of it.
+    /// It carries WRITE_WITH_IMM like NCCL's data, but no clear-to-send requested any of it.
     NoClearToSend,
     /// It carries what looks like clear-to-sends, but no data answers them.
     NoData,
 }
 
-/// Two statements of which only one can be true.
+/// Two contradictory statements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conflict {
     /// CTS tags name another sender than the control plane.
@@ -115,7 +115,7 @@ pub enum Conflict {
         expected: u32,
         /// The rank in the tags.
         tag: u32,
-        /// CTSs that say so.
+        /// Number of such CTSs.
         count: u64,
     },
     /// A log contradicts what was captured.
@@ -124,7 +124,7 @@ pub enum Conflict {
         communicator: CommunicatorId,
         /// The rank.
         rank: u32,
-        /// What of it.
+        /// The fact.
         what: &'static str,
         /// What was captured.
         captured: String,
@@ -133,7 +133,7 @@ pub enum Conflict {
     },
 }
 
-/// What a communicator is known by, the best first.
+/// What identifies a communicator, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Identity {
     /// NCCL's commHash.
@@ -160,31 +160,31 @@ impl fmt::Display for Identity {
 /// A communicator.
 #[derive(Clone, Debug)]
 pub struct Communicator {
-    /// What it is known by.
+    /// Its identity.
     pub identity: Identity,
     /// `commId` in logs up to NCCL 2.25, which is not its commHash.
     pub log_hash: Option<u64>,
-    /// Its ranks' number; `None` where nothing tells.
+    /// Number of ranks, if known.
     pub nranks: Option<u32>,
-    /// Its release, exactly; of a communicator of several, the lowest.
+    /// Its exact release; the lowest if ranks differ.
     pub release: Option<Release>,
-    /// Releases that its messages fit.
+    /// Releases that match its messages.
     pub releases: Option<ReleaseRange>,
     /// Where its root listens.
     pub root: Option<SocketAddr>,
-    /// The communicator that it was split from.
+    /// The communicator it was split from.
     pub parent: Option<CommunicatorId>,
-    /// Its ranks, as far as they are known, ascending.
+    /// Known ranks, ascending.
     pub ranks: Vec<Rank>,
     /// Its channels.
     pub channels: Vec<Channel>,
     /// What carries its data between hosts.
     pub transport: Transport,
-    /// How its ranks found each other; `None` where that was not seen.
+    /// How its ranks found each other, if that was captured.
     pub bootstrap: Option<Bootstrap>,
-    /// Reasons.
+    /// Evidence.
     pub evidence: Vec<Evidence>,
-    /// How sure its existence is.
+    /// Certainty of its existence.
     pub grade: Grade,
 }
 
@@ -207,7 +207,7 @@ pub enum Transport {
 pub struct Bootstrap {
     /// From the first check-in or gather to the end of the last gather.
     pub span: Span,
-    /// The rank that checked in last, of those that were seen.
+    /// The last rank to check in, of those captured.
     pub last_rank: Option<u32>,
 }
 
@@ -226,25 +226,25 @@ pub struct Rank {
     pub pid: Option<u32>,
     /// Packed PCI id of its GPU.
     pub bus_id: Option<u64>,
-    /// Where its data leaves and arrives.
+    /// Ports that its data uses.
     pub nics: Vec<Nic>,
     /// Where other ranks of the communicator reach it during set-up.
     pub listener: Option<SocketAddr>,
-    /// Hash of PID and PID namespace, plus commHash: which releases before 2.24 send for the PID.
+    /// Hash of PID and PID namespace, plus commHash, which releases before 2.24 send instead of the
+    /// PID.
     pub pid_hash: Option<u64>,
-    /// Queue pairs of its process, where the process was watched.
+    /// Queue pairs of its process, if the process was watched.
     pub queue_pairs: Vec<RankQueuePair>,
-    /// From the first to the last call by which its process asked for data to be moved; `None` where
-    /// none was seen.
+    /// From the first to the last call of its process that requests data movement, if any was seen.
     pub communicated: Option<Span>,
-    /// Reasons.
+    /// Evidence.
     pub evidence: Vec<Evidence>,
-    /// How sure all this is.
+    /// Certainty of all this.
     pub grade: Grade,
 }
 
 impl Rank {
-    /// A rank of which nothing else is known.
+    /// A rank with nothing else known.
     #[must_use]
     pub const fn new(rank: u32) -> Self {
         Self {
@@ -265,22 +265,22 @@ impl Rank {
     }
 }
 
-/// A queue pair of a rank's process, as the process and its kernel tell it; no packet is needed.
+/// A queue pair of a rank's process, from the process and its kernel, without any packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankQueuePair {
-    /// RDMA device, such as `mlx5_0`; `None` where the kernel did not list it.
+    /// RDMA device, such as `mlx5_0`; `None` if the kernel did not list it.
     pub device: Option<String>,
     /// Its number.
     pub number: Qpn,
-    /// What it is for.
+    /// Its type.
     pub kind: Option<QueuePairKind>,
-    /// Where it is in its life: as the kernel lists it, else what the process asked for last.
+    /// Its state: as the kernel lists it, else the last one that the process requested.
     pub state: Option<QueuePairState>,
     /// The number at the other end.
     pub remote: Option<Qpn>,
     /// The address at the other end.
     pub remote_address: Option<IpAddr>,
-    /// How sure it is that it serves this communicator; that it is the process's is certain.
+    /// Certainty that it serves this communicator; that it belongs to the process is certain.
     pub grade: Grade,
 }
 
@@ -296,11 +296,11 @@ pub struct Nic {
 /// A channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channel {
-    /// Its number; `None` where it is not known.
+    /// Its number, if known.
     pub channel: Option<u32>,
     /// The ring: each rank is followed by the rank that it sends to.
     pub ring: Vec<u32>,
-    /// The tree; `None` where it is not known.
+    /// The tree, if known.
     pub tree: Option<Vec<TreeNode>>,
 }
 
@@ -320,36 +320,36 @@ pub struct TreeNode {
 pub struct NetConnection {
     /// The communicator it belongs to.
     pub communicator: CommunicatorId,
-    /// The rank that sends data.
+    /// The sending rank.
     pub sender: Option<u32>,
-    /// The rank that receives data.
+    /// The receiving rank.
     pub receiver: Option<u32>,
     /// The channel.
     pub channel: Option<u32>,
-    /// What it was built for; `None` where only data was seen.
+    /// Its graph; `None` if only data was seen.
     pub graph: Option<Graph>,
     /// Its queue pairs, the first of which carries the CTS.
     pub queue_pairs: Vec<QueuePair>,
     /// The first CTS that was seen.
     pub first_cts: Option<Witness>,
-    /// Its messages that answer a CTS, of those where a CTS was looked for.
+    /// Messages that answer a CTS, among those for which one was searched.
     pub matched: u64,
-    /// Its messages that no CTS was found for, though some were seen.
+    /// Messages without a CTS although some CTSs were captured.
     pub unmatched: u64,
-    /// Its messages in the order of their numbers.
+    /// Its messages in order of their numbers.
     pub transfers: Vec<Transfer>,
-    /// Clear-to-sends at its end that no data answered; `None` where there are none.
+    /// Unanswered clear-to-sends at its end, if any.
     pub unanswered: Option<Unanswered>,
-    /// Reasons.
+    /// Evidence.
     pub evidence: Vec<Evidence>,
-    /// How sure the ranks are.
+    /// Certainty of the ranks.
     pub grade: Grade,
 }
 
 /// Clear-to-sends that no data answered until the capture ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unanswered {
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// When the first of them passed.
     pub time: Timestamp,
@@ -360,39 +360,40 @@ pub struct Unanswered {
 /// Both ends of a queue pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueuePair {
-    /// The address that sends data.
+    /// The sending address.
     pub sender: IpAddr,
-    /// The sender's QPN: CTS and ACKs go to it; `None` where none were seen.
+    /// The sender's QPN, the destination of CTS and ACKs; `None` without any.
     pub sender_qpn: Option<Qpn>,
-    /// The address that receives data.
+    /// The receiving address.
     pub receiver: IpAddr,
-    /// The receiver's QPN: data goes to it.
+    /// The receiver's QPN, the destination of data.
     pub receiver_qpn: Qpn,
 }
 
-/// One message of a connection: the data between two WRITE_WITH_IMM, and the CTS that asked for it.
+/// One message of a connection: the data between two WRITE_WITH_IMM, and the CTS that requested it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer {
-    /// Number on the connection: the CTS's `idx`, from 1, where it is known (see
-    /// [`is_numbered`](Self::is_numbered)); else counted from 1 at the first that was seen.
+    /// Number on the connection: the CTS's `idx`, from 1, if known (see
+    /// [`is_numbered`](Self::is_numbered)); else counted from the first captured message.
     pub number: u64,
-    /// The number is the CTS's own, so that messages which were not captured leave a hole.
+    /// Whether the number is the CTS's own, so that uncaptured messages leave a gap.
     pub is_numbered: bool,
-    /// Bytes on the wire; `None` if neither its first packet nor an immediate that says so was seen.
+    /// Bytes on the wire; `None` if neither its first packet nor an immediate with its size was
+    /// captured.
     pub bytes: Option<u64>,
-    /// The CTS that asked for it.
+    /// The CTS that requested it.
     pub cts: Option<Cts>,
-    /// First and last packet as the tap nearest to the sender saw them; `None` without such a tap.
+    /// First and last packet at the tap nearest to the sender, if there is one.
     pub sent: Option<Span>,
-    /// First and last packet as the tap nearest to the receiver saw them; `None` without such a tap.
+    /// First and last packet at the tap nearest to the receiver, if there is one.
     pub received: Option<Span>,
     /// Digest of its first bytes (`Message::head`).
     pub head: Option<u64>,
-    /// Its data packets, resends not counted; 0 where they are not known.
+    /// Its data packets, without retransmissions; 0 if unknown.
     pub packets: u32,
     /// Its data packets that carry a CE mark, at the tap that saw most of them.
     pub ce_packets: u32,
-    /// Place of its queue pair in [`NetConnection::queue_pairs`].
+    /// Index of its queue pair in [`NetConnection::queue_pairs`].
     pub queue_pair: u8,
     /// Its last frame.
     pub witness: Witness,
@@ -405,11 +406,11 @@ pub struct Cts {
     pub posted: Option<Timestamp>,
     /// When it passed the tap nearest to the sender of data.
     pub arrived: Option<Timestamp>,
-    /// Bytes that fit.
+    /// Size of the offered memory.
     pub capacity: u64,
-    /// Receives that it stands for: 1 for collectives.
+    /// Number of receives: 1 for collectives.
     pub requests: Option<u32>,
-    /// Where the data shall go.
+    /// Destination of the data.
     pub address: u64,
     /// R_Key of that memory.
     pub remote_key: u32,
@@ -417,7 +418,7 @@ pub struct Cts {
     pub tag: Option<u32>,
 }
 
-/// A call of a collective as a log tells it.
+/// A logged call of a collective.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedCall {
     /// The communicator.
@@ -428,8 +429,8 @@ pub struct LoggedCall {
     pub number: u64,
     /// What was called.
     pub kind: CollectiveKind,
-    /// Elements times the size of one, as the call counts them: of an AllGather what each rank
-    /// sends, of a ReduceScatter what each rank receives.
+    /// Elements times element size, as the call counts them: for AllGather a rank's input, for
+    /// ReduceScatter a rank's output.
     pub bytes: u64,
     /// Root of a broadcast or reduce; peer of a send or receive.
     pub root: u32,

@@ -1,7 +1,7 @@
-//! Logs joined to what was captured: a communicator of the logs and one of the wire are the same
-//! where their hashes are, or where queue pairs that a log names carry the traffic.
+//! Joins logs with captures: a communicator of the logs and one of the wire are the same if their
+//! hashes are, or if queue pairs named in a log carry the traffic.
 //!
-//! What was captured stands; logs add to it. Where they contradict it, that is a conflict.
+//! Captured facts stand; logs add to them. A contradiction is a conflict.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use super::linker::only;
 use super::log::{LinkedLogs, LogFacts};
 use crate::model::qpn::Qpn;
 
-/// Joins what `logs` tell to `job`. Returns which communicator of the job each one of the logs is.
+/// Joins the facts of `logs` to `job`. Returns the job's communicator for each one of the logs.
 pub fn join(job: &mut Job, logs: &LogFacts, linked: &LinkedLogs) -> Vec<CommunicatorId> {
     let by_traffic = by_traffic(job, logs, linked);
     let mut places: Vec<CommunicatorId> = Vec::new();
@@ -53,7 +53,7 @@ pub fn join(job: &mut Job, logs: &LogFacts, linked: &LinkedLogs) -> Vec<Communic
     places
 }
 
-/// Numbers what has no identity, whether it comes from traffic or from logs.
+/// Numbers communicators without an identity, from traffic and logs alike.
 fn number_inferred(job: &mut Job) {
     let mut next = 0;
     for communicator in &mut job.communicators {
@@ -74,8 +74,8 @@ fn by_hash(job: &Job, logged: &Communicator) -> Option<CommunicatorId> {
     Some(CommunicatorId(place as u32))
 }
 
-/// Communicators of the logs by those of the wire that have no identity of their own: a log names
-/// queue pairs of a process, and the wire shows them at work.
+/// Matches communicators of the logs with those of the wire that have no identity: a log names
+/// queue pairs of a process, and the wire shows their traffic.
 fn by_traffic(
     job: &Job,
     logs: &LogFacts,
@@ -111,7 +111,7 @@ fn by_traffic(
     decided.collect()
 }
 
-/// Adds what a log knows of a communicator that was captured.
+/// Adds a log's facts to a captured communicator.
 fn merge(job: &mut Job, place: CommunicatorId, logged: &Communicator) {
     let Job { communicators, conflicts, .. } = job;
     let known = &mut communicators[place.0 as usize];
@@ -153,7 +153,7 @@ fn add_rank(captured: &mut Rank, logged: &Rank) {
     }
 }
 
-/// What a capture and a log say of the same rank must be the same.
+/// Compares what a capture and a log say of the same rank.
 fn compare(conflicts: &mut Vec<Conflict>, communicator: CommunicatorId, seen: &Rank, log: &Rank) {
     let mut check = |what: &'static str, captured: Option<String>, logged: Option<String>| {
         if let Some((captured, logged)) = captured.zip(logged).filter(|(one, other)| one != other) {
@@ -168,8 +168,8 @@ fn compare(conflicts: &mut Vec<Conflict>, communicator: CommunicatorId, seen: &R
     check("address", address(seen.address), address(log.address));
 }
 
-/// What logs tell of connections: who receives, and on which channel, where only one can be meant.
-/// Connections of communicators without captured traffic are theirs.
+/// Adds connections known from logs: receiver and channel, if unambiguous. Connections of
+/// communicators without captured traffic come from logs alone.
 fn add_connections(job: &mut Job, linked: &LinkedLogs, places: &[CommunicatorId]) {
     let captured: BTreeSet<CommunicatorId> =
         job.connections.iter().map(|connection| connection.communicator).collect();

@@ -1,4 +1,4 @@
-//! The linker: control plane and data plane in, the job out.
+//! The linker: control plane and data plane in, job out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -21,7 +21,7 @@ use crate::model::grade::Grade;
 use crate::model::nccl::Graph;
 use crate::model::opcode::Transport as WireTransport;
 
-/// Links what was captured.
+/// Links everything captured.
 #[must_use]
 pub fn link(facts: &ControlFacts, traffic: Traffic<'_>) -> Job {
     let roster = Roster::new(facts);
@@ -38,11 +38,11 @@ pub fn link(facts: &ControlFacts, traffic: Traffic<'_>) -> Job {
     job
 }
 
-/// A connection whose communicator is not known yet.
+/// A connection without a known communicator.
 pub(super) type Homeless = (NetConnectionId, Draft);
 
-/// Puts the roster's communicators into the job, oldest first. Returns their numbers by their place
-/// in the roster.
+/// Adds the roster's communicators to the job, oldest first. Returns their numbers by index in the
+/// roster.
 fn communicators(job: &mut Job, roster: &Roster, facts: &ControlFacts) -> Vec<CommunicatorId> {
     let mut order: Vec<usize> = (0..roster.entries.len()).collect();
     let began = |at: &usize| roster.entries[*at].bootstrap.map(|span| span.first);
@@ -89,7 +89,7 @@ fn uses(communicator: &mut Communicator, transport: Transport) {
     };
 }
 
-/// By communicator: how many connections each edge was set up with.
+/// By communicator: number of connections set up for each edge.
 fn seen_edges(roster: &Roster) -> BTreeMap<usize, BTreeMap<(Graph, Edge), u32>> {
     let mut seen: BTreeMap<usize, BTreeMap<(Graph, Edge), u32>> = BTreeMap::new();
     for listener in roster.listeners.values().flatten() {
@@ -100,7 +100,8 @@ fn seen_edges(roster: &Roster) -> BTreeMap<usize, BTreeMap<(Graph, Edge), u32>> 
     seen
 }
 
-/// Makes connections of the drafts whose communicator the control plane tells; returns the others.
+/// Turns drafts into connections if the control plane reveals their communicator; returns the
+/// others.
 fn announced(
     job: &mut Job,
     roster: &Roster,
@@ -133,7 +134,7 @@ fn announced(
             let witness = Some(listener.witness);
             add_evidence(&mut connection.evidence, Evidence { kind, witness, count: 1 });
         }
-        // Without a set-up message, another communicator of the same hosts could be meant.
+        // Without a set-up message, another communicator of the same hosts is possible.
         let is_proven = known.is_some() && connection.sender.is_some();
         connection.grade = if is_proven { Grade::Proven } else { Grade::Inferred };
         let communicator = &mut job.communicators[place.0 as usize];
@@ -152,8 +153,8 @@ fn announced(
     homeless
 }
 
-/// Where no set-up message was captured: the ranks at both ends of the exchange, if there is only
-/// one communicator with one rank at each.
+/// Without a captured set-up message: the ranks at both ends of the exchange, if only one
+/// communicator has one rank at each.
 fn only_ranks(roster: &Roster, draft: &Draft) -> Option<Listener> {
     let (connector, listener) = draft.exchange?;
     let found = (0..roster.entries.len()).filter_map(|entry| {
@@ -204,7 +205,7 @@ pub(super) fn add_nic(
     }
 }
 
-/// Which channel the k-th connection between two ranks has.
+/// The channel of the k-th connection between two ranks.
 struct ChannelNames {
     by_edge: HashMap<(usize, Graph, Edge), Vec<u32>, FixedState>,
 }
@@ -270,7 +271,7 @@ fn on_tree(communicator: &Communicator, edge: &Edge) -> Vec<u32> {
         .collect()
 }
 
-/// Orders connections by communicator, channel, sender, receiver, and renumbers what names them.
+/// Sorts connections by communicator, channel, sender, receiver, and updates references to them.
 fn sort_connections(job: &mut Job) {
     let mut order: Vec<u32> = (0..job.connections.len() as u32).collect();
     let key = |at: &u32| {
@@ -304,7 +305,7 @@ fn describe_ranks(job: &mut Job) {
     }
 }
 
-/// Compares the ranks in CTS tags with what the control plane said.
+/// Compares the ranks in CTS tags with the control plane's.
 fn find_conflicts(job: &mut Job) {
     let mut conflicts = Vec::new();
     for (id, connection) in (0..).map(NetConnectionId).zip(&mut job.connections) {
@@ -312,7 +313,7 @@ fn find_conflicts(job: &mut Job) {
         let Some((communicator, sender)) = communicator.zip(connection.sender) else { continue };
         let ranks = communicator.ranks.iter();
         let expected = ranks.filter(|rank| rank.rank == sender).find_map(|rank| rank.top_rank);
-        // Children that share their parent's resources go by their parent's ranks.
+        // Children that share their parent's resources use their parent's ranks.
         let expected = expected.unwrap_or(sender);
         let tags = connection.transfers.iter().filter_map(|transfer| transfer.cts?.tag);
         let mut wrong: BTreeMap<u32, u64> = BTreeMap::new();
@@ -336,7 +337,7 @@ fn find_conflicts(job: &mut Job) {
     job.conflicts = conflicts;
 }
 
-/// Whose each flow is, by place in the flow table.
+/// The owner of each flow, by index in the flow table.
 fn owners(drafts: &[Draft], traffic: Traffic<'_>) -> Vec<Ownership> {
     let with_cts: BTreeSet<_> = records(traffic, |records| !records.cts.is_empty());
     let with_data: BTreeSet<_> = records(traffic, |records| !records.data.is_empty());

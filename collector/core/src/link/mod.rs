@@ -1,8 +1,8 @@
-//! Which communicator, rank, channel and peer traffic belongs to, and what says so.
+//! Which communicator, rank, channel and peer traffic belongs to, with evidence.
 //!
 //! `control/` reads the control plane from TCP streams into facts, `log/` the lines of NCCL's logs;
-//! `clock/` puts the taps' clocks onto one timeline, and `job.rs` has what the facts, the data plane
-//! and the logs amount to.
+//! `clock/` puts the taps' clocks onto one timeline, and `job.rs` is the result of facts, data
+//! plane and logs.
 
 pub mod evidence;
 pub mod position;

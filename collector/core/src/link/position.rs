@@ -1,5 +1,5 @@
-//! Where a tap stands: next to a host, or in the fabric. What a tap can know depends on it: next to
-//! the sender no switch has marked a packet yet, and an ACK round trip is a whole one.
+//! The position of a tap: next to a host, or in the fabric. It limits what the tap can know: next
+//! to the sender, no switch has marked a packet yet, and an ACK round trip is complete.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,13 @@ use crate::flow::tracker::FlowTracker;
 use crate::model::address::HostAddress;
 use crate::model::direction::Direction;
 
-/// Round trips one way must be this many times those the other way to tell the near side.
+/// Ratio of round trips in both directions above which the near side is known.
 const NEAR_RATIO: u64 = 4;
 
-/// Round trips wanted on both sides before they are compared.
+/// Round trips required in both directions before they are compared.
 const ROUND_TRIPS_WANTED: u64 = 16;
 
-/// Where a tap stands for one flow.
+/// A tap's position relative to one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
     /// Next to the flow's sender.
@@ -24,18 +24,18 @@ pub enum Position {
     Receiver,
     /// Next to neither.
     Fabric,
-    /// The capture does not tell.
+    /// Unknown.
     Unknown,
 }
 
-/// Why a host is taken to be next to a tap.
+/// Why a host is considered next to a tap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NearEvidence {
     /// The capture says which frames the interface sent and which it received.
     Direction,
-    /// It takes part in everything that the tap saw, with several peers.
+    /// It takes part in all traffic at the tap, with several peers.
     CommonHost,
-    /// Its requests take whole round trips, those of its peer only the turnaround.
+    /// Its requests show complete round trips, its peer's only the turnaround.
     RoundTrip,
 }
 
@@ -44,12 +44,12 @@ pub enum NearEvidence {
 pub struct TapPosition {
     /// Hosts whose own link the tap observes, with the reason.
     pub near: BTreeMap<HostAddress, NearEvidence>,
-    /// The frames came out of a switch's mirror session.
+    /// Whether the frames come from a switch's mirror session.
     pub is_mirror: bool,
 }
 
 impl TapPosition {
-    /// Where the tap stands for a flow from `source` to `destination`.
+    /// The tap's position relative to a flow from `source` to `destination`.
     #[must_use]
     pub fn of(&self, source: HostAddress, destination: HostAddress) -> Position {
         let near = |address| self.near.contains_key(&address);
@@ -62,7 +62,7 @@ impl TapPosition {
     }
 }
 
-/// The position of every tap, from the flows that it saw.
+/// The position of every tap, from the flows it saw.
 #[must_use]
 pub fn of_taps(tracker: &FlowTracker) -> Vec<TapPosition> {
     let taps = tracker.taps();

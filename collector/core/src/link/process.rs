@@ -1,8 +1,8 @@
-//! What processes of this host were seen to do themselves: which rank each is, what it calls, and which
-//! queue pairs it has. Where the NIC carries packets past the kernel, this is all that a host sees.
+//! What processes of this host were seen to do: which rank each is, what it calls, and its queue
+//! pairs. If the NIC bypasses the kernel, this is all that a host can see.
 //!
-//! A communicator's handle is a pointer of its process: it is good between the call that made the
-//! communicator and the one that ends it, in that process only.
+//! A communicator's handle is a pointer of its process: it is valid from the call that created the
+//! communicator to the one that ends it, in that process only.
 
 mod queue_pairs;
 
@@ -27,19 +27,19 @@ use crate::model::nccl::RANK_LIMIT;
 use crate::model::queue_pair::HostQueuePair;
 use crate::model::time::{Span, Timestamp};
 
-/// Communicators of all processes that are followed at a time.
+/// Most communicators of all processes at a time.
 const MEMBERSHIP_LIMIT: usize = 65_536;
-/// Series of counts that are kept apart.
+/// Most separate counters.
 const COUNT_LIMIT: usize = 16_384;
-/// Connections whose owners are remembered.
+/// Most connections with a known owner.
 const OWNER_LIMIT: usize = 65_536;
 
-/// The magic of every unique id that was made of NCCL_COMM_ID (NCCL `src/bootstrap.cc`, `NCCL_MAGIC`): it
-/// tells no communicator from another.
+/// The magic of every unique id made from NCCL_COMM_ID (NCCL `src/bootstrap.cc`, `NCCL_MAGIC`): it
+/// identifies no communicator.
 const SHARED_MAGIC: u64 = 0x0280_0280_0280_0280;
 
-/// Nanoseconds that a communicator may take to connect when it is used for the first time: NCCL connects
-/// then, and not when it makes the communicator (2.22, `NCCL_RUNTIME_CONNECT`).
+/// Nanoseconds that a communicator may take to connect on first use: NCCL connects then rather than
+/// at creation (2.22, `NCCL_RUNTIME_CONNECT`).
 const CONNECTING: u64 = 10_000_000_000;
 
 /// A process's part in a communicator.
@@ -47,9 +47,9 @@ const CONNECTING: u64 = 10_000_000_000;
 struct Membership {
     rank: Option<u32>,
     nranks: Option<u32>,
-    /// What the unique id says: the magic that the communicator greets with, and where its root listens.
+    /// From the unique id: the magic that the communicator greets with, and where its root listens.
     origin: Option<(u64, SocketAddr)>,
-    /// When the call began that made the communicator, and when it returned.
+    /// Start and return of the call that created the communicator.
     made: Option<Span>,
     /// From the first to the last call on it that moves data.
     communicated: Option<Span>,
@@ -82,7 +82,7 @@ impl Part {
 pub struct CallCount {
     /// Calls.
     pub calls: u64,
-    /// Bytes of those whose type is known.
+    /// Bytes of calls with a known type.
     pub bytes: u64,
 }
 
@@ -91,7 +91,7 @@ pub struct CallCount {
 pub struct ProcessTracker {
     host: Option<String>,
     memberships: BTreeMap<(u32, CommunicatorHandle), Membership>,
-    /// The processes of communicators by magic of the unique id and rank, those that ended included.
+    /// The processes of communicators by magic of the unique id and rank, including ended ones.
     pids: BTreeMap<(u64, u32), u32>,
     counts: BTreeMap<(Function, Option<u32>), CallCount>,
     owners: HashMap<(SocketAddr, SocketAddr), u32, FixedState>,
@@ -100,18 +100,17 @@ pub struct ProcessTracker {
 }
 
 impl ProcessTracker {
-    /// Tells the name of this host.
+    /// Sets the name of this host.
     pub fn set_host(&mut self, name: impl Into<String>) {
         self.host = Some(name.into());
     }
 
-    /// Takes all queue pairs that the kernel lists now, in place of those that it listed before. Owners
-    /// are processes, not their threads.
+    /// Replaces the kernel's list of queue pairs. Owners are processes, not their threads.
     pub fn observe_queue_pairs(&mut self, pairs: impl IntoIterator<Item = HostQueuePair>) {
         self.queue_pairs.list(pairs);
     }
 
-    /// Takes the next call; calls of one process come in the order of time.
+    /// Processes the next call; calls of one process are in order of time.
     pub fn observe(&mut self, call: &Call) {
         let pid = call.caller.pid;
         if let Action::Communicate(communication) = &call.action {
@@ -129,7 +128,7 @@ impl ProcessTracker {
             }
         }
         self.queue_pairs.observe(call);
-        // What a call makes is there when it returns. Communicators that do not block are as well.
+        // A call's result exists when it returns, even for non-blocking communicators.
         let Some(returned) = call.returned.filter(|returned| returned.is_success) else { return };
         let made = Some(Span { first: call.time, last: returned.time });
         match call.action {
@@ -144,7 +143,7 @@ impl ProcessTracker {
                 self.begin(pid, communicator, membership);
                 if let Some(key) = origin.map(|(magic, _)| magic).zip(rank) {
                     if self.pids.len() >= MEMBERSHIP_LIMIT {
-                        // Nearly all are of processes that have long ended.
+                        // Nearly all belong to processes that ended long ago.
                         self.pids.pop_first();
                         self.refused += 1;
                     }
@@ -174,7 +173,7 @@ impl ProcessTracker {
         }
     }
 
-    /// Takes the next change of a TCP connection.
+    /// Processes the next change of a TCP connection.
     pub fn observe_connection(&mut self, change: &ConnectionChange) {
         if let (TcpState::Established, Some(owner)) = (change.after, &change.owner) {
             if self.owners.len() >= OWNER_LIMIT {
@@ -185,7 +184,7 @@ impl ProcessTracker {
         }
     }
 
-    /// The rank of a process: in the greatest of its communicators, which in training is that of all
+    /// The rank of a process: in its largest communicator, which in training contains all
     /// processes.
     #[must_use]
     pub fn rank(&self, pid: u32) -> Option<u32> {
@@ -193,9 +192,10 @@ impl ProcessTracker {
         largest.rank
     }
 
-    /// Adds what processes tell to what the control plane does: communicators that it did not show;
-    /// whose process a rank is, by the unique id that the process gave with its rank, or because it
-    /// connected the rank to the next one in the bootstrap's ring; and the process's queue pairs.
+    /// Adds the facts from processes to those of the control plane: communicators that it did not
+    /// show; the process of a rank, by the unique id that the process passed with its rank, or
+    /// because it connected the rank to the next one in the bootstrap's ring; and the process's
+    /// queue pairs.
     pub(crate) fn join(&self, job: &mut Job, rings: &[Ring]) {
         let pids: BTreeSet<u32> = self.memberships.keys().map(|(pid, _)| *pid).collect();
         let parts: Vec<(u32, Vec<Part>)> =
@@ -227,7 +227,7 @@ impl ProcessTracker {
         }
     }
 
-    /// The communicators that a process has now, with its rank; new ones are added to the job.
+    /// A process's current communicators, with its rank; new ones are added to the job.
     fn parts(&self, pid: u32, job: &mut Job) -> Vec<Part> {
         self.of(pid)
             .filter_map(|(handle, one)| Some((handle, one, one.origin?, one.rank?)))
@@ -250,9 +250,10 @@ impl ProcessTracker {
             .collect()
     }
 
-    /// Gives a process's queue pairs to its ranks: to that of the communicator that was being made when
-    /// the queue pair was, or had just been used for the first time, or to that of the only one. Of
-    /// several, nothing else tells which: the greatest has most of the connections. The process may also have queue pairs that are not NCCL's, as MPI does.
+    /// Assigns a process's queue pairs to its ranks: to the communicator that was being created, or
+    /// had just been used for the first time, when the queue pair was created; or to the only one.
+    /// Among several, nothing else decides: the largest has most of the connections. The process
+    /// may also have queue pairs that are not NCCL's, such as MPI's.
     fn join_queue_pairs(&self, pid: u32, parts: &[Part], job: &mut Job) {
         let is_only = self.of(pid).count() == 1;
         for (mut pair, made) in self.queue_pairs.of(pid) {
@@ -287,13 +288,13 @@ impl ProcessTracker {
         self.counts.iter().map(|((function, rank), count)| (*function, *rank, *count))
     }
 
-    /// Forgets processes that have ended. What they called stays counted.
+    /// Forgets processes that have ended. Their calls stay counted.
     pub fn retain(&mut self, mut is_there: impl FnMut(u32) -> bool) {
         self.memberships.retain(|(pid, _), _| is_there(*pid));
         self.queue_pairs.retain(&mut is_there);
     }
 
-    /// Adds what found no room.
+    /// Adds what did not fit.
     pub fn add_health(&self, health: &mut Health) {
         health.add("processes.refused", self.refused + self.queue_pairs.refused);
     }
@@ -303,8 +304,8 @@ impl ProcessTracker {
         self.memberships.range(all).map(|((_, handle), membership)| (*handle, membership))
     }
 
-    /// Which communicator a process had just used for the first time, and may have connected then; none
-    /// where it could as well be another's, or was made for one that was being made.
+    /// The communicator that a process had just used for the first time, and may have connected
+    /// then; `None` if it is ambiguous, or another one was being created.
     fn just_used(&self, pid: u32, at: Timestamp) -> Option<CommunicatorHandle> {
         if self.of(pid).any(|(_, one)| one.is_made_at(at)) {
             return None;
@@ -331,7 +332,7 @@ impl ProcessTracker {
         communicator: CommunicatorHandle,
         change: impl FnOnce(&mut Membership),
     ) {
-        // Those from before the watch become known by what their processes ask.
+        // Those from before the watch become known by later calls.
         let key = (pid, communicator);
         if self.memberships.len() < MEMBERSHIP_LIMIT || self.memberships.contains_key(&key) {
             change(self.memberships.entry(key).or_default());
@@ -341,7 +342,7 @@ impl ProcessTracker {
     }
 }
 
-/// A communicator of which only a process tells.
+/// A communicator known only from a process.
 fn communicator(magic: u64, root: SocketAddr) -> Communicator {
     let id = unique_id::from_magic(magic, root);
     Communicator {

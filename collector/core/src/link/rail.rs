@@ -1,5 +1,5 @@
-//! Rails: the NICs of equal index across hosts, on one plane of switches. From a map file; else from
-//! device names or subnets, where all hosts agree.
+//! Rails: the NICs of equal index across hosts, on one plane of switches. From a map file; else
+//! from device names or subnets, if all hosts agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -33,7 +33,7 @@ impl RailMap {
     ///
     /// # Errors
     ///
-    /// When a rail is no number, or something is on two rails.
+    /// A rail is not a number, or something is on two rails.
     fn read(&self) -> Result<ReadMap<'_>, String> {
         let mut devices = BTreeMap::new();
         let mut subnets: Vec<(Subnet, u32)> = Vec::new();
@@ -57,30 +57,29 @@ impl RailMap {
         Ok((devices, subnets))
     }
 
-    /// What makes no sense, in words.
+    /// Checks the map.
     ///
     /// # Errors
     ///
-    /// When a rail is no number, or something is on two rails.
+    /// A rail is not a number, or something is on two rails.
     pub fn check(&self) -> Result<(), String> {
         self.read().map(|_| ())
     }
 }
 
 impl Rails {
-    /// The rails by a map; what it does not tell is on none.
+    /// The rails of a map; what it does not contain is on none.
     #[must_use]
     pub fn mapped(map: &RailMap, names: &PortNames) -> Self {
         let Ok((devices, mut subnets)) = map.read() else { return Self::default() };
-        // The longest prefix first: an address stands above the subnet that it is in.
+        // The longest prefix first: an address takes precedence over its subnet.
         subnets.sort_by_key(|(subnet, rail)| (std::cmp::Reverse(subnet.prefix()), *rail));
         let rail = |device: Option<&str>| devices.get(device?).copied();
         let by_device = names.iter().filter_map(|(_, device, ip)| Some((ip, rail(device)?)));
         Self { by_address: by_device.collect(), subnets }
     }
 
-    /// The rails that all hosts agree on: by device names in the order of their numbers, else by
-    /// subnets.
+    /// The rails that all hosts agree on: by device names in numeric order, else by subnets.
     #[must_use]
     pub fn agreed(names: &PortNames) -> Self {
         let by_device = by_agreement(names, |device, _| device.map(by_numbers));
@@ -97,8 +96,8 @@ impl Rails {
     }
 }
 
-/// Rails by a property that tells the ports of every host apart, and has the same values on all of
-/// several hosts; `None` where hosts differ or have one port.
+/// Rails by a property that distinguishes the ports of every host, with the same values on several
+/// hosts; `None` if hosts differ or have one port.
 fn by_agreement<K: Ord + Clone>(
     names: &PortNames,
     of: impl Fn(Option<&str>, IpAddr) -> Option<K>,
@@ -124,7 +123,7 @@ fn by_agreement<K: Ord + Clone>(
     Some(rails.collect())
 }
 
-/// A name that sorts by its numbers: `mlx5_9` before `mlx5_10`.
+/// A sort key with numeric order: `mlx5_9` before `mlx5_10`.
 fn by_numbers(name: &str) -> Vec<(Option<u64>, String)> {
     let mut parts = Vec::new();
     let mut rest = name;
@@ -138,7 +137,7 @@ fn by_numbers(name: &str) -> Vec<(Option<u64>, String)> {
     parts
 }
 
-/// The network part that rails usually differ in: 24 bits of IPv4, 64 of IPv6.
+/// The network part in which rails usually differ: 24 bits of IPv4, 64 of IPv6.
 fn subnet_of(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(v4) => u128::from(v4.to_bits() >> 8),

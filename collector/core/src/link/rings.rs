@@ -1,5 +1,5 @@
 //! Rings and trees: how the ranks of a communicator are connected on each channel, computed from
-//! what every rank told all others, as each rank computes it (NCCL `src/graph/connect.cc`,
+//! the gathered topologies as each rank computes it (NCCL `src/graph/connect.cc`,
 //! `src/graph/trees.cc`, 2.18 to 2.30).
 
 use std::collections::BTreeMap;
@@ -8,13 +8,13 @@ use super::control::facts::{ChannelTopology, RankTopology};
 use super::job::{Channel, TreeNode};
 use crate::model::nccl::Graph;
 
-/// Channels that NCCL has at most (`MAXCHANNELS`).
+/// Most channels of NCCL (`MAXCHANNELS`).
 const CHANNEL_LIMIT: u32 = 128;
 
-/// What rank told of its topology, by rank, and the node of each rank.
+/// The ranks' topologies, by rank, and the node of each rank.
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
-    /// By rank; of ranks that were not heard, nothing.
+    /// By rank; ranks without a captured topology are missing.
     pub ranks: BTreeMap<u32, RankTopology>,
     /// A number for each rank's node: equal on the same host.
     pub nodes: BTreeMap<u32, u64>,
@@ -25,15 +25,15 @@ pub struct Topology {
 /// One direction of one channel between two ranks, for one graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edge {
-    /// The rank that sends.
+    /// The sending rank.
     pub sender: u32,
-    /// The rank that receives.
+    /// The receiving rank.
     pub receiver: u32,
 }
 
 impl Topology {
-    /// The channels, given how many connections for the graph each of some edges has; empty where
-    /// not every rank was heard.
+    /// The channels, given the number of connections for the graph on some edges; empty unless
+    /// every rank's topology was captured.
     #[must_use]
     pub fn channels(&self, seen: &BTreeMap<(Graph, Edge), u32>) -> Vec<Channel> {
         let Some((distinct, count)) = self.rings(seen) else { return Vec::new() };
@@ -52,12 +52,12 @@ impl Topology {
         nranks > 0 && self.ranks.len() == nranks && self.nodes.len() == nranks
     }
 
-    /// Channels of a graph before NCCL doubles them: as many as every rank has.
+    /// Channels of a graph before NCCL doubles them: the number that every rank has.
     fn channel_count(&self, of: fn(&RankTopology) -> u32) -> usize {
         self.ranks.values().map(of).min().unwrap_or(0) as usize
     }
 
-    /// Nodes in the order of their first ranks, each with its ranks.
+    /// Nodes in order of their first ranks, each with its ranks.
     fn nodes(&self) -> Vec<Vec<u32>> {
         let mut nodes: Vec<(u64, Vec<u32>)> = Vec::new();
         for (rank, node) in &self.nodes {
@@ -69,25 +69,25 @@ impl Topology {
         nodes.into_iter().map(|(_, ranks)| ranks).collect()
     }
 
-    /// The rings that differ, and how many channels repeat them.
+    /// The distinct rings, and how many channels repeat them.
     fn rings(&self, seen: &BTreeMap<(Graph, Edge), u32>) -> Option<(Vec<Vec<u32>>, u32)> {
         let plain = self.distinct_rings(false)?;
         if let Some(count) = channel_count(&plain, seen) {
             return Some((plain, count));
         }
-        // Where NICs may be crossed, every other node takes its neighbour channel's way.
+        // If NICs may be crossed, every other node uses its neighbour channel's path.
         let crossed = self.distinct_rings(true);
         if let Some((crossed, count)) =
             crossed.and_then(|rings| channel_count(&rings, seen).map(|count| (rings, count)))
         {
             return Some((crossed, count));
         }
-        // NCCL doubles what it found.
+        // NCCL doubles the channels it found.
         let doubled = (plain.len() as u32 * 2).min(CHANNEL_LIMIT);
         Some((plain, doubled))
     }
 
-    /// From each node's ring exit on to the next node's ring entry.
+    /// From each node's ring exit to the next node's ring entry.
     fn distinct_rings(&self, crosses_nics: bool) -> Option<Vec<Vec<u32>>> {
         if !self.is_complete() {
             return None;
@@ -134,7 +134,7 @@ impl Topology {
         Some(ring)
     }
 
-    /// The trees, where every node has one rank: inside a node, the gathers do not tell.
+    /// The trees, if every node has one rank: the gathers do not show trees inside a node.
     fn distinct_trees(&self, rings: usize) -> Option<Vec<Vec<TreeNode>>> {
         let nodes = self.nodes();
         let count = self.channel_count(|rank| rank.tree_channels);
@@ -149,8 +149,8 @@ impl Topology {
     }
 }
 
-/// How many channels there are: the rings that differ, repeated until every edge that was seen has
-/// as many connections as it should. `None` where no number fits, or where no edge was seen.
+/// The number of channels: the distinct rings, repeated until every captured edge has the right
+/// number of connections. `None` if no number fits, or no edge was captured.
 fn channel_count(rings: &[Vec<u32>], seen: &BTreeMap<(Graph, Edge), u32>) -> Option<u32> {
     let has = |ring: &[u32], edge: &Edge| {
         let after = ring.iter().cycle().skip(1);
@@ -168,8 +168,8 @@ fn channel_count(rings: &[Vec<u32>], seen: &BTreeMap<(Graph, Edge), u32>) -> Opt
     (1..=CHANNEL_LIMIT).filter(|_| !edges.is_empty()).find(fits)
 }
 
-/// One of the two trees that together keep every link busy both ways: leaves of the one are inner
-/// nodes of the other. The second is the first mirrored (even ranks) or shifted by one (odd).
+/// One of the two trees that together keep every link busy in both directions: leaves of one are
+/// inner nodes of the other. The second is the first mirrored (even ranks) or shifted by one (odd).
 fn double_tree(nranks: u32, is_second: bool) -> Vec<TreeNode> {
     let place_of = |rank: u32| match (is_second, nranks % 2) {
         (false, _) => rank,
@@ -191,8 +191,8 @@ fn double_tree(nranks: u32, is_second: bool) -> Vec<TreeNode> {
         .collect()
 }
 
-/// The place above `place` in the binary tree that the low bits of places make: 0 is the root,
-/// odd places are leaves.
+/// The parent of `place` in the binary tree formed by the low bits: 0 is the root, odd places are
+/// leaves.
 fn parent(count: u32, place: u32) -> Option<u32> {
     if place == 0 {
         return None;

@@ -1,7 +1,7 @@
-//! The roster: communicators and their ranks, as the control plane tells them.
+//! The roster: communicators and their ranks, according to the control plane.
 //!
-//! Everything that greets with one magic belongs to one communicator. Its identity, commHash, is
-//! computed as NCCL computes it: from the unique id, which is the magic and the root's address.
+//! All connections that greet with one magic belong to one communicator. Its identity, commHash, is
+//! computed as in NCCL: from the unique id, which is the magic and the root's address.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -23,25 +23,25 @@ use crate::model::nccl::{Graph, Release};
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
-/// Communicators that are told apart; the control plane of further ones is counted.
+/// Most communicators; the control plane of further ones is counted.
 const CAPACITY: usize = 4096;
 
-/// Since this release a communicator that was split off greets with its commHash.
+/// From this release on, a split child greets with its commHash.
 pub(super) const CHILD_MAGIC: Release = Release::new(2, 23, 0);
 
-/// Who is who.
+/// Communicators and ranks.
 #[derive(Clone, Debug, Default)]
 pub struct Roster {
     /// Communicators, oldest first, without connections.
     pub entries: Vec<Entry>,
-    /// By the address and port of a NET receiver's listener: whose connection it is.
-    /// Ports are used again: in the order of the set-up messages.
+    /// By the address and port of a NET receiver's listener: the owner of its connection. Ports are
+    /// reused: in order of the set-up messages.
     pub listeners: HashMap<SocketAddr, Vec<Listener>, FixedState>,
-    /// Magics that found no room.
+    /// Magics that did not fit.
     pub dropped_magics: u64,
-    /// Several by one magic: until 2.22 all children of a communicator greet alike.
+    /// Several per magic: until 2.22 all children of a communicator greet alike.
     by_magic: HashMap<u64, Vec<usize>, FixedState>,
-    /// Where a communicator has several roots: the magic of the first by those of the others.
+    /// For a communicator with several roots: the first root's magic by those of the others.
     first_roots: HashMap<u64, u64, FixedState>,
 }
 
@@ -54,37 +54,37 @@ pub struct Entry {
     pub ranks: BTreeMap<u32, Rank>,
     /// The magic that it greets with.
     pub magic: u64,
-    /// commHash, where what was gathered tells it.
+    /// commHash, if it follows from the gathers.
     pub comm_hash: Option<u64>,
-    /// What its ranks told of the topology.
+    /// Its ranks' topologies.
     pub topology: Topology,
-    /// The splits that its ranks asked for.
+    /// Its ranks' split requests.
     pub splits: Vec<Split>,
     /// From the first check-in or ring frame to the end of the last gather.
     pub bootstrap: Option<Span>,
-    /// The rank that checked in last, with the time.
+    /// The last rank to check in, with the time.
     pub last_check_in: Option<(Timestamp, u32)>,
 }
 
 /// A NET receiver's listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listener {
-    /// Place of the communicator in [`Roster::entries`].
+    /// Index of the communicator in [`Roster::entries`].
     pub entry: usize,
-    /// The rank that sends.
+    /// The sending rank.
     pub sender: Option<u32>,
-    /// The rank that listens, and receives.
+    /// The listening and receiving rank.
     pub receiver: u32,
-    /// What the connection is for.
+    /// The connection's graph.
     pub graph: Graph,
-    /// Which of the channels between the two: the k-th, from 0.
+    /// Index among the channels between the two ranks, from 0.
     pub position: u32,
     /// The set-up message.
     pub witness: Witness,
 }
 
 impl Roster {
-    /// The roster that `facts` make.
+    /// Builds the roster from `facts`.
     #[must_use]
     pub fn new(facts: &ControlFacts) -> Self {
         let mut roster = Self { first_roots: first_roots(facts), ..Self::default() };
@@ -102,7 +102,7 @@ impl Roster {
         roster
     }
 
-    /// The place of the communicator that greets with `magic`.
+    /// Index of the communicator that greets with `magic`.
     #[must_use]
     pub fn find(&self, magic: u64) -> Option<usize> {
         self.all(magic).first().copied()
@@ -113,13 +113,13 @@ impl Roster {
         self.by_magic.get(magic).map_or(&[], Vec::as_slice)
     }
 
-    /// The magics that are not the first of their communicator, with its place.
+    /// The magics of roots other than the first, with their communicator's index.
     pub fn other_roots(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
         self.first_roots.keys().filter_map(|magic| Some((*magic, self.find(*magic)?)))
     }
 
-    /// Whose connection goes to the listener at `address`, by a set-up message of `time` at the
-    /// latest; where all are later, the first: taps differ.
+    /// The owner of the connection to the listener at `address`, by the latest set-up message up to
+    /// `time`; the first one if all are later, because taps differ.
     #[must_use]
     pub fn listener(&self, address: SocketAddr, time: Timestamp) -> Option<&Listener> {
         let known = self.listeners.get(&address)?;
@@ -135,13 +135,13 @@ impl Roster {
         latest.or_else(|| known.iter().min_by_key(time_of))
     }
 
-    /// The ranks of one communicator whose control plane has this address.
+    /// The ranks of one communicator with this control plane address.
     pub fn ranks_at(&self, entry: usize, address: IpAddr) -> impl Iterator<Item = u32> + '_ {
         let ranks = self.entries.get(entry).into_iter().flat_map(|entry| entry.ranks.values());
         ranks.filter(move |rank| rank.address == Some(address)).map(|rank| rank.rank)
     }
 
-    /// The communicator that greets with `magic` and that `fits`; a new one where there is none.
+    /// The communicator that greets with `magic` and that `fits`; a new one if there is none.
     fn entry(&mut self, magic: u64, fits: impl Fn(&Entry) -> bool) -> Option<&mut Entry> {
         let magic = self.first_roots.get(&magic).copied().unwrap_or(magic);
         let known = self.all(magic).iter().copied().find(|at| fits(&self.entries[*at]));
@@ -216,7 +216,7 @@ impl Roster {
         }
     }
 
-    /// Computes what each communicator is called, and the process ids that hashes hide.
+    /// Computes the identity of each communicator, and the process ids behind hashes.
     fn name(&mut self) {
         for entry in &mut self.entries {
             entry.topology.nranks = entry.communicator.nranks.unwrap_or(0);
@@ -226,7 +226,7 @@ impl Roster {
             let computed = computed.map(|(id, function)| comm_hash::of_id(&id, function));
             if let Some(hash) = entry.comm_hash.or(computed) {
                 entry.communicator.identity = Identity::CommHash(hash);
-                // Until 2.24 ranks sent no PID, only a hash of it.
+                // Until 2.24, ranks sent a hash of the PID instead of the PID.
                 for rank in entry.ranks.values_mut().filter(|rank| rank.pid.is_none()) {
                     rank.pid =
                         rank.pid_hash.and_then(|pid_hash| pid_hash::find_pid(pid_hash, hash));
@@ -301,13 +301,13 @@ impl Entry {
         }
     }
 
-    /// The release; of a range, its first, from which its layouts and hashes do not differ.
+    /// The release; for a range its first, whose layouts and hashes the others share.
     #[must_use]
     pub fn release(&self) -> Option<Release> {
         self.communicator.release.or(self.communicator.releases.map(|range| range.first))
     }
 
-    /// How its releases hash; `None` where they do not hash alike.
+    /// How its releases hash, if they hash alike.
     fn hash_function(&self) -> Option<HashFunction> {
         let of = |release| HashFunction::of(release, CharSign::Signed);
         if let Some(release) = self.communicator.release {
@@ -363,16 +363,16 @@ impl Entry {
             && ring.members.iter().all(is_same)
     }
 
-    /// The rank that other ranks reach at `listener`.
+    /// The rank that others reach at `listener`.
     fn rank_listening_at(&self, listener: SocketAddr) -> Option<u32> {
         let mut ranks = self.ranks.values();
         ranks.find(|rank| rank.listener == Some(listener)).map(|rank| rank.rank)
     }
 }
 
-/// Of communicators with several roots (`ncclCommInitRankScalable`, 2.23 and later): the magic of
-/// the first root, by which all ranks greet each other, by the magics of the others. The ring tells
-/// which they are: a rank is reached where it told its root that it listens.
+/// For communicators with several roots (`ncclCommInitRankScalable`, 2.23 and later): the first
+/// root's magic, with which all ranks greet each other, by the magics of the others. The ring
+/// reveals them: a rank is reached at the address that it gave its root.
 fn first_roots(facts: &ControlFacts) -> HashMap<u64, u64, FixedState> {
     let rings: HashMap<SocketAddr, u64, FixedState> =
         facts.rings.iter().filter_map(|ring| Some((ring.listener, ring.magic?))).collect();

@@ -1,7 +1,7 @@
-//! Splits: which communicator another one was made from, and which rank is which.
+//! Splits: which communicator another one was split from, and which rank is which.
 //!
 //! The ranks of the parent gather colours and keys over their ring. A child greets with a magic
-//! made from the parent's commHash (NCCL `src/init.cc`), so that the parent is certain.
+//! derived from the parent's commHash (NCCL `src/init.cc`), so the parent is certain.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::decode::nccl::comm_hash;
 use crate::decode::nccl::hash::{CharSign, HashFunction};
 use crate::model::nccl::Release;
 
-/// Adds to `known` what another connection shows of the same split.
+/// Adds what another connection shows of the same split to `known`.
 pub(super) fn merge(known: &mut Split, seen: &Split) {
     for request in &seen.requests {
         match known.requests.binary_search_by_key(&request.rank, |known| known.rank) {
@@ -25,18 +25,18 @@ pub(super) fn merge(known: &mut Split, seen: &Split) {
     known.witness = known.witness.min(seen.witness);
 }
 
-/// A child that a communicator was asked to make.
+/// A child requested of a communicator.
 #[derive(Clone, Copy)]
 struct Order {
     parent: usize,
-    /// Place of the split among the parent's.
+    /// Index of the split in the parent.
     split: usize,
     color: i32,
     comm_hash: u64,
 }
 
-/// Finds the parent of every communicator that has no root of its own. Parents come before their
-/// children: each round finds the children of those that the round before has named.
+/// Finds the parent of every communicator without a root. Parents come before their children: each
+/// round finds the children of those named in the previous round.
 pub(super) fn find_parents(entries: &mut [Entry]) {
     let mut orders: HashMap<u64, Vec<Order>, FixedState> = HashMap::default();
     let mut parents: Vec<usize> = (0..entries.len()).collect();
@@ -72,8 +72,8 @@ fn add_orders(orders: &mut HashMap<u64, Vec<Order>, FixedState>, parent: usize, 
     }
 }
 
-/// Whether `child` is what was ordered. Until 2.22 all children of a communicator greet alike:
-/// then their ranks' addresses tell.
+/// Whether `child` is the requested one. Until 2.22 all children of a communicator greet alike:
+/// then their ranks' addresses decide.
 fn made(entries: &[Entry], order: &Order, child: usize) -> bool {
     let (parent, child_entry) = (&entries[order.parent], &entries[child]);
     let ranks = members(&parent.splits[order.split], order.color);
@@ -98,14 +98,14 @@ fn adopt(entries: &mut [Entry], order: &Order, child: usize) {
     for (rank, in_parent) in (0_u32..).zip(in_parent) {
         if let Some((rank, in_parent)) = entry.ranks.get_mut(&rank).zip(in_parent) {
             rank.top_rank = in_parent.top_rank.or(Some(in_parent.rank));
-            // The same process, which a child tells less of.
+            // The same process, which a child describes less.
             rank.pid = rank.pid.or(in_parent.pid);
         }
     }
 }
 
-/// What a child greets with: its commHash, since 2.23; before, the first bytes of its unique id,
-/// which is a text that begins with the parent's commHash.
+/// The magic of a child: its commHash, since 2.23; before, the first bytes of its unique id, a text
+/// that starts with the parent's commHash.
 fn magic_of(child_hash: u64, parent_hash: u64, release: Release) -> u64 {
     if release >= CHILD_MAGIC {
         return child_hash;
@@ -116,7 +116,7 @@ fn magic_of(child_hash: u64, parent_hash: u64, release: Release) -> u64 {
     letters.iter().rev().fold(0, |magic, letter| magic << 8 | u64::from(*letter))
 }
 
-/// The colours that make a child.
+/// The colours that form a child.
 fn colors(split: &Split) -> impl Iterator<Item = i32> + use<> {
     let mut colors: Vec<i32> = split.requests.iter().map(|request| request.color).collect();
     colors.retain(|color| *color >= 0);
@@ -125,7 +125,7 @@ fn colors(split: &Split) -> impl Iterator<Item = i32> + use<> {
     colors.into_iter()
 }
 
-/// Ranks of one colour in the order of the child: by key, then by rank.
+/// Ranks of one colour in the child's order: by key, then by rank.
 fn members(split: &Split, color: i32) -> Vec<u32> {
     let mut requests: Vec<&SplitRequest> =
         split.requests.iter().filter(|request| request.color == color).collect();

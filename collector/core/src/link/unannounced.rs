@@ -1,9 +1,9 @@
-//! Connections whose control plane was not captured: their ranks come from CTS tags, and what
-//! belongs together from the ring that the queue pairs form between hosts.
+//! Connections whose control plane was not captured: their ranks come from CTS tags, and their
+//! communicators from the ring that the queue pairs form between hosts.
 //!
-//! A CTS names the rank that shall send (NCCL `src/transport/net.cc`): the sender is certain. Who
-//! receives is certain only where the receiver's host sends for one rank itself, and the ranks of
-//! all hosts are 0, 1, 2, .. without a gap: then every host has one rank.
+//! A CTS names the rank that is to send (NCCL `src/transport/net.cc`): the sender is certain. The
+//! receiver is certain only if its host sends for one rank itself, and the ranks of all hosts are
+//! 0, 1, 2, .. without a gap: then every host has one rank.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -15,8 +15,8 @@ use super::job::{
 use super::linker::{Homeless, only};
 use crate::model::grade::Grade;
 
-/// Gives every connection without a communicator a place: with the ranks that are known by their
-/// ports, else in communicators found from traffic.
+/// Assigns every connection without a communicator: to ranks known by their ports, else to
+/// communicators inferred from traffic.
 pub(super) fn place(job: &mut Job, homeless: Vec<Homeless>) {
     let left: Vec<usize> = homeless
         .iter()
@@ -40,7 +40,7 @@ fn tag_of(connection: &NetConnection) -> Option<(u32, Evidence)> {
     only(tags.into_iter())
 }
 
-/// A connection between ports whose ranks other connections told.
+/// Assigns a connection between ports whose ranks other connections revealed.
 fn place_by_ports(job: &mut Job, at: usize) -> bool {
     let connection = &job.connections[at];
     let Some(pair) = connection.queue_pairs.first().copied() else { return false };
@@ -63,7 +63,7 @@ fn place_by_ports(job: &mut Job, at: usize) -> bool {
     true
 }
 
-/// Connections by the hosts that they join, directly or through others.
+/// Connections grouped by the hosts they join, directly or through others.
 fn groups(job: &Job, places: &[usize]) -> Vec<Vec<usize>> {
     let mut group_of: BTreeMap<IpAddr, usize> = BTreeMap::new();
     let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -159,7 +159,7 @@ fn add_inferred(job: &mut Job, number: u32, group: &[usize]) {
     });
 }
 
-/// The ring that leads from every rank to its only successor through all of them.
+/// The ring from every rank to its only successor through all of them.
 fn ring_of(next: &BTreeMap<u32, BTreeSet<u32>>, nranks: u32) -> Option<Vec<u32>> {
     let mut ring = Vec::new();
     let mut rank = 0;

@@ -1,52 +1,52 @@
 //! The channel between two hulls: every straight line that no packet contradicts.
 //!
-//! A packet that comes from the other clock's tap arrives after it left, so that this clock is at
-//! most so far ahead as the packet's two stamps differ: an upper bound. One that goes there gives a
-//! lower bound. A clock that runs evenly is a straight line between all bounds (Moon, Skelly, Towsley,
-//! "Estimation and removal of clock skew from network delay measurements", INFOCOM 1999; Zhang, Liu,
-//! Xia, "Clock synchronization algorithms for network measurements", INFOCOM 2002). Queues only widen
-//! the channel: the packets that waited least make it.
+//! A packet arrives after it left. If it comes from the other clock's tap, the difference of its
+//! two stamps is an upper bound on how far this clock is ahead; if it goes there, a lower bound. A
+//! clock that runs evenly is a straight line between all bounds (Moon, Skelly, Towsley, "Estimation
+//! and removal of clock skew from network delay measurements", INFOCOM 1999; Zhang, Liu, Xia,
+//! "Clock synchronization algorithms for network measurements", INFOCOM 2002). Queues only widen
+//! the channel: it is determined by the packets that waited least.
 
 use super::hull::{Hull, Point};
 
-/// Clocks run wrong by at most this much: crystals by 100 parts per million, and the kernel's slewing
+/// Largest drift of a clock: crystals deviate by 100 parts per million, and the kernel's slewing
 /// (`adjtime`, ntpd) adds up to 500.
 pub const DRIFT_LIMIT: f64 = 600e-6;
 
-/// A drift that is not zero must make the channel wider by this factor to be believed.
+/// A nonzero drift must widen the channel by this factor to be believed.
 const DRIFT_GAIN: f64 = 2.0;
 
 /// Halvings in the search for the ends of a range.
 const HALVINGS: u32 = 48;
 
-/// What a packet says of how far a clock is ahead of another, in nanoseconds.
+/// A packet's bound on the offset between two clocks, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// When, by the clock itself.
+    /// Time by the clock itself.
     pub time: i64,
-    /// So far.
+    /// The bound.
     pub ahead: i64,
-    /// It is at most so far ahead; else it is at least so far.
+    /// Whether it is an upper bound; else a lower one.
     pub is_upper: bool,
 }
 
-/// A straight line: how far a clock is ahead.
+/// The offset of a clock as a straight line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Line {
-    /// At time 0, in nanoseconds.
+    /// Offset at time 0, in nanoseconds.
     pub ahead_ns: f64,
-    /// Nanoseconds more per nanosecond.
+    /// Change of the offset per nanosecond.
     pub drift: f64,
 }
 
 impl Line {
-    /// How far the clock is ahead at `time`.
+    /// The offset at `time`.
     #[must_use]
     pub fn at(self, time: f64) -> f64 {
         self.ahead_ns + self.drift * time
     }
 
-    /// Whether a bound allows it.
+    /// Whether the bound allows it.
     #[must_use]
     pub fn satisfies(self, bound: &Bound) -> bool {
         let excess = self.at(bound.time as f64) - bound.ahead as f64;
@@ -54,28 +54,28 @@ impl Line {
     }
 }
 
-/// How far a line may be wrong.
+/// Uncertainty of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Doubt {
-    /// No line that the bounds allow is farther away, in nanoseconds.
+    /// Largest distance to another line within the bounds, in nanoseconds.
     pub ahead_ns: f64,
-    /// No line that the bounds allow drifts otherwise by more.
+    /// Largest difference in drift to another line within the bounds.
     pub drift: f64,
 }
 
-/// The bounds of some time.
+/// The bounds of a period.
 #[derive(Clone, Debug, Default)]
 pub struct Channel {
     /// Upper bounds.
     upper: Hull,
-    /// Lower bounds, upside down.
+    /// Lower bounds, negated.
     lower: Hull,
-    /// First and last time of the bounds.
+    /// First and last time.
     ends: Option<(i64, i64)>,
 }
 
 impl Channel {
-    /// The channel of `bounds`, which come in the order of time.
+    /// The channel of `bounds`, which are in order of time.
     #[must_use]
     pub fn of(bounds: &[Bound]) -> Self {
         let mut channel = Self::default();
@@ -97,7 +97,7 @@ impl Channel {
         self.width(self.widest()) >= 0.0
     }
 
-    /// How far lines of this drift may be shifted; negative where none fits.
+    /// How far lines of this drift can be shifted; negative if none fits.
     fn width(&self, drift: f64) -> f64 {
         self.ceiling(drift) - self.floor(drift)
     }
@@ -112,8 +112,8 @@ impl Channel {
         -self.lower.support(-drift)
     }
 
-    /// The drift with the widest room. The width is a concave function of it that bends at the
-    /// slopes of the hulls' edges.
+    /// The drift with the widest channel. The width is a concave function of the drift with bends
+    /// at the slopes of the hulls' edges.
     fn widest(&self) -> f64 {
         let mut drifts = vec![-DRIFT_LIMIT, 0.0, DRIFT_LIMIT];
         let slopes = self.upper.slopes().chain(self.lower.slopes().map(|slope| -slope));
@@ -130,8 +130,8 @@ impl Channel {
         drifts[low]
     }
 
-    /// The line in the middle of the widest room, without drift where that is nearly as wide; where
-    /// all bounds are on one side, the line that lies on them. `None` where no line fits.
+    /// The line in the middle of the widest channel, without drift if that is nearly as wide; with
+    /// bounds on one side only, the line on them. `None` if no line fits.
     #[must_use]
     pub fn line(&self) -> Option<Line> {
         let (start, end) = self.ends?;
@@ -148,8 +148,8 @@ impl Channel {
         Some(Line { ahead_ns, drift })
     }
 
-    /// How far `line`, which fits, may be wrong from `start` to `end`; `None` where all bounds are on
-    /// one side. The farthest lines are farthest at an end.
+    /// Uncertainty of `line`, which fits, from `start` to `end`; `None` with bounds on one side
+    /// only. The distance is largest at an end.
     #[must_use]
     pub fn doubt(&self, line: Line, (start, end): (i64, i64)) -> Option<Doubt> {
         if self.is_one_sided() {
@@ -171,7 +171,7 @@ impl Channel {
         self.upper.is_empty() || self.lower.is_empty()
     }
 
-    /// The drift farthest from `open`, towards `limit`, for which a line fits.
+    /// The drift farthest from `open` towards `limit` for which a line fits.
     fn last_open(&self, mut open: f64, mut limit: f64) -> f64 {
         if self.width(limit) >= 0.0 {
             return limit;
@@ -183,7 +183,7 @@ impl Channel {
         open
     }
 
-    /// With bounds on one side: the line that lies on the hull's edge over `time`.
+    /// With bounds on one side: the line on the hull's edge over `time`.
     fn one_sided(&self, time: i64) -> Line {
         let sign = if self.upper.is_empty() { -1.0 } else { 1.0 };
         let hull = if self.upper.is_empty() { &self.lower } else { &self.upper };

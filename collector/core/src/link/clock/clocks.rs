@@ -1,4 +1,4 @@
-//! The clocks of all taps, and what they are compared with.
+//! The clocks of all taps and their references.
 
 use super::track::{Track, WhyUnknown};
 use crate::model::tap::TapId;
@@ -7,15 +7,15 @@ use crate::model::time::Timestamp;
 /// The clock of one tap.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TapClock {
-    /// The tap that it is compared with; itself for the one that others are compared with. `None`
-    /// where nothing relates it to any.
+    /// The tap it is compared with; itself for the reference tap. `None` if nothing relates it to
+    /// another.
     pub reference: Option<TapId>,
-    /// How far it is ahead of the reference.
+    /// Its offset from the reference.
     pub track: Track,
-    /// How far it is ahead of the timeline that all times are put onto: the reference may have a
-    /// reference of its own.
+    /// Its offset from the timeline that all times are put onto: the reference may have a reference
+    /// of its own.
     pub timeline: Track,
-    /// Why `track` is not known, or not how well; `None` where it is, and where there is one tap.
+    /// Why `track` is unknown or uncertain, if it is and there are several taps.
     pub why_unknown: Option<WhyUnknown>,
 }
 
@@ -32,20 +32,20 @@ impl Clocks {
         Self { taps }
     }
 
-    /// The clock of a tap; `None` where none was looked at.
+    /// The clock of a tap, if it was examined.
     #[must_use]
     pub fn of(&self, tap: TapId) -> Option<&TapClock> {
         self.taps.get(tap.0 as usize)
     }
 
-    /// When it is on the timeline that the clock of `tap` shows `time`.
+    /// The time on the timeline when the clock of `tap` shows `time`.
     #[must_use]
     pub fn aligned(&self, tap: TapId, time: Timestamp) -> Timestamp {
         self.of(tap).map_or(time, |clock| clock.timeline.other_at(time))
     }
 
-    /// The tap whose clock packets relate that of `tap` to, and how far off that is at most,
-    /// nanoseconds; the tap itself where nothing relates it to another, or not from both sides.
+    /// The tap that packets relate the clock of `tap` to, and the uncertainty in nanoseconds; the
+    /// tap itself if nothing relates it to another, or not from both sides.
     #[must_use]
     pub fn anchor(&self, tap: TapId) -> (TapId, u64) {
         let related = || {

@@ -1,7 +1,7 @@
-//! The lower convex hull of points that come in the order of time: all that a straight line below
-//! the points can touch.
+//! The lower convex hull of points in order of time: everything that a straight line below the
+//! points can touch.
 
-/// A point: a time and what is bounded then, both in nanoseconds.
+/// A point: a time and its bound, both in nanoseconds.
 pub(super) type Point = (i64, i64);
 
 /// The hull. Coordinates must lie within 2^61, so that products of their differences fit 128 bits.
@@ -11,7 +11,7 @@ pub(super) struct Hull {
 }
 
 impl Hull {
-    /// Takes the next point; its time is not before that of the point before.
+    /// Adds the next point; its time is not before the previous one's.
     pub(super) fn push(&mut self, point: Point) {
         if let Some(last) = self.vertices.last()
             && last.0 == point.0
@@ -21,7 +21,7 @@ impl Hull {
             }
             self.vertices.pop();
         }
-        // Andrew's monotone chain: what lies on or above the chord to the new point goes.
+        // Andrew's monotone chain: removes points on or above the chord to the new point.
         while let [.., before, last] = self.vertices[..] {
             if turns_up(before, last, point) {
                 break;
@@ -37,8 +37,8 @@ impl Hull {
         self.vertices.is_empty()
     }
 
-    /// How high a line of this slope may pass at time 0 without passing above a point; without a
-    /// point, infinitely high.
+    /// The largest height at time 0 of a line with this slope that is not above any point; infinite
+    /// without points.
     #[must_use]
     pub(super) fn support(&self, slope: f64) -> f64 {
         let heights =
@@ -52,7 +52,7 @@ impl Hull {
         edges.map(|(one, other)| (other.1 - one.1) as f64 / (other.0 - one.0) as f64)
     }
 
-    /// The slope of the edge that passes over `time`; `None` where none does.
+    /// The slope of the edge over `time`, if there is one.
     #[must_use]
     pub(super) fn slope_at(&self, time: i64) -> Option<f64> {
         let at = self.vertices.partition_point(|vertex| vertex.0 <= time);
@@ -60,7 +60,7 @@ impl Hull {
     }
 }
 
-/// Whether the way from `a` over `b` to `c` turns upwards at `b`.
+/// Whether the path from `a` over `b` to `c` turns upwards at `b`.
 fn turns_up(a: Point, b: Point, c: Point) -> bool {
     let difference = |one: i64, other: i64| i128::from(other) - i128::from(one);
     difference(a.0, b.0) * difference(b.1, c.1) > difference(a.1, b.1) * difference(b.0, c.0)

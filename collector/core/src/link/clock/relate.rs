@@ -1,8 +1,8 @@
-//! Finds the clocks of all taps: from each tap over taps that saw the same packets to the first one,
-//! the way on which the least uncertainty adds up.
+//! Finds the clocks of all taps: from each tap over taps that saw the same packets to the first
+//! one, on the path with the least total uncertainty.
 //!
-//! A management network and a fabric have no packet in common. Where the control plane tells that
-//! two taps stand next to the same machine, they are taken to share its clock.
+//! A management network and a fabric have no packet in common. If the control plane shows that two
+//! taps are next to the same machine, they are assumed to share its clock.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,14 +16,14 @@ use crate::link::position::TapPosition;
 use crate::model::address::HostAddress;
 use crate::model::tap::TapId;
 
-/// Whether `taps` may have clocks that differ: those of this machine have one.
+/// Whether the clocks of `taps` may differ: live taps of this machine share one.
 #[must_use]
 pub fn has_clocks(taps: &[TapState]) -> bool {
     taps.len() > 1 && !taps.iter().all(|state| state.tap.format.is_live())
 }
 
-/// Relates the clocks of `taps`, which stand at `positions`, by the packets that they saw, and by what the control
-/// plane says of their hosts.
+/// Relates the clocks of `taps`, located at `positions`, by the packets they saw and by the hosts
+/// that the control plane names.
 #[must_use]
 pub fn relate(
     sightings: &Sightings,
@@ -66,8 +66,8 @@ pub fn relate(
 }
 
 impl Clocks {
-    /// Adds taps with how far they are ahead of `reference`, which is itself, or which shares the
-    /// clock of its `companion`.
+    /// Adds taps with their offsets from `reference`, which is itself or shares the clock of its
+    /// `companion`.
     fn add(&mut self, reference: TapId, reached: BTreeMap<TapId, Track>, companion: Option<TapId>) {
         let companion = companion.and_then(|tap| self.of(tap)).cloned();
         let beyond = companion.as_ref().map(|clock| clock.timeline.clone()).unwrap_or_default();
@@ -93,7 +93,7 @@ impl Clocks {
     }
 }
 
-/// What pairs of taps know of each other.
+/// Relations between pairs of taps.
 struct Relations {
     tracks: Tracks,
     /// Why the clocks of two taps with common packets could not be compared.
@@ -102,7 +102,7 @@ struct Relations {
     near: BTreeMap<TapId, BTreeSet<HostAddress>>,
 }
 
-/// By tap: how far it is ahead of each tap that saw some of its packets.
+/// By tap: its offset from each tap that saw some of its packets.
 #[derive(Default)]
 struct Tracks(BTreeMap<TapId, BTreeMap<TapId, Track>>);
 
@@ -145,8 +145,8 @@ impl Relations {
 }
 
 impl Tracks {
-    /// How far each tap that can be reached from `root` is ahead of it, on the best way (Dijkstra):
-    /// the fewest relations that are known from one side only, then the least uncertainty.
+    /// The offset from `root` of each tap reachable from it, on the best path (Dijkstra): the
+    /// fewest one-sided relations, then the least uncertainty.
     fn reached_from(&self, root: TapId) -> BTreeMap<TapId, Track> {
         let mut reached = BTreeMap::new();
         let mut best = BTreeMap::from([(root, ((0_u32, 0_u64), Track::same()))]);
@@ -175,10 +175,10 @@ impl Tracks {
     }
 }
 
-/// Which machines taps stand next to.
+/// The machines next to taps.
 struct Machines {
     near: BTreeMap<TapId, BTreeSet<HostAddress>>,
-    /// The lowest known address of an address's machine, where it has several.
+    /// The lowest known address of a machine with several.
     lowest: BTreeMap<HostAddress, HostAddress>,
 }
 
@@ -213,7 +213,7 @@ impl Machines {
         address
     }
 
-    /// The first tap of those in `clocks` that stands next to the same machine as `tap`.
+    /// The first tap in `clocks` next to the same machine as `tap`.
     fn companion(&self, tap: TapId, clocks: &Clocks) -> Option<TapId> {
         let machines = |tap: TapId| -> BTreeSet<HostAddress> {
             let near = self.near.get(&tap).into_iter().flatten();

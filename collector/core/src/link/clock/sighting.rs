@@ -1,8 +1,8 @@
-//! Packets known again at other taps: which packet, where, when.
+//! Packets recognised at several taps: which packet, where, when.
 //!
-//! Of all packets a sample is kept, chosen by a lot drawn from numbers that are alike in every copy of
-//! a packet, so that every tap chooses the same ones. When the room is full, the sample is halved. Only
-//! packets whose lot wins are looked at closer.
+//! A sample is kept, drawn by a hash of fields that are the same in every copy of a packet, so that
+//! all taps choose the same packets. When it is full, the sample is halved. Only sampled packets
+//! are examined further.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
@@ -18,17 +18,17 @@ use crate::model::opcode::Traits;
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
 
-/// Sightings kept unless told: at 33 bytes a place of their table, about 4 MB.
+/// Default number of sightings: at 33 bytes per table slot, about 4 MB.
 pub const SIGHTING_CAPACITY: usize = 1 << 16;
 
-/// Spreads numbers that follow each other evenly over all lots: 2^32 by the golden ratio, odd.
+/// Spreads consecutive numbers evenly over all hashes: 2^32 divided by the golden ratio, odd.
 const SPREAD: u32 = 0x9E37_79B9;
 
-/// Pairs of hosts that are told apart.
+/// Most pairs of hosts.
 const ROUTE_CAPACITY: usize = 1 << 16;
 
-/// Bytes of a RoCEv2 packet that tell it from others, with its addresses: UDP header (8), BTH (12)
-/// and the first extension header's beginning, or of a packet without one its ICRC (4).
+/// Bytes that identify a RoCEv2 packet, besides its addresses: UDP header (8), BTH (12) and the
+/// start of the first extension header, or the ICRC (4) of a packet without one.
 const IDENTITY_LEN: usize = 24;
 
 /// Two hosts, the lower address first.
@@ -40,33 +40,33 @@ pub struct Route {
     pub high: HostAddress,
 }
 
-/// Which way a packet went between two hosts.
+/// Direction of a packet between two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Way {
-    /// Place of the hosts among [`Sightings::routes`].
+    /// Index of the hosts in [`Sightings::routes`].
     pub route: u32,
-    /// From the host with the lower address to the other.
+    /// Whether it goes from the lower address to the higher.
     pub is_upward: bool,
 }
 
 /// One packet at two taps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// Which way it went.
+    /// Its direction.
     pub way: Way,
-    /// When each of the taps saw it, by its own clock.
+    /// When each tap saw it, by its own clock.
     pub times: [Timestamp; 2],
 }
 
 /// One packet at one tap.
 #[derive(Clone, Copy, Debug)]
 struct Sighting {
-    /// Its lot, and below it the lower half of its hash.
+    /// Its sampling hash, and below it the lower half of its full hash.
     digest: u64,
     time: Timestamp,
     tap: TapId,
     way: Way,
-    /// Another one like it came later, so that it cannot be told which one another tap saw.
+    /// Whether a similar packet came later, so that sightings cannot be matched.
     is_repeated: bool,
 }
 
@@ -76,7 +76,7 @@ pub struct Sightings {
     capacity: usize,
     table: HashTable<Sighting>,
     hasher: FixedState,
-    /// Lots with fewer leading zeros do not win.
+    /// Hashes with fewer leading zeros are not sampled.
     leading_zeros: u32,
     routes: Vec<Route>,
     places: HashMap<Route, u32, FixedState>,
@@ -96,7 +96,7 @@ impl Sightings {
         }
     }
 
-    /// Takes the next frame.
+    /// Processes the next frame.
     #[inline]
     pub fn observe(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) {
         let Some(ip) = &packet.ip else { return };
@@ -108,7 +108,8 @@ impl Sightings {
         }
     }
 
-    /// A hash of what is alike in every copy of a packet; `None` for one that is too short.
+    /// A hash of everything that is the same in every copy of a packet; `None` for one that is too
+    /// short.
     fn hash(&self, ip: &Ip, body: &Body<'_>) -> Option<u64> {
         let ends = (ip.source, ip.destination, ip.identification);
         match body {
@@ -116,7 +117,7 @@ impl Sightings {
                 let identity = roce.after_ip.get(..IDENTITY_LEN)?;
                 Some(self.hasher.hash_one((ends, identity)))
             }
-            // Segments may be cut and joined on the way into a host: the first byte stays.
+            // Segments may be split and joined on the way into a host: the first byte stays.
             Body::Tcp(tcp) => {
                 let ports = (tcp.ports.source, tcp.ports.destination);
                 let marks = (tcp.flags.has(TcpFlags::SYN), tcp.payload_len > 0);
@@ -146,14 +147,14 @@ impl Sightings {
         }
     }
 
-    /// The hosts between which packets went.
+    /// The pairs of hosts with traffic.
     #[must_use]
     pub fn routes(&self) -> &[Route] {
         &self.routes
     }
 
-    /// The packets that two taps saw, by these taps, in the order of the first tap's clock. A packet
-    /// that more taps saw is a pair for each two that follow each other in number.
+    /// The packets that two taps saw, by these taps, in order of the first tap's clock. A packet
+    /// seen by more taps is a pair for each two consecutive ones.
     #[must_use]
     pub fn pairs(&self) -> BTreeMap<[TapId; 2], Vec<Pair>> {
         let mut sightings: Vec<&Sighting> =
@@ -173,8 +174,7 @@ impl Sightings {
     }
 }
 
-/// The lot of a packet; `None` for packets that are left out, because others say as much, or because
-/// they cannot be told from those like them.
+/// The sampling hash of a packet; `None` for packets that are redundant or not unique.
 #[inline]
 fn lot(body: &Body<'_>) -> Option<u32> {
     let (flow, number) = match body {

@@ -1,4 +1,4 @@
-//! What taps recorded, put onto the reference's time.
+//! Converts recorded times to the reference's clock.
 
 use super::clocks::Clocks;
 use crate::link::control::facts::{ControlFacts, StreamFacts};
@@ -7,7 +7,7 @@ use crate::model::tap::TapId;
 use crate::model::time::Span;
 use crate::model::witness::Witness;
 
-/// Aligns all times of the control plane.
+/// Converts all times of the control plane.
 pub fn align_facts(facts: &mut ControlFacts, clocks: &Clocks) {
     let ControlFacts {
         stored_ids,
@@ -43,7 +43,7 @@ pub fn align_facts(facts: &mut ControlFacts, clocks: &Clocks) {
     }
 }
 
-/// Aligns all times of one flow's messages.
+/// Converts all times of one flow's messages.
 pub fn align_traffic(flow: &mut FlowTraffic, clocks: &Clocks) {
     let tap = flow.key.tap;
     for data in flow.data.iter_mut() {
@@ -57,17 +57,17 @@ pub fn align_traffic(flow: &mut FlowTraffic, clocks: &Clocks) {
     }
 }
 
-/// Aligns the time of a CNP or NAK.
+/// Converts the time of a CNP or NAK.
 pub fn align_signal(signal: &mut SignalRecord, clocks: &Clocks) {
     signal.time = clocks.aligned(signal.key.tap, signal.time);
 }
 
-/// Aligns the time of packets that were sent again.
+/// Converts the time of retransmitted packets.
 pub fn align_resend(resend: &mut ResendRecord, clocks: &Clocks) {
     resend.time = clocks.aligned(resend.key.tap, resend.time);
 }
 
-/// A span of `tap`'s clock, aligned.
+/// A span of `tap`'s clock, converted.
 #[must_use]
 pub fn aligned_span(span: Span, tap: TapId, clocks: &Clocks) -> Span {
     Span { first: clocks.aligned(tap, span.first), last: clocks.aligned(tap, span.last) }

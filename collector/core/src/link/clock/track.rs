@@ -1,64 +1,65 @@
-//! How far one clock is ahead of another, over time: one straight line, or a few where it was set.
+//! The offset of one clock from another over time: one straight line, or several if it was set.
 
 use super::channel::{Bound, Channel, Doubt, Line};
 use super::sighting::Pair;
 use super::upstream::Upstream;
 use crate::model::time::{Span, Timestamp};
 
-/// Taken off either side of every bound: the rounding of stamps in microseconds.
+/// Margin on each bound: the rounding of microsecond stamps.
 const STAMP_ERROR_NS: i64 = 1_000;
 
-/// Clocks that are set more often than this while a capture runs are not followed.
+/// Clocks that are set more often than this during a capture are not tracked.
 const PIECE_LIMIT: usize = 8;
 
-/// Times are told apart to this share of the capture; of each, the tightest bounds are kept.
+/// Time resolution, as a share of the capture; the tightest bounds of each bucket are kept.
 const BUCKETS: i64 = 8_192;
 
-/// Offsets that packets in one direction suggest are believed from here on: no path is that long.
+/// Offsets of this size are believed even from packets in one direction: no path is that long.
 const ONE_WAY_LIMIT_NS: u64 = 1_000_000;
 
-/// Times and offsets beyond are none that a capture can have: 73 years.
+/// Times and offsets beyond 73 years cannot occur in a capture.
 const FARTHEST: i64 = 1 << 61;
 
-/// Why it is not known how far a clock is ahead, or how well.
+/// Why a clock's offset is unknown or uncertain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhyUnknown {
     /// No packet was seen here and at another tap.
     NoCommonPackets,
-    /// Nothing but that both taps stand next to the same machine relates it to the reference.
+    /// Only a common machine next to both taps relates it to the reference.
     SameMachine,
     /// Packets were seen in one direction only: the offset is known up to their shortest delay.
     OneWay,
-    /// It cannot be told which tap packets passed first.
+    /// Which tap packets passed first is unknown.
     UnknownDirection,
-    /// Stamps fit no clock that runs evenly and is set now and then.
+    /// The stamps fit no clock that runs evenly and is set now and then.
     NoLineFits,
 }
 
-/// A stretch of a clock's time in which it ran evenly.
+/// A period in which a clock ran evenly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Piece {
-    /// Its start, by the clock itself; the first one holds before as well.
+    /// Its start, by the clock itself; the first piece also holds before it.
     pub start: Timestamp,
-    /// How far the clock was ahead then.
+    /// The offset at the start.
     pub ahead_ns: i64,
-    /// Nanoseconds more per nanosecond.
+    /// Change of the offset per nanosecond.
     pub drift: f64,
 }
 
-/// How far one clock is ahead of another.
+/// The offset of one clock from another.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Track {
-    /// In the order of time; empty: not at all.
+    /// In order of time; empty: no offset.
     pub pieces: Vec<Piece>,
-    /// It is no farther from the truth while the tap saw frames; `None` where only the delay of packets one way is known.
+    /// Largest error while the tap saw frames; `None` if only the one-way delay of packets is
+    /// known.
     pub uncertainty_ns: Option<u64>,
-    /// The drift is no farther from the truth; `None` likewise.
+    /// Largest error of the drift; `None` likewise.
     pub drift_uncertainty: Option<f64>,
 }
 
 impl Piece {
-    /// How far the clock is ahead when it shows `time`.
+    /// The offset when the clock shows `time`.
     #[must_use]
     pub fn ahead_at(&self, time: Timestamp) -> i64 {
         let gained = self.drift * time.relative_to(self.start) as f64;
@@ -67,19 +68,19 @@ impl Piece {
 }
 
 impl Track {
-    /// Both clocks are one.
+    /// Whether both clocks are one.
     #[must_use]
     pub fn same() -> Self {
         Self { uncertainty_ns: Some(0), drift_uncertainty: Some(0.0), ..Self::default() }
     }
 
-    /// How far the clock is ahead when it shows `time`.
+    /// The offset when the clock shows `time`.
     #[must_use]
     pub fn ahead_at(&self, time: Timestamp) -> i64 {
         self.piece_at(time).map_or(0, |piece| piece.ahead_at(time))
     }
 
-    /// How fast it gains then, in nanoseconds per nanosecond.
+    /// The drift at that time, in nanoseconds per nanosecond.
     #[must_use]
     pub fn drift_at(&self, time: Timestamp) -> f64 {
         self.piece_at(time).map_or(0.0, |piece| piece.drift)
@@ -96,15 +97,14 @@ impl Track {
         time.plus(self.ahead_at(time).saturating_neg())
     }
 
-    /// How far the clock is ahead of a third one, if the other one is so far ahead of that as `next`
-    /// says.
+    /// The offset from a third clock, given the other clock's offset `next` from it.
     #[must_use]
     pub fn then(&self, next: &Self) -> Self {
         let here = |there: Timestamp| {
             let about = there.plus(self.ahead_at(there));
             there.plus(self.ahead_at(about))
         };
-        // What holds first holds before as well, and needs no start.
+        // The first piece also holds before its start.
         let bends = next.pieces.iter().skip(usize::from(!self.pieces.is_empty()));
         let mut starts: Vec<Timestamp> = self.pieces.iter().map(|piece| piece.start).collect();
         starts.extend(bends.map(|piece| here(piece.start)));
@@ -127,12 +127,12 @@ impl Track {
         }
     }
 
-    /// How far the clock of the tap `which` of two (0 or 1) is ahead of the other's, while the tap saw
+    /// The offset of the clock of tap `which` of two (0 or 1) from the other's, while the tap saw
     /// its `frames`.
     ///
     /// # Errors
     ///
-    /// Why it cannot be told.
+    /// Why it is unknown.
     pub fn find(
         pairs: &[Pair],
         upstream: &Upstream,
@@ -216,7 +216,7 @@ fn thinned(mut bounds: Vec<Bound>) -> Vec<Bound> {
     bounds
 }
 
-/// No difference, where none of `bounds`, which count from `origin_ahead`, contradicts that.
+/// No offset, if none of `bounds`, which are relative to `origin_ahead`, contradicts that.
 fn same_clock(bounds: &[Bound], origin_ahead: i64, frames: [i64; 2]) -> Option<Track> {
     let allows = |bound: &Bound| {
         let ahead = bound.ahead.saturating_add(origin_ahead);
@@ -230,8 +230,8 @@ fn same_clock(bounds: &[Bound], origin_ahead: i64, frames: [i64; 2]) -> Option<T
     Some(Track::new(Vec::new(), Some(doubt)))
 }
 
-/// The fewest stretches whose bounds lines fit; `None` if they are too many. `frames` are the times
-/// of the first and the last frame of the tap.
+/// The fewest pieces that fit the bounds; `None` if there are too many. `frames` are the times of
+/// the tap's first and last frame.
 fn pieces(bounds: &[Bound], frames: [i64; 2]) -> Option<Vec<FittingPiece>> {
     let [first, last] = frames;
     let mut pieces: Vec<FittingPiece> = Vec::new();
@@ -244,8 +244,8 @@ fn pieces(bounds: &[Bound], frames: [i64; 2]) -> Option<Vec<FittingPiece>> {
         let channel = Channel::of(fitting);
         let line = channel.line()?;
         let contradiction = fitting.first()?;
-        // Bounds of the same kind before it belong to the line before, which they do not contradict;
-        // those of the other kind since then may be of this one already.
+        // Earlier bounds of the same kind belong to the previous line, which they do not
+        // contradict; later ones of the other kind may belong to this one already.
         let is_of_this =
             |bound: &&Bound| bound.is_upper != contradiction.is_upper && line.satisfies(bound);
         let early = before.iter().rev().take_while(is_of_this).last();
@@ -258,7 +258,8 @@ fn pieces(bounds: &[Bound], frames: [i64; 2]) -> Option<Vec<FittingPiece>> {
     Some(pieces)
 }
 
-/// How many bounds from the start a line fits. More never fit where fewer do not.
+/// The number of bounds from the start that a line fits. If it does not fit these, it does not fit
+/// more.
 fn fitting_length(bounds: &[Bound]) -> usize {
     let fits =
         |length: &usize| bounds.get(..*length).is_some_and(|some| Channel::of(some).is_open());

@@ -1,27 +1,28 @@
 //! Which of two taps the packets between two hosts pass first.
 //!
-//! Where packets go both ways, the stamps tell: how far one clock is ahead comes out too great by the
-//! delay one way and too small by the delay the other way, and the two ways would be mixed up if the
-//! taps were. Else where the taps stand tells, if that is known. Of packets one way between unknown
-//! places, delays tell: there is a shortest one, near which many are, and no longest one.
+//! If packets go both ways, the stamps decide: the apparent offset is too large by the delay in one
+//! direction and too small by the delay in the other, which would be reversed if the taps were
+//! swapped. Otherwise the taps' positions decide, if known. For packets in one direction between
+//! unknown positions, delays decide: there is a shortest one that many packets come close to, and
+//! no longest one.
 
 use std::collections::BTreeMap;
 
 use super::sighting::{Pair, Route};
 use crate::link::position::{Position, TapPosition};
 
-/// Packets one way and the other are compared where this close together: at the greatest drift they
-/// are wrong by less than any delay then.
+/// Packets in both directions are compared within this time: the largest drift then causes an error
+/// below any delay.
 const CLOSE_NS: u64 = 5_000_000;
 
-/// Of ten comparisons, so many must agree.
+/// Tenths of the comparisons that must agree.
 const AGREEING_TENTHS: u64 = 9;
 
-/// By route: whether what goes from the lower address to the higher passes the first of two taps
-/// first. Routes of which that cannot be told are not in it.
+/// By route: whether packets from the lower address to the higher pass the first of two taps first.
+/// Undecided routes are missing.
 pub(super) type Upstream = BTreeMap<u32, bool>;
 
-/// Finds that out from `pairs`, which are in the order of time.
+/// Decides this from `pairs`, which are in order of time.
 pub(super) fn find(pairs: &[Pair], routes: &[Route], positions: [&TapPosition; 2]) -> Upstream {
     let mut votes: BTreeMap<u32, Votes> = BTreeMap::new();
     for pair in pairs {
@@ -41,7 +42,7 @@ pub(super) fn find(pairs: &[Pair], routes: &[Route], positions: [&TapPosition; 2
     busiest.and_then(|route| Some((route, by_delays(route, pairs)?))).into_iter().collect()
 }
 
-/// Comparisons of one route's packets with the latest one that went the other way.
+/// Comparisons of one route's packets with the latest one in the other direction.
 #[derive(Clone, Copy, Default)]
 struct Votes {
     latest: [Option<Pair>; 2],
@@ -59,7 +60,8 @@ impl Votes {
         self.pairs += 1;
         let close = |other: &Pair| pair.times[0].nanos_since(other.times[0]) <= CLOSE_NS;
         if let Some(other) = other.filter(close) {
-            // Upward packets look later at the second tap than downward ones if it is behind.
+            // If the second tap is downstream for upward packets, these appear later there than
+            // downward ones.
             let difference = i128::from(behind(pair)) - i128::from(behind(&other));
             self.count += u64::from(difference != 0);
             self.for_first += u64::from(difference * sign > 0);
@@ -93,8 +95,8 @@ fn by_position(hosts: &Route, positions: [&TapPosition; 2]) -> Option<bool> {
     }
 }
 
-/// From packets one way: if the second tap's clock looks a little behind for most packets, and much
-/// behind for some, then these waited between the first tap and the second.
+/// From packets in one direction: if the second tap's clock appears slightly behind for most
+/// packets and far behind for some, these waited between the first tap and the second.
 fn by_delays(route: u32, pairs: &[Pair]) -> Option<bool> {
     let own = pairs.iter().filter(|pair| pair.way.route == route);
     let is_upward = own.clone().next()?.way.is_upward;

@@ -1,5 +1,5 @@
-//! Bootstrap connections: the length of the first frame tells a rank's check-in, the root's reply,
-//! a ring, and a message between two ranks from each other.
+//! Bootstrap connections: the length of the first frame distinguishes a rank's check-in, the root's
+//! reply, a ring, and a message between two ranks.
 
 use super::ends::{Ends, Progress, Speaker};
 use super::facts::{CheckIn, ControlFacts, RootReply};
@@ -22,7 +22,7 @@ pub(super) struct Bootstrap {
     purpose: Purpose,
 }
 
-/// What a bootstrap connection is for.
+/// Purpose of a bootstrap connection.
 #[derive(Clone, Debug)]
 enum Purpose {
     Unknown,
@@ -76,13 +76,13 @@ impl Bootstrap {
                     message.frame(frame, *magic, ends, witness)
                 }
                 Purpose::CheckIn(_) | Purpose::RootReply(_) => Progress::Done,
-                // Only on rings does the listener speak.
+                // Only on rings does the listener send.
                 Purpose::PeerMessage(_) | Purpose::Unknown => Progress::Malformed,
             }
         })
     }
 
-    /// Its purpose is known.
+    /// Whether its purpose is known.
     pub(super) const fn is_clear(&self) -> bool {
         !matches!(self.purpose, Purpose::Unknown)
     }

@@ -1,15 +1,15 @@
-//! Whole frames of one direction of a ring connection, in order.
+//! Complete frames of one direction of a ring connection, in order.
 
 use crate::model::witness::Witness;
 
-/// Frames, one behind the other.
+/// Consecutive frames.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Direction {
     bytes: Vec<u8>,
     frames: Vec<Place>,
 }
 
-/// Where a frame ends, and what brought it.
+/// The end of a frame, and the packet that completed it.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     end: usize,
@@ -33,13 +33,12 @@ impl Direction {
         self.bytes.get(before.map_or(0, |place| place.end)..self.frames.get(at)?.end)
     }
 
-    /// What brought a frame.
+    /// The packet that completed a frame.
     pub(super) fn witness(&self, at: usize) -> Option<Witness> {
         self.frames.get(at).map(|place| place.witness)
     }
 
-    /// Lengths of equally long frames that follow each other, with how many they are; the first
-    /// few.
+    /// Lengths of consecutive equally long frames, with their counts; the first few.
     pub(super) fn runs(&self) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         let mut before = 0;
@@ -57,7 +56,7 @@ impl Direction {
         runs
     }
 
-    /// Forgets the first frames.
+    /// Drops the first frames.
     pub(super) fn drop_first(&mut self, count: usize) {
         let last = count.checked_sub(1).and_then(|last| self.frames.get(last));
         let Some(end) = last.map(|place| place.end) else { return };
@@ -85,5 +84,5 @@ pub(super) struct Run {
     pub(super) count: usize,
 }
 
-/// More runs than the gathers of the beginning make.
+/// More runs than the initial gathers make.
 const RUNS: usize = 6;

@@ -1,4 +1,4 @@
-//! What one rank said in the gathers of a bootstrap ring.
+//! One rank's contributions to the gathers of a bootstrap ring.
 
 use super::facts::{ChannelTopology, RankTopology, RingMember};
 use crate::decode::nccl::layout::Layout;
@@ -9,17 +9,17 @@ use crate::decode::nccl::topology::{Topology, TopologyArray};
 /// A rank's frames.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Elements<'a> {
-    /// Of the first gather.
+    /// From the first gather.
     pub(super) addresses: &'a [u8],
-    /// Of the gather of processes and GPUs.
+    /// From the gather of processes and GPUs.
     pub(super) peer_info: &'a [u8],
-    /// Of the gather of topologies; `None` where it was not captured.
+    /// From the gather of topologies, if it was captured.
     pub(super) topology: Option<&'a [u8]>,
 }
 
 impl Elements<'_> {
-    /// What the rank said, and the communicator's commHash as far as it follows from this: hashes
-    /// of the host and of the process are there without it (2.26 and later) and with it.
+    /// The rank's data, and the communicator's commHash if it follows from it: the hashes of host
+    /// and process are included with commHash and, from 2.26 on, without it.
     pub(super) fn read(self, layout: &Layout, nranks: u32) -> Option<(RingMember, Option<u64>)> {
         let ring_data = RingData::decode(self.addresses, layout.addresses)?;
         let info = PeerInfo::decode(self.peer_info, layout.peer_info)?;

@@ -1,4 +1,4 @@
-//! Who is who on a connection, and what a dialect makes of the bytes that it is given.
+//! The two ends of a connection, and a dialect's verdict on its bytes.
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use crate::flow::tcp_stream::sink::{Chunk, Side, TcpConnection};
 use crate::model::tap::TapId;
 use crate::model::witness::Witness;
 
-/// Both ends of a connection. The connector greets, so that it is known even where no SYN was seen.
+/// Both ends of a connection. The connector greets, so it is known even without a SYN.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
     pub(super) tap: TapId,
@@ -15,23 +15,23 @@ pub(super) struct Ends {
     connector_side: Side,
 }
 
-/// Which end speaks.
+/// The sending end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Speaker {
     Connector,
     Listener,
 }
 
-/// What a dialect makes of what it was given.
+/// A dialect's verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// It wants to hear more.
+    /// It needs more bytes.
     More,
-    /// It knows all that there is to know.
+    /// It has everything.
     Done,
-    /// This is not the dialect, or one of a release that is not known.
+    /// This is not the dialect, or an unknown release of it.
     Malformed,
-    /// There is more than anybody would send.
+    /// More bytes than anybody would send.
     Oversized,
 }
 
@@ -49,7 +49,7 @@ impl Ends {
         if side == self.connector_side { Speaker::Connector } else { Speaker::Listener }
     }
 
-    /// The frame that brought `chunk`.
+    /// The frame that contained `chunk`.
     pub(super) const fn witness(&self, chunk: &Chunk<'_>) -> Witness {
         Witness::Frame { tap: self.tap, number: chunk.number, time: chunk.time }
     }

@@ -1,8 +1,8 @@
-//! NET/IB's exchange of queue pairs: the sender of data connects, both ends tell of their queue
-//! pairs, the sender says that it is ready.
+//! NET/IB's exchange of queue pairs: the sender of data connects, both ends describe their queue
+//! pairs, the sender confirms.
 //!
-//! Nothing says how long it is: the totals of both directions tell the layout, once the content
-//! makes sense, too.
+//! It has no length field: the totals of both directions determine the layout, if the content is
+//! valid.
 
 use super::ends::{Ends, Progress, Speaker};
 use super::facts::{self, ControlFacts, EndpointQueuePair};
@@ -11,14 +11,14 @@ use crate::decode::nccl::ib_endpoint::{Endpoint, QUEUE_PAIRS, QueuePairEntry};
 use crate::decode::nccl::layout::{LAYOUTS, Layout, ReleaseRange, narrow};
 use crate::model::witness::Witness;
 
-/// What the sender says at last, a 1 in 4 bytes; up to 2.17 only when it sends its first message.
+/// The sender's last bytes, a 1 in 4 bytes; up to 2.17 only when it sends its first message.
 const READY: [u8; 4] = 1_u32.to_le_bytes();
 
-/// More than either end says in any known release, in bytes.
+/// More than either end sends in any known release, in bytes.
 const LIMIT: usize = 8192;
 
-/// Queue pairs of one end are made one after the other: up to 2.23, where what follows the last one
-/// is anything, numbers further apart are not believed.
+/// Queue pairs of one end are created one after the other: up to 2.23, where undefined bytes follow
+/// the last one, numbers further apart are not believed.
 const NEIGHBOURHOOD: u32 = 4096;
 
 /// The exchange.
@@ -30,7 +30,7 @@ pub(super) struct Exchange {
     witness: Option<Witness>,
 }
 
-/// What was said.
+/// The captured bytes.
 #[derive(Clone, Debug)]
 struct Read {
     sender: Option<facts::Endpoint>,
@@ -63,7 +63,7 @@ impl Exchange {
         }
     }
 
-    /// Bytes of one end are missing: what it said is lost.
+    /// Bytes of one end are missing: its data is lost.
     pub(super) fn lose(&mut self, from: Speaker) {
         let said = match from {
             Speaker::Connector => &mut self.sender,
@@ -72,18 +72,18 @@ impl Exchange {
         *said = Vec::new();
     }
 
-    /// Nothing more is said.
+    /// The connection has ended.
     pub(super) fn end(&mut self) {
         self.read = self.read.take().or_else(|| self.read());
         (self.sender, self.receiver) = (Vec::new(), Vec::new());
     }
 
-    /// Something was understood.
+    /// Whether something was understood.
     pub(super) const fn is_read(&self) -> bool {
         self.read.is_some()
     }
 
-    /// Reads what was said so far; `None` where no layout fits it.
+    /// Parses the bytes so far; `None` if no layout fits.
     fn read(&self) -> Option<Read> {
         if self.sender.is_empty() && self.receiver.is_empty() {
             return None;
@@ -136,7 +136,7 @@ impl Exchange {
     }
 }
 
-/// What one end said, whole: where the release has it, the list of ports, then the queue pairs.
+/// One end's complete data: in newer releases a list of ports, then the queue pairs.
 fn endpoint<'a>(said: &'a [u8], layout: &Layout) -> Option<Endpoint<'a>> {
     let rest = match layout.devices {
         Some(devices) => {
@@ -149,7 +149,7 @@ fn endpoint<'a>(said: &'a [u8], layout: &Layout) -> Option<Endpoint<'a>> {
     Endpoint::decode(rest, layout.endpoint)
 }
 
-/// Queue pairs from the first on that may be.
+/// Number of plausible queue pairs from the first on.
 fn queue_pair_count(endpoint: &Endpoint<'_>) -> usize {
     let devices = endpoint.device_count as usize;
     let follows = |before: QueuePairEntry, entry: QueuePairEntry| {

@@ -1,5 +1,5 @@
-//! What the control plane says, fact by fact, each with the frame that completed it. The same fact
-//! seen at two taps is there twice.
+//! Facts of the control plane, each with the frame that completed it. A fact seen at two taps is
+//! listed twice.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -15,11 +15,11 @@ use crate::model::witness::Witness;
 pub struct ControlFacts {
     /// Unique ids in TCPStores.
     pub stored_ids: Vec<StoredId>,
-    /// Ranks that told the root where they listen.
+    /// Check-ins of ranks at the root.
     pub check_ins: Vec<CheckIn>,
     /// The root's replies: where the next rank listens.
     pub root_replies: Vec<RootReply>,
-    /// Bootstrap ring connections and what was gathered over them.
+    /// Bootstrap ring connections and their gathers.
     pub rings: Vec<Ring>,
     /// Transport set-up messages: which rank reaches which through which listener.
     pub setups: Vec<Setup>,
@@ -29,20 +29,20 @@ pub struct ControlFacts {
     pub sockets: Vec<SocketConnection>,
     /// RAS greetings, which name the release.
     pub ras_peers: Vec<RasPeer>,
-    /// The TCP connections that speak a known dialect, in the order of their numbers.
+    /// The TCP connections with a known dialect, in order of their numbers.
     pub streams: Vec<StreamFacts>,
 }
 
-/// A unique id that a TCPStore was given or gave.
+/// A unique id written to or read from a TCPStore.
 #[derive(Clone, Debug)]
 pub struct StoredId {
     /// The store.
     pub store: SocketAddr,
-    /// The client that set or got it.
+    /// The client that wrote or read it.
     pub client: SocketAddr,
-    /// The key it lies under.
+    /// Its key.
     pub key: String,
-    /// The client set it: it is the creator of the communicator.
+    /// Whether the client wrote it: it created the communicator.
     pub is_set: bool,
     /// The id.
     pub id: UniqueId,
@@ -63,15 +63,15 @@ pub struct CheckIn {
     pub rank: u32,
     /// Ranks of the communicator.
     pub nranks: u32,
-    /// Which root of several; 0 where there is one.
+    /// Index of the root; 0 if there is one.
     pub root_index: u32,
-    /// Roots; 1 up to NCCL 2.22.
+    /// Number of roots; 1 up to NCCL 2.22.
     pub root_count: u32,
     /// Where the rank expects the root's reply.
     pub root_listener: SocketAddr,
     /// Where the rank expects its predecessor in the ring.
     pub ring_listener: Option<SocketAddr>,
-    /// Releases whose message looks like this.
+    /// Releases that match the message.
     pub releases: ReleaseRange,
     /// The frame that completed it.
     pub witness: Witness,
@@ -92,36 +92,35 @@ pub struct RootReply {
     pub witness: Witness,
 }
 
-/// One connection of a bootstrap ring, from a rank to the next, and what was gathered over it. One
-/// connection carries the elements of all ranks but one or two.
+/// One connection of a bootstrap ring, from a rank to the next, with its gathers. One connection
+/// carries the elements of all ranks but one or two.
 #[derive(Clone, Debug)]
 pub struct Ring {
-    /// Magic of the communicator; of a split child, its commHash (NCCL 2.23 and later).
+    /// Magic of the communicator; for a split child, its commHash (NCCL 2.23 and later).
     pub magic: Option<u64>,
-    /// NCCL's commHash, where it follows from what was gathered (2.26 and later, split children
-    /// excepted).
+    /// NCCL's commHash, if it follows from the gathers (2.26 and later, except for split children).
     pub comm_hash: Option<u64>,
     /// The rank that connected.
     pub connector: SocketAddr,
     /// The next rank's listener.
     pub listener: SocketAddr,
-    /// Rank of the connector, where the gathers tell.
+    /// Rank of the connector, if the gathers reveal it.
     pub connector_rank: Option<u32>,
-    /// Ranks of the communicator, where the gathers tell.
+    /// Number of ranks, if the gathers reveal it.
     pub nranks: Option<u32>,
-    /// What each rank gathered, by rank, ascending.
+    /// Each rank's data, by rank, ascending.
     pub members: Vec<RingMember>,
     /// Splits of this communicator: colour and key by rank.
     pub splits: Vec<Split>,
-    /// Releases whose gathers look like this.
+    /// Releases that match the gathers.
     pub releases: ReleaseRange,
     /// From the connection's first frame to the last frame of the topologies.
     pub span: Span,
-    /// The frame that brought its first gather.
+    /// The frame of its first gather.
     pub witness: Witness,
 }
 
-/// What one rank told all others.
+/// One rank's data.
 #[derive(Clone, Debug, Default)]
 pub struct RingMember {
     /// The rank.
@@ -144,7 +143,7 @@ pub struct RingMember {
     pub bus_id: Option<u64>,
     /// Exact release (2.23 and later).
     pub release: Option<Release>,
-    /// Its part of the communicator's topology.
+    /// Its view of the communicator's topology.
     pub topology: Option<RankTopology>,
 }
 
@@ -155,10 +154,10 @@ pub struct RankTopology {
     pub ring_channels: u32,
     /// Channels of the tree graph, before NCCL doubles them.
     pub tree_channels: u32,
-    /// Rings leave a node by another NIC than they enter it, on alternate nodes (`crossNic` 2, told
-    /// by 2.21 and later).
+    /// Whether rings leave a node through another NIC than they enter it, on alternate nodes
+    /// (`crossNic` 2, in 2.21 and later).
     pub crosses_nics: bool,
-    /// Per channel, what is known of it on this rank's node.
+    /// Per channel, what this rank's node knows of it.
     pub channels: Vec<ChannelTopology>,
 }
 
@@ -169,9 +168,9 @@ pub struct ChannelTopology {
     pub ring_receive: Option<u32>,
     /// Where the ring leaves the node.
     pub ring_send: Option<u32>,
-    /// The rank before this one inside the node.
+    /// The previous rank inside the node.
     pub ring_previous: Option<u32>,
-    /// The rank after this one inside the node.
+    /// The next rank inside the node.
     pub ring_next: Option<u32>,
     /// Where the tree's edge to the parent node starts.
     pub tree_to_parent: Option<u32>,
@@ -181,27 +180,27 @@ pub struct ChannelTopology {
     pub tree_to_child1: Option<u32>,
 }
 
-/// One split of a communicator: what every rank asked for.
+/// One split of a communicator: the requests of every rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
-    /// Colour and key by rank, as far as they were seen.
+    /// Colour and key by rank, as far as captured.
     pub requests: Vec<SplitRequest>,
     /// The frame that completed it.
     pub witness: Witness,
 }
 
-/// What a rank asks for in a split.
+/// A rank's request in a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SplitRequest {
     /// Rank in the parent.
     pub rank: u32,
-    /// Ranks of one colour make one child; negative ones (`NCCL_SPLIT_NOCOLOR`) make none.
+    /// Ranks of one colour form a child; negative colours (`NCCL_SPLIT_NOCOLOR`) join none.
     pub color: i32,
-    /// Orders the ranks of a child; `None` where only the colours were seen.
+    /// Orders the ranks of a child; `None` if only the colours were captured.
     pub key: Option<i32>,
 }
 
-/// A transport set-up message: what one rank tells another about its ends of their connections.
+/// A transport set-up message: a rank's ends of its connections with another.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Magic of the communicator.
@@ -210,12 +209,12 @@ pub struct Setup {
     pub to: SocketAddr,
     /// Rank that sent it.
     pub from_rank: u32,
-    /// Ranks from the one to the other: the receiver of the data is this far behind the sender.
+    /// Distance in ranks: the receiver of the data is this far behind the sender.
     pub distance: u32,
-    /// What the connections are for.
+    /// The graph that the connections belong to.
     pub graph: Graph,
-    /// In the order of channels: where a NET connection's receiver listens; `None` for the entries
-    /// of other transports and of senders.
+    /// By channel: where a NET connection's receiver listens; `None` for entries of other
+    /// transports and of senders.
     pub listeners: Vec<Option<SocketAddr>>,
     /// The frame that completed it.
     pub witness: Witness,
@@ -228,11 +227,11 @@ pub struct Exchange {
     pub connector: SocketAddr,
     /// The receiver's end: one of [`Setup::listeners`].
     pub listener: SocketAddr,
-    /// What the sender of data said; `None` if it was not captured.
+    /// The sender's data, if it was captured.
     pub sender: Option<Endpoint>,
-    /// What the receiver of data said; `None` if it was not captured.
+    /// The receiver's data, if it was captured.
     pub receiver: Option<Endpoint>,
-    /// Releases whose exchange looks like this.
+    /// Releases that match the exchange.
     pub releases: ReleaseRange,
     /// The frame that completed it.
     pub witness: Witness,
@@ -245,13 +244,13 @@ pub struct Endpoint {
     pub queue_pairs: Vec<EndpointQueuePair>,
     /// Name of its (merged) device.
     pub device_name: String,
-    /// Where the other end writes to: of a sender, the CTS FIFO; of a receiver, sizes.
+    /// Where the other end writes: for a sender, the CTS FIFO; for a receiver, sizes.
     pub fifo_address: u64,
     /// R_Keys of that memory, by device.
     pub fifo_keys: Vec<u32>,
     /// Path MTU in bytes.
     pub mtu: Option<u32>,
-    /// Traffic class that it asks for (2.26 and later).
+    /// Requested traffic class (2.26 and later).
     pub traffic_class: Option<i32>,
 }
 
@@ -260,7 +259,8 @@ pub struct Endpoint {
 pub struct EndpointQueuePair {
     /// Its number.
     pub qpn: Qpn,
-    /// GID of its port: of RoCEv2, the IP address (IPv4-mapped for IPv4); `None` for InfiniBand.
+    /// GID of its port, which for RoCEv2 is the IP address (IPv4-mapped for IPv4); `None` for
+    /// InfiniBand.
     pub address: Option<IpAddr>,
 }
 
@@ -271,7 +271,7 @@ pub struct SocketConnection {
     pub connector: SocketAddr,
     /// The receiver's end: one of [`Setup::listeners`].
     pub listener: SocketAddr,
-    /// Which of the connection's sockets; the last one carries sizes.
+    /// Index of the socket; the last one carries sizes.
     pub index: u8,
     /// Bytes that the sender sent.
     pub bytes: u64,
@@ -292,7 +292,7 @@ pub struct RasPeer {
     pub witness: Witness,
 }
 
-/// What a TCP connection is for.
+/// Purpose of a TCP connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StreamKind {
     /// PyTorch's TCPStore.
@@ -307,7 +307,7 @@ pub enum StreamKind {
     Ras,
     /// NCCL's proxy service.
     Proxy,
-    /// Anything else, or not clear yet.
+    /// Anything else, or undecided.
     #[default]
     Other,
 }
@@ -317,12 +317,12 @@ pub enum StreamKind {
 pub struct StreamFacts {
     /// Its number.
     pub id: ConnectionId,
-    /// What it is for.
+    /// Its purpose.
     pub kind: StreamKind,
     /// The magic it greeted with.
     pub magic: Option<u64>,
     /// Its ends.
     pub connection: TcpConnection,
-    /// What passed on it; `None` where it has not ended.
+    /// Its totals, once it has ended.
     pub totals: Option<StreamTotals>,
 }

@@ -5,17 +5,17 @@ use super::ends::Progress;
 /// Size of the length.
 const LENGTH_BYTES: usize = 4;
 
-/// Longer than any frame: a transport set-up of 64 channels both ways has 32 KiB.
+/// Longer than any frame: a transport set-up of 64 channels in both directions has 32 KiB.
 const FRAME_LIMIT: usize = 64 << 10;
 
-/// Puts the frames of one direction together.
+/// Reassembles the frames of one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Frames {
     partial: Vec<u8>,
 }
 
 impl Frames {
-    /// Takes the next bytes and gives `take` each frame that is whole, until it does not want more.
+    /// Adds bytes and passes each complete frame to `take`, until it wants no more.
     pub(super) fn push(
         &mut self,
         bytes: &[u8],
@@ -43,13 +43,13 @@ impl Frames {
         progress
     }
 
-    /// Takes the next bytes, to be looked at with the next [`push`](Self::push).
+    /// Adds bytes that the next [`push`](Self::push) will examine.
     pub(super) fn hold(&mut self, bytes: &[u8]) -> Progress {
         self.partial.extend_from_slice(bytes);
         if self.partial.len() > FRAME_LIMIT { Progress::Oversized } else { Progress::More }
     }
 
-    /// Bytes of a frame that is not whole.
+    /// Bytes of an incomplete frame.
     pub(super) fn kept(&self) -> usize {
         self.partial.capacity()
     }

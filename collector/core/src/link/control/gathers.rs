@@ -1,7 +1,7 @@
-//! The gathers that a bootstrap ring begins with: addresses, process and GPU, topology. Each rank
-//! passes on what the others sent, so that on the connection from rank r to r + 1 the k-th frame of
-//! a gather is what rank r - k said, and the k-th one backwards (NCCL 2.28.7 and later) what rank
-//! r + 1 + k said. The second gather has the rank in it, which checks all of this.
+//! The initial gathers of a bootstrap ring: addresses, process and GPU, topology. Each rank
+//! forwards what the others sent, so that on the connection from rank r to r + 1 the k-th frame of
+//! a gather belongs to rank r - k, and the k-th one backwards (NCCL 2.28.7 and later) to rank r + 1
+//! + k. The second gather contains the rank, which verifies all of this.
 
 use super::direction::{Direction, Run};
 use super::elements::Elements;
@@ -10,44 +10,44 @@ use crate::decode::nccl::layout::{LAYOUTS, Layout, ReleaseRange, narrow};
 use crate::decode::nccl::peer_info::PeerInfo;
 use crate::model::nccl::Release;
 
-/// The first release whose gathers run both ways.
+/// The first release whose gathers run in both directions.
 const FIRST_BOTH_WAYS: Release = Release::new(2, 28, 7);
 
-/// What the gathers of the beginning say.
+/// The content of the initial gathers.
 #[derive(Clone, Debug)]
 pub(super) struct Gathers {
     /// Rank of the connector.
     pub(super) connector_rank: u32,
     /// Ranks of the communicator.
     pub(super) nranks: u32,
-    /// What each rank said, by rank.
+    /// Each rank's data, by rank.
     pub(super) members: Vec<RingMember>,
-    /// NCCL's commHash, if hashes with it and without it were gathered.
+    /// NCCL's commHash, if hashes with and without it were gathered.
     pub(super) comm_hash: Option<u64>,
-    /// Releases of which such gathers are.
+    /// Releases that match.
     pub(super) releases: ReleaseRange,
-    /// Frames of one gather, forwards.
+    /// Frames per gather, forwards.
     pub(super) forward: usize,
-    /// Frames of one gather, backwards.
+    /// Frames per gather, backwards.
     pub(super) backward: usize,
-    /// Number of gathers, the topology's included.
+    /// Number of gathers, including the topology.
     pub(super) count: usize,
-    /// All of the topology was there.
+    /// Whether the topology is complete.
     pub(super) is_whole: bool,
-    /// Nothing came backwards where gathers run both ways: of two ranks nothing does, of three it
-    /// may be on its way.
+    /// Whether backward frames may be missing although gathers run in both directions: with two
+    /// ranks there are none, with three they may be in flight.
     pub(super) may_be_half: bool,
     /// Bytes of memory.
     pub(super) kept: usize,
 }
 
-/// Lengths of the gathers of a layout, in order.
+/// Lengths of a layout's gathers, in order.
 struct Sequence {
     layout: &'static Layout,
     lens: Vec<usize>,
 }
 
-/// Frames of a gather in one direction, and how many the last one has.
+/// Frames per gather in one direction, and in the last one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Fit {
     per_gather: usize,
@@ -55,8 +55,8 @@ struct Fit {
 }
 
 impl Sequence {
-    /// All of a layout's, and those of a split child that shares its parent's proxies, which
-    /// gathers only where ranks listen for each other (2.18 to 2.22).
+    /// Those of the layout, and of a split child that shares its parent's proxies, which gathers
+    /// only the listening addresses (2.18 to 2.22).
     fn of(layout: &'static Layout) -> impl Iterator<Item = Self> {
         let addresses = layout.addresses.gathers;
         let shared = (addresses.len() > 1).then_some(&addresses[..1]);
@@ -66,8 +66,8 @@ impl Sequence {
         })
     }
 
-    /// How the frames of one direction make up the gathers; `None` where they do not, or do not
-    /// yet up to the second last one.
+    /// How the frames of one direction form the gathers; `None` if they do not, or not yet up to
+    /// the second last one.
     fn fit(&self, runs: &[Run]) -> Option<Fit> {
         let mut per_gather = None;
         let mut runs = runs.iter().peekable();
@@ -78,7 +78,7 @@ impl Sequence {
             };
             let expected = match per_gather {
                 Some(frames) => gathers.len().checked_mul(frames)?,
-                // The first run is whole only if another one follows.
+                // The first run is complete only if another one follows.
                 None if runs.peek().is_some() && run.count % gathers.len() == 0 => run.count,
                 None => return None,
             };
@@ -100,7 +100,7 @@ impl Sequence {
 }
 
 impl Gathers {
-    /// Reads the frames of both directions; `None` where they are not gathers, or too few.
+    /// Parses the frames of both directions; `None` if they are not gathers, or too few.
     pub(super) fn read(forward: &Direction, backward: &Direction) -> Option<Self> {
         let (runs, runs_back) = (forward.runs(), backward.runs());
         LAYOUTS.iter().flat_map(Sequence::of).find_map(|sequence| {
@@ -166,7 +166,7 @@ impl Gathers {
     }
 }
 
-/// The rank whose element of a gather is at `place` on the connection from `connector`.
+/// The rank whose element is at `place` on the connection from `connector`.
 pub(super) fn rank_at(connector: u32, nranks: u32, is_forward: bool, place: usize) -> u32 {
     let (connector, nranks, place) = (u64::from(connector), u64::from(nranks), place as u64);
     let rank = if is_forward {
@@ -177,7 +177,7 @@ pub(super) fn rank_at(connector: u32, nranks: u32, is_forward: bool, place: usiz
     rank as u32
 }
 
-/// The releases: exactly where ranks tell, else those of all layouts with these lengths.
+/// The releases: exact if ranks say so, else those of all layouts with these lengths.
 fn releases(sequence: &Sequence, members: &[RingMember]) -> Option<ReleaseRange> {
     let told = || members.iter().filter_map(|member| member.release);
     let is_alike = |layout: &Layout| {

@@ -1,5 +1,5 @@
-//! The control plane: what TCP streams say about communicators before data flows. One dialect a
-//! file; `plane.rs` finds out which one a connection speaks.
+//! The control plane: what TCP streams say about communicators before data flows. One file per
+//! dialect; `plane.rs` recognises the dialect of a connection.
 
 pub mod facts;
 pub mod plane;

@@ -1,5 +1,5 @@
-//! Messages between two ranks over the bootstrap: of these the set-up of transports says which
-//! listener leads to which rank.
+//! Messages between two ranks over the bootstrap: the set-up of transports shows which listener
+//! leads to which rank.
 
 use super::ends::{Ends, Progress};
 use super::facts::Setup;
@@ -17,7 +17,7 @@ pub(super) struct PeerMessage {
 }
 
 impl PeerMessage {
-    /// A message whose first frame has `len` bytes; `None` where none begins so.
+    /// A message whose first frame has `len` bytes; `None` if no message has that length.
     pub(super) fn begins_with(len: usize) -> Option<Self> {
         let layout = narrow(&LAYOUTS, |layout| layout.peer_message.preamble_len == len).first()?;
         Some(Self { layout: layout.peer_message, preamble: Vec::new(), setup: None })

@@ -1,7 +1,7 @@
-//! All TCP connections, each read by its dialect; what was read, as facts.
+//! All TCP connections, each read by its dialect, as facts.
 //!
-//! Connections that speak no dialect are forgotten at once. What is kept of all others together has
-//! a limit; past it, connections are given up as they ask for more.
+//! Connections without a known dialect are dropped at once. The memory of all others together is
+//! limited; past the limit, connections that need more are given up.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use crate::flow::tcp_stream::sink::{
 use crate::model::health::Health;
 use crate::model::time::Timestamp;
 
-/// Limits of what is kept.
+/// Memory limits.
 #[derive(Clone, Copy, Debug)]
 pub struct ControlConfig {
-    /// Connections that speak a dialect, open or not.
+    /// Most connections with a dialect, open or not.
     pub connection_capacity: usize,
-    /// Bytes of all of them that are kept.
+    /// Most bytes kept over all of them.
     pub kept_bytes: usize,
 }
 
@@ -28,16 +28,16 @@ impl Default for ControlConfig {
     }
 }
 
-/// What could not be read.
+/// Counters of what could not be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ControlCounts {
-    /// Connections that were not looked at, because there was no room for more.
+    /// Connections ignored for lack of space.
     pub ignored_connections: u64,
-    /// Connections with missing bytes where they were still being read.
+    /// Connections with missing bytes while they were being read.
     pub gap_connections: u64,
-    /// Connections that greeted as NCCL does, and then said what no known release says.
+    /// Connections that greeted like NCCL but then matched no known release.
     pub malformed_connections: u64,
-    /// Connections of which more would have had to be kept than one may have, or all.
+    /// Connections that exceeded the limit of one or of all.
     pub oversized_connections: u64,
     /// Check-ins of NCCL 2.15 or before, which are not read.
     pub unsupported_connections: u64,
@@ -53,13 +53,13 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// Nothing was heard yet.
+    /// Without connections.
     #[must_use]
     pub fn new(config: ControlConfig) -> Self {
         Self { config, streams: BTreeMap::new(), kept: 0, counts: ControlCounts::default() }
     }
 
-    /// Everything that was read so far, in the order in which connections were met.
+    /// Everything read so far, in order of the connections' first appearance.
     #[must_use]
     pub fn facts(&self) -> ControlFacts {
         let mut facts = ControlFacts::default();
@@ -69,13 +69,13 @@ impl ControlPlane {
         facts
     }
 
-    /// What could not be read so far.
+    /// Counters so far.
     #[must_use]
     pub const fn counts(&self) -> ControlCounts {
         self.counts
     }
 
-    /// Bytes of connections that are kept now.
+    /// Bytes kept now.
     #[must_use]
     pub const fn kept_bytes(&self) -> usize {
         self.kept
@@ -91,7 +91,7 @@ impl ControlPlane {
         health.add("control.unsupported_connections", counts.unsupported_connections);
     }
 
-    /// Lets `act` work on a stream and keeps account of what that keeps.
+    /// Lets `act` work on a stream and updates the memory account.
     fn with(&mut self, id: ConnectionId, act: impl FnOnce(&mut Stream) -> Outcome) -> Interest {
         let Some(stream) = self.streams.get_mut(&id) else { return Interest::Enough };
         let others = self.kept - stream.kept();

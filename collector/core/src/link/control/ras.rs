@@ -6,7 +6,7 @@ use super::frames::Frames;
 use crate::decode::nccl::ras::RasGreeting;
 use crate::model::witness::Witness;
 
-/// A RAS connection. Its messages begin with their length, like bootstrap frames.
+/// A RAS connection. Its messages start with their length, like bootstrap frames.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ras {
     frames: Frames,

@@ -1,4 +1,4 @@
-//! Which dialect the first bytes of a connection begin.
+//! Which dialect the first bytes of a connection belong to.
 
 use super::store;
 use crate::decode::nccl::check_in::{CHECK_IN_64, CheckIn};
@@ -8,9 +8,9 @@ use crate::decode::nccl::proxy;
 use crate::decode::nccl::root_reply::{REPLY_28, REPLY_128};
 use crate::flow::tcp_stream::sink::{Side, TcpConnection};
 
-/// What the first bytes of the connector tell.
+/// The verdict on the connector's first bytes.
 pub(super) enum Recognition {
-    /// Too little to say.
+    /// Too few bytes.
     NeedMore,
     /// No dialect.
     Other,
@@ -23,13 +23,13 @@ pub(super) enum Recognition {
 }
 
 impl Recognition {
-    /// What `bytes`, the first ones of `first`, are.
+    /// The dialect of `bytes`, the first ones sent by `first`.
     pub(super) fn of(bytes: &[u8], connection: &TcpConnection, first: Side) -> Self {
         match recognise_nccl(bytes) {
             Self::Other => {}
             known => return known,
         }
-        // Whoever was heard first connects, unless the SYN says otherwise.
+        // The first sender is the connector, unless the SYN shows otherwise.
         let side = if connection.is_from_start { first } else { Side::Client };
         match store::recognises(bytes, side) {
             store::Recognition::Yes => Self::Store,
@@ -57,7 +57,7 @@ fn recognise_nccl(bytes: &[u8]) -> Recognition {
     }
 }
 
-/// Up to 2.15 nobody greets; the check-in at the root is a frame of 64 bytes.
+/// Up to 2.15 there is no greeting; the check-in at the root is a frame of 64 bytes.
 fn recognise_unsupported(bytes: &[u8]) -> Recognition {
     let frame = bytes.strip_prefix(&(CHECK_IN_64.len as u32).to_le_bytes());
     match frame.map(|frame| frame.get(..CHECK_IN_64.len)) {
@@ -69,7 +69,7 @@ fn recognise_unsupported(bytes: &[u8]) -> Recognition {
     }
 }
 
-/// A frame of this length may be the first of a bootstrap connection.
+/// Whether a frame of this length can be the first of a bootstrap connection.
 fn begins_bootstrap(length: [u8; 4]) -> bool {
     let length = u32::from_le_bytes(length) as usize;
     let is_first = |layout: &Layout| {

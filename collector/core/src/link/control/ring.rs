@@ -1,5 +1,5 @@
-//! One connection of a bootstrap ring: keeps the frames of both directions until the gathers of the
-//! beginning are whole, then what they said; after that it looks for splits.
+//! One connection of a bootstrap ring: keeps the frames of both directions until the initial
+//! gathers are complete, then their content; after that it looks for splits.
 
 use super::direction::Direction;
 use super::ends::{Ends, Progress, Speaker};
@@ -14,27 +14,27 @@ use crate::model::witness::Witness;
 /// More than the gathers of 6,000 ranks, in bytes.
 const KEPT_LIMIT: usize = 16 << 20;
 
-/// Splits that are kept of one communicator.
+/// Splits kept per communicator.
 const SPLIT_LIMIT: usize = 1024;
 
-/// A ring connection; or a root's reply of 2.22 or before, which begins alike.
+/// A ring connection; or a root's reply of 2.22 or before, which starts the same way.
 #[derive(Clone, Debug)]
 pub(super) struct RingConnection {
     forward: Direction,
     backward: Direction,
     gathers: Option<Gathers>,
-    /// Colours by place, forwards and backwards, until the keys follow (up to 2.22).
+    /// Colours by position, forwards and backwards, until the keys follow (up to 2.22).
     colors: Option<Vec<i32>>,
     splits: Vec<Split>,
     has_topology: bool,
-    /// Frames after the first topology that are none.
+    /// Frames after the first topology that are not topologies.
     later_frames: usize,
     witness: Option<Witness>,
     span: Span,
 }
 
 impl RingConnection {
-    /// A ring whose first gather has elements of `len` bytes; `None` where none begins so.
+    /// A ring whose first gather has elements of `len` bytes; `None` if none has that length.
     pub(super) fn begins_with(len: usize, span: Span) -> Option<Self> {
         let begins = narrow(&LAYOUTS, |layout| layout.addresses.gathers.first() == Some(&len));
         (!begins.is_empty()).then(|| Self {
@@ -57,14 +57,15 @@ impl RingConnection {
             Speaker::Listener => self.backward.push(frame, witness),
         }
         let is_topology = LAYOUTS.iter().any(|layout| layout.topology.len == frame.len());
-        // The bootstrap ends with the topologies; what comes later belongs to collectives and splits.
+        // The bootstrap ends with the topologies; what follows belongs to collectives and splits.
         if let Witness::Frame { time, .. } = witness
             && (is_topology || !self.has_topology)
         {
             self.span.last = self.span.last.max(time);
         }
         if self.gathers.is_none() && self.has_topology && !is_topology {
-            // What follows the topologies tells that all is there, unless the other direction lags.
+            // A frame after the topologies means that they are complete, unless the other direction
+            // lags.
             self.later_frames += 1;
             if self.later_frames.is_power_of_two() {
                 self.read_gathers(false);
@@ -86,8 +87,8 @@ impl RingConnection {
         self.gathers = Some(gathers);
     }
 
-    /// Takes the later gathers that are whole. What they are about is told by their length alone;
-    /// all but splits are passed over.
+    /// Processes later gathers that are complete. Only their length shows what they are; all but
+    /// splits are skipped.
     fn read_splits(&mut self) -> Progress {
         let Some(gathers) = &self.gathers else { return Progress::More };
         let (ahead, back) = (gathers.forward, gathers.backward);
@@ -142,7 +143,7 @@ impl RingConnection {
         Progress::More
     }
 
-    /// Nothing more is said.
+    /// The connection has ended.
     pub(super) fn end(&mut self) {
         if self.gathers.is_none() {
             self.read_gathers(true);
@@ -185,7 +186,7 @@ impl RingConnection {
         }
     }
 
-    /// The only frame, if that can be a root's reply.
+    /// The only frame, if it can be a root's reply.
     fn as_root_reply(&self) -> Option<&[u8]> {
         let is_alone = self.forward.len() == 1 && self.backward.len() == 0;
         let frame = self.forward.get(0).filter(|_| is_alone)?;

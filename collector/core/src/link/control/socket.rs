@@ -1,5 +1,5 @@
-//! NET/Socket data connections (NCCL `src/transport/net_socket.cc`): which of the connection's
-//! sockets one is, then data, which is counted and not read.
+//! NET/Socket data connections (NCCL `src/transport/net_socket.cc`): the socket's index, then data,
+//! which is only counted.
 
 use super::ends::{Ends, Progress, Speaker};
 use super::facts::{ControlFacts, SocketConnection};
@@ -37,7 +37,7 @@ impl Socket {
         facts: &mut ControlFacts,
     ) {
         let Some((index, witness)) = self.index else { return };
-        // Only the sender of data speaks.
+        // Only the sender of data sends.
         let sent = totals.map(|totals| totals.client.bytes.max(totals.server.bytes));
         let greeting = Greeting::LEN as u64 + 1;
         facts.sockets.push(SocketConnection {

@@ -1,7 +1,7 @@
-//! One TCP connection: its first bytes tell its dialect, which then reads it.
+//! One TCP connection: its first bytes select its dialect, which then reads it.
 //!
-//! The connector speaks first in every dialect, so who is heard first connects. What does not begin
-//! as a dialect does is none of ours: nothing more of it is looked at.
+//! The connector sends first in every dialect, so the first sender is the connector. Connections
+//! that start like no dialect are ignored from then on.
 
 use super::bootstrap::Bootstrap;
 use super::ends::{Ends, Progress};
@@ -18,7 +18,7 @@ use crate::flow::tcp_stream::sink::{
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
-/// More bytes than either end says before the dialect is clear.
+/// More bytes than either end sends before the dialect is known.
 const OPENING_LIMIT: usize = 4096;
 
 /// A connection.
@@ -34,10 +34,10 @@ enum State {
     Known(Box<Conversation>),
 }
 
-/// What the ends said before the dialect is clear.
+/// Bytes of both ends before the dialect is known.
 #[derive(Clone, Debug, Default)]
 struct Opening {
-    /// Who was heard first, and when.
+    /// The first sender, and when.
     first: Option<(Side, Timestamp)>,
     connector: Vec<u8>,
     listener: Vec<u8>,
@@ -47,7 +47,7 @@ struct Opening {
 #[derive(Clone, Debug)]
 struct Conversation {
     ends: Ends,
-    /// What it greeted with; `None` of a TCPStore.
+    /// Its greeting's magic; `None` for a TCPStore.
     magic: Option<u64>,
     dialect: Dialect,
     /// Nothing more is read.
@@ -55,7 +55,7 @@ struct Conversation {
     totals: Option<StreamTotals>,
 }
 
-/// Who reads a connection.
+/// The dialect that reads a connection.
 #[derive(Clone, Debug)]
 enum Dialect {
     Store(Store),
@@ -73,22 +73,22 @@ struct Store {
     ids: Vec<StoredId>,
 }
 
-/// What came of some bytes.
+/// Result of processing bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// More is wanted.
     More,
     /// No more is wanted.
     Enough,
-    /// No dialect: forget the connection.
+    /// No dialect: drop the connection.
     Other,
-    /// NCCL up to 2.15, which is not read: forget the connection.
+    /// NCCL up to 2.15, which is not read: drop the connection.
     Unsupported,
     /// The dialect gave up.
     Malformed,
-    /// Bytes are missing where the dialect was still reading.
+    /// Bytes are missing that the dialect needed.
     Gap,
-    /// There was more than is kept of a connection.
+    /// The connection exceeded its memory limit.
     Oversized,
 }
 
@@ -103,7 +103,7 @@ impl Stream {
             State::Known(conversation) => return conversation.bytes(from, chunk),
         };
         let (first, time) = *opening.first.get_or_insert((from, chunk.time));
-        // Where a SYN was seen it is certain who connects.
+        // With a SYN, the connector is certain.
         if self.connection.is_from_start && first == Side::Server {
             return Outcome::Other;
         }
@@ -149,8 +149,8 @@ impl Stream {
         }
     }
 
-    /// Nothing more is read: what was read stays, and what waited for more goes. `Malformed` where
-    /// what was said was never understood.
+    /// The connection has ended: facts stay, incomplete data goes. `Malformed` if nothing was ever
+    /// understood.
     pub(super) fn end(&mut self) -> Outcome {
         match &mut self.state {
             State::Opening(_) => Outcome::Other,
@@ -184,7 +184,7 @@ impl Stream {
         });
     }
 
-    /// Bytes of memory, beyond what every connection takes.
+    /// Bytes kept beyond the minimum of every connection.
     pub(super) fn kept(&self) -> usize {
         match &self.state {
             State::Opening(opening) => opening.connector.capacity() + opening.listener.capacity(),
@@ -230,7 +230,7 @@ impl Conversation {
                 }
                 self.finish();
             }
-            // The other end's half is worth as much without it.
+            // The other end's half is just as useful without it.
             Dialect::Exchange(exchange) => exchange.lose(self.ends.speaker(from)),
             _ => self.finish(),
         }
@@ -276,7 +276,7 @@ impl Store {
 }
 
 impl Dialect {
-    /// It is certain that this is the dialect.
+    /// Whether the dialect is certain.
     const fn is_clear(&self) -> bool {
         match self {
             Self::Bootstrap(bootstrap) => bootstrap.is_clear(),

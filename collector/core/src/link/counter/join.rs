@@ -1,5 +1,5 @@
-//! Which port's traffic a NIC of the counters carries: by address, else by device and host, else by
-//! host alone where it has one port.
+//! Which port's traffic a NIC's counters belong to: by address, else by device and host, else by
+//! host alone if it has one port.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use crate::link::job::Job;
 use crate::link::log::LogFacts;
 use crate::model::tap::HostName;
 
-/// Names of hosts and devices of addresses, as far as other sources tell.
+/// Host and device names of addresses, from other sources.
 #[derive(Clone, Debug, Default)]
 pub struct PortNames {
     /// Address by host and device.
@@ -17,7 +17,7 @@ pub struct PortNames {
 }
 
 impl PortNames {
-    /// What the job, its logs and the captures tell.
+    /// Names from the job, its logs and the captures.
     #[must_use]
     pub fn new(job: Option<&Job>, logs: &LogFacts, host_names: &[HostName]) -> Self {
         let mut ports = BTreeSet::new();
@@ -63,7 +63,7 @@ impl PortNames {
 }
 
 impl Counters {
-    /// Finds the ports of NICs whose lines give no address.
+    /// Finds the ports of NICs whose lines have no address.
     pub fn join(&mut self, names: &PortNames) {
         // A host with one NIC in the counters and one address in the traffic.
         let mut nics_of: BTreeMap<Option<String>, usize> = BTreeMap::new();

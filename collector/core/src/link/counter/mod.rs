@@ -1,7 +1,7 @@
-//! NIC counters as time lines: samples in, and how much a counter rose in a span of time.
+//! NIC counters over time: samples in, and how much a counter increased in a span of time.
 //!
-//! [`CounterTracker`] takes lines and samples; [`Counters`] is what they amount to, and [`Counters::join`] finds
-//! out which port each NIC is.
+//! [`CounterTracker`] takes lines and samples; [`Counters`] is the result, and [`Counters::join`]
+//! finds the port of each NIC.
 
 pub mod join;
 pub mod series;
@@ -20,7 +20,7 @@ use crate::model::witness::Witness;
 
 pub use tracker::CounterTracker;
 
-/// All NICs of which counters were given.
+/// All NICs with counters.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
     /// Names of the files.
@@ -38,20 +38,19 @@ pub struct NicCounters {
     pub device: Option<String>,
     /// Network interface.
     pub netdev: Option<String>,
-    /// Address as the lines have it.
+    /// Address in the lines.
     pub address: Option<IpAddr>,
     /// Port of the device.
     pub port: Option<u32>,
-    /// Addresses of traffic that is its own: the address of its lines, else as
-    /// [`join`](Counters::join) found.
+    /// Addresses of its traffic: the address in its lines, else as [`join`](Counters::join) found.
     pub addresses: Vec<IpAddr>,
-    /// Times at which the counter was read that was read most often.
+    /// Samples of the counter that was read most often.
     pub samples: u64,
     /// First and last sample.
     pub span: Span,
     /// The kernel's driver of the device.
     pub driver: Option<String>,
-    /// The port's link at the last sample that tells.
+    /// State of the port's link at the last sample that has it.
     pub link: Option<PortLink>,
     /// Counters by raw name.
     pub counters: Vec<Counter>,
@@ -71,21 +70,21 @@ pub struct NicName {
 pub struct Counter {
     /// Its raw name.
     pub name: String,
-    /// What it counts; `None` where that is not known.
+    /// Its meaning, if known.
     pub reading: Option<Reading>,
-    /// It is, or is part of, its measure; else another counter counts the same, or what it counts
-    /// is not known.
+    /// Whether it is part of its measure's sum; if not, another counter counts the same, or its
+    /// meaning is unknown.
     pub is_counted: bool,
     /// Its values.
     pub series: Series,
 }
 
-/// How much a measure of a NIC rose.
+/// Increase of a measure of a NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rise {
-    /// How much, in the measure's unit.
+    /// The increase in the measure's unit.
     pub amount: u64,
-    /// The first sample that showed a rise.
+    /// The first sample with an increase.
     pub witness: Option<Witness>,
 }
 
@@ -101,11 +100,12 @@ impl Counters {
         self.nics.iter().filter(move |nic| nic.addresses.contains(&port))
     }
 
-    /// How much `measure` rose at `port` in `span`, in its unit, over all priorities; `None` where
-    /// no NIC of the port has it or its samples do not cover the span.
+    /// Increase of `measure` at `port` in `span`, in its unit, over all priorities; `None` if no
+    /// NIC of the port has it or its samples do not cover the span.
     ///
-    /// Between two samples a counter is taken to rise evenly: with samples every 10 ms (mlx5 reads
-    /// its hardware no more often, `lifespan`) a span's ends are uncertain by one sample's rise each.
+    /// A counter is assumed to increase evenly between samples: with samples every 10 ms (mlx5
+    /// reads its hardware no more often, `lifespan`), each end of a span is uncertain by one
+    /// sample's increase.
     #[must_use]
     pub fn delta(&self, port: IpAddr, span: Span, measure: Measure) -> Option<u64> {
         sum(self.of_port(port).map(|nic| nic.delta(span, measure)))
@@ -113,14 +113,14 @@ impl Counters {
 }
 
 impl NicCounters {
-    /// How much `measure` rose in `span`: see [`Counters::delta`].
+    /// Increase of `measure` in `span`: see [`Counters::delta`].
     #[must_use]
     pub fn delta(&self, span: Span, measure: Measure) -> Option<u64> {
         let series = self.of_measure(measure);
         sum(series.map(|(reading, series)| Some(series.delta(span)?.saturating_mul(reading.scale))))
     }
 
-    /// How much `measure` rose from the first sample to the last; `None` where it is not counted.
+    /// Increase of `measure` from the first sample to the last, if it is counted.
     #[must_use]
     pub fn rise(&self, measure: Measure) -> Option<Rise> {
         let series = || self.of_measure(measure);
@@ -129,14 +129,14 @@ impl NicCounters {
         Some(Rise { amount: sum(amounts)?, witness })
     }
 
-    /// The counters that count `measure`: one, or one a priority.
+    /// The counters of `measure`: one, or one per priority.
     pub fn of_measure(&self, measure: Measure) -> impl Iterator<Item = (Reading, &Series)> {
         let counted = self.counters.iter().filter(|one| one.is_counted);
         let known = counted.filter_map(|one| Some((one.reading?, &one.series)));
         known.filter(move |(reading, _)| reading.measure == measure)
     }
 
-    /// Leaves out of each measure the counters that count once more what others count.
+    /// Excludes counters that count the same as others of their measure.
     fn choose(&mut self) {
         let mut ranks: BTreeMap<Measure, u8> = BTreeMap::new();
         for reading in self.counters.iter().filter_map(|one| one.reading) {
@@ -149,7 +149,7 @@ impl NicCounters {
         }
     }
 
-    /// How people call it.
+    /// Its display name: host and device, else what is known.
     #[must_use]
     pub fn name(&self) -> NicName {
         let address = || self.address.map(|address| address.to_string());
@@ -158,7 +158,7 @@ impl NicCounters {
     }
 }
 
-/// The sum of what is known; `None` where nothing is.
+/// The sum of known amounts; `None` if none is known.
 fn sum(amounts: impl Iterator<Item = Option<u64>>) -> Option<u64> {
     amounts.flatten().reduce(u64::saturating_add)
 }

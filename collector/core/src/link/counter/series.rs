@@ -3,11 +3,11 @@
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
-/// A counter that falls from the last quarter of 32 bits to the first has wrapped (some counters of
-/// mlx5's queue pairs have 32 bits); any other fall is a reset.
+/// A counter that drops from the last quarter of 32 bits to the first has wrapped (some counters of
+/// mlx5's queue pairs have 32 bits); any other drop is a reset.
 const WRAP: u64 = 1 << 32;
 
-/// One counter over time, without its resets: what it rose by since the first sample.
+/// One counter over time, without its resets: the increase since the first sample.
 #[derive(Clone, Debug)]
 pub struct Series {
     /// Times and sums, ascending.
@@ -35,8 +35,8 @@ impl Series {
         }
     }
 
-    /// The counter stood at `value` at `time`, which is not before any other; whether a point was
-    /// added.
+    /// The counter was `value` at `time`, which is not before any other sample; returns whether a
+    /// point was added.
     pub fn add(&mut self, time: Timestamp, value: u64, witness: Witness) -> bool {
         let rise = match value.checked_sub(self.last_value) {
             Some(rise) => rise,
@@ -47,7 +47,7 @@ impl Series {
                 self.wraps += 1;
                 value + WRAP - self.last_value
             }
-            // How far it had come before nobody knows.
+            // Its increase before the reset is unknown.
             None => {
                 self.resets += 1;
                 0
@@ -59,7 +59,7 @@ impl Series {
             self.first_rise = Some(witness);
         }
         let sum = self.rise().saturating_add(rise);
-        // A counter that stands still needs the ends of its rest only.
+        // A constant period needs only its two ends.
         if let [.., (_, before), (last_time, last)] = self.points.as_mut_slice()
             && *before == sum
             && *last == sum
@@ -71,29 +71,29 @@ impl Series {
         true
     }
 
-    /// Forgets points that are not needed for spans that begin at `time` or later; how many they were.
-    /// What it rose by since the first sample stays.
+    /// Drops points not needed for spans from `time` on; returns their number. The total increase
+    /// stays.
     pub fn forget_before(&mut self, time: Timestamp) -> usize {
         let before = self.points.partition_point(|(known, _)| *known <= time);
-        // The last of them is where the first span begins.
+        // The last of them is the start of the first span.
         let forgotten = before.saturating_sub(1);
         self.points.drain(..forgotten);
         forgotten
     }
 
-    /// How much it rose from the first sample to the last.
+    /// Increase from the first sample to the last.
     #[must_use]
     pub fn rise(&self) -> u64 {
         self.points.last().map_or(0, |(_, sum)| *sum)
     }
 
-    /// How much it rose in `span`; `None` where the samples do not cover it.
+    /// Increase in `span`; `None` if the samples do not cover it.
     #[must_use]
     pub fn delta(&self, span: Span) -> Option<u64> {
         Some(self.at(span.last)?.saturating_sub(self.at(span.first)?))
     }
 
-    /// What it had risen by at `time`, evenly between two samples.
+    /// Increase up to `time`, interpolated between samples.
     fn at(&self, time: Timestamp) -> Option<u64> {
         let after = self.points.partition_point(|(known, _)| *known < time);
         let (later, end) = *self.points.get(after)?;
@@ -105,7 +105,7 @@ impl Series {
         Some(start + (part / u128::from(later.nanos_since(earlier).max(1))) as u64)
     }
 
-    /// Rises from one kept point to the next, with their times.
+    /// Increases between consecutive kept points, with their times.
     pub fn rises(&self) -> impl Iterator<Item = (Span, u64)> {
         self.points.windows(2).filter_map(|pair| match pair {
             [(first, start), (last, end)] => {
@@ -115,25 +115,25 @@ impl Series {
         })
     }
 
-    /// The first sample that showed a rise.
+    /// The first sample with an increase.
     #[must_use]
     pub const fn first_rise(&self) -> Option<Witness> {
         self.first_rise
     }
 
-    /// Times that it fell to where it must have been set anew.
+    /// Number of resets.
     #[must_use]
     pub const fn resets(&self) -> u64 {
         self.resets
     }
 
-    /// Times that it wrapped at 32 bits.
+    /// Number of wraps at 32 bits.
     #[must_use]
     pub const fn wraps(&self) -> u64 {
         self.wraps
     }
 
-    /// Times at which it was read.
+    /// Number of samples.
     #[must_use]
     pub const fn samples(&self) -> u64 {
         self.samples

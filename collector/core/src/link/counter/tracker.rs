@@ -1,4 +1,4 @@
-//! Lines and samples in, time lines out.
+//! Lines and samples in, time series out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -12,16 +12,16 @@ use crate::model::health::Health;
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
-/// NICs that are told apart.
+/// Most NICs.
 const NIC_CAPACITY: usize = 65_536;
-/// Counters of one NIC that are told apart.
+/// Most counters per NIC.
 const NAME_CAPACITY: usize = 1_024;
-/// Addresses of one NIC that are kept.
+/// Most addresses per NIC.
 const ADDRESS_CAPACITY: usize = 64;
-/// Points kept of all counters, at 16 bytes.
+/// Most points of all counters, at 16 bytes.
 const POINT_CAPACITY: usize = 1 << 23;
 
-/// What tells one NIC from another.
+/// What identifies a NIC.
 type Key = (Option<String>, Option<String>, Option<String>, Option<IpAddr>, Option<u32>);
 
 /// State over the lines of counter files and the samples of live sources.
@@ -49,13 +49,13 @@ struct Nic {
 }
 
 impl CounterTracker {
-    /// Adds the next file; files are numbered from 0 in the order in which they are added.
+    /// Adds the next file; files are numbered from 0.
     pub fn add_file(&mut self, name: impl Into<String>) -> u32 {
         self.files.push(File { name: name.into(), header: None });
         self.files.len() as u32 - 1
     }
 
-    /// Takes the next line of a file; `number` counts from 1. Whether there is a sample on it.
+    /// Processes the next line of a file; `number` counts from 1. Returns whether it has a sample.
     pub fn observe(&mut self, file: u32, number: u64, line: &[u8]) -> bool {
         let text = String::from_utf8_lossy(line);
         let text = text.trim();
@@ -79,7 +79,7 @@ impl CounterTracker {
         true
     }
 
-    /// Takes the next sample of a file, or of a live source that stands for one.
+    /// Processes the next sample of a file, or of a live source in its place.
     pub fn observe_sample(&mut self, file: u32, number: u64, sample: &CounterSample<'_>) {
         let time = sample.time;
         let witness = Witness::Sample { file, number, time };
@@ -96,7 +96,7 @@ impl CounterTracker {
         for (name, value) in &sample.values {
             let has_room = self.points < POINT_CAPACITY;
             match nic.series.get_mut(name.as_ref()) {
-                // Counters of one NIC may be in several files, which come one after the other.
+                // Counters of one NIC may be in several consecutive files.
                 Some(series) if time < series.last_time() => {
                     is_backward = true;
                     continue;
@@ -131,14 +131,14 @@ impl CounterTracker {
         self.nics.values().map(|nic| nic.span.last).max()
     }
 
-    /// Forgets what is not needed for spans that begin at `time` or later.
+    /// Drops what is not needed for spans from `time` on.
     pub fn forget_before(&mut self, time: Timestamp) {
         let series = self.nics.values_mut().flat_map(|nic| nic.series.values_mut());
         let forgotten: usize = series.map(|one| one.forget_before(time)).sum();
         self.points = self.points.saturating_sub(forgotten);
     }
 
-    /// What the lines amount to, and what was dropped.
+    /// The result, and what was dropped.
     #[must_use]
     pub fn finish(self) -> (Counters, Health) {
         let files = self.files.into_iter().map(|file| file.name).collect();
@@ -153,7 +153,7 @@ impl Nic {
         Self { span, driver: None, addresses, link: None, series }
     }
 
-    /// Takes what a sample tells besides values.
+    /// Records a sample's facts other than values.
     fn learn(&mut self, sample: &CounterSample<'_>) {
         if self.driver.is_none() {
             self.driver = sample.driver.as_ref().map(ToString::to_string);

@@ -1,4 +1,4 @@
-//! Communicators joined from the logs of their ranks.
+//! Communicators, joined from the logs of their ranks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,15 +17,15 @@ use crate::link::job::{
 use crate::model::grade::Grade;
 use crate::model::nccl::{Graph, Release};
 
-/// Place of a membership: process, and place in it.
+/// A membership: index of its process, and its index there.
 type Place = (usize, usize);
 
-/// What makes two processes' memberships the same communicator.
+/// What identifies a communicator across processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     /// `commId`.
     Hash(u64),
-    /// The child of a communicator (place among the groups), its number and colour.
+    /// The child of a communicator (index among the groups), its number and colour.
     Child(usize, u32, i32),
     /// Nothing joins it to others.
     Alone(Place),
@@ -40,7 +40,7 @@ struct Group<'a> {
     ranks: BTreeMap<u32, (&'a Process, &'a Membership)>,
 }
 
-/// The communicators of logs, and which of them each membership belongs to.
+/// The communicators of logs, and the communicator of each membership.
 #[derive(Default)]
 struct Groups<'a> {
     list: Vec<Group<'a>>,
@@ -48,22 +48,22 @@ struct Groups<'a> {
     by_place: BTreeMap<Place, usize>,
 }
 
-/// What logs alone tell.
+/// Facts from logs alone.
 #[derive(Clone, Debug, Default)]
 pub struct LinkedLogs {
-    /// Communicators (those that were split off after their parents), the connections between
-    /// their nodes, and calls.
+    /// Communicators (children after their parents), the connections between their nodes, and
+    /// calls.
     pub job: Job,
-    /// The communicator of each membership: by place of the process in [`LogFacts::processes`] and
+    /// The communicator of each membership, by index of the process in [`LogFacts::processes`] and
     /// of the membership in it.
     pub memberships: BTreeMap<(usize, usize), CommunicatorId>,
-    /// Names of the networks between the nodes of each communicator, by its place in the job:
-    /// those of its edges, or where no edge was printed, those its ranks chose.
+    /// Network names between the nodes of each communicator, by index in the job: those of its
+    /// edges, or those its ranks chose if no edge was printed.
     pub networks: Vec<BTreeSet<String>>,
 }
 
 impl LogFacts {
-    /// Joins the ranks that different processes tell of into communicators.
+    /// Joins the ranks in the logs of different processes into communicators.
     #[must_use]
     pub fn link(&self) -> LinkedLogs {
         let groups = Groups::of(&self.processes);
@@ -95,7 +95,7 @@ impl<'a> Groups<'a> {
                 members.map(move |(at, member)| ((process, at), facts, member))
             })
         };
-        // Parents before children: each round places those whose parents have a place.
+        // Parents before children: each round handles those whose parents are done.
         let is_root = |member: &Membership| member.split.is_none();
         for (place, process, member) in all().filter(|(.., member)| is_root(member)) {
             let key = member.hash.map_or(Key::Alone(place), Key::Hash);
@@ -134,7 +134,7 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// The child's number: printed, or its place among the children of the same parent.
+/// The child's number: printed, or its position among the children of the same parent.
 fn number(process: &Process, at: usize, split: &Split) -> u32 {
     let before = process.memberships.iter().take(at);
     let siblings =
@@ -212,7 +212,7 @@ impl Group<'_> {
         }
     }
 
-    /// Channels whose ring or tree is told.
+    /// Channels with a known ring or tree.
     fn channels(&self) -> Vec<Channel> {
         let told = self.members().flat_map(|member| {
             let setup = &member.setup;
@@ -246,7 +246,7 @@ impl Group<'_> {
         }
     }
 
-    /// The ring from all ranks' own neighbours, from rank 0 on.
+    /// The ring from all ranks' own neighbours, starting at rank 0.
     fn followed_ring(&self, channel: u32, nranks: usize) -> Option<Vec<u32>> {
         let mut ring = vec![0];
         loop {
@@ -268,7 +268,7 @@ impl Group<'_> {
         self.members().filter_map(|member| member.setup.network.clone()).collect()
     }
 
-    /// Connections between nodes: what both ends print is one.
+    /// Connections between nodes: if both ends print one, it is listed once.
     fn add_connections(&self, id: CommunicatorId, into: &mut Vec<NetConnection>) {
         let mut connections: BTreeMap<_, NetConnection> = BTreeMap::new();
         let edges = self.members().flat_map(|member| &member.setup.edges);
@@ -286,7 +286,7 @@ impl Group<'_> {
 
     fn add_calls(&self, id: CommunicatorId, into: &mut Vec<LoggedCall>) {
         for member in self.members() {
-            // A call of an unknown datatype has no size to tell.
+            // A call with an unknown datatype has no known size.
             into.extend(member.calls.iter().filter_map(|call| {
                 Some(LoggedCall {
                     communicator: id,
@@ -363,7 +363,7 @@ fn transport(networks: &BTreeSet<String>) -> Transport {
     }
 }
 
-/// Ports of a process that has one GPU; of several GPUs nothing tells whose a queue pair is.
+/// Ports of a process with one GPU; with several, the owner of a queue pair is unknown.
 fn nics(process: &Process) -> Vec<Nic> {
     let gpus: BTreeSet<_> = process.memberships.iter().map(|member| member.bus_id).collect();
     if gpus.len() > 1 {

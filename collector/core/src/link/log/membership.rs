@@ -1,4 +1,4 @@
-//! One rank of one communicator as the log of its process tells it.
+//! One rank of one communicator, from the log of its process.
 
 use std::collections::BTreeMap;
 
@@ -22,25 +22,25 @@ pub struct Membership {
     pub bus_id: Option<u64>,
     /// `commId` as printed.
     pub hash: Option<u64>,
-    /// How it was split, and the parent's place among the process's memberships.
+    /// The split, and the parent's index among the process's memberships.
     pub split: Option<(Split, Option<usize>)>,
-    /// The initialisation was completed.
+    /// Whether the initialisation was completed.
     pub is_complete: bool,
     /// How it ended.
     pub end: Option<End>,
     /// What was set up.
     pub setup: Setup,
-    /// Its calls of collectives.
+    /// Its collective calls.
     pub calls: Vec<CallFact>,
-    /// What NCCL chose, and how often.
+    /// NCCL's choices, with counts.
     pub choices: BTreeMap<ChoiceKey, u64>,
     /// The first line about it.
     pub first: Witness,
-    /// Lines about it.
+    /// Number of lines about it.
     pub lines: u64,
 }
 
-/// What initialisation says before or while the communicator has a name.
+/// Facts of the initialisation, before the communicator has a name or while it has.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
     /// The network between nodes.
@@ -82,13 +82,13 @@ pub struct EdgeFact {
     pub network: Option<String>,
     /// The rank whose NIC is used, where it is not the own.
     pub proxy_rank: Option<u32>,
-    /// What carries it, as printed: `NET/IB/0`, `SHM/direct/direct`.
+    /// The transport as printed: `NET/IB/0`, `SHM/direct/direct`.
     pub via: String,
     /// The line.
     pub witness: Witness,
 }
 
-/// Time in all and by part.
+/// Total time and its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimingFact {
     /// In nanoseconds.
@@ -106,7 +106,7 @@ pub struct CallFact {
     pub number: u64,
     /// What was called.
     pub kind: CollectiveKind,
-    /// Elements times the size of one; `None` where the datatype is not known.
+    /// Elements times element size; `None` if the datatype is unknown.
     pub bytes: Option<u64>,
     /// Root, or peer.
     pub root: u32,
@@ -114,10 +114,10 @@ pub struct CallFact {
     pub witness: Witness,
 }
 
-/// What NCCL chose for a collective.
+/// NCCL's choice for a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ChoiceKey {
-    /// The collective; `None` where the line does not name it.
+    /// The collective, if the line names it.
     pub kind: Option<CollectiveKind>,
     /// Its bytes.
     pub bytes: u64,
@@ -129,7 +129,7 @@ pub struct ChoiceKey {
     pub channels: Option<(u32, u32)>,
 }
 
-/// Different choices kept of a rank.
+/// Distinct choices kept per rank.
 const CHOICE_CAPACITY: usize = 4_096;
 /// NCCL's `MAXCHANNELS`.
 const CHANNELS: u32 = 64;
@@ -164,7 +164,7 @@ impl Membership {
         self.calls.push(CallFact { number, kind, bytes, root, witness });
     }
 
-    /// Adds a choice; `false` where there is no room.
+    /// Adds a choice; `false` if it does not fit.
     pub(super) fn add_choice(&mut self, choice: &Choice) -> bool {
         let Choice { kind, bytes, algorithm, protocol, channels } = *choice;
         let key = ChoiceKey { kind, bytes, algorithm, protocol, channels };
@@ -175,7 +175,7 @@ impl Membership {
         has_room
     }
 
-    /// All rings have their connections.
+    /// Whether all rings are connected.
     #[must_use]
     pub fn has_rings(&self) -> bool {
         self.setup.connected.iter().any(|what| what == "rings")
@@ -183,7 +183,7 @@ impl Membership {
 }
 
 impl Setup {
-    /// Takes a line of initialisation; `false` if it is none.
+    /// Processes a line of initialisation; `false` for any other line.
     pub(super) fn observe(&mut self, message: &Message<'_>, witness: Witness) -> bool {
         match message {
             Message::Network(name) => self.network = Some((*name).to_owned()),
@@ -220,7 +220,7 @@ impl Setup {
         true
     }
 
-    /// A ring or tree was told.
+    /// Whether a ring or tree is known.
     pub(super) fn has_graph(&self) -> bool {
         !self.ring_places.is_empty() || !self.tree_places.is_empty()
     }
@@ -239,7 +239,7 @@ impl EdgeFact {
         Self { channel, connection_index, sender, receiver, end, network, proxy_rank, via, witness }
     }
 
-    /// The rank that printed it: within a node the sender.
+    /// The rank that printed it: within a node, the sender.
     pub(super) fn printed_by(edge: &Edge<'_>) -> u32 {
         if edge.end == Some(EdgeEnd::Receive) { edge.receiver } else { edge.sender }
     }

@@ -1,8 +1,8 @@
-//! What NCCL's logs tell: processes, their networks and troubles, and the communicators they made.
+//! NCCL's logs: processes, their networks and failures, and their communicators.
 //!
 //! [`LogTracker`] takes lines of any number of logs, in the order of each; how lines of several
-//! processes interleave makes no difference. [`LogFacts`] is what they amount to: plain lists by
-//! host and process, and [`LogFacts::link`] joins them into communicators.
+//! processes interleave does not matter. [`LogFacts`] is the result: plain lists by host and
+//! process, and [`LogFacts::link`] joins them into communicators.
 
 pub mod membership;
 pub mod network;

@@ -1,19 +1,19 @@
-//! Which networks a process tried, in which order, and why each was not taken.
+//! Which networks a process tried, in which order, and why each was rejected.
 
 use crate::decode::nccl_log::message::Message;
 use crate::decode::nccl_log::network::{Ofi, PluginEvent};
 use crate::model::witness::Witness;
 
-/// What became of a network.
+/// Outcome of trying a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
-    /// It was looked at; nothing says what came of it.
+    /// Examined, outcome unknown.
     Tried,
-    /// Its plugin's library is not there.
+    /// The plugin's library does not exist.
     Missing,
-    /// It cannot be used.
+    /// Unusable.
     Failed,
-    /// It carries data between nodes.
+    /// In use between nodes.
     Chosen,
 }
 
@@ -35,27 +35,27 @@ impl Outcome {
 pub struct NetworkAttempt {
     /// `IB`, `Socket`, or the plugin's or its library's name.
     pub name: String,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// The first words that say why.
+    /// The first reason given.
     pub reason: Option<String>,
-    /// The line that tells the reason; else the first about it.
+    /// The line with the reason; else the first about it.
     pub witness: Witness,
 }
 
-/// Networks kept of a process; NCCL has room for fewer.
+/// Networks kept per process; NCCL supports fewer.
 const CAPACITY: usize = 32;
 
-/// The networks of a process, in the order in which they were tried.
+/// The networks of a process, in the order they were tried.
 #[derive(Clone, Debug, Default)]
 pub struct Networks {
     list: Vec<NetworkAttempt>,
-    /// The plugin that was loaded last: lines of aws-ofi-nccl do not name it.
+    /// The last plugin loaded: lines of aws-ofi-nccl do not name it.
     plugin: Option<usize>,
 }
 
 impl Networks {
-    /// Takes a line about networks.
+    /// Processes a line about networks.
     pub(super) fn observe(&mut self, message: &Message<'_>, text: &str, witness: Witness) {
         match message {
             Message::Plugin(plugin) if plugin.area == "NET" => self.plugin(plugin.event, witness),
@@ -75,7 +75,7 @@ impl Networks {
         }
     }
 
-    /// Takes a warning of the plugin.
+    /// Processes a warning of the plugin.
     pub(super) fn plugin_failed(&mut self, text: &str, witness: Witness) {
         let text = text.strip_prefix("NET/OFI ").unwrap_or(text);
         let name = match self.plugin.and_then(|at| self.list.get(at)) {
@@ -129,7 +129,7 @@ impl Networks {
         self.list.iter()
     }
 
-    /// The network that carries data between nodes.
+    /// The network in use between nodes.
     #[must_use]
     pub fn chosen(&self) -> Option<&str> {
         let chosen = self.list.iter().rev().find(|attempt| attempt.outcome == Outcome::Chosen);

@@ -1,7 +1,7 @@
-//! A process as its log tells it, and which communicator each of its lines is about.
+//! A process according to its log, and the communicator of each of its lines.
 //!
 //! Most lines name no communicator: those of initialisation belong to the one that their thread is
-//! setting up, those of a connection made later to the one that still lacks it.
+//! setting up, those of a later connection to the one that still lacks it.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -30,19 +30,19 @@ pub struct Process {
     pub release: Option<Release>,
     /// Interface and address of its control plane.
     pub bootstrap: Option<(String, Option<IpAddr>)>,
-    /// Networks that it tried.
+    /// Networks it tried.
     pub networks: Networks,
     /// Ports of its HCAs, in the order of NCCL's device numbers.
     pub hcas: Vec<HcaFact>,
     /// The Libfabric plugin.
     pub ofi: OfiFact,
-    /// Plugins for other things than the network: area, name, whether it was loaded.
+    /// Plugins other than for the network: area, name, whether it was loaded.
     pub plugins: BTreeMap<(String, String), bool>,
-    /// Variables of its environment that NCCL used.
+    /// Environment variables that NCCL used.
     pub environment: BTreeMap<String, String>,
     /// Warnings.
     pub warnings: Warnings,
-    /// Its ranks, in the order in which they were made.
+    /// Its ranks, in order of creation.
     pub memberships: Vec<Membership>,
     /// Edges that may belong to several of its communicators.
     pub shared_edges: Vec<EdgeFact>,
@@ -68,13 +68,13 @@ pub struct HcaFact {
     pub link_layer: String,
     /// Mb/s.
     pub speed_mbps: Option<u32>,
-    /// The fabric may reorder its packets.
+    /// Whether the fabric may reorder its packets.
     pub is_adaptive: Option<bool>,
-    /// Data goes between it and the GPU's memory.
+    /// Whether data goes directly between it and the GPU's memory.
     pub is_gpu_direct: Option<bool>,
 }
 
-/// What aws-ofi-nccl says of itself.
+/// Facts about aws-ofi-nccl.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OfiFact {
     /// Its release.
@@ -96,22 +96,22 @@ pub struct QueuePairFact {
     pub address: Option<IpAddr>,
     /// Device name.
     pub device: Option<String>,
-    /// The end of the connection that it is: data is sent or received.
+    /// Its end of the connection: whether it sends or receives data.
     pub end: Option<EdgeEnd>,
     /// R_Key of the memory to which CTS are written.
     pub cts_remote_key: Option<u32>,
-    /// It carries no data.
+    /// Whether it only flushes.
     pub is_flush: bool,
     /// The line.
     pub witness: Witness,
 }
 
-/// What a thread is doing.
+/// State of a thread.
 #[derive(Clone, Debug, Default)]
 struct Thread {
-    /// The communicator that its lines are about.
+    /// The communicator of its lines.
     current: Option<usize>,
-    /// Lines of a communicator that has no name yet.
+    /// Lines of a communicator without a name yet.
     draft: Setup,
 }
 
@@ -145,7 +145,7 @@ impl Process {
         }
     }
 
-    /// Takes the next entry of this process, written by its thread `tid`.
+    /// Processes the next entry of this process, written by thread `tid`.
     pub(super) fn observe(
         &mut self,
         entry: &Entry<'_>,
@@ -197,7 +197,7 @@ impl Process {
     }
 
     fn thread(&mut self, tid: u32) -> &mut Thread {
-        // Threads that connect come and go, their numbers rise; the main thread stays.
+        // Threads that connect come and go with rising numbers; the main thread stays.
         if self.threads.len() >= THREAD_CAPACITY && !self.threads.contains_key(&tid) {
             let oldest = self.threads.keys().find(|known| **known != self.pid).copied();
             oldest.and_then(|oldest| self.threads.remove(&oldest));
@@ -238,8 +238,8 @@ impl Process {
         }
     }
 
-    /// A line of initialisation: of the communicator that the thread sets up; after it is ready, of
-    /// the next one, unless connections are made later.
+    /// A line of initialisation: of the communicator that the thread sets up; once that is ready,
+    /// of the next one, unless connections are made later.
     fn setup(&mut self, tid: u32, message: &Message<'_>, witness: Witness) {
         let current = self.thread(tid).current;
         let is_late = matches!(message, Message::Connected(_) | Message::InitTimings(_));
@@ -255,8 +255,7 @@ impl Process {
         }
     }
 
-    /// An edge: of the communicator that the thread sets up; else of the only one that can be
-    /// meant.
+    /// An edge: of the communicator that the thread sets up; else of the only possible one.
     fn edge(&mut self, edge: &Edge<'_>, tid: u32, message: &Message<'_>, witness: Witness) {
         let own = EdgeFact::printed_by(edge);
         let known = self.thread(tid).current.filter(|at| self.memberships[*at].rank == own);
@@ -274,7 +273,7 @@ impl Process {
         }
     }
 
-    /// The communicator of an edge that a thread of unknown purpose connects.
+    /// The communicator of an edge connected by a thread of unknown purpose.
     fn owner_of_late_edge(&self, edge: &Edge<'_>, own: u32) -> Option<usize> {
         let is_collective = edge.connection_index == Some(0);
         let lacks_it = |member: &&Membership| {
@@ -367,7 +366,7 @@ impl Process {
         }
     }
 
-    /// Sets what a line says of a queue pair; a number that is used again is a new one.
+    /// Records a line's facts about a queue pair; a reused number is a new queue pair.
     fn queue_pair(&mut self, qpn: Qpn, set: impl FnOnce(&mut QueuePairFact)) {
         let last = self.queue_pairs.iter_mut().rev().take(64).find(|fact| fact.qpn == qpn);
         if let Some(fact) = last.filter(|fact| fact.address.is_none()) {

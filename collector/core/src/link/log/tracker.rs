@@ -16,7 +16,7 @@ pub struct LogTracker {
     files: Vec<LogFile>,
     hosts: BTreeMap<String, BTreeMap<u32, Process>>,
     processes: usize,
-    /// Calls, edges and queue pairs that were kept.
+    /// Number of kept calls, edges and queue pairs.
     kept: [usize; 3],
     /// Releases of `NCCL version` lines without a process.
     releases: BTreeSet<Release>,
@@ -24,14 +24,14 @@ pub struct LogTracker {
     health: Health,
 }
 
-/// What logs say.
+/// The content of logs.
 #[derive(Clone, Debug, Default)]
 pub struct LogFacts {
-    /// The logs, in the order of their numbers.
+    /// The logs, by number.
     pub files: Vec<LogFile>,
     /// Processes by host and process id.
     pub processes: Vec<Process>,
-    /// NCCL's lines that are not known, by their first words.
+    /// NCCL's unknown lines, by their first words.
     pub unparsed: BTreeMap<String, Unparsed>,
     /// What was dropped.
     pub health: Health,
@@ -42,44 +42,44 @@ pub struct LogFacts {
 pub struct LogFile {
     /// Its name.
     pub name: String,
-    /// Lines of any kind.
+    /// Total lines.
     pub lines: u64,
     /// Entries of NCCL.
     pub entries: u64,
 }
 
-/// Lines that are not known.
+/// Unknown lines with the same start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unparsed {
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// The first.
     pub first: Witness,
 }
 
 const PROCESS_CAPACITY: usize = 65_536;
-/// Calls kept of all processes; the first stay. A call takes 56 bytes.
+/// Most calls over all processes; the first are kept. A call takes 56 bytes.
 const CALL_CAPACITY: usize = 1 << 22;
-/// Edges kept of all processes: 64 channels of 1,000 ranks, both ends, some times over.
+/// Most edges over all processes: 64 channels of 1,000 ranks, both ends, several times over.
 const EDGE_CAPACITY: usize = 1 << 20;
-/// Queue pairs kept of all processes.
+/// Most queue pairs over all processes.
 const QUEUE_PAIR_CAPACITY: usize = 1 << 20;
 const UNPARSED_CAPACITY: usize = 1_024;
-/// Words of a line by which lines that are not known are counted.
+/// Words by which unknown lines are grouped.
 const UNPARSED_WORDS: usize = 3;
 
 impl LogTracker {
-    /// Adds the next log; logs are numbered from 0 in the order in which they are added.
+    /// Adds the next log; logs are numbered from 0.
     pub fn add_log(&mut self, name: impl Into<String>) -> LogId {
         let id = LogId(self.files.len() as u32);
         self.files.push(LogFile { name: name.into(), lines: 0, entries: 0 });
         id
     }
 
-    /// Takes the next line of a log, with or without its end; `number` counts from 1. Whether there
-    /// is an entry of NCCL on it.
+    /// Processes the next line of a log, with or without its end; `number` counts from 1. Returns
+    /// whether it has an entry of NCCL.
     pub fn observe(&mut self, log: LogId, number: u64, line: &[u8]) -> bool {
-        // Most lines of a log are another program's. Colour codes may hide the mark.
+        // Most lines of a log come from other programs. Colour codes may hide the mark.
         let has_mark = line.windows(5).any(|bytes| bytes == b"NCCL ");
         let mut found = 0;
         if has_mark || line.trim_ascii_end().iter().any(u8::is_ascii_control) {
@@ -118,7 +118,7 @@ impl LogTracker {
         }
     }
 
-    /// Whether there is room for what the message adds to a list.
+    /// Whether the message's list item still fits.
     fn has_room(&mut self, message: &Message<'_>) -> bool {
         let [calls, edges, pairs] = &mut self.kept;
         let (kept, capacity, counter) = match message {
@@ -166,12 +166,12 @@ impl LogTracker {
         }
     }
 
-    /// What the lines amount to.
+    /// The result.
     #[must_use]
     pub fn finish(mut self) -> LogFacts {
         let mut processes: Vec<Process> =
             self.hosts.into_values().flat_map(BTreeMap::into_values).collect();
-        // A release printed to standard output is everybody's, as long as there is only one.
+        // A release printed to standard output applies to all processes, if there is only one.
         let only = self.releases.first().filter(|_| self.releases.len() == 1);
         for process in &mut processes {
             process.release = process.release.or(only.copied());

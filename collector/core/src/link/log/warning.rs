@@ -1,4 +1,4 @@
-//! Warnings of a process: each text once, with how often it came.
+//! Warnings of a process: each text once, with its count.
 
 use crate::decode::nccl_log::entry::Entry;
 use crate::decode::nccl_log::fault::Cause;
@@ -7,24 +7,24 @@ use crate::model::witness::Witness;
 /// A warning, or an event of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// The words.
+    /// The text.
     pub text: String,
-    /// What it is about.
+    /// Its cause.
     pub cause: Cause,
     /// Where NCCL or a plugin warned: file or function, and line.
     pub source: Option<(String, u32)>,
-    /// Time as printed with the first, local to the host.
+    /// Time as printed with the first one, local to the host.
     pub time: Option<String>,
-    /// How often it came.
+    /// Number of occurrences.
     pub count: u64,
     /// The first.
     pub first: Witness,
 }
 
-/// Different warnings kept of a process.
+/// Distinct warnings kept per process.
 const CAPACITY: usize = 256;
 
-/// The warnings of a process, in the order in which they first came.
+/// The warnings of a process, in order of first occurrence.
 #[derive(Clone, Debug, Default)]
 pub struct Warnings {
     list: Vec<Warning>,
@@ -54,7 +54,7 @@ impl Warnings {
         self.list.iter()
     }
 
-    /// Warnings that found no room.
+    /// Warnings that did not fit.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped

@@ -1,8 +1,8 @@
-//! Queue pairs of this host's processes: those that they were seen to make, and those that the kernel
+//! Queue pairs of this host's processes: those they were seen to create, and those that the kernel
 //! lists.
 //!
-//! Calls tell who is at the other end, and when a queue pair was made; the kernel's list tells the
-//! device, the state, and the queue pairs that are older than the watch.
+//! Calls show the other end, and when a queue pair was created; the kernel's list shows the device,
+//! the state, and queue pairs older than the watch.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -14,10 +14,10 @@ use crate::model::qpn::Qpn;
 use crate::model::queue_pair::{HostQueuePair, QueuePairKind, QueuePairOwner, QueuePairState};
 use crate::model::time::Timestamp;
 
-/// Queue pairs of all processes that are followed at a time, and as many of the kernel's list.
+/// Most queue pairs of all processes, and most of the kernel's list.
 const LIMIT: usize = 65_536;
 
-/// A queue pair that a process was seen to make or to change.
+/// A queue pair that a process was seen to create or change.
 #[derive(Clone, Copy, Debug, Default)]
 struct Called {
     number: Option<Qpn>,
@@ -33,17 +33,17 @@ struct Called {
 pub(super) struct QueuePairs {
     called: BTreeMap<(u32, QueuePairHandle), Called>,
     listed: BTreeMap<u32, Vec<HostQueuePair>>,
-    /// Queue pairs that found no room.
+    /// Queue pairs that did not fit.
     pub(super) refused: u64,
 }
 
 impl QueuePairs {
-    /// Takes the next call; those that concern no queue pair change nothing.
+    /// Processes the next call; those unrelated to queue pairs change nothing.
     pub(super) fn observe(&mut self, call: &Call) {
         let pid = call.caller.pid;
         match call.action {
             Action::CreateQueuePair { queue_pair: Some(handle), number, kind } => {
-                // A handle that is made again is another queue pair.
+                // A handle that is created again is another queue pair.
                 self.called.remove(&(pid, handle));
                 let state = Some(QueuePairState::Reset);
                 let made = Some(call.time);
@@ -69,7 +69,7 @@ impl QueuePairs {
         }
     }
 
-    /// Takes the kernel's list, in place of the one before; owners are processes, not their threads.
+    /// Replaces the kernel's list; owners are processes, not their threads.
     pub(super) fn list(&mut self, pairs: impl IntoIterator<Item = HostQueuePair>) {
         self.listed.clear();
         let mut count = 0;
@@ -89,7 +89,7 @@ impl QueuePairs {
         self.listed.retain(|pid, _| is_there(*pid));
     }
 
-    /// The connections of a process by device and number, each with when it was made, if that was seen.
+    /// The connections of a process by device and number, with their creation time if it was seen.
     pub(super) fn of(&self, pid: u32) -> Vec<(RankQueuePair, Option<Timestamp>)> {
         let bounds = (pid, QueuePairHandle(0))..=(pid, QueuePairHandle(u64::MAX));
         let mut called: Vec<Called> = self.called.range(bounds).map(|(_, one)| *one).collect();

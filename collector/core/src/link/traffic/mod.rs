@@ -1,4 +1,4 @@
-//! The data plane: messages that look like NCCL's, kept while packets pass, and put together into
+//! The data plane: messages that look like NCCL's, recorded as packets pass and joined into
 //! transfers afterwards.
 
 pub mod series;

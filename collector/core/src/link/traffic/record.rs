@@ -1,4 +1,4 @@
-//! What is kept of a message: as little as linking and collectives need, since captures have
+//! The record of a message: as little as linking and collectives need, because captures have
 //! millions.
 
 use std::num::{NonZeroU32, NonZeroU64};
@@ -9,7 +9,7 @@ use crate::flow::key::FlowKey;
 use crate::flow::observer::Signal;
 use crate::model::time::Timestamp;
 
-/// Messages of a connection are fewer: a greater number is none.
+/// A connection has fewer messages: a greater number is invalid.
 const NUMBER_LIMIT: u64 = 1 << 48;
 
 /// NCCL messages of one flow in one epoch, as one tap saw them, oldest first.
@@ -19,17 +19,18 @@ pub struct FlowTraffic {
     pub key: FlowKey,
     /// The flow's epoch.
     pub epoch: u32,
-    /// Data: WRITE_WITH_IMM, and WRITEs that one of no bytes completes.
+    /// Data: WRITE_WITH_IMM, and WRITEs completed by one without bytes.
     pub data: Series<DataRecord>,
     /// Clear-to-sends.
     pub cts: Series<CtsRecord>,
-    /// The last data message before those of `data`, where earlier ones were forgotten.
+    /// The last data message before those in `data`, if earlier ones were dropped.
     pub(super) forgotten: Option<Forgotten>,
-    /// The latest WRITE, which a WRITE_WITH_IMM of no bytes may complete (NCCL's adaptive routing).
+    /// The latest WRITE, which a WRITE_WITH_IMM without bytes may complete (NCCL's adaptive
+    /// routing).
     pub(super) open_write: Option<DataRecord>,
 }
 
-/// What is left of data messages that were forgotten: how far their flow was behind the last one.
+/// What remains of dropped data messages: their flow's position after the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Forgotten {
     pub(super) last: Timestamp,
@@ -46,17 +47,17 @@ impl From<DataRecord> for Forgotten {
 /// A data message. 64 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataRecord {
-    /// What its first packet said; `None` when that was not seen.
+    /// Its first packet, if it was seen.
     pub start: Option<DataStart>,
     /// When its last packet passed.
     pub last: Timestamp,
-    /// PSN of its last packet, unwrapped so that it goes on behind 0xffffff.
+    /// PSN of its last packet, unwrapped beyond 0xffffff.
     pub last_psn: i64,
     /// Immediate data, as four bytes in network order.
     pub immediate: Option<u32>,
-    /// Packets of its flow with a CE mark up to its last one.
+    /// CE-marked packets of its flow up to its last one.
     pub ce_packets: u32,
-    /// Number of its last frame; the greatest of 32 bits stands for all beyond.
+    /// Number of its last frame; saturates at 32 bits.
     pub number: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Keeps the messages that look like NCCL's, while packets pass.
+//! Records messages that look like NCCL's as packets pass.
 
 use std::num::NonZeroU64;
 
@@ -15,32 +15,32 @@ use crate::model::ecn::Ecn;
 use crate::model::frame::Frame;
 use crate::model::time::{Span, Timestamp};
 
-/// Signals kept.
+/// Most signals kept.
 const SIGNAL_CAPACITY: usize = 65_536;
 
-/// Resends kept.
+/// Most retransmissions kept.
 const RESEND_CAPACITY: usize = 65_536;
 
-/// Resends of a flow that are no further apart are kept as one.
+/// Retransmissions of a flow within this time are recorded as one.
 const RESEND_NS: u64 = 1_000_000;
 
 /// Bytes of the longest CTS: eight elements of 64.
 const CTS_BYTES_LIMIT: u32 = 512;
 
-/// CTSs of a flow that are never forgotten, the latest: NCCL has no more on the way for one
-/// connection (`NCCL_STEPS` of `src/include/device.h` buffers, a CTS each, and some requests of a
-/// group), and data may answer them after any time.
+/// The latest CTSs of a flow, which are never dropped: NCCL has no more in flight per connection
+/// (`NCCL_STEPS` of `src/include/device.h` buffers, a CTS each, and some requests of a group), and
+/// data may answer them after any time.
 const CTS_KEPT: usize = 64;
 
-/// A flow that has been silent for so long is forgotten as a whole: 1 h. The first message
-/// afterwards cannot be compared with the one before.
+/// A flow silent for this long, 1 h, is dropped completely. Its next message cannot be compared
+/// with the previous one.
 const SILENT_NS: u64 = 3_600_000_000_000;
 
-/// What found no room.
+/// Counters of what did not fit.
 #[derive(Clone, Copy, Default)]
 struct Dropped {
     count: u64,
-    /// When the last one of the time that is still remembered passed.
+    /// When the last such message within the window passed.
     last: Option<Timestamp>,
 }
 
@@ -55,11 +55,11 @@ impl Dropped {
 #[derive(Clone)]
 pub struct TrafficRecorder {
     flows: Vec<FlowTraffic>,
-    /// By place in the flow table: place in `flows` plus 1; 0 for none.
+    /// By flow: its index in `flows` plus 1; 0 if it has none.
     places: Vec<u32>,
     signals: Vec<SignalRecord>,
     resends: Vec<ResendRecord>,
-    /// Messages that may still be kept.
+    /// Messages that still fit.
     room: usize,
     dropped_messages: Dropped,
     dropped_signals: Dropped,
@@ -84,7 +84,7 @@ impl TrafficRecorder {
         }
     }
 
-    /// Forgets what passed before `time`, so that there is room for what comes.
+    /// Drops what passed before `time`, to make room.
     pub fn forget_before(&mut self, time: Timestamp) {
         let mut forgotten = 0;
         for flow in &mut self.flows {
@@ -135,7 +135,7 @@ impl TrafficRecorder {
         }
     }
 
-    /// When the oldest data message that is kept passed, and the latest.
+    /// When the oldest kept data message passed, and the latest.
     #[must_use]
     pub fn span(&self) -> Option<Span> {
         let first =
@@ -144,43 +144,43 @@ impl TrafficRecorder {
         Some(Span { first: first.min()?, last: last.max()? })
     }
 
-    /// Messages that may still be kept.
+    /// Messages that still fit.
     #[must_use]
     pub const fn room(&self) -> usize {
         self.room
     }
 
-    /// Messages that were forgotten because they were old.
+    /// Messages dropped because they were old.
     #[must_use]
     pub const fn forgotten_messages(&self) -> u64 {
         self.forgotten
     }
 
-    /// Whether messages of the time that is remembered found no room.
+    /// Whether messages within the window did not fit.
     #[must_use]
     pub const fn misses_messages(&self) -> bool {
         self.dropped_messages.last.is_some()
     }
 
-    /// Whether CNPs or NAKs of that time found none.
+    /// Whether CNPs or NAKs within the window did not fit.
     #[must_use]
     pub const fn misses_signals(&self) -> bool {
         self.dropped_signals.last.is_some()
     }
 
-    /// Whether packets sent again in that time found none.
+    /// Whether retransmissions within the window did not fit.
     #[must_use]
     pub const fn misses_resends(&self) -> bool {
         self.dropped_resends.last.is_some()
     }
 
-    /// The flows that carried such messages, in the order of their first one.
+    /// The flows with such messages, in order of their first one.
     #[must_use]
     pub fn flows(&self) -> &[FlowTraffic] {
         &self.flows
     }
 
-    /// Puts all times onto the timeline of `clocks`.
+    /// Converts all times to the timeline of `clocks`.
     pub fn align(&mut self, clocks: &Clocks) {
         self.flows.iter_mut().for_each(|flow| timeline::align_traffic(flow, clocks));
         self.signals.iter_mut().for_each(|signal| timeline::align_signal(signal, clocks));
@@ -189,31 +189,31 @@ impl TrafficRecorder {
         self.resends.sort_by_key(|resend| resend.time);
     }
 
-    /// CNPs and NAKs, in the order in which they passed.
+    /// CNPs and NAKs, in order of time.
     #[must_use]
     pub fn signals(&self) -> &[SignalRecord] {
         &self.signals
     }
 
-    /// Messages that found no room.
+    /// Messages that did not fit.
     #[must_use]
     pub const fn dropped_messages(&self) -> u64 {
         self.dropped_messages.count
     }
 
-    /// CNPs and NAKs that found no room.
+    /// CNPs and NAKs that did not fit.
     #[must_use]
     pub const fn dropped_signals(&self) -> u64 {
         self.dropped_signals.count
     }
 
-    /// Packets sent again, in the order in which they passed.
+    /// Retransmitted packets, in order of time.
     #[must_use]
     pub fn resends(&self) -> &[ResendRecord] {
         &self.resends
     }
 
-    /// Packets sent again that found no room.
+    /// Retransmitted packets that did not fit.
     #[must_use]
     pub const fn dropped_resends(&self) -> u64 {
         self.dropped_resends.count
@@ -244,14 +244,14 @@ impl TrafficRecorder {
         &mut self.flows[place]
     }
 
-    /// The traffic of a flow that is known already.
+    /// The traffic of a known flow.
     fn known_traffic(&mut self, at: u32, flow: &Flow) -> Option<&mut FlowTraffic> {
         let place = (*self.places.get(at as usize)? as usize).checked_sub(1)?;
         let traffic = &mut self.flows[place];
         (traffic.key == flow.key && traffic.epoch == flow.epoch).then_some(traffic)
     }
 
-    /// Takes the room for a message that passed at `time`, if there is any.
+    /// Reserves space for a message that passed at `time`; returns whether there was any.
     fn takes_room(&mut self, time: Timestamp) -> bool {
         let has_room = self.room > 0;
         self.room = self.room.saturating_sub(1);
@@ -270,7 +270,7 @@ impl TrafficRecorder {
         match (start.bytes <= CTS_BYTES_LIMIT).then(cts).flatten() {
             Some(cts) if self.takes_room(cts.time) => self.traffic(at, flow).cts.push(cts),
             Some(_) => {}
-            // Only where WRITE_WITH_IMM came before: other programs' WRITEs are not NCCL's.
+            // Only after a WRITE_WITH_IMM: other programs' WRITEs are not NCCL's.
             None => {
                 if let Some(traffic) = self.known_traffic(at, flow) {
                     traffic.open_write = Some(record);

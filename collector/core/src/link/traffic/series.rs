@@ -1,17 +1,17 @@
-//! A list that grows at its end, in pieces: what was pushed is never moved again, and of the room
-//! that is made only what is used is touched. What is oldest can be forgotten.
+//! A list that grows at its end in pieces: items are never moved, and allocated memory is touched
+//! only when used. The oldest items can be dropped.
 //!
-//! Copies share the pieces that are full, so that one of millions of items costs next to nothing.
+//! Copies share full pieces, so copying millions of items costs next to nothing.
 
 use std::sync::Arc;
 
 /// Items of the largest piece.
 const PIECE: usize = 512;
 
-/// Items in the order in which they were pushed.
+/// Items in insertion order.
 #[derive(Clone, Debug)]
 pub struct Series<T> {
-    /// Never one without items.
+    /// Each piece has at least one item.
     full: Vec<Arc<Vec<T>>>,
     latest: Vec<T>,
 }
@@ -36,14 +36,14 @@ impl<T: Clone> Series<T> {
         self.latest.push(item);
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.full.is_empty() && self.latest.is_empty()
     }
 
-    /// Forgets the oldest items, as long as `is_old` holds for them and more than `kept` are left;
-    /// the last of them, and how many they were.
+    /// Drops the oldest items while `is_old` holds and more than `kept` are left; returns the last
+    /// of them and their number.
     pub fn forget(&mut self, kept: usize, is_old: impl Fn(&T) -> bool) -> Option<(T, usize)> {
         let all = self.full.iter().map(|piece| piece.len()).sum::<usize>() + self.latest.len();
         let most = all.saturating_sub(kept);
@@ -63,7 +63,7 @@ impl<T: Clone> Series<T> {
         last.map(|last| (last, count))
     }
 
-    /// The latest one.
+    /// The latest item.
     #[must_use]
     pub fn last(&self) -> Option<&T> {
         self.latest.last().or_else(|| self.full.last()?.last())
@@ -74,7 +74,7 @@ impl<T: Clone> Series<T> {
         self.full.iter().flat_map(|piece| piece.iter()).chain(&self.latest)
     }
 
-    /// The items, oldest first, to be changed.
+    /// The items, oldest first, mutable.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         let full = self.full.iter_mut().flat_map(|piece| Arc::make_mut(piece).iter_mut());
         full.chain(&mut self.latest)

@@ -1,10 +1,9 @@
-//! Transfers of one connection: data messages matched with the CTS that asked for them, and the
-//! views of several taps put together.
+//! Transfers of one connection: data messages matched with the CTS that requested them, merged over
+//! taps.
 //!
 //! A CTS names an address and R_Key; the data that answers it goes there (NCCL `net_ib.cc`). NCCL
-//! uses the same addresses again and again, but a receiver offers one again only after the data
-//! before has arrived. So the latest CTS before the data that offers its address is the right one,
-//! at any tap on the way.
+//! reuses addresses, but a receiver offers one again only after the previous data has arrived. So
+//! the latest earlier CTS with the data's address is the right one, at any tap on the path.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
@@ -20,45 +19,44 @@ use crate::model::witness::Witness;
 /// PSNs on the circle.
 const PSN_CIRCLE: i64 = 1 << 24;
 
-/// Slots of the CTS FIFO since NCCL 2.19 (`MAX_REQUESTS`), and bytes from one to the next since
-/// 2.20: what numbers are taken from where the snap length cut them off, which happens to long
-/// elements only.
+/// Slots of the CTS FIFO since NCCL 2.19 (`MAX_REQUESTS`), and their distance in bytes since 2.20:
+/// they replace numbers removed by the snap length, which happens to long elements only.
 const FIFO_SLOTS: u64 = 256;
 const FIFO_STRIDE: u64 = 512;
 
-/// Offers at lower addresses that are looked at: those of one protocol do not overlap, and there are
+/// Offers at lower addresses that are examined: those of one protocol do not overlap, and there are
 /// three protocols.
 pub(in crate::link) const OVERLAPPING_OFFERS: usize = 4;
 
 /// One connection as one tap saw it.
 #[derive(Clone, Debug)]
 pub struct ConnectionView<'a> {
-    /// Where the tap stands for the data.
+    /// The tap's position relative to the data.
     pub position: Position,
-    /// Flows of data, each with the place of its queue pair in the connection.
+    /// Flows of data, each with the index of its queue pair in the connection.
     pub data: Vec<(u8, &'a FlowTraffic)>,
-    /// Flows against the data.
+    /// Flows in the opposite direction.
     pub control: Vec<&'a FlowTraffic>,
 }
 
-/// What was found of one connection.
+/// The result for one connection.
 #[derive(Clone, Debug, Default)]
 pub struct Transfers {
-    /// The transfers in the order of their numbers.
+    /// The transfers in order of their numbers.
     pub transfers: Vec<Transfer>,
-    /// Data messages that a CTS was found for.
+    /// Data messages with a CTS.
     pub matched: u64,
-    /// Data messages that none was found for, though CTSs were seen.
+    /// Data messages without a CTS although some CTSs were seen.
     pub unmatched: u64,
-    /// CTSs at the end that no data answers, at the tap that knows of the fewest.
+    /// Unanswered CTSs at the end, at the tap with the fewest.
     pub unanswered: Option<Unanswered>,
 }
 
-/// Room for the pieces of one connection after the other.
+/// Buffers reused from connection to connection.
 #[derive(Default)]
 pub struct Pieces<'a>(Vec<Piece<'a>>);
 
-/// The transfers that `views` saw. `fifo_address` is where the sender's CTS FIFO starts, if known.
+/// The transfers in `views`. `fifo_address` is the start of the sender's CTS FIFO, if known.
 #[must_use]
 pub fn assemble<'a>(
     views: &[ConnectionView<'a>],
@@ -89,7 +87,7 @@ pub fn assemble<'a>(
     }
     found.unanswered = unanswered.flatten();
     let is_numbered = number(pieces);
-    // Parts of one transfer come together; within it, tap after tap.
+    // Parts of one transfer are adjacent, sorted by tap.
     pieces.sort_by_key(|piece| piece.number);
     let immediates = ImmediateOrder::learn(pieces);
     found.transfers.reserve_exact(pieces.len().div_ceil(views.len().max(1)));
@@ -98,24 +96,24 @@ pub fn assemble<'a>(
     found
 }
 
-/// A data message, or the part of one that went over one queue pair, at one tap.
+/// A data message, or its part on one queue pair, at one tap.
 struct Piece<'a> {
     queue_pair: u8,
     position: Position,
     tap: TapId,
-    /// Packets since the message before on its flow, as far as their numbers tell.
+    /// Packets since the previous message of its flow, from their PSNs.
     packets: u32,
-    /// Packets with a CE mark since the message before on its flow.
+    /// CE-marked packets since the previous message of its flow.
     ce_packets: u32,
     data: &'a DataRecord,
     cts: Option<&'a CtsRecord>,
-    /// PSN of its last packet, on one line for all taps.
+    /// PSN of its last packet, unwrapped in the same way for all taps.
     last_psn: i64,
-    /// 0 while it is not known.
+    /// 0 if unknown.
     number: u64,
 }
 
-/// The data messages of a view, in the order of their first packets.
+/// The data messages of a view, in order of their first packets.
 fn add_pieces<'a>(view: &ConnectionView<'a>, pieces: &mut Vec<Piece<'a>>) {
     let start = pieces.len();
     for (queue_pair, flow) in &view.data {
@@ -141,7 +139,7 @@ fn add_pieces<'a>(view: &ConnectionView<'a>, pieces: &mut Vec<Piece<'a>>) {
     pieces[start..].sort_by_key(|piece| (piece.data.first(), piece.data.last));
 }
 
-/// Finds the CTS that asked for each message of a view.
+/// Finds the CTS that requested each message of a view.
 fn find_offers<'a>(view: &ConnectionView<'a>, fifo_address: Option<u64>, pieces: &mut [Piece<'a>]) {
     let offers = view.control.iter().flat_map(|flow| numbered(&flow.cts, fifo_address));
     let mut offers: Vec<(&CtsRecord, u64)> = offers.collect();
@@ -155,7 +153,8 @@ fn find_offers<'a>(view: &ConnectionView<'a>, fifo_address: Option<u64>, pieces:
             latest.insert(cts.address, (cts, number));
         }
         let Some(start) = &piece.data.start else { continue };
-        // On one queue pair a message goes where the CTS says; cut over several, its parts follow.
+        // On one queue pair a message goes to the CTS's address; split over several, its parts
+        // follow that address.
         let reach = if is_cut { OVERLAPPING_OFFERS } else { 1 };
         let fitting = latest.range(..=start.address).rev().take(reach);
         let fitting = fitting.filter(|(address, _)| is_cut || **address == start.address);
@@ -167,7 +166,7 @@ fn find_offers<'a>(view: &ConnectionView<'a>, fifo_address: Option<u64>, pieces:
     }
 }
 
-/// CTSs of a view behind the last one that data answers.
+/// CTSs of a view after the last one that data answers.
 fn find_unanswered(view: &ConnectionView<'_>, pieces: &[Piece<'_>]) -> Option<Unanswered> {
     let answered = pieces.iter().filter_map(|piece| piece.cts).map(|cts| cts.time).max();
     let last_data = pieces.iter().map(|piece| piece.data.last).max();
@@ -175,7 +174,7 @@ fn find_unanswered(view: &ConnectionView<'_>, pieces: &[Piece<'_>]) -> Option<Un
         view.control.iter().flat_map(|flow| flow.cts.iter().map(|cts| (cts, flow.key.tap)));
     let is_waiting = |cts: &CtsRecord| match (answered, last_data) {
         (Some(answered), _) => cts.time > answered,
-        // Data that matches no CTS may answer any of them.
+        // Data without a matching CTS may answer any of them.
         (None, Some(last)) => cts.time > last,
         (None, None) => true,
     };
@@ -188,8 +187,8 @@ fn find_unanswered(view: &ConnectionView<'_>, pieces: &[Piece<'_>]) -> Option<Un
     Some(Unanswered { count, time: first.time, witness })
 }
 
-/// CTSs of one flow with their numbers, 0 where they are not known. Where the snap length cut the
-/// number off, the FIFO slot tells it, modulo the slots.
+/// CTSs of one flow with their numbers, 0 if unknown. If the snap length removed the number, the
+/// FIFO slot gives it, modulo the slots.
 fn numbered(
     records: &Series<CtsRecord>,
     fifo_address: Option<u64>,
@@ -206,8 +205,8 @@ fn numbered(
     })
 }
 
-/// Brings the PSNs that one view saw onto the line of the views before it: taps that began on
-/// different turns of the circle differ by whole turns.
+/// Converts the PSNs of one view to those of earlier views: taps that started on different turns of
+/// the circle differ by whole turns.
 fn align(known: &[Piece<'_>], view: &mut [Piece<'_>]) {
     let queue_pairs: BTreeSet<u8> = view.iter().map(|piece| piece.queue_pair).collect();
     for queue_pair in queue_pairs {
@@ -225,7 +224,7 @@ fn align(known: &[Piece<'_>], view: &mut [Piece<'_>]) {
     }
 }
 
-/// Gives every piece a number. Returns whether the numbers are NCCL's.
+/// Numbers every piece. Returns whether the numbers are NCCL's.
 fn number(pieces: &mut [Piece<'_>]) -> bool {
     if pieces.iter().all(|piece| piece.number != 0) {
         return true;
@@ -238,7 +237,7 @@ fn number(pieces: &mut [Piece<'_>]) -> bool {
     let is_numbered = by_psn.values().any(|number| *number != 0);
     let is_single = pieces.iter().all(|piece| piece.queue_pair == 0);
     if !is_numbered && !is_single {
-        // Nothing orders the queue pairs but time.
+        // Only time orders the queue pairs.
         let mut order: Vec<(Timestamp, (u8, i64))> = pieces
             .iter()
             .map(|piece| (piece.data.last, (piece.queue_pair, piece.last_psn)))
@@ -259,7 +258,7 @@ fn number(pieces: &mut [Piece<'_>]) -> bool {
     is_numbered
 }
 
-/// Numbers what no CTS was seen for by its neighbours on the same queue pair.
+/// Numbers pieces without a CTS from their neighbours on the same queue pair.
 fn fill(by_psn: &mut BTreeMap<(u8, i64), u64>) {
     let first = by_psn.values().position(|number| *number != 0);
     let start = by_psn.values().copied().find(|number| *number != 0).unwrap_or(1);
@@ -277,8 +276,8 @@ fn fill(by_psn: &mut BTreeMap<(u8, i64), u64>) {
     }
 }
 
-/// How NCCL writes the size of a message into its immediate data: in the host's order up to 2.28,
-/// in network order since.
+/// How NCCL encodes the size of a message in its immediate: in host order up to 2.28, in network
+/// order since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ImmediateOrder {
     Host,
@@ -287,7 +286,7 @@ enum ImmediateOrder {
 }
 
 impl ImmediateOrder {
-    /// From the first message whose size both its first packet and its immediate tell.
+    /// From the first message whose size is in both its first packet and its immediate.
     fn learn(pieces: &[Piece<'_>]) -> Self {
         let mut orders = pieces.iter().filter_map(|piece| {
             let (start, immediate) = piece.data.start.zip(piece.data.immediate)?;
@@ -310,7 +309,7 @@ impl ImmediateOrder {
     }
 }
 
-/// The transfer of which `parts` are the pieces at all taps.
+/// The transfer whose pieces at all taps are `parts`.
 fn merge(parts: &[Piece<'_>], is_numbered: bool, immediates: ImmediateOrder) -> Option<Transfer> {
     let first = parts.first()?;
     let mut transfer = Transfer {
@@ -335,7 +334,7 @@ fn merge(parts: &[Piece<'_>], is_numbered: bool, immediates: ImmediateOrder) -> 
             transfer.bytes = transfer.bytes.zip(bytes).map(|(sum, bytes)| sum + bytes);
             let packets = parts[at..].iter().filter(same).map(|same| same.packets).min();
             transfer.packets = transfer.packets.saturating_add(packets.unwrap_or(0));
-            // Next to the sender no switch has marked anything yet.
+            // Next to the sender, no switch has marked anything yet.
             let marked = parts[at..].iter().filter(same).map(|same| same.ce_packets).max();
             transfer.ce_packets = transfer.ce_packets.saturating_add(marked.unwrap_or(0));
         }
@@ -371,7 +370,7 @@ impl Piece<'_> {
     }
 }
 
-/// What a part tells of the CTS, and of the first bytes where the CTS says that it has them.
+/// Adds a part's CTS, and its first bytes if the CTS confirms that they are the first.
 fn add_cts(transfer: &mut Transfer, part: &Piece<'_>) {
     let start = part.data.start;
     if let Some(record) = part.cts {
@@ -402,7 +401,7 @@ fn add_cts(transfer: &mut Transfer, part: &Piece<'_>) {
     }
 }
 
-/// Makes `place` reach over `span` as well.
+/// Extends `place` to cover `span`.
 fn extend(place: &mut Option<Span>, span: Span) {
     let known = place.get_or_insert(span);
     known.first = known.first.min(span.first);

@@ -1,8 +1,8 @@
-//! Items out of a stream that comes in pieces: numbers, and lengths with their bytes.
+//! Items of a stream that arrives in pieces: numbers, and byte strings with their length.
 
 use super::Malformed;
 
-/// Bytes that tell the length of a key or value.
+/// Bytes of a key's or value's length.
 const LENGTH_BYTES: usize = 8;
 
 /// What to read next.
@@ -10,20 +10,20 @@ const LENGTH_BYTES: usize = 8;
 pub(super) enum Wanted {
     /// A number of this many bytes, 8 at most.
     Number(usize),
-    /// A length and so many bytes. More than `longest` make no sense, more than `kept` are skipped.
+    /// A length and that many bytes. More than `longest` are invalid, more than `kept` are skipped.
     Bytes { longest: u64, kept: usize },
 }
 
-/// What was read.
+/// A parsed item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ReadItem {
     /// A number.
     Number(u64),
-    /// Bytes: how many, and what they were unless they were skipped.
+    /// Bytes: their number, and their content unless skipped.
     Bytes(u64, Vec<u8>),
 }
 
-/// Reads one item after the other.
+/// Parses one item after the other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ItemReader {
     number: [u8; LENGTH_BYTES],
@@ -45,7 +45,7 @@ impl ItemReader {
         self.body.as_ref().map_or(0, |body| body.kept.capacity())
     }
 
-    /// Reads on, and takes what it read from `bytes`; `None` where the item has not ended.
+    /// Continues, and removes the consumed bytes from `bytes`; `None` while the item is incomplete.
     pub(super) fn read(
         &mut self,
         wanted: Wanted,

@@ -1,4 +1,4 @@
-//! PyTorch's TCPStore: which unique ids lie under which keys, and who set or got them.
+//! PyTorch's TCPStore: which unique ids are stored under which keys, and who wrote or read them.
 
 mod item;
 mod reply;
@@ -15,39 +15,39 @@ use crate::flow::tcp_stream::sink::{Interest, Side};
 use crate::model::nccl::UniqueId;
 use crate::model::witness::Witness;
 
-/// Requests that a client without a signature must have made before it is believed.
+/// Requests required of a client without a signature before it is believed.
 const CONSISTENT_REQUESTS: usize = 2;
 
-/// A client without a signature that has not been believed after so many bytes is none.
+/// A client without a signature that is not believed after this many bytes is rejected.
 const RECOGNITION_BYTES: usize = 4096;
 
-/// The bytes are nothing that belongs to a TCPStore.
+/// The bytes do not belong to a TCPStore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-/// Whether a stream is one of a TCPStore.
+/// Whether a stream belongs to a TCPStore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recognition {
     /// It is.
     Yes,
     /// It is not.
     No,
-    /// More bytes will tell.
+    /// More bytes are needed.
     NeedMore,
 }
 
-/// Why a conversation was not read to its end.
+/// Why a conversation was not read completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Bytes of the client were not captured: where its next request begins is not known.
+    /// Bytes of the client were not captured: where its next request starts is unknown.
     Gap,
-    /// The bytes make no sense, or are more than any client sends.
+    /// The bytes are invalid, or more than any client sends.
     Malformed,
 }
 
 /// Whether a stream that starts with `first_bytes` from `from` belongs to a TCPStore. The client
-/// speaks first: from PyTorch 2.2 on it shows a signature, before that only the strict reading of
-/// several requests tells.
+/// sends first: from PyTorch 2.2 on a signature; before, only strict parsing of several requests
+/// recognises it.
 #[must_use]
 pub fn recognises(first_bytes: &[u8], from: Side) -> Recognition {
     if from == Side::Server {
@@ -63,7 +63,7 @@ pub fn recognises(first_bytes: &[u8], from: Side) -> Recognition {
     let mut rest = first_bytes;
     for _ in 0..CONSISTENT_REQUESTS {
         match requests.read(&mut rest) {
-            // A request without a key is a byte that tells nothing.
+            // A request without a key is a byte that proves nothing.
             Ok(Some(request)) if request.keys.is_empty() => return Recognition::No,
             Ok(Some(_)) => {}
             Ok(None) if first_bytes.len() < RECOGNITION_BYTES => return Recognition::NeedMore,
@@ -90,7 +90,7 @@ impl StoreConversation {
         Self { store, client, requests: None, replies: ReplyReader::default(), stop: None }
     }
 
-    /// Why the rest was not read; `None` while all is well.
+    /// Why the rest was not read, if it was not.
     #[must_use]
     pub const fn stop(&self) -> Option<Stop> {
         self.stop
@@ -102,9 +102,8 @@ impl StoreConversation {
         self.requests.as_ref().map_or(0, RequestReader::kept) + self.replies.kept()
     }
 
-    /// Takes the next bytes that `from` sends, of the frame `witness`, and puts the ids that are
-    /// set or got into `out`. The client's first bytes must be those that were recognised, in one
-    /// piece.
+    /// Processes the next bytes of `from`, in the frame `witness`, and adds ids that are written or
+    /// read to `out`. The client's first bytes must be those that were recognised, in one piece.
     pub fn bytes(
         &mut self,
         from: Side,

@@ -1,4 +1,4 @@
-//! What a TCPStore replies, matched with what was asked.
+//! A TCPStore's replies, matched with the requests.
 
 use std::collections::VecDeque;
 
@@ -7,33 +7,33 @@ use super::item::{ItemReader, ReadItem, Wanted};
 use super::request::{KEPT_VALUE_BYTES, Request, VALUE_BYTES};
 use crate::decode::tcp_store::{Query, Reply};
 
-/// Requests that may wait for a reply, and bytes of their keys. A client waits for each reply.
+/// Most pending requests, and most bytes of their keys. A client waits for each reply.
 const PENDING: usize = 1024;
 const PENDING_KEY_BYTES: usize = 256 << 10;
 
-/// Most keys that a store has.
+/// Most keys of a store.
 const LISTED_KEYS: u64 = 1 << 24;
 
-/// What a client asked for.
+/// A client's query.
 #[derive(Clone, Debug)]
 struct Pending {
     query: Query,
-    /// Keys whose values come, next one first.
+    /// Keys whose values are expected, next one first.
     keys: VecDeque<String>,
-    /// Values that are still to come; `None` before the number that tells.
+    /// Values still expected; `None` before their number is known.
     values: Option<u64>,
 }
 
-/// A value that a store gave.
+/// A value returned by a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct GotValue {
-    /// Its key; `None` where that was too long to keep.
+    /// Its key, unless it was too long to keep.
     pub(super) key: Option<String>,
-    /// The value; empty where it is longer than a unique id.
+    /// The value; empty if it is longer than a unique id.
     pub(super) kept: Vec<u8>,
 }
 
-/// Reads replies out of what a server sends.
+/// Parses replies from a server's stream.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReplyReader {
     pending: VecDeque<Pending>,
@@ -48,17 +48,17 @@ impl ReplyReader {
         self.pending.capacity() * size_of::<Pending>() + self.key_bytes + self.items.kept()
     }
 
-    /// Bytes of replies were not captured. The client waits for each reply, so that with its next
-    /// request all that was pending is settled.
+    /// Bytes of replies were not captured. The client waits for each reply, so its next request
+    /// settles all pending ones.
     pub(super) fn lose(&mut self) {
         *self = Self { is_lost: true, ..Self::default() };
     }
 
-    /// A client asked for something.
+    /// A client sent a request.
     ///
     /// # Errors
     ///
-    /// More is pending than any client lets wait.
+    /// More requests are pending than any client has.
     pub(super) fn expect(&mut self, request: Request) -> Result<(), Malformed> {
         self.is_lost = false;
         let values = match request.query.reply() {
@@ -78,11 +78,12 @@ impl ReplyReader {
         if is_too_much { Err(Malformed) } else { Ok(()) }
     }
 
-    /// Reads on to the next value, and takes what it read from `bytes`; `None` where there is none.
+    /// Continues to the next value, and removes the consumed bytes from `bytes`; `None` if there is
+    /// none.
     ///
     /// # Errors
     ///
-    /// Where nothing was asked for, or the bytes are no reply to it.
+    /// Nothing was requested, or the bytes are not a reply to it.
     pub(super) fn read(&mut self, bytes: &mut &[u8]) -> Result<Option<GotValue>, Malformed> {
         while !bytes.is_empty() && !self.is_lost {
             let Some(pending) = self.pending.front() else { return Err(Malformed) };
@@ -111,7 +112,7 @@ impl ReplyReader {
             (Query::QueuePop, 1..) => pending.values = Some(1),
             (Query::ListKeys, 1..=LISTED_KEYS) => pending.values = Some(number),
             (Query::ListKeys, 1..) => return Err(Malformed),
-            // A wait that is given up has no reply of its own.
+            // A cancelled wait has no reply of its own.
             (Query::Wait | Query::Barrier, 1) => {
                 self.pop();
                 return match self.pop() {
@@ -132,7 +133,7 @@ impl ReplyReader {
         Ok(())
     }
 
-    /// Takes a value; a key that was listed is none.
+    /// Adds a value; a listed key is not a value.
     fn take_value(&mut self, kept: Vec<u8>) -> Option<GotValue> {
         let pending = self.pending.front_mut()?;
         let is_value = pending.query != Query::ListKeys;

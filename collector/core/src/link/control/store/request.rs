@@ -1,25 +1,25 @@
-//! What a client asks of a TCPStore, request by request.
+//! A client's requests to a TCPStore, one by one.
 
 use super::Malformed;
 use super::item::{ItemReader, ReadItem, Wanted};
 use crate::decode::tcp_store::{Item, Items, Numbering, Query, VALIDATION};
 
-/// Longest key: what PyTorch's libuv back-end takes.
+/// Longest key in PyTorch's libuv back-end.
 const KEY_BYTES: u64 = 8 << 10;
 
-/// Longest value. The libuv back-end takes 8 MiB, the other one takes anything.
+/// Longest value. The libuv back-end accepts 8 MiB, the other one anything.
 pub(super) const VALUE_BYTES: u64 = 1 << 30;
 
-/// Longer values are skipped: a unique id has so many bytes.
+/// Longer values are skipped: a unique id has this many bytes.
 pub(super) const KEPT_VALUE_BYTES: usize = 128;
 
 /// Most keys of one request.
 const KEYS: u64 = 1 << 20;
 
-/// Bytes of keys and values of one request that are kept; the rest is skipped.
+/// Bytes of keys and values kept per request; the rest is skipped.
 const KEPT_BYTES: usize = 64 << 10;
 
-/// What a key or value costs beside its bytes.
+/// Overhead of a key or value.
 const ITEM_COST: usize = 32;
 
 /// A value that a client sent.
@@ -27,7 +27,7 @@ const ITEM_COST: usize = 32;
 pub struct SentValue {
     /// Its length in bytes.
     pub len: u64,
-    /// The value; empty where it was skipped.
+    /// The value; empty if it was skipped.
     pub kept: Vec<u8>,
 }
 
@@ -36,17 +36,17 @@ pub struct SentValue {
 pub struct Request {
     /// The query.
     pub query: Query,
-    /// Its keys in order, from the first on those that were kept.
+    /// Its keys in order, as far as kept.
     pub keys: Vec<String>,
-    /// Its values in order, from the first on those that were kept or longer than a unique id.
+    /// Its values in order, as far as kept or longer than a unique id.
     pub values: Vec<SentValue>,
-    /// Its number: what to add, or what to echo.
+    /// Its number: to add, or to echo.
     pub number: Option<u64>,
-    /// How many times it has its keys and values.
+    /// How often its keys and values are repeated.
     pub count: u64,
 }
 
-/// Reads requests out of what a client sends.
+/// Parses requests from a client's stream.
 #[derive(Clone, Debug)]
 pub struct RequestReader {
     numbering: Numbering,
@@ -57,12 +57,12 @@ pub struct RequestReader {
 #[derive(Clone, Debug)]
 struct Unfinished {
     request: Request,
-    /// The items that are repeated.
+    /// The repeated items.
     items: &'static [Item],
     awaits_count: bool,
-    /// Items that are still to come.
+    /// Items still expected.
     left: u64,
-    /// What may still be kept.
+    /// Bytes that may still be kept.
     room: usize,
 }
 
@@ -85,11 +85,12 @@ impl RequestReader {
         self.items.kept() + (KEPT_BYTES - room)
     }
 
-    /// Reads on, and takes what it read from `bytes`; `None` where the request has not ended.
+    /// Continues, and removes the consumed bytes from `bytes`; `None` while the request is
+    /// incomplete.
     ///
     /// # Errors
     ///
-    /// Where the bytes are no request; there is no sense in reading on.
+    /// The bytes are not a request; reading on is pointless.
     pub fn read(&mut self, bytes: &mut &[u8]) -> Result<Option<Request>, Malformed> {
         loop {
             let Some(unfinished) = &mut self.request else {
@@ -186,8 +187,8 @@ impl Unfinished {
     }
 }
 
-/// A key as text. Where nothing else tells a store from other servers, only what PyTorch makes is a
-/// key: printable, behind a slash, except for the one that counts workers.
+/// A key as text. Without other evidence of a store, only keys that PyTorch creates are accepted:
+/// printable, after a slash, except for the one that counts workers.
 fn key(bytes: Vec<u8>, numbering: Numbering) -> Result<String, Malformed> {
     let is_usual = bytes.starts_with(b"/") || bytes == b"init/";
     let is_printable = bytes.iter().all(|byte| matches!(byte, 0x20..0x7f));
