@@ -1,16 +1,16 @@
 //! PyTorch's TCPStore (`torch/csrc/distributed/c10d/TCPStore.cpp`, `TCPStoreBackend.cpp`,
-//! `TCPStoreLibUvBackend.cpp`): which queries there are, and what they and their replies consist of.
+//! `TCPStoreLibUvBackend.cpp`): its queries, and the items of requests and replies.
 //!
 //! A request is a byte that names the query, and its items. Integers are little-endian as on the
-//! host, keys and values are a length of 64 bits and their bytes.
+//! host; keys and values are a 64-bit length and their bytes.
 
-/// What a client of PyTorch 2.2 or later says first: the query VALIDATE and this number.
+/// Opening of a client of PyTorch 2.2 or later: the query VALIDATE and this number.
 pub const VALIDATION: [u8; 5] = [0x00, 0xce, 0xf7, 0x85, 0x3c];
 
-/// What is asked of a store.
+/// A query to a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Query {
-    /// The client shows that it is one (2.2 and later).
+    /// Validates the client (2.2 and later).
     Validate,
     /// Sets a value.
     Set,
@@ -34,7 +34,7 @@ pub enum Query {
     MultiGet,
     /// Sets several values (2.1 and later).
     MultiSet,
-    /// Gives up a [`Query::Wait`] (2.1 and later).
+    /// Cancels a [`Query::Wait`] (2.1 and later).
     CancelWait,
     /// Asks for an echo (2.5 and later).
     Ping,
@@ -46,17 +46,17 @@ pub enum Query {
     QueueLen,
     /// Asks for all keys.
     ListKeys,
-    /// Waits until so many clients wait.
+    /// Waits until this many clients wait.
     Barrier,
 }
 
-/// How queries are numbered.
+/// Numbering of queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbering {
-    /// PyTorch 2.2 and later, which begin with [`VALIDATION`].
+    /// PyTorch 2.2 and later, which start with [`VALIDATION`].
     Validated,
-    /// PyTorch 2.1 and before. Number 8 is left out: it is APPEND in 2.1, and DELETE_KEY in 1.9 to
-    /// 2.0, where 7 was WATCH_KEY, for which clients had a connection of its own.
+    /// PyTorch 2.1 and before. Number 8 is ambiguous and left out: APPEND in 2.1, DELETE_KEY in 1.9
+    /// to 2.0, where 7 was WATCH_KEY, which clients sent on a separate connection.
     Unvalidated,
 }
 
@@ -113,11 +113,11 @@ pub enum Item {
 pub enum Items {
     /// These.
     Once(&'static [Item]),
-    /// A count of 64 bits, and so many times these.
+    /// A 64-bit count, and that many repetitions.
     Counted(&'static [Item]),
 }
 
-/// What the server replies.
+/// The server's reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// Nothing.
@@ -130,16 +130,16 @@ pub enum Reply {
     Number,
     /// A value.
     Value,
-    /// A value for each key that was asked for.
+    /// A value for each requested key.
     ValuePerKey,
     /// A number of 8 bytes, and a value if it is not 0.
     ValueIfAny,
-    /// A count of 64 bits, and so many keys.
+    /// A 64-bit count, and that many keys.
     CountedKeys,
 }
 
 impl Query {
-    /// What follows the query's number.
+    /// The items after the query's number.
     #[must_use]
     pub const fn items(self) -> Items {
         use Item::{Key, Nonce, Number, Value};
@@ -155,7 +155,7 @@ impl Query {
         }
     }
 
-    /// What comes back.
+    /// The reply.
     #[must_use]
     pub const fn reply(self) -> Reply {
         match self {

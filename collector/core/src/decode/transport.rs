@@ -6,14 +6,14 @@ use super::cursor::{Cursor, saturate};
 use super::error::{DecodeError, Layer, Limit};
 use super::packet::{Ports, TcpFlags, TcpSegment};
 
-/// A UDP header, and the datagram that it starts.
+/// A UDP header and its datagram.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Udp<'a> {
     /// Source and destination port.
     pub(super) ports: Ports,
-    /// The kept bytes of the datagram, with its header.
+    /// The captured bytes of the datagram, including its header.
     pub(super) datagram: &'a [u8],
-    /// The datagram fills the IP packet, as it always should.
+    /// Whether the datagram fills the IP packet, as it should.
     pub(super) fills_packet: bool,
 }
 
@@ -31,10 +31,10 @@ pub(super) fn udp<'a>(cursor: &mut Cursor<'a>) -> Result<Udp<'a>, DecodeError> {
     let len = usize::from(u16::from_be_bytes([l0, l1]));
     let fills_packet = len == cursor.len();
     match len {
-        // A jumbogram (RFC 2675), or a datagram that the NIC will cut up: the packet's end counts.
+        // A jumbogram (RFC 2675), or a datagram that the NIC will segment: the packet's end counts.
         0 => {}
         1..8 => return Err(cursor.refuse(Layer::Udp)),
-        // A datagram cannot be longer than its packet: there the packet's end counts, too.
+        // A datagram cannot be longer than its packet: here, too, the packet's end counts.
         _ if len > cursor.len() => {}
         _ => cursor.follow(len, Limit::UdpLength),
     }

@@ -1,4 +1,4 @@
-//! The order of headers: which one follows which, through tunnels, to the transport.
+//! The order of headers, through tunnels, to the transport.
 
 use super::cursor::{Cursor, saturate};
 use super::error::{DecodeError, Layer, Limit};
@@ -10,15 +10,15 @@ use super::{ip, link, transport};
 use crate::model::direction::Direction;
 use crate::model::frame::Frame;
 
-/// Reads the frame's headers into `packet`; an error is the reason to stop before the last one.
+/// Reads the frame's headers into `packet`; an error is why the walk stopped before the last one.
 #[inline(always)]
 pub(super) fn walk<'a>(frame: &Frame<'a>, packet: &mut Packet<'a>) -> Result<(), DecodeError> {
     let (ether_type, cursor) = link::decode(frame.link_type, Cursor::new(frame), packet)?;
     network(ether_type, cursor, 0, packet)
 }
 
-/// Reads from the network header on. `start` is where the frame itself starts: behind the headers
-/// of a mirror session.
+/// Reads from the network header on. `start` is where the frame itself starts, after the headers of
+/// a mirror session.
 #[inline(always)]
 fn network<'a>(
     ether_type: u16,
@@ -32,7 +32,7 @@ fn network<'a>(
         other => return not_ip(other, cursor, packet),
     };
     if start > 0 {
-        // A mirror may have cut its copy; the copied packet still knows how long it was.
+        // A mirror may have truncated its copy; the copied packet still has its original length.
         let claimed = saturate(cursor.end_offset().saturating_sub(start));
         packet.wire_len = packet.wire_len.max(claimed);
     }
@@ -94,7 +94,7 @@ fn through_vxlan<'a>(
     enter(unwrapped, cursor, start, packet)
 }
 
-/// Bounds the recursion, which every tunnel is one turn of.
+/// Bounds the recursion, one level per tunnel.
 fn check_depth(layer: Layer, cursor: Cursor<'_>, packet: &Packet<'_>) -> Result<(), DecodeError> {
     match packet.tunnels.last() {
         Some(Some(_)) => Err(cursor.stop(layer, Limit::Depth)),
@@ -102,7 +102,7 @@ fn check_depth(layer: Layer, cursor: Cursor<'_>, packet: &Packet<'_>) -> Result<
     }
 }
 
-/// Goes on inside a tunnel: what was read so far is around the packet, not of it.
+/// Continues inside a tunnel: the headers so far are outer ones.
 fn enter<'a>(
     Unwrapped { tunnel, inner, is_mirror }: Unwrapped,
     mut cursor: Cursor<'a>,

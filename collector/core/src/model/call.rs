@@ -1,34 +1,34 @@
-//! A call of NCCL or libibverbs that a process of this host makes.
+//! A call of NCCL or libibverbs by a process of this host.
 //!
-//! Calls of NCCL enqueue work: when a collective is called is when the process asks for it, not when
-//! the GPU or the network does it (NCCL, "Blocking and non-blocking communicators", "CUDA stream
-//! semantics").
+//! Calls of NCCL enqueue work: the time of a call is when the process requests the collective, not
+//! when the GPU or the network executes it (NCCL, "Blocking and non-blocking communicators", "CUDA
+//! stream semantics").
 
 use super::nccl::{CollectiveKind, UniqueId};
 use super::qpn::Qpn;
 use super::queue_pair::{QueuePairKind, QueuePairState};
 use super::time::Timestamp;
 
-/// Who calls.
+/// The caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Caller {
     /// The process, as its host numbers it.
     pub pid: u32,
     /// The thread, as its host numbers it.
     pub tid: u32,
-    /// Its control group of version 2, by the kernel's number.
+    /// Its cgroup v2, by the kernel's number.
     pub cgroup: u64,
 }
 
 /// A call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Who calls.
+    /// The caller.
     pub caller: Caller,
     /// When the function was entered.
     pub time: Timestamp,
-    /// How it returned; `None` of its beginning. Those functions whose results matter are told twice,
-    /// the others only when they are entered.
+    /// How it returned; `None` when it is entered. Functions with results that matter are reported
+    /// twice, the others only when they are entered.
     pub returned: Option<Returned>,
     /// The function and its arguments.
     pub action: Action,
@@ -39,24 +39,25 @@ pub struct Call {
 pub struct Returned {
     /// When.
     pub time: Timestamp,
-    /// It succeeded: `ncclSuccess`, or a pointer that is not null. A communicator that does not block
-    /// may be still in progress then.
+    /// Whether it succeeded: `ncclSuccess`, or a pointer that is not null. A non-blocking
+    /// communicator may still be in progress then.
     pub is_success: bool,
-    /// `ncclResult_t`; `None` of functions that return a pointer.
+    /// `ncclResult_t`; `None` for functions that return a pointer.
     pub code: Option<i32>,
 }
 
-/// A communicator as its process names it: an `ncclComm_t`. It means nothing to other processes, and
-/// may be used again once the communicator is destroyed.
+/// A communicator's handle in its process: an `ncclComm_t`. It means nothing to other processes,
+/// and may be reused once the communicator is destroyed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommunicatorHandle(pub u64);
 
-/// A queue pair as its process names it: a `struct ibv_qp *`. Numbers are a device's, and a process may
-/// have several devices.
+/// A queue pair's handle in its process: a `struct ibv_qp *`. Queue pair numbers belong to a
+/// device, and a process may have several devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueuePairHandle(pub u64);
 
-/// What is called. What could not be read, or is there only when the function returns, is `None`.
+/// The function called, with arguments. What could not be read, or exists only when the function
+/// returns, is `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// `ncclGetUniqueId`, `ncclCommGetUniqueId`.
@@ -66,13 +67,13 @@ pub enum Action {
     },
     /// `ncclCommInitRank`, `ncclCommInitRankConfig`, `ncclCommInitRankScalable`.
     Initialise {
-        /// Ranks that the communicator is to have.
+        /// Ranks of the new communicator.
         nranks: u32,
-        /// The caller's.
+        /// The caller's rank.
         rank: u32,
-        /// What all ranks share; the first of several.
+        /// The shared id; the first of several.
         id: Option<UniqueId>,
-        /// How many ids there are.
+        /// Number of ids.
         ids: u32,
         /// The new communicator.
         communicator: Option<CommunicatorHandle>,
@@ -86,55 +87,55 @@ pub enum Action {
     },
     /// `ncclCommSplit`.
     Split {
-        /// What is split.
+        /// The parent.
         parent: CommunicatorHandle,
-        /// Ranks with the same colour go together; `None` for those that go nowhere
+        /// Ranks of the same colour form a child; `None` for ranks that join none
         /// (`NCCL_SPLIT_NOCOLOR`).
         color: Option<u32>,
-        /// Their order.
+        /// Orders the ranks.
         key: i32,
         /// The new communicator.
         child: Option<CommunicatorHandle>,
     },
     /// `ncclCommShrink`.
     Shrink {
-        /// What loses ranks.
+        /// The communicator that loses ranks.
         parent: CommunicatorHandle,
-        /// How many.
+        /// Number of excluded ranks.
         excluded: u32,
         /// The new communicator.
         child: Option<CommunicatorHandle>,
     },
     /// `ncclCommGrow`.
     Grow {
-        /// What gains ranks; `None` in the new ones.
+        /// The communicator that gains ranks; `None` in the new ones.
         parent: Option<CommunicatorHandle>,
-        /// Ranks that the new communicator is to have.
+        /// Ranks of the new communicator.
         nranks: u32,
-        /// The caller's, if it is new.
+        /// The caller's rank, if it is new.
         rank: Option<u32>,
-        /// What all ranks share; `None` in ranks that are there but the root.
+        /// The shared id; `None` in existing ranks other than the root.
         id: Option<UniqueId>,
         /// The new communicator.
         child: Option<CommunicatorHandle>,
     },
     /// The end of a communicator.
     End {
-        /// Which.
+        /// The communicator.
         communicator: CommunicatorHandle,
-        /// In which way.
+        /// How it ends.
         how: CommunicatorEnd,
     },
     /// `ncclCommUserRank`.
     AskRank {
-        /// Which communicator.
+        /// The communicator.
         communicator: CommunicatorHandle,
         /// The caller's rank in it.
         rank: Option<u32>,
     },
     /// `ncclCommCount`.
     AskCount {
-        /// Which communicator.
+        /// The communicator.
         communicator: CommunicatorHandle,
         /// Its ranks.
         nranks: Option<u32>,
@@ -143,7 +144,7 @@ pub enum Action {
     Communicate(Communication),
     /// `ncclGroupStart`.
     GroupStart,
-    /// `ncclGroupEnd`; what the group has is launched in the outermost one.
+    /// `ncclGroupEnd`; the outermost one launches the group.
     GroupEnd,
     /// `ibv_create_qp`.
     CreateQueuePair {
@@ -151,39 +152,39 @@ pub enum Action {
         queue_pair: Option<QueuePairHandle>,
         /// Its number.
         number: Option<Qpn>,
-        /// What it is for.
+        /// Its type.
         kind: Option<QueuePairKind>,
     },
     /// `ibv_modify_qp`.
     ModifyQueuePair {
-        /// Which.
+        /// The queue pair.
         queue_pair: QueuePairHandle,
         /// Its number.
         number: Option<Qpn>,
-        /// What changes; `None` where it could not be read.
+        /// The changed attributes; `None` if they could not be read.
         change: Option<QueuePairChange>,
     },
     /// `ibv_destroy_qp`.
     DestroyQueuePair {
-        /// Which.
+        /// The queue pair.
         queue_pair: QueuePairHandle,
         /// Its number.
         number: Option<Qpn>,
     },
     /// `ibv_reg_mr`, `ibv_reg_mr_iova`, `ibv_reg_mr_iova2`, `ibv_reg_dmabuf_mr`.
     RegisterMemory {
-        /// Where it begins; of a DMA buffer the offset in it.
+        /// Start address; for a DMA buffer the offset in it.
         address: u64,
         /// Bytes.
         length: u64,
-        /// What the other end asks for it with.
+        /// The R_Key for the other end.
         remote_key: Option<u32>,
-        /// It is a DMA buffer: a GPU's memory.
+        /// Whether it is a DMA buffer: a GPU's memory.
         is_dma_buffer: bool,
     },
     /// `ibv_dereg_mr`.
     DeregisterMemory {
-        /// What the other end asked for it with.
+        /// The R_Key for the other end.
         remote_key: Option<u32>,
     },
 }
@@ -191,42 +192,42 @@ pub enum Action {
 /// How a communicator ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CommunicatorEnd {
-    /// `ncclCommFinalize`: what was asked for is still done.
+    /// `ncclCommFinalize`: pending work is completed.
     Finalize,
     /// `ncclCommDestroy`.
     Destroy,
-    /// `ncclCommAbort`: what is being done ends.
+    /// `ncclCommAbort`: pending work is aborted.
     Abort,
-    /// `ncclCommRevoke`: what is being done ends, the communicator can be shrunk.
+    /// `ncclCommRevoke`: pending work is aborted, and the communicator can be shrunk.
     Revoke,
 }
 
 /// A call that moves data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Communication {
-    /// Which.
+    /// The function.
     pub function: Function,
     /// The communicator.
     pub communicator: CommunicatorHandle,
-    /// Elements as in the call: those that each rank contributes, or gets of a ReduceScatter.
+    /// Elements in the call: each rank's input, or its output for ReduceScatter.
     pub elements: u64,
-    /// What an element is; `None` for a type that later releases have.
+    /// Element type; `None` for a type of later releases.
     pub data_type: Option<DataType>,
-    /// How elements are combined (`ncclRedOp_t`: 0 sum, 1 product, 2 maximum, 3 minimum, 4 average,
-    /// others are made by the program); `None` where they are not.
+    /// The reduction (`ncclRedOp_t`: 0 sum, 1 product, 2 maximum, 3 minimum, 4 average, others are
+    /// created by the program); `None` without one.
     pub operation: Option<u32>,
-    /// Root, or the other rank of a transfer; `None` of others.
+    /// Root, or the other rank of a transfer, if there is one.
     pub root_or_peer: Option<u32>,
-    /// What is sent; `None` where there is nothing.
+    /// Send buffer, if there is one.
     pub send_buffer: Option<u64>,
-    /// Where to; `None` where there is nothing.
+    /// Receive buffer, if there is one.
     pub receive_buffer: Option<u64>,
     /// CUDA stream; `None` for the default one.
     pub stream: Option<u64>,
 }
 
 impl Communication {
-    /// Bytes of [`Self::elements`]; `None` where the type is not known.
+    /// Bytes of [`Self::elements`]; `None` if the type is unknown.
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         self.elements.checked_mul(self.data_type?.bytes())
@@ -259,7 +260,7 @@ pub enum Function {
 }
 
 impl Function {
-    /// The kind of collective, as traffic tells them.
+    /// The corresponding kind of collective in traffic.
     #[must_use]
     pub const fn kind(self) -> CollectiveKind {
         match self {
@@ -269,7 +270,7 @@ impl Function {
             Self::AllToAll => CollectiveKind::AllToAll,
             Self::Broadcast => CollectiveKind::Broadcast,
             Self::Reduce => CollectiveKind::Reduce,
-            // They are made of sends and receives.
+            // They consist of sends and receives.
             Self::Gather | Self::Scatter | Self::Send | Self::Receive => CollectiveKind::SendRecv,
         }
     }
@@ -297,15 +298,15 @@ impl Function {
 pub enum DataType {
     /// 8-bit integer.
     Int8,
-    /// 8-bit integer without sign.
+    /// Unsigned 8-bit integer.
     Uint8,
     /// 32-bit integer.
     Int32,
-    /// 32-bit integer without sign.
+    /// Unsigned 32-bit integer.
     Uint32,
     /// 64-bit integer.
     Int64,
-    /// 64-bit integer without sign.
+    /// Unsigned 64-bit integer.
     Uint64,
     /// IEEE 754 half precision.
     Float16,
@@ -338,7 +339,7 @@ impl DataType {
         Self::Float8E5m2,
     ];
 
-    /// The type with NCCL's number for it.
+    /// The type with NCCL's number.
     #[must_use]
     pub fn of(number: u32) -> Option<Self> {
         Self::ALL.get(usize::try_from(number).ok()?).copied()
@@ -356,7 +357,7 @@ impl DataType {
     }
 }
 
-/// What `ibv_modify_qp` changes (`struct ibv_qp_attr`); what its mask leaves out is `None`.
+/// Attributes changed by `ibv_modify_qp` (`struct ibv_qp_attr`); those not in its mask are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueuePairChange {
     /// The new state.
@@ -377,8 +378,8 @@ pub struct QueuePairChange {
     pub first_sent: Option<u32>,
     /// Packet sequence number of the first packet received.
     pub first_received: Option<u32>,
-    /// Exponent of the time after which packets are sent again: 4.096 us * 2^this; 0 is never.
+    /// Exponent of the ACK timeout: 4.096 us * 2^this; 0 is never.
     pub timeout: Option<u8>,
-    /// How often packets are sent again.
+    /// Number of retries.
     pub retries: Option<u8>,
 }

@@ -1,17 +1,18 @@
-//! TCP connections of processes, as the kernel of their host tells them.
+//! TCP connections of processes, as reported by their host's kernel.
 
 use std::net::SocketAddr;
 
 use super::time::Timestamp;
 
-/// A connection goes from one state to another.
+/// A connection's change of state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionChange {
     /// When.
     pub time: Timestamp,
-    /// The same number in all changes of a connection; another may get it later.
+    /// The same number in all changes of a connection; it may be reused later.
     pub socket: u64,
-    /// This end. It gets its port between being asked for and being established: 0 before.
+    /// This end. Its port is 0 before it is assigned, between the connection attempt and its
+    /// completion.
     pub local: SocketAddr,
     /// The other end.
     pub remote: SocketAddr,
@@ -19,46 +20,46 @@ pub struct ConnectionChange {
     pub before: TcpState,
     /// State after.
     pub after: TcpState,
-    /// Whose the socket is: who connected or listens. `None` of what was accepted, and of sockets that
-    /// are older than the watch.
+    /// Owner of the socket: the process that connected or listens. `None` for accepted sockets, and
+    /// for sockets older than the watch.
     pub owner: Option<ConnectionOwner>,
 }
 
-/// Whose a connection is.
+/// Owner of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionOwner {
     /// The process, as its host numbers it.
     pub pid: u32,
-    /// Its control group of version 2, by the kernel's number.
+    /// Its cgroup v2, by the kernel's number.
     pub cgroup: u64,
-    /// Its name, 15 bytes of it (`comm`).
+    /// Its name, at most 15 bytes (`comm`).
     pub name: String,
 }
 
 /// State of a TCP connection (RFC 9293, section 3.3.2; numbers of linux/tcp_states.h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TcpState {
-    /// Both ends agree.
+    /// Established.
     Established,
-    /// It was asked for.
+    /// This end sent a SYN.
     SynSent,
-    /// It was asked for by the other end, and granted.
+    /// The other end sent a SYN, and this end answered.
     SynReceived,
-    /// This end has ended.
+    /// This end sent a FIN.
     FinWait1,
-    /// This end has ended, and the other knows.
+    /// The FIN was acknowledged.
     FinWait2,
-    /// Both have ended, and packets that are late are waited for.
+    /// Closed, waiting for late packets.
     TimeWait,
-    /// There is none.
+    /// No connection.
     Close,
-    /// The other end has ended.
+    /// The other end sent a FIN.
     CloseWait,
-    /// Both have ended, the other first.
+    /// Both sent a FIN, the other end first.
     LastAck,
-    /// Others may connect.
+    /// Accepts connections.
     Listen,
-    /// Both have ended at once.
+    /// Both sent a FIN at the same time.
     Closing,
 }
 
@@ -78,7 +79,7 @@ impl TcpState {
         Self::Closing,
     ];
 
-    /// The state with Linux' number for it. `TCP_NEW_SYN_RECV` (12) is no state of a whole socket.
+    /// The state with Linux's number. `TCP_NEW_SYN_RECV` (12) is not a state of a full socket.
     #[must_use]
     pub fn of(number: u32) -> Option<Self> {
         Self::ALL.get(usize::try_from(number).ok()?.checked_sub(1)?).copied()

@@ -1,4 +1,4 @@
-//! Counters of a NIC's port, read at one time: what files of counters and live sources both deliver.
+//! Counters of a NIC's port at one time, from files and live sources alike.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -10,20 +10,19 @@ use super::time::Timestamp;
 pub struct CounterSample<'a> {
     /// When they were read.
     pub time: Timestamp,
-    /// Whose they are.
+    /// The NIC.
     pub place: NicPlace<'a>,
-    /// The kernel's driver of the device, such as `mlx5_core`: some names mean something with one
-    /// driver only.
+    /// The device's kernel driver, such as `mlx5_core`: some names are driver-specific.
     pub driver: Option<Cow<'a, str>>,
-    /// Addresses that the port is known to have, besides that of `place`.
+    /// Known addresses of the port, besides that of `place`.
     pub addresses: Vec<IpAddr>,
-    /// The port's link; `None` where the source does not tell.
+    /// The port's link, if the source reports it.
     pub link: Option<PortLink>,
     /// Cumulative values by raw name.
     pub values: Vec<(Cow<'a, str>, u64)>,
 }
 
-/// What a source calls a NIC.
+/// How a source identifies a NIC.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NicPlace<'a> {
     /// Name of its host.
@@ -43,7 +42,7 @@ pub struct NicPlace<'a> {
 pub struct PortLink {
     /// Whether it carries data.
     pub state: PortState,
-    /// Bits a second in each direction, as negotiated; `None` where the device tells none.
+    /// Negotiated rate in bits per second and direction; `None` if the device reports none.
     pub rate_bps: Option<u64>,
 }
 
@@ -52,13 +51,13 @@ pub struct PortLink {
 pub enum PortState {
     /// No link.
     Down,
-    /// A link, but the subnet manager has not begun with it.
+    /// Link up, subnet manager not started.
     Initialize,
-    /// The subnet manager has not ended with it.
+    /// Subnet manager in progress.
     Armed,
     /// It carries data.
     Active,
-    /// Active, with an error at the link that may pass.
+    /// Active, with a possibly temporary link error.
     ActiveDefer,
 }
 

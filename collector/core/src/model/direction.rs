@@ -1,4 +1,4 @@
-//! Which way a frame passed the interface it was captured on, where the capture says so.
+//! Direction of a frame at the interface where it was captured, if known.
 
 /// Direction of a frame as the capturing interface saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@
 /// The ECN codepoint of an IP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ecn {
-    /// The sender does not take part in ECN: a switch can only drop.
+    /// Not ECN-capable: a switch can only drop.
     #[default]
     NotEct = 0b00,
     /// ECN-capable transport (1).

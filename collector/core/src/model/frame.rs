@@ -1,10 +1,10 @@
-//! A frame as a source hands it over: bytes, when, where, and how long it was on the wire.
+//! A frame from a source: bytes, time, tap and wire length.
 
 use super::direction::Direction;
 use super::tap::{LinkType, TapId};
 use super::time::Timestamp;
 
-/// One captured frame. `bytes` may be shorter than `wire_len` (the snap length cut it).
+/// One captured frame. `bytes` may be shorter than `wire_len` (snap length).
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// The observation point that saw it.
@@ -15,10 +15,10 @@ pub struct Frame<'a> {
     pub time: Timestamp,
     /// Bytes it had on the wire, without FCS.
     pub wire_len: u32,
-    /// The bytes that were kept, from the first link-layer byte.
+    /// The captured bytes, from the first link-layer byte.
     pub bytes: &'a [u8],
-    /// What the first byte belongs to.
+    /// Format of the first bytes.
     pub link_type: LinkType,
-    /// Which way it passed the interface; `None` when the capture does not say.
+    /// Direction at the interface, if the capture has it.
     pub direction: Option<Direction>,
 }

@@ -1,14 +1,14 @@
-//! How sure a statement is.
+//! How certain a statement is.
 
-/// The grade of a statement; the surest is the greatest.
+/// The grade of a statement; the most certain is the greatest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Grade {
-    /// Nothing seen says so or the contrary.
+    /// No evidence for or against.
     #[default]
     Unknown,
-    /// It explains what was seen, and something else could, too.
+    /// It explains the observations, but something else could, too.
     Inferred,
-    /// What was seen leaves no other explanation.
+    /// The observations leave no other explanation.
     Proven,
 }
 

@@ -1,4 +1,4 @@
-//! NCCL's words: releases, unique ids, algorithms, protocols.
+//! NCCL's terms: releases, unique ids, algorithms, protocols.
 
 use std::fmt;
 
@@ -13,8 +13,8 @@ impl Release {
         Self(major * 10_000 + minor * 100 + patch)
     }
 
-    /// A release from its code; `None` for a number that is no code of NCCL 2.9 or later (the
-    /// codes of 2.8 and before were made otherwise).
+    /// A release from its code; `None` for a number that is not a code of NCCL 2.9 or later (2.8
+    /// and before encoded it differently).
     #[must_use]
     pub const fn from_code(code: u32) -> Option<Self> {
         match code {
@@ -36,11 +36,10 @@ impl fmt::Display for Release {
     }
 }
 
-/// Ranks that a communicator can have, far beyond the largest clusters: a greater number is no
-/// number of ranks.
+/// Largest plausible number of ranks, far beyond the largest clusters.
 pub const RANK_LIMIT: u32 = 1 << 20;
 
-/// `ncclUniqueId`: what the ranks of a communicator share before they know each other (NCCL
+/// `ncclUniqueId`: what the ranks of a communicator share before they are connected (NCCL
 /// `src/nccl.h.in`). Its first bytes are the root's magic and address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UniqueId(pub [u8; 128]);
@@ -51,10 +50,10 @@ impl fmt::Debug for UniqueId {
     }
 }
 
-/// What a communicator's connections are built for (`graph.id` of NCCL's transport set-up).
+/// Purpose of a communicator's connections (`graph.id` of NCCL's transport set-up).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Graph {
-    /// Ring; trees reuse its connections where they run between the same ranks on the same channel.
+    /// Ring; trees reuse its connections between the same ranks on the same channel.
     Ring,
     /// Double binary tree.
     Tree,
@@ -66,14 +65,14 @@ pub enum Graph {
     PointToPoint,
 }
 
-/// How a collective is carried out.
+/// The algorithm of a collective.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Algorithm {
     /// Around a ring of all ranks.
     Ring,
     /// Up and down two binary trees.
     Tree,
-    /// Not known, or none (point to point).
+    /// Unknown, or none (point to point).
     #[default]
     Unknown,
 }
@@ -92,7 +91,7 @@ pub enum Protocol {
     Unknown,
 }
 
-/// What a collective does.
+/// The kind of a collective.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CollectiveKind {
     /// `ncclAllReduce`.
@@ -105,7 +104,7 @@ pub enum CollectiveKind {
     Broadcast,
     /// `ncclReduce`.
     Reduce,
-    /// `ncclAlltoAll`, or sends and receives that make one.
+    /// `ncclAlltoAll`, or sends and receives equivalent to one.
     AllToAll,
     /// `ncclSend` and `ncclRecv`.
     SendRecv,

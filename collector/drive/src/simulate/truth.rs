@@ -1,4 +1,4 @@
-//! What a scenario asks for and what its jobs are, as records of `railscope.truth/1`.
+//! The scenario and its jobs as records of `railscope.truth/1`.
 
 use super::control::ControlPlane;
 use super::epoch::epoch_ns;
@@ -14,7 +14,7 @@ use crate::bootstrap::identity;
 use crate::collective::Operation;
 use crate::truth::{self, FaultRecord, LinkRole, Record};
 
-/// Job, ranks, what goes wrong, what must be found, connections, collectives.
+/// Job, ranks, faults, expected findings, connections, collectives.
 #[must_use]
 pub fn beginning(
     number: u32,
@@ -48,7 +48,7 @@ pub fn beginning(
     records
 }
 
-/// What each port has counted.
+/// The counters of each port.
 #[must_use]
 pub fn ports(map: &Map, network: &Network) -> Vec<Record> {
     let names = map.links.iter().flat_map(|link| &link.ends).map(|end| &end.name);

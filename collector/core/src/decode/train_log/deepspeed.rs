@@ -6,12 +6,12 @@
 //! [2024-06-21 10:50:42,169] [INFO] [timer.py:260:stop] epoch=0/micro_step=10/global_step=10, ...
 //! ```
 //!
-//! every `steps_per_print` training steps. The number is of training steps that were done; with 0
-//! it tells its first learning rate, before any.
+//! every `steps_per_print` training steps. The number counts completed training steps; 0 announces
+//! the first learning rate, before any.
 
 use super::{Dialect, Stamp, TrainingStepLine, leading_number};
 
-/// What a line says; `None` if it is not of DeepSpeed.
+/// Parses a line; `None` if it is not DeepSpeed's.
 pub(super) fn read(text: &str) -> Option<TrainingStepLine> {
     let progress = || {
         let (before, rest) = text.split_once("] step=")?;

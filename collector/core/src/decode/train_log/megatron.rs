@@ -6,13 +6,13 @@
 //! ```
 //!
 //! one line every `--log-interval` iterations; releases before 0.6 have no time stamp. The number
-//! is that of the iteration that was done; the time is the average since the line before.
+//! is that of the completed iteration; the time is the average since the previous line.
 
 use super::{Dialect, Stamp, TrainingStepLine, leading_number};
 
 const ELAPSED: &str = "elapsed time per iteration (ms):";
 
-/// What a line says; `None` if it is not of Megatron.
+/// Parses a line; `None` if it is not Megatron's.
 pub(super) fn read(text: &str) -> Option<TrainingStepLine> {
     let (before, rest) = text.split_once("iteration ")?;
     let (number, rest) = leading_number(rest)?;

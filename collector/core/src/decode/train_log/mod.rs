@@ -1,9 +1,8 @@
-//! Lines of training logs that name a training step, one at a time and stateless; one framework a
+//! Lines of training logs that name a training step, one at a time and stateless; one framework per
 //! file.
 //!
-//! A line of text is what stands between two ends of line, or between two returns to its start as
-//! progress bars make them. Prefixes (`worker-0: `, `[default0]:`, `3: `) and what is glued to a
-//! line are passed over.
+//! A line is the text between two line ends, or between two carriage returns of a progress bar.
+//! Prefixes (`worker-0: `, `[default0]:`, `3: `) and text joined to a line are skipped.
 
 mod deepspeed;
 mod megatron;
@@ -12,31 +11,31 @@ mod trainer;
 
 pub use stamp::Stamp;
 
-/// A framework whose lines are known.
+/// A supported framework.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dialect {
     /// Progress bars of Hugging Face's Trainer (tqdm).
     Trainer,
     /// DeepSpeed.
     DeepSpeed,
-    /// Megatron-LM, and what was made of it.
+    /// Megatron-LM and its derivatives.
     Megatron,
 }
 
 /// A line that names a training step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrainingStepLine {
-    /// Who wrote it.
+    /// The framework.
     pub dialect: Dialect,
-    /// Training steps that were done.
+    /// Completed training steps.
     pub number: u64,
-    /// Training steps that there shall be.
+    /// Total number of training steps.
     pub total: Option<u64>,
-    /// When it was written, by the clock on the wall of its host.
+    /// When it was written, by its host's wall clock.
     pub stamp: Option<Stamp>,
-    /// Nanoseconds that each training step since the line before took, on average.
+    /// Average nanoseconds per training step since the previous line.
     pub length_ns: Option<u64>,
-    /// The bar is one of training, not of evaluation: a loss follows.
+    /// Whether the bar shows training rather than evaluation: a loss follows.
     pub has_loss: bool,
 }
 
@@ -52,7 +51,7 @@ impl Dialect {
     }
 }
 
-/// What a line says of training steps; several where bars are glued together.
+/// Parses a line; several results if progress bars are joined.
 pub fn read(text: &str, mut found: impl FnMut(TrainingStepLine)) {
     if let Some(line) = megatron::read(text).or_else(|| deepspeed::read(text)) {
         found(line);
@@ -61,13 +60,13 @@ pub fn read(text: &str, mut found: impl FnMut(TrainingStepLine)) {
     }
 }
 
-/// Whether a line has a loss of Hugging Face's Trainer, which names no training step itself.
+/// Whether a line has a loss of Hugging Face's Trainer, which does not name a training step itself.
 #[must_use]
 pub fn has_loss(text: &str) -> bool {
     text.contains("{'loss':")
 }
 
-/// The number that `text` begins with, behind spaces, and what follows it.
+/// The number at the start of `text`, after spaces, and the text after it.
 fn leading_number(text: &str) -> Option<(u64, &str)> {
     let text = text.trim_start();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -75,7 +74,7 @@ fn leading_number(text: &str) -> Option<(u64, &str)> {
     Some((digits.parse().ok()?, rest))
 }
 
-/// The number that `text` ends with, and what is before it.
+/// The number at the end of `text`, and the text before it.
 fn trailing_number(text: &str) -> Option<(&str, u64)> {
     let before = text.trim_end_matches(|c: char| c.is_ascii_digit());
     let digits = text.get(before.len()..)?;

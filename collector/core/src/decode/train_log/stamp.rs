@@ -1,18 +1,16 @@
-//! Time stamps as Python's `logging` and `datetime` write them: the clock on the wall, without a
-//! zone.
+//! Time stamps of Python's `logging` and `datetime`: wall clock, without a zone.
 
 /// A time without a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp {
     /// Nanoseconds since 1970-01-01 00:00:00 by the same clock.
     pub local_ns: u64,
-    /// What its last digit stands for, in nanoseconds: the time lies less than that behind it.
+    /// Resolution in nanoseconds: the actual time is later by less than this.
     pub resolution_ns: u64,
 }
 
 impl Stamp {
-    /// The last of those that stand in brackets: `[2024-06-21 10:50:42,167]`, with any number of
-    /// decimals.
+    /// The last bracketed one: `[2024-06-21 10:50:42,167]`, with any number of decimals.
     pub(super) fn last_in_brackets(text: &str) -> Option<Self> {
         let mut rest = text;
         while let Some((before, after)) = rest.rsplit_once('[') {

@@ -5,9 +5,9 @@
 //!   2%|▎         | 10/400 [01:17<13:02,  2.01s/it]{'loss': 4.7883, 'learning_rate': 4.8e-05, ...}
 //! ```
 //!
-//! The values name an epoch, but no training step; so the bar is what counts. Bars of evaluation
-//! look the same: they have another total, and no loss follows. A bar tells the time since it was
-//! first shown in whole seconds, which is too coarse to use.
+//! The values name an epoch but no training step, so the bar is used. Bars of evaluation look the
+//! same, but have another total and no loss after them. A bar's elapsed time is in whole seconds,
+//! too coarse to use.
 
 use super::{Dialect, TrainingStepLine, leading_number, trailing_number};
 

@@ -19,7 +19,7 @@ use crate::decode::error::{DecodeError, Layer};
 use crate::decode::link;
 use crate::decode::packet::Tunnel;
 
-/// Takes the header of a type II or III, which GRE gave this sequence number.
+/// Removes the header of type II or III, to which GRE gave this sequence number.
 pub(super) fn unwrap(
     sequence: Option<u32>,
     cursor: &mut Cursor<'_>,

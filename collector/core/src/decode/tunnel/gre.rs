@@ -25,7 +25,8 @@ const ERSPAN: u16 = 0x88be;
 /// ERSPAN type III.
 const ERSPAN_III: u16 = 0x22eb;
 
-/// Takes a GRE header and the mirror header behind it; `None` when its payload is not known here.
+/// Removes a GRE header and the mirror header after it; `None` if its payload is of an unknown
+/// type.
 pub(in crate::decode) fn unwrap(cursor: &mut Cursor<'_>) -> Result<Option<Unwrapped>, DecodeError> {
     let &[f0, f1, p0, p1] = cursor.peek::<4>(Layer::Gre)?;
     let flags = u16::from_be_bytes([f0, f1]);
@@ -47,8 +48,8 @@ pub(in crate::decode) fn unwrap(cursor: &mut Cursor<'_>) -> Result<Option<Unwrap
             return Ok(Some(Unwrapped { tunnel: Tunnel::ErspanI, inner, is_mirror: true }));
         }
         ERSPAN | ERSPAN_III => return erspan::unwrap(sequence, cursor).map(Some),
-        // Without any flag this is what Spectrum switches mirror with (Linux,
-        // `mlxsw/spectrum_span.c`: a "dumb" gretap); overlays such as NVGRE set a key.
+        // Without any flag this is how Spectrum switches mirror (Linux, `mlxsw/spectrum_span.c`: a
+        // "dumb" gretap); overlays such as NVGRE set a key.
         ETHERNET => (Inner::Ethernet, flags == 0),
         IPV4 | IPV6 => (Inner::EtherType(protocol), false),
         _ => return Ok(None),

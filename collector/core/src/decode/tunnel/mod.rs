@@ -1,4 +1,4 @@
-//! Encapsulations that are unwrapped: the fabric's own (VXLAN, GRE) and those of mirror sessions
+//! Encapsulations that are removed: the fabric's own (VXLAN, GRE) and those of mirror sessions
 //! (ERSPAN, gretap), which switches put around copies of frames.
 
 pub(super) mod erspan;
@@ -7,14 +7,14 @@ pub(super) mod vxlan;
 
 use super::packet::Tunnel;
 
-/// What a tunnel header is followed by.
+/// The result of removing a tunnel header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unwrapped {
-    /// The header that was taken.
+    /// The removed header.
     pub(super) tunnel: Tunnel,
-    /// What follows it.
+    /// The next header.
     pub(super) inner: Inner,
-    /// A mirror session's copy of a frame, not a tunnel that the fabric carries frames through.
+    /// Whether it is a mirror session's copy of a frame rather than a tunnel of the fabric.
     pub(super) is_mirror: bool,
 }
 
@@ -23,6 +23,6 @@ pub(super) struct Unwrapped {
 pub(super) enum Inner {
     /// An Ethernet header.
     Ethernet,
-    /// The header that an `EtherType` stands for.
+    /// The header of an `EtherType`.
     EtherType(u16),
 }

@@ -10,13 +10,13 @@ use crate::decode::cursor::Cursor;
 use crate::decode::error::{DecodeError, Layer};
 use crate::decode::packet::Tunnel;
 
-/// The assigned port, and the one that Linux used before it was.
+/// The assigned port, and the one that Linux used before.
 pub(in crate::decode) const PORTS: [u16; 2] = [4789, 8472];
 
-/// Takes a VXLAN header.
+/// Removes a VXLAN header.
 pub(in crate::decode) fn unwrap(cursor: &mut Cursor<'_>) -> Result<Unwrapped, DecodeError> {
     let &[flags, _, _, _, n0, n1, n2, _] = cursor.peek::<8>(Layer::Vxlan)?;
-    // The I flag says that there is an identifier; without it this is something else.
+    // The I flag marks a valid identifier; without it this is not VXLAN.
     if flags & 0x08 == 0 {
         return Err(cursor.refuse(Layer::Vxlan));
     }

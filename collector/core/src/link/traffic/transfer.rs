@@ -370,7 +370,7 @@ impl Piece<'_> {
     }
 }
 
-/// Adds a part's CTS, and its first bytes if the CTS confirms that they are the first.
+/// Adds a part's CTS, and its first bytes if it starts at the CTS's address.
 fn add_cts(transfer: &mut Transfer, part: &Piece<'_>) {
     let start = part.data.start;
     if let Some(record) = part.cts {

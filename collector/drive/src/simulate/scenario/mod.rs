@@ -76,19 +76,19 @@ pub struct Scenario {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Capture {
-    /// Ports whose frames are captured: `host3`, `leaf1:uplink0`; empty: all hosts.
+    /// Captured ports: `host3`, `leaf1:uplink0`; empty: all hosts.
     pub taps: Vec<String>,
-    /// Bytes kept of each frame of RoCE; frames of TCP are kept whole, as by a second capture with a
+    /// Bytes kept of each RoCE frame; TCP frames are kept whole, as by a second capture with a
     /// filter.
     pub snaplen: u32,
-    /// Whether taps see pause frames, as an optical splitter does; a capture of a NIC itself and most
+    /// Whether taps see pause frames, as an optical splitter does; a capture on a NIC and most
     /// mirrors do not.
     pub pause_frames: bool,
-    /// How often the counters of NICs are read.
+    /// Interval between readings of NIC counters.
     pub counters_every: Time,
 }
 
-/// A finding that must come of it.
+/// A finding that railscope must report.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
@@ -96,12 +96,12 @@ pub struct Expect {
     pub finding: String,
     /// The rank it is about.
     pub rank: Option<u32>,
-    /// Why, where a finding has causes.
+    /// Its cause, if the finding has causes.
     pub cause: Option<String>,
     /// The port or host it is about; `most_marked`: the port that marked most frames, which depends
     /// on the seed.
     pub place: Option<String>,
-    /// Whether it comes with some seeds only.
+    /// Whether it appears with some seeds only.
     #[serde(default)]
     pub is_possible: bool,
 }
@@ -127,18 +127,18 @@ impl Default for Capture {
 }
 
 impl Scenario {
-    /// Reads one.
+    /// Parses a scenario.
     ///
     /// # Errors
-    /// It is no TOML, has keys that are not known, or asks for what cannot be; the text has the line
-    /// where there is one.
+    /// It is not TOML, has unknown keys or impossible values; the text has the line if there is
+    /// one.
     pub fn parse(toml: &str) -> Result<Self, String> {
         let scenario: Self = toml::from_str(toml).map_err(|error| error.to_string())?;
         scenario.check()?;
         Ok(scenario)
     }
 
-    /// The taps that are asked for.
+    /// The requested taps.
     #[must_use]
     pub fn taps(&self, map: &Map) -> Vec<Tap> {
         let all = (0..self.fabric.hosts).map(|host| format!("host{host}"));
@@ -155,7 +155,7 @@ impl Scenario {
         names.into_iter().map(tap).collect()
     }
 
-    /// The hosts that some tap sees the traffic of, or may see some of.
+    /// The hosts whose traffic some tap sees, at least in part.
     #[must_use]
     pub fn watched_hosts(&self, map: &Map) -> BTreeSet<u32> {
         let taps = self.taps(map);

@@ -1,4 +1,4 @@
-//! Times, sizes, rates and shares of a scenario: strings with units, so that nobody has to guess.
+//! Times, sizes, rates and shares of a scenario: strings with explicit units.
 
 use serde::Deserialize;
 

@@ -1,22 +1,22 @@
-//! What goes wrong in a scenario, each at a named place and time.
+//! Faults of a scenario, each at a named place and time.
 //!
-//! A rank is one of job 0 where no job is named. Training steps count from 0, both ends of a range
-//! count; none means all. Spans are virtual time since the simulation began.
+//! A rank belongs to job 0 unless a job is named. Training steps count from 0, and ranges include
+//! both ends; no range means all. Times are virtual time since the start of the simulation.
 
 use serde::Deserialize;
 
 use super::quantity::{Rate, Share, Time};
 
-/// A rank begins its part of a training step late.
+/// A rank starts its part of a training step late.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Straggler {
     /// Its job.
     #[serde(default)]
     pub job: u32,
-    /// Who.
+    /// The rank.
     pub rank: u32,
-    /// By how much.
+    /// The delay.
     pub delay: Time,
     /// What is slow.
     pub cause: StragglerCause,
@@ -30,21 +30,21 @@ pub struct Straggler {
 pub enum StragglerCause {
     /// The GPU computes longer.
     Compute,
-    /// The CPU enqueues the work later, as behind a slow data loader. With the CPU ahead, what is
-    /// shorter than its lead shows nowhere.
+    /// The CPU enqueues the work later, as with a slow data loader. If the CPU runs ahead, delays
+    /// shorter than its lead have no effect.
     Enqueue,
 }
 
-/// A rank's GPU takes long to use what it received.
+/// A rank's GPU is slow to use what it received.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlowReceiver {
     /// Its job.
     #[serde(default)]
     pub job: u32,
-    /// Who.
+    /// The rank.
     pub rank: u32,
-    /// Longer by this, each message.
+    /// Extra time per message.
     pub delay: Time,
     /// First and last training step.
     pub iterations: Option<[u32; 2]>,
@@ -56,83 +56,83 @@ pub struct SlowReceiver {
 pub struct Loss {
     /// The port that sends into the link: `host1`, `leaf0:uplink1`.
     pub port: String,
-    /// Of packets of RoCE.
+    /// Share of RoCE packets.
     pub share: Share,
-    /// From.
+    /// Start.
     pub from: Option<Time>,
-    /// Until.
+    /// End.
     pub until: Option<Time>,
 }
 
-/// A link goes down and comes back: nothing passes, both ways.
+/// A link goes down and comes back: no traffic in either direction.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flap {
     /// One of its ports.
     pub port: String,
-    /// From.
+    /// Start.
     pub from: Time,
-    /// Until.
+    /// End.
     pub until: Time,
 }
 
-/// Somebody else's traffic: datagrams that no rate control holds back.
+/// Traffic outside the jobs: datagrams without rate control.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Background {
-    /// From this NIC: `host5`, or `host5:mlx5_1`.
+    /// Sending NIC: `host5`, or `host5:mlx5_1`.
     pub sender: String,
-    /// To that NIC.
+    /// Receiving NIC.
     pub receiver: String,
-    /// How fast it sends, on average.
+    /// Average rate.
     pub rate: Rate,
-    /// Of its datagrams: 26 shares the queues of RoCE.
+    /// DSCP of its datagrams: 26 shares RoCE's queues.
     #[serde(default)]
     pub dscp: u8,
-    /// From.
+    /// Start.
     pub from: Option<Time>,
-    /// Until.
+    /// End.
     pub until: Option<Time>,
 }
 
-/// A NIC hands on what it receives slower than its link, as over a degraded PCIe link: it stops the
-/// switch by PFC.
+/// A NIC passes on received data more slowly than its link, as over a degraded PCIe link: it pauses
+/// the switch by PFC.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlowNic {
-    /// Which: `host2`, or `host2:mlx5_1`.
+    /// The NIC: `host2`, or `host2:mlx5_1`.
     pub nic: String,
-    /// How fast it is.
+    /// Its rate.
     pub rate: Rate,
-    /// From.
+    /// Start.
     pub from: Option<Time>,
-    /// Until.
+    /// End.
     pub until: Option<Time>,
 }
 
-/// A NIC sends pause frames without end, whatever it has received.
+/// A NIC sends pause frames continuously, whatever it has received.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PauseStorm {
-    /// Which: `host2`, or `host2:mlx5_1`.
+    /// The NIC: `host2`, or `host2:mlx5_1`.
     pub nic: String,
-    /// From.
+    /// Start.
     pub from: Time,
-    /// Until.
+    /// End.
     pub until: Time,
 }
 
-/// The ranks of a host send with another DSCP than the others.
+/// The ranks of a host send with a different DSCP.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WrongDscp {
-    /// Which: `host2`.
+    /// The host: `host2`.
     pub host: String,
-    /// What it sends with.
+    /// The DSCP.
     pub dscp: u8,
 }
 
-/// A link clears the ECN field of what it carries, as a badly configured tunnel does.
+/// A link clears the ECN field of its packets, as a misconfigured tunnel does.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NotEct {

@@ -17,7 +17,7 @@ const IPV4_BYTES: usize = 20;
 const UDP_BYTES: usize = 8;
 const IPV4: u16 = 0x0800;
 const MAC_CONTROL: u16 = 0x8808;
-/// Where MAC control frames go, which no bridge passes on.
+/// Destination of MAC control frames, which no bridge forwards.
 const MAC_CONTROL_GROUP: [u8; 6] = [0x01, 0x80, 0xc2, 0, 0, 0x01];
 /// Opcode of priority-based flow control.
 const PFC: u16 = 0x0101;
@@ -25,19 +25,19 @@ const UDP: u8 = 17;
 const DO_NOT_FRAGMENT: u16 = 0x4000;
 const FIRST_TTL: u8 = 64;
 
-/// The two ends of a frame's way.
+/// The two ends of a frame's path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
-    /// Of the ports of the link: who sends it, who receives it.
+    /// MAC addresses of the link's ports: sender and receiver.
     pub macs: [[u8; 6]; 2],
-    /// Of the NICs: source and destination.
+    /// IP addresses of the NICs: source and destination.
     pub addresses: [IpAddr; 2],
 }
 
-/// The fields of an IPv4 header that differ.
+/// The variable fields of an IPv4 header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ip {
-    /// Of the whole packet.
+    /// Size of the packet.
     pub bytes: u16,
     pub protocol: u8,
     /// DSCP and ECN.
@@ -46,7 +46,7 @@ pub(super) struct Ip {
     pub ttl: u8,
 }
 
-/// Writes the first bytes of a frame into `out`, at least `keep` of them where it is so long.
+/// Writes the start of a frame into `out`, at least `keep` bytes if it is that long.
 pub(super) fn write(packet: &Packet, way: Way, keep: usize, out: &mut Vec<u8>) {
     out.clear();
     if let Body::Pause { priority, quanta } = packet.body {
@@ -177,7 +177,7 @@ fn part<'a>(write: &Write, payload: &'a [u8]) -> WritePart<'a> {
     }
 }
 
-/// The payload, or so much of it that the frame is longer than `keep` and is padded alike.
+/// The payload, or enough of it that the frame is longer than `keep` and has the same padding.
 fn kept_payload(write: &Write, keep: usize) -> Vec<u8> {
     let bytes = usize::from(write.payload_bytes);
     let enough = keep.saturating_add(OVERHEAD_BYTES);
@@ -189,13 +189,13 @@ fn kept_payload(write: &Write, keep: usize) -> Vec<u8> {
     payload
 }
 
-/// The invariant CRC of an IPv4 packet up to it: what routers may change counts as ones (volume 1,
-/// 9.8.2 and annex A17.3.3).
+/// The invariant CRC of an IPv4 packet without it: mutable fields count as ones (volume 1, 9.8.2
+/// and annex A17.3.3).
 fn icrc(packet: &[u8]) -> [u8; ICRC_BYTES] {
     let mut head = [0; IPV4_BYTES + UDP_BYTES + roce::BTH_BYTES];
     let (begin, rest) = packet.split_at(packet.len().min(head.len()));
     head.iter_mut().zip(begin).for_each(|(to, from)| *to = *from);
-    // Service, TTL and checksum of IPv4, checksum of UDP, the byte of FECN and BECN.
+    // Service, TTL and checksum of IPv4, checksum of UDP, the byte with FECN and BECN.
     for masked in [1, 8, 10, 11, IPV4_BYTES + 6, IPV4_BYTES + 7, IPV4_BYTES + UDP_BYTES + 4] {
         head[masked] = 0xff;
     }

@@ -1,7 +1,7 @@
-//! Taps: what passes a port, as capture files.
+//! Taps: the traffic of a port, as capture files.
 //!
-//! `frame` and `tcp` make bytes, `pcapng` the files. Frames of RoCE come from the network while it
-//! runs; those of the control plane are known before and are put between them.
+//! `frame` and `tcp` make bytes, `pcapng` the files. RoCE frames come from the running network;
+//! control plane frames are known in advance and inserted between them.
 
 mod frame;
 mod pcapng;
@@ -26,20 +26,20 @@ use super::scenario::map::Map;
 use super::time::VirtualTime;
 use crate::{DriveError, Result};
 
-/// TTL of TCP as it leaves its host.
+/// TTL of TCP when it leaves its host.
 const FIRST_TTL: u8 = 64;
 
 /// All capture files.
 #[derive(Debug)]
 pub struct Taps {
     files: Vec<PcapngFile>,
-    /// Of each file: frames of the control plane that have not come yet.
+    /// Per file: control plane frames that are still to come.
     announced: Vec<VecDeque<Announced>>,
     taps: Vec<Tap>,
-    /// Of NICs.
+    /// Addresses of the NICs.
     addresses: Vec<IpAddr>,
     snaplen: usize,
-    /// Whether pause frames are seen.
+    /// Whether taps see pause frames.
     sees_pause: bool,
     frame: Vec<u8>,
     failure: Option<DriveError>,
@@ -48,10 +48,10 @@ pub struct Taps {
 /// One port.
 #[derive(Clone, Copy, Debug)]
 struct Tap {
-    /// The file, and which of its interfaces.
+    /// The file and its interface.
     file: usize,
     interface: u32,
-    /// Of the port and of its neighbour.
+    /// MAC addresses of the port and its neighbour.
     macs: [[u8; 6]; 2],
 }
 
@@ -103,8 +103,7 @@ impl Taps {
         })
     }
 
-    /// Puts the frames of conversations where they will be seen, on the way that `network` has for
-    /// them now.
+    /// Schedules the frames of conversations at the taps on their current path through `network`.
     pub fn expect(
         &mut self,
         conversations: &[Conversation],
@@ -142,7 +141,7 @@ impl Taps {
         }
     }
 
-    /// Writes what is left, and closes the files; returns how many frames they have.
+    /// Writes the rest and closes the files; returns their number of frames.
     ///
     /// # Errors
     /// Something could not be written.
@@ -163,7 +162,7 @@ impl Taps {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Writes the frames of the control plane that come before `time`.
+    /// Writes the control plane frames before `time`.
     fn pass_announced(&mut self, file: usize, time: VirtualTime) {
         let Some(announced) = self.announced.get_mut(file) else { return };
         let Some(file) = self.files.get_mut(file) else { return };
@@ -176,7 +175,7 @@ impl Taps {
     }
 }
 
-/// The ways of the control plane through the network.
+/// The paths of the control plane through the network.
 struct Ways<'a> {
     network: &'a Network,
     nics: BTreeMap<IpAddr, NicId>,
@@ -189,7 +188,7 @@ impl<'a> Ways<'a> {
         Self { network, nics: nics.collect(), known: BTreeMap::new() }
     }
 
-    /// The ports that send it on; none inside a host.
+    /// The ports that forward it; none inside a host.
     fn path(&mut self, from: SocketAddr, to: SocketAddr) -> &[PortId] {
         self.known.entry([from, to]).or_insert_with(|| {
             let nics = self.nics.get(&from.ip()).zip(self.nics.get(&to.ip()));

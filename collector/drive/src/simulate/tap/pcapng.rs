@@ -1,5 +1,5 @@
-//! The pcapng format with nanoseconds (draft-ietf-opsawg-pcapng): one section, one or more
-//! interfaces, enhanced packet blocks.
+//! The pcapng format with nanosecond timestamps (draft-ietf-opsawg-pcapng): one section, one or
+//! more interfaces, enhanced packet blocks.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -21,7 +21,7 @@ const NAME: u16 = 2;
 const SPEED: u16 = 8;
 const RESOLUTION: u16 = 9;
 
-/// What an interface block says.
+/// Content of an interface block.
 #[derive(Clone, Debug)]
 pub(super) struct Interface {
     /// The tap.
@@ -52,7 +52,7 @@ impl PcapngFile {
         file.option(END, &[]);
         file.end(SECTION_HEADER)?;
         for interface in interfaces {
-            // Frames are kept whole or cut by kind: no one length holds for all.
+            // Frames are kept whole or truncated by kind: no single snap length holds.
             for word in [ETHERNET, 0] {
                 file.put(&word.to_le_bytes());
             }
@@ -65,7 +65,8 @@ impl PcapngFile {
         Ok(file)
     }
 
-    /// A frame of `length` bytes on the wire, of which `bytes` were kept; `time_ns` since 1970.
+    /// Writes a frame of `length` bytes on the wire, of which `bytes` were kept; `time_ns` since
+    /// 1970.
     pub(super) fn write(
         &mut self,
         interface: u32,
@@ -107,7 +108,7 @@ impl PcapngFile {
         self.block.resize(self.block.len().next_multiple_of(4), 0);
     }
 
-    /// Writes the block that was put together.
+    /// Writes the assembled block.
     fn end(&mut self, kind: u32) -> Result<()> {
         self.pad();
         let length = u32::try_from(self.block.len() + 12).unwrap_or(u32::MAX).to_le_bytes();

@@ -1,4 +1,4 @@
-//! Segments of TCP as the bytes of Ethernet frames.
+//! TCP segments as the bytes of Ethernet frames.
 
 use super::frame::{self, Ip, Way};
 use crate::simulate::control::segments::{SYN, Segment};
@@ -6,7 +6,7 @@ use crate::simulate::control::segments::{SYN, Segment};
 const TCP: u8 = 6;
 const TCP_BYTES: usize = 20;
 const IPV4_BYTES: usize = 20;
-/// Says the largest segment: in SYN.
+/// Maximum segment size option, in SYN.
 const SEGMENT_OPTION: [u8; 4] = [2, 4, 0x05, 0xb4];
 const WINDOW: u16 = 64_240;
 
