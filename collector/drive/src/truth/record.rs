@@ -20,23 +20,23 @@ pub enum Record {
     Link(Link),
     /// A collective.
     Collective(Collective),
-    /// What one rank did of a collective.
+    /// One rank's part in a collective.
     Call(Call),
     /// One chunk of a collective at one end of a link.
     RingStep(RingStep),
-    /// What a rank computed between collectives.
+    /// Compute time of a rank between collectives.
     Compute(Compute),
     /// A training step, over all ranks.
     Iteration(Iteration),
-    /// Trouble on purpose.
+    /// An injected fault.
     Fault(FaultRecord),
-    /// A finding that it leads to.
+    /// A finding that railscope must report.
     Expected(Expected),
-    /// A packet that a fault met.
+    /// A packet hit by a fault.
     Injected(Injected),
-    /// What the adapter of a rank counted.
+    /// The counters of a rank's adapter.
     Adapter(Adapter),
-    /// What a port of a simulated fabric counted.
+    /// The counters of a port of a simulated fabric.
     Port(Port),
 }
 
@@ -47,7 +47,7 @@ impl Record {
         schemars::schema_for!(Self)
     }
 
-    /// Whether it says who takes part: the job and its ranks.
+    /// Whether it describes the participants: the job and its ranks.
     #[must_use]
     pub fn is_introduction(&self) -> bool {
         matches!(self, Self::Job(_) | Self::Rank(_))
@@ -59,15 +59,15 @@ impl Record {
 pub struct Job {
     /// `railscope.truth/1`
     pub schema: String,
-    /// NCCL release whose formats are spoken: `2.27.7`.
+    /// NCCL release whose wire format is used: `2.27.7`.
     pub nccl_version: String,
-    /// `soft`, `verbs` or `socket`: what was asked for.
+    /// `soft`, `verbs` or `socket`: the requested transport.
     pub transport: String,
-    /// `IB` or `Socket`: what was used.
+    /// `IB` or `Socket`: the network in use.
     pub network: String,
-    /// How many.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Rings.
+    /// Number of rings.
     pub channels: u32,
     /// Address of the store.
     pub store: SocketAddr,
@@ -75,7 +75,7 @@ pub struct Job {
     pub unique_id: String,
     /// The communicator's magic, hexadecimal, as `0x0123456789abcdef`.
     pub magic: String,
-    /// What NCCL hashes the id to, hexadecimal.
+    /// NCCL's hash of the id, hexadecimal.
     pub comm_hash: String,
     /// Where the root listened.
     pub root: SocketAddr,
@@ -84,25 +84,25 @@ pub struct Job {
 /// A rank.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rank {
-    /// From 0.
+    /// Rank number, from 0.
     pub rank: u32,
     /// Its host.
     pub host: String,
-    /// Its process, in its own namespace.
+    /// Its PID, in its own namespace.
     pub pid: u32,
-    /// Where it listens.
+    /// Address it listens at.
     pub address: IpAddr,
-    /// Where its data comes from.
+    /// Address it sends data from.
     pub data_address: IpAddr,
     /// The interface of `address`.
     pub interface: String,
     /// RDMA device; empty without RDMA.
     pub device: String,
-    /// What it says its GPU is: `0000:1b:00.0`.
+    /// Its reported GPU: `0000:1b:00.0`.
     pub bus_id: String,
 }
 
-/// Which end of a link.
+/// The end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkRole {
@@ -115,13 +115,13 @@ pub enum LinkRole {
 /// One end of a connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Link {
-    /// Whose end.
+    /// The rank at this end.
     pub rank: u32,
     /// The rank at the other end.
     pub peer: u32,
     /// Whether `rank` sends or receives.
     pub role: LinkRole,
-    /// From 0.
+    /// Channel number, from 0.
     pub channel: u32,
     /// Queue pairs of this end; empty without RDMA.
     pub qpns: Vec<u32>,
@@ -131,16 +131,16 @@ pub struct Link {
     pub connector: Option<SocketAddr>,
     /// The receiver's end of it.
     pub listener: Option<SocketAddr>,
-    /// Where clear-to-sends are written at the sender: address.
+    /// Address of the clear-to-send queue at the sender.
     pub fifo_address: Option<u64>,
-    /// And its key.
+    /// Key of the clear-to-send queue.
     pub fifo_rkey: Option<u32>,
 }
 
 /// A collective.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Collective {
-    /// From 0, in the order of the communicator.
+    /// Number in the communicator, from 0.
     pub sequence: u64,
     /// `AllReduce`, `AllGather`, `ReduceScatter`, `Broadcast`.
     pub kind: String,
@@ -152,207 +152,207 @@ pub struct Collective {
     pub bytes: u64,
     /// `float`, `double`, `int32`
     pub data_type: String,
-    /// `sum`, `prod`, `min`, `max`; `none` where nothing is reduced.
+    /// `sum`, `prod`, `min`, `max`; `none` without a reduction.
     pub operator: String,
     /// The root of a Broadcast.
     pub root: Option<u32>,
-    /// Training step it belongs to, from 0; `None` in a sweep and while warming up.
+    /// Its training step, from 0; `None` in a sweep and during warm-up.
     pub iteration: Option<u32>,
     /// Whether it only warms up or checks results: its time is not in the table.
     pub is_warmup: bool,
 }
 
-/// What one rank did of a collective.
+/// One rank's part in a collective.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
-    /// Which collective.
+    /// Number of the collective.
     pub sequence: u64,
-    /// Who.
+    /// The rank.
     pub rank: u32,
-    /// When it was called: enqueued, where the GPU is not waited for.
+    /// When it was called; enqueued, if the call does not wait for the GPU.
     pub start_ns: u64,
-    /// When the GPU came to it; only where a GPU is simulated.
+    /// When the GPU started it; only with a simulated GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_start_ns: Option<u64>,
-    /// When this rank had its result and all it sent was acknowledged.
+    /// When this rank had its result and everything it sent was acknowledged.
     pub end_ns: u64,
-    /// Elements that are not what they must be; `None`: not compared.
+    /// Wrong elements; `None` if not checked.
     pub wrong: Option<u64>,
 }
 
-/// Which part of a collective a chunk belongs to.
+/// The part of a collective that a chunk belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// Partial sums go around.
+    /// Partial sums go around the ring.
     ReduceScatter,
-    /// Results go around.
+    /// Results go around the ring.
     AllGather,
-    /// The root's buffer goes down the chain.
+    /// The root's buffer goes along the chain.
     Broadcast,
 }
 
 /// One chunk of a collective at one end of a link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RingStep {
-    /// Which collective.
+    /// Number of the collective.
     pub sequence: u64,
-    /// Whose end.
+    /// The rank at this end.
     pub rank: u32,
     /// Whether `rank` sends or receives it.
     pub role: LinkRole,
-    /// From 0.
+    /// Channel number, from 0.
     pub channel: u32,
-    /// Place of the chunk among those of this link and collective, from 0.
+    /// Index of the chunk on this link in this collective, from 0.
     pub index: u32,
     /// Part of the collective.
     pub part: Part,
     /// Bytes of each of its messages, in order.
     pub messages: Vec<u32>,
-    /// Receiver: when room was offered for its first message.
+    /// Receiver: when the buffer for its first message was offered.
     pub cts_posted_ns: Option<u64>,
-    /// When its first byte left or, where the adapter tells, came; a chunk without bytes has the
-    /// time of its empty message.
+    /// When its first byte was sent or, if the adapter knows, received; a chunk without bytes has
+    /// the time of its empty message.
     pub first_byte_ns: Option<u64>,
-    /// When its last byte was acknowledged (sender) or had come (receiver).
+    /// When its last byte was acknowledged (sender) or received (receiver).
     pub last_byte_ns: u64,
 }
 
-/// What a rank computed.
+/// Compute time of a rank.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compute {
-    /// Who.
+    /// The rank.
     pub rank: u32,
-    /// Training step, from 0; `None` while warming up.
+    /// Training step, from 0; `None` during warm-up.
     pub iteration: Option<u32>,
-    /// From.
+    /// Start.
     pub start_ns: u64,
-    /// To.
+    /// End.
     pub end_ns: u64,
 }
 
 /// A training step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Iteration {
-    /// From 0, warm-up not counted.
+    /// Number from 0, warm-up excluded.
     pub iteration: u32,
-    /// When the first rank began to compute.
+    /// When the first rank started to compute.
     pub start_ns: u64,
     /// When the last rank's last collective ended.
     pub end_ns: u64,
 }
 
-/// A finding that a scenario leads to.
+/// A finding that railscope must report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Expected {
     /// Its id.
     pub finding: String,
     /// The rank it is about.
     pub rank: Option<u32>,
-    /// Why, where a finding has causes.
+    /// Its cause, if the finding has causes.
     pub cause: Option<String>,
     /// The port or host it is about; `most_marked`: the port that marked most frames, which depends
     /// on the seed.
     pub place: Option<String>,
-    /// Whether it may come as well; else it must.
+    /// Whether it is optional.
     pub is_possible: bool,
 }
 
-/// What a port of a simulated fabric counted until the end.
+/// The final counters of a port of a simulated fabric.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Port {
     /// `host3`, `leaf1:uplink0`.
     pub port: String,
-    /// Frames sent, pause frames included.
+    /// Frames sent, including pause frames.
     pub frames_sent: u64,
     /// Their bytes, without FCS.
     pub bytes_sent: u64,
-    /// Frames that got CE while they queued here to be sent.
+    /// Frames marked with CE in this port's queue.
     pub frames_marked: u64,
-    /// Frames that the link to this port lost.
+    /// Frames lost on the link to this port.
     pub frames_lost: u64,
-    /// Frames that came and found no room or no route.
+    /// Frames received and dropped: no buffer or no route.
     pub frames_dropped: u64,
 }
 
-/// Trouble on purpose.
+/// An injected fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultRecord {
     /// `straggler`, `late_receiver`, `loss`, `reorder`, `mark_ce`, `socket_fallback`, `missing_rank`;
     /// on a simulated fabric also `slow_receiver`, `flap`, `background`, `slow_nic`, `pause_storm`,
     /// `wrong_dscp`, `not_ect`.
     pub kind: String,
-    /// At this rank.
+    /// The affected rank.
     pub rank: Option<u32>,
-    /// On packets from this rank to `to`.
+    /// Packets from this rank to `to` are affected.
     pub from: Option<u32>,
     /// See `from`.
     pub to: Option<u32>,
-    /// Of time, ns.
+    /// Delay in ns.
     pub delay_ns: Option<u64>,
-    /// Of packets, from 0 to 1.
+    /// Share of packets, from 0 to 1.
     pub share: Option<f64>,
     /// First training step, from 0.
     pub first_iteration: Option<u32>,
     /// Last training step.
     pub last_iteration: Option<u32>,
-    /// Of a straggler: `compute` or `enqueue`.
+    /// For a straggler: `compute` or `enqueue`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// At this port, NIC or host of a simulated fabric.
+    /// The affected port, NIC or host of a simulated fabric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// From.
+    /// Start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_ns: Option<u64>,
-    /// Until.
+    /// End.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_ns: Option<u64>,
 }
 
-/// A packet that a fault met.
+/// A packet hit by a fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Injected {
     /// `loss`, `reorder`, `mark_ce`.
     pub kind: String,
-    /// The rank whose port it was.
+    /// The rank at whose port it happened.
     pub rank: u32,
-    /// When.
+    /// Time.
     pub ns: u64,
     /// The packet's destination queue pair.
     pub qpn: u32,
-    /// And PSN.
+    /// The packet's PSN.
     pub psn: u32,
 }
 
-/// What the adapter of `--transport soft` counted until its rank left: also trouble that nobody
-/// asked for.
+/// Counters of the adapter of `--transport soft` until its rank left, including problems that were
+/// not injected.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Adapter {
-    /// Whose.
+    /// The rank.
     pub rank: u32,
-    /// Packets given to the network, those that faults dropped included.
+    /// Packets given to the network, including those dropped by faults.
     pub packets_sent: u64,
-    /// Packets that came.
+    /// Packets received.
     pub packets_received: u64,
-    /// Request packets sent again.
+    /// Retransmitted request packets.
     pub retransmitted: u64,
-    /// Times that nothing was answered in time.
+    /// Timeouts without an answer.
     pub timeouts: u64,
-    /// NAKs for a gap sent.
+    /// Sequence NAKs sent.
     pub sequence_naks_sent: u64,
     /// RNR NAKs sent.
     pub rnr_naks_sent: u64,
-    /// Packets received with CE.
+    /// CE-marked packets received.
     pub ce_received: u64,
     /// CNPs sent.
     pub cnps_sent: u64,
     /// CNPs that slowed a queue pair.
     pub cnps_received: u64,
-    /// Packets that came while there was no room for them.
+    /// Received packets lost because the socket's buffer was full.
     pub overflowed: u64,
-    /// Packets that the kernel had no room for when they were sent.
+    /// Sent packets lost because the kernel had no buffer for them.
     pub unsent: u64,
-    /// Packets whose ICRC was wrong.
+    /// Packets with a wrong ICRC.
     pub icrc_errors: u64,
 }
