@@ -8,6 +8,7 @@ mod ebpf;
 mod fixtures;
 mod gallery;
 mod lab;
+mod mirror;
 mod picture;
 mod recording;
 mod repository;

@@ -17,6 +17,7 @@ use object::elf::SHT_STRTAB;
 use object::{Object, ObjectSection, SectionKind};
 use sha2::{Digest, Sha256};
 
+use crate::mirror;
 use crate::repository::{command, root};
 
 #[derive(clap::Args)]
@@ -37,8 +38,6 @@ const SOURCE: Source = Source {
     path: "pool/main/r/rustc/rust-src_1.95.0+dfsg1-2~bpo13+1_all.deb",
     sha256: "7b76db5b880a77f9e52975d2baa6209d2f76d2c9c2789515c3088cb960e2c83b",
 };
-
-const MIRROR: &str = "http://deb.debian.org/debian";
 
 struct Source {
     release: &'static str,
@@ -220,7 +219,7 @@ fn library(folder: &Path) -> Result<PathBuf> {
     let package = folder.join("rust-src.deb");
     let mut curl = Command::new("curl");
     curl.args(["--silent", "--show-error", "--fail", "--location", "--retry", "3", "--output"]);
-    curl.arg(&package).arg(format!("{MIRROR}/{}", SOURCE.path));
+    curl.arg(&package).arg(format!("{}/{}", mirror::of_host()?, SOURCE.path));
     succeed(curl, "fetch the compiler's sources")?;
     let bytes = fs::read(&package).with_context(|| format!("read {}", package.display()))?;
     let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();

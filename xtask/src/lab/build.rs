@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::apt::Apt;
 use super::kernel::{self, Kernel};
 use super::packages::Package;
-use super::{mirror, recipe, tree};
+use super::{recipe, tree};
 use crate::clock::timed;
 use crate::repository::root;
 
@@ -39,7 +39,10 @@ pub(super) fn build(mirror: Option<&str>) -> Result<Built> {
     let manifest = folder.join("manifest.txt");
     let recipe = format!("recipe {}\n", recipe::key());
     if !fs::read_to_string(&manifest).is_ok_and(|text| text.starts_with(&recipe)) {
-        let mirror = mirror.map_or_else(mirror::of_host, str::to_owned);
+        let mirror = match mirror {
+            Some(mirror) => mirror.to_owned(),
+            None => crate::mirror::of_host().context("name a Debian mirror with --mirror")?,
+        };
         let (packages, seconds) = timed(|| make_tree(&folder, &tree, mirror));
         let lines = packages?.iter().map(line_of_manifest).collect::<String>();
         fs::write(&manifest, recipe + &lines)

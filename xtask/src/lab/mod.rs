@@ -17,7 +17,6 @@ mod facts;
 mod initramfs;
 mod kernel;
 mod machine;
-mod mirror;
 mod modules;
 mod packages;
 mod perftest;

@@ -1,4 +1,5 @@
-//! Nothing in the repository depends on one machine: no path of a home, no package registry.
+//! Nothing in the repository depends on one machine: no path of a home, no package registry, no
+//! mirror of a distribution.
 
 use super::{Problem, Tree, numbered};
 
@@ -14,6 +15,19 @@ const REGISTRIES: &[&str] = &[
     concat!("ruby", "gems.org"),
     concat!("proxy.go", "lang.org"),
 ];
+const MIRRORS: &[&str] = &[
+    concat!("deb.deb", "ian.org"),
+    concat!("ftp.deb", "ian.org"),
+    concat!("security.deb", "ian.org"),
+    concat!("snapshot.deb", "ian.org"),
+    concat!("archive.ubu", "ntu.com"),
+    concat!("ports.ubu", "ntu.com"),
+    concat!("security.ubu", "ntu.com"),
+];
+/// Where mirrors keep the archive of a distribution.
+const ARCHIVES: &[&str] = &["debian", "debian-security", "ubuntu"];
+/// Top-level domains of made-up hosts (RFC 2606).
+const MADE_UP: &[&str] = &[".example", ".invalid", ".test"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -30,6 +44,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
             if REGISTRIES.iter().any(|host| text.contains(host)) {
                 problems.push(file.problem_at(line, "name the package, not a registry's host"));
             }
+            if names_mirror(text) {
+                problems.push(file.problem_at(line, "take the mirror from apt's own sources"));
+            }
         }
     }
     problems
@@ -40,9 +57,26 @@ fn is_machine_path(text: &str) -> bool {
     FOLDERS.iter().any(|folder| text.contains(folder)) || text.split(HOMES).skip(1).any(starts_name)
 }
 
+/// Whether a line names the host of a mirror: a known one, or any with a distribution's archive.
+fn names_mirror(text: &str) -> bool {
+    MIRRORS.iter().any(|host| text.contains(host)) || text.split("://").skip(1).any(is_archive)
+}
+
+/// Whether an address without its scheme is that of an archive, on a host that is not made up.
+fn is_archive(address: &str) -> bool {
+    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ')' | '>' | '\\');
+    let address = address.split(ends).next().unwrap_or_default();
+    let mut segments = address.split('/').filter(|segment| !segment.is_empty());
+    let host = segments.next().unwrap_or_default();
+    let (archive, next) = (segments.next(), segments.next());
+    !MADE_UP.iter().any(|domain| host.ends_with(domain))
+        && archive.is_some_and(|archive| ARCHIVES.contains(&archive))
+        && matches!(next, None | Some("dists" | "pool"))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{FOLDERS, HOMES, REGISTRIES, check};
+    use super::{FOLDERS, HOMES, MIRRORS, REGISTRIES, check};
     use crate::tidy::tests::said;
 
     #[test]
@@ -51,6 +85,17 @@ mod tests {
         assert_eq!(said(check, "a.md", &format!("see {HOMES}x\n")).len(), 1);
         assert_eq!(said(check, "a.md", &format!("see {HOMES}<name>\n")), [""; 0]);
         assert_eq!(said(check, "a.md", &format!("see {}\n", REGISTRIES[0])).len(), 1);
+    }
+
+    #[test]
+    fn mirrors_are_not_named() {
+        let said = |text: &str| said(check, "a.rs", text).len();
+        assert_eq!(said(&format!("http://{}/debian\n", MIRRORS[0])), 1);
+        let archive = |host: &str, rest: &str| format!("deb http://{host}/{}{rest}\n", "debian");
+        assert_eq!(said(&archive("mirror.site.net", " sid main")), 1);
+        assert_eq!(said(&archive("mirror.site.net", "/pool/main/x.deb\"")), 1);
+        assert_eq!(said(&archive("mirror.site.net", "/tree/main")), 0);
+        assert_eq!(said(&archive("mirror.example", " sid main")), 0);
     }
 
     #[test]
