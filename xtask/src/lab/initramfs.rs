@@ -35,15 +35,15 @@ pub(super) fn make(tree: &Path, modules: &Path) -> Result<Vec<u8>> {
         Ok(String::from_utf8_lossy(&read(&modules.join(name))?).into_owned())
     };
     let (dep, builtin) = (list("modules.dep")?, list("modules.builtin")?);
-    let mut archive = Archive::new();
+    let mut archive = Archive::default();
     for name in ["bin", "modules", "proc", "dev", "tree", "changes", "new"] {
         archive.folder(name);
     }
-    archive.program("bin/busybox", &read(&tree.join("usr/bin/busybox"))?);
+    archive.program("bin/busybox", read(&tree.join("usr/bin/busybox"))?);
     for (place, file) in modules::closure(&dep, &builtin, BOOT_MODULES)?.iter().enumerate() {
         let name = file.rsplit('/').next().unwrap_or(file);
-        archive.program(&format!("modules/{place:02}-{name}"), &read(&modules.join(file))?);
+        archive.program(&format!("modules/{place:02}-{name}"), read(&modules.join(file))?);
     }
-    archive.program("init", INIT.as_bytes());
-    Ok(archive.finish())
+    archive.program("init", INIT.into());
+    archive.finish().context("make the first root")
 }
