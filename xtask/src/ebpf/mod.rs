@@ -120,7 +120,7 @@ impl Tools {
         }
         let mut cargo = command("cargo");
         cargo
-            .args(["build", "--quiet", "--release", "--package", "railscope-ebpf"])
+            .args(["build", "--quiet", "--profile", "dist", "--package", "railscope-ebpf"])
             .args(["--bin", "railscope-ebpf", "-Z", "build-std=core"])
             .args(["--target", "bpfel-unknown-none", "--target-dir"])
             .arg(&target)
@@ -128,7 +128,7 @@ impl Tools {
             .env("__CARGO_TESTS_ONLY_SRC_ROOT", &self.library)
             .env("RUSTFLAGS", flags);
         succeed(cargo, "build the kernel programs")?;
-        let built = target.join("bpfel-unknown-none/release/railscope-ebpf");
+        let built = target.join("bpfel-unknown-none/dist/railscope-ebpf");
         let stripped = target.join("railscope.bpf.o");
         strip(&built, &stripped).with_context(|| format!("strip {}", built.display()))?;
         stack::check(&fs::read(&stripped)?).with_context(|| stripped.display().to_string())?;
