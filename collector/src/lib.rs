@@ -2,8 +2,9 @@
 //! packet, and reports what is wrong with it.
 //!
 //! What it understands of that is in [`railscope_core`], which reads no clock, file, socket or
-//! environment. Here are its edges: [`config`] (the settings file), [`ingest`] (bytes in), [`live`] (from live sources to reports),
-//! [`export`] (reports out), `agent` (stays on a training node) and [`cli`].
+//! environment. Here are its edges: [`ingest`] (bytes in), [`live`] (from live sources to reports),
+//! [`export`] (reports out), `agent` (stays on a training node) and [`cli`]; the last two read
+//! [`config`] (the settings file), whose values are spelt as [`units`] has them.
 
 pub mod config;
 pub mod ingest;
@@ -12,3 +13,4 @@ pub mod export;
 #[cfg(all(target_os = "linux", feature = "agent"))]
 pub mod agent;
 pub mod cli;
+pub mod units;

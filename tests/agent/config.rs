@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use bytesize::ByteSize;
 use railscope::config::reader::Override;
-use railscope::config::setting::ByteSize;
 use railscope::config::{Config, OtlpProtocol, Problems, environment};
 use railscope_core::analysis::finding::catalog;
 

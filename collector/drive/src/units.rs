@@ -1,27 +1,28 @@
-//! Sizes, times, rates and shares as people write them.
+//! Sizes, times, rates and shares as people write them, on the command line and in scenarios. Sizes are
+//! nccl-tests': `4K` is 4096.
 
 use std::time::Duration;
+
+use bytesize::ByteSize;
+
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// Bytes: `8`, `4K`, `32M`, `1G` as nccl-tests has them, `25MiB`, `1GB`.
 ///
 /// # Errors
 /// What to write instead.
 pub fn size(text: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is no size; write 8, 4K, 32M, 1G or 25MiB");
-    let number_len = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(number_len);
-    let factor = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "k" | "kib" => 1024.0,
-        "m" | "mib" => 1024.0 * 1024.0,
-        "g" | "gib" => 1024.0 * 1024.0 * 1024.0,
-        "kb" => 1e3,
-        "mb" => 1e6,
-        "gb" => 1e9,
-        _ => return Err(wrong()),
+    let rest_of_unit = match text.chars().last() {
+        Some('0'..='9' | '.') => "B",
+        Some('k' | 'K' | 'm' | 'M' | 'g' | 'G' | 't' | 'T') => "iB",
+        _ => "",
     };
-    let bytes = number.parse::<f64>().map_err(|_| wrong())? * factor;
-    if (0.0..=9e15).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
+    let size = format!("{text}{rest_of_unit}")
+        .parse()
+        .ok()
+        .filter(|ByteSize(bytes)| *bytes <= 9_000_000_000_000_000);
+    size.map(|ByteSize(bytes)| bytes)
+        .ok_or_else(|| format!("`{text}` is no size; write 8, 4K, 32M, 1G or 25MiB"))
 }
 
 /// A time: `80ms`, `1.5s`, `300us`, `2m`.
@@ -29,24 +30,26 @@ pub fn size(text: &str) -> Result<u64, String> {
 /// # Errors
 /// What to write instead.
 pub fn time(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is no time; write 80ms, 1.5s, 300us or 0s");
-    let number_len = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(number_len);
-    let seconds = match unit.trim() {
-        "s" => 1.0,
-        "ms" => 1e-3,
-        "us" | "µs" => 1e-6,
-        "ns" => 1e-9,
-        "m" | "min" => 60.0,
-        _ if text == "0" => 1.0,
-        _ => return Err(wrong()),
-    };
-    let seconds = number.parse::<f64>().map_err(|_| wrong())? * seconds;
-    if seconds > 86_400.0 {
-        return Err(format!("`{text}` is longer than a day"));
+    let time = humantime::parse_duration(text).ok().or_else(|| scaled(text));
+    match time {
+        None => Err(format!("`{text}` is no time; write 80ms, 1.5s, 300us or 0s")),
+        Some(time) if time > DAY => Err(format!("`{text}` is longer than a day")),
+        Some(time) => Ok(time),
     }
-    // Rounded to what was meant: 0.0003 s is 300 us.
-    Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
+}
+
+/// One number that is finer than a nanosecond or has no digit before its point: humantime refuses
+/// these, but knows the unit.
+fn scaled(text: &str) -> Option<Duration> {
+    let (number, unit) = split(text);
+    let unit = humantime::parse_duration(&format!("1{}", unit.trim())).ok()?;
+    let seconds = number.parse::<f64>().ok()? * unit.as_secs_f64();
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// A number, and what stands behind it.
+fn split(text: &str) -> (&str, &str) {
+    text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()))
 }
 
 /// A share of packets: `1%`, `0.01`.
@@ -67,8 +70,7 @@ pub fn share(text: &str) -> Result<f64, String> {
 /// What to write instead.
 pub fn rate(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is no rate; write 400G, 25G or 100M, in bits per second");
-    let number_len = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(number_len);
+    let (number, unit) = split(text);
     let unit = unit.trim().to_ascii_lowercase();
     let factor = match unit.strip_suffix("bps").or(unit.strip_suffix("b/s")).unwrap_or(&unit) {
         "k" => 1e3,
@@ -96,11 +98,16 @@ mod tests {
             ("25MiB", 25 << 20),
             ("1.5K", 1536),
             ("1MB", 1_000_000),
+            ("1 kb", 1000),
+            ("64 B", 64),
+            (".5K", 512),
+            ("2.", 2),
+            ("1.5", 1),
         ];
         for (text, bytes) in cases {
             assert_eq!(size(text), Ok(bytes), "{text}");
         }
-        for wrong in ["", "K", "-1", "8X", "1e99", "1T"] {
+        for wrong in ["", "K", "-1", "8X", "1e99", "9999T", "1KK"] {
             assert!(size(wrong).is_err(), "{wrong}");
         }
     }
@@ -120,6 +127,11 @@ mod tests {
         assert_eq!(time("80ms"), Ok(Duration::from_millis(80)));
         assert_eq!(time("1.5s"), Ok(Duration::from_millis(1500)));
         assert_eq!(time("0"), Ok(Duration::ZERO));
+        assert_eq!(time("0.0003 s"), Ok(Duration::from_micros(300)));
+        assert_eq!(time(".5ms"), Ok(Duration::from_micros(500)));
+        assert_eq!(time("1.4ns"), Ok(Duration::from_nanos(1)));
+        assert_eq!(time("2min"), time("2m"));
+        assert!(time("25h").is_err_and(|error| error.contains("longer than a day")));
         for wrong in ["", "80", "ms", "-1s", "1h30"] {
             assert!(time(wrong).is_err(), "{wrong}");
         }

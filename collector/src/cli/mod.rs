@@ -17,7 +17,6 @@ mod findings;
 mod help;
 mod input;
 mod label_input;
-mod line_rate;
 mod log_input;
 mod metrics;
 mod opcode_name;

@@ -9,8 +9,8 @@ use super::config::ConfigArgs;
 use super::counter_input::{CounterArgs, CounterFiles};
 use super::input::{Input, InputArgs};
 use super::label_input::{LabelArgs, Labels};
-use super::line_rate;
 use super::log_input::{LogArgs, Logs};
+use crate::units;
 use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig, Settings};
 use railscope_core::report::{Report, ReportContext};
@@ -27,7 +27,7 @@ const FLOW_CAPACITY: u32 = 262_144;
 pub(super) struct SourceArgs {
     /// Line rate of every port (400G, 25Gb/s): bursts and pause times need it, and it is taken from
     /// pcapng where that says it
-    #[arg(long, value_name = "RATE", value_parser = line_rate::parse)]
+    #[arg(long, value_name = "RATE", value_parser = units::line_rate)]
     line_rate: Option<u64>,
     /// Flows kept at a time; beyond that the longest silent make room, and are counted
     #[arg(long, value_name = "N", default_value_t = FLOW_CAPACITY,

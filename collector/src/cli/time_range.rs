@@ -1,9 +1,11 @@
 //! `--since` and `--until`: a part of the input, by time after its first frame or by date.
 
 use std::fmt;
+use std::time::Duration;
 
 use clap::Args;
 
+use crate::units;
 use railscope_core::model::time::Timestamp;
 
 /// The options, as typed.
@@ -101,23 +103,15 @@ fn parse(text: &str) -> Result<Moment, String> {
             .map(|nanos| Moment::At(Timestamp::from_nanos(nanos)))
             .map_err(|_| format!("`{text}` is before 1970 or after 2554"));
     }
-    let number_len = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(number_len);
-    let factor = match unit.trim() {
-        "" | "s" => 1e9,
-        "ms" => 1e6,
-        "us" | "µs" => 1e3,
-        "ns" => 1.0,
-        "m" | "min" => 60e9,
-        "h" => 3600e9,
-        _ => return Err(wrong(text)),
+    // A number alone is seconds.
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let after = match seconds {
+        Some(time) => time,
+        None => units::duration(text).map_err(|_| {
+            format!("`{text}` is not a time; write 1.5s, 200ms, 3min, or 2026-11-20T16:30:00Z")
+        })?,
     };
-    let value: f64 = number.parse().map_err(|_| wrong(text))?;
-    Ok(Moment::AfterStart((value * factor).round() as u64))
-}
-
-fn wrong(text: &str) -> String {
-    format!("`{text}` is no time; write 1.5s, 200ms, 3min, or 2026-11-20T16:30:00Z")
+    Ok(Moment::AfterStart(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX)))
 }
 
 #[cfg(test)]
@@ -128,10 +122,13 @@ mod tests {
     fn times_after_the_start_and_dates() {
         assert_eq!(parse("1.5s"), Ok(Moment::AfterStart(1_500_000_000)));
         assert_eq!(parse("200ms"), Ok(Moment::AfterStart(200_000_000)));
+        assert_eq!(parse("2.5"), Ok(Moment::AfterStart(2_500_000_000)));
+        assert_eq!(parse("0.5h"), Ok(Moment::AfterStart(1_800_000_000_000)));
+        assert_eq!(parse("0"), Ok(Moment::AfterStart(0)));
         let date = Moment::At(Timestamp::from_nanos(1_000_000_000));
         assert_eq!(parse("1970-01-01T00:00:01Z"), Ok(date));
         assert_eq!(parse("1970-01-01T01:00:01+01:00"), Ok(date));
-        for wrong in ["", "soon", "1x", "1969-12-31T23:59:59Z"] {
+        for wrong in ["", "soon", "1x", "-1", "nan", "2026-11-20", "1969-12-31T23:59:59Z"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

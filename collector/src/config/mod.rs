@@ -17,11 +17,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bytesize::ByteSize;
 use glob::Pattern;
 use toml::de::DeValue;
 
 use self::reader::{Override, Problem, Reader};
-use self::setting::{ByteSize, Setting};
+use self::setting::Setting;
 use railscope_core::analysis::finding::settings::Settings as FindingSettings;
 
 /// All settings.

@@ -5,8 +5,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bytesize::ByteSize;
 use glob::Pattern;
 use toml::de::DeValue;
+
+use crate::units;
 
 /// A kind of value.
 pub(super) trait Setting: Sized {
@@ -66,7 +69,7 @@ impl Setting for Duration {
     const WANTED: &'static str = "a time with its unit, such as \"500ms\", \"10s\" or \"5m\"";
 
     fn read(value: &DeValue<'_>) -> Option<Self> {
-        humantime::parse_duration(value.as_str()?).ok()
+        units::duration(value.as_str()?).ok()
     }
 }
 
@@ -76,41 +79,17 @@ impl Quantity for Duration {
     }
 }
 
-/// A number of bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ByteSize(pub u64);
-
-/// Units of sizes, the longest names first.
-const UNITS: [(&str, u64); 7] = [
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-    ("KB", 1_000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("B", 1),
-];
-
 impl Setting for ByteSize {
     const WANTED: &'static str = "a size with its unit, such as \"64 KiB\" or \"16 MiB\"";
 
     fn read(value: &DeValue<'_>) -> Option<Self> {
-        let text = value.as_str()?;
-        let (number, unit) =
-            UNITS.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))?;
-        number.trim_end().parse::<u64>().ok()?.checked_mul(unit).map(Self)
+        units::size(value.as_str()?).ok()
     }
 }
 
 impl Quantity for ByteSize {
     fn written(&self) -> String {
-        let largest = UNITS
-            .iter()
-            .take(3)
-            .rev()
-            .find(|(_, unit)| self.0 >= *unit && self.0.is_multiple_of(*unit));
-        let (name, unit) = largest.copied().unwrap_or(("B", 1));
-        format!("\"{} {name}\"", self.0 / unit)
+        format!("\"{:.0}\"", self.display().iec())
     }
 }
 
@@ -174,26 +153,8 @@ impl<T: Setting> Setting for Option<T> {
 mod tests {
     use super::*;
 
-    fn size(text: &str) -> Option<u64> {
-        ByteSize::read(&DeValue::String(text.into())).map(|size| size.0)
-    }
-
     #[test]
-    fn sizes_have_units() {
-        assert_eq!(size("64 KiB"), Some(65_536));
-        assert_eq!(size("16MB"), Some(16_000_000));
-        assert_eq!(size("7 B"), Some(7));
-        for wrong in [
-            "64",
-            "KiB",
-            "-1 B",
-            "1.5 MiB",
-            "64 kib",
-            "99999999999999999999 B",
-            "18446744073709551615 KiB",
-        ] {
-            assert_eq!(size(wrong), None, "{wrong}");
-        }
+    fn sizes_are_written_with_their_unit() {
         for (bytes, written) in
             [(65_536, "\"64 KiB\""), (1_000, "\"1000 B\""), (1 << 30, "\"1 GiB\"")]
         {

@@ -13,8 +13,10 @@ const CORE: &[&str] =
 
 /// The edges, and what each may name besides itself.
 const EDGES: &[(&str, &[&str])] = &[
+    // How people write times, sizes and rates: for what reads options and settings.
+    ("units", &[]),
     // What the settings file says.
-    ("config", &["analysis"]),
+    ("config", &["analysis", "units"]),
     // They deliver bytes and events; decode understands them.
     ("ingest", &["model"]),
     // They read live sources into the pipeline, and ask it for reports.
@@ -26,14 +28,14 @@ const EDGES: &[(&str, &[&str])] = &[
         "agent",
         &[
             "model", "decode", "flow", "link", "analysis", "report", "metrics", "pipeline",
-            "config", "ingest", "live", "export",
+            "config", "ingest", "live", "export", "units",
         ],
     ),
     (
         "cli",
         &[
             "model", "decode", "flow", "link", "analysis", "report", "metrics", "pipeline",
-            "config", "ingest", "live", "export", "agent",
+            "config", "ingest", "live", "export", "agent", "units",
         ],
     ),
 ];

@@ -6,10 +6,10 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
-use crate::cli::line_rate;
 use crate::ingest::follow::Follow;
 use crate::ingest::live::LiveSource;
 use crate::live::packets::{self, Choice};
+use crate::units;
 
 /// Options of `railscope watch`, as typed.
 #[derive(Args)]
@@ -51,7 +51,7 @@ pub(in crate::cli) struct WatchArgs {
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     pub(super) every: Duration,
     /// Line rate of every port (400G, 25Gb/s): bursts need it
-    #[arg(long, value_name = "RATE", value_parser = line_rate::parse)]
+    #[arg(long, value_name = "RATE", value_parser = units::line_rate)]
     pub(super) line_rate: Option<u64>,
 }
 
@@ -95,11 +95,12 @@ impl WatchArgs {
     }
 }
 
-/// `10m`, `1s`, `1h 30m`.
+/// A time that is not zero.
 fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is no time; write 10m, 1h or 500ms");
-    let parsed: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
-    Duration::try_from(parsed).ok().filter(|time| !time.is_zero()).ok_or_else(wrong)
+    match units::duration(text)? {
+        Duration::ZERO => Err(format!("`{text}` is too short; write 10m, 1h or 500ms")),
+        time => Ok(time),
+    }
 }
 
 #[cfg(test)]
