@@ -1,5 +1,9 @@
 //! Sentences, broken between words where a line would be too long.
 
+use std::borrow::Cow;
+
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
+
 use super::style::{Meaning, paint};
 use super::table::LINE_WIDTH;
 
@@ -14,7 +18,7 @@ pub(super) fn bullet(meaning: Meaning, text: &str) -> String {
 /// `text`, indented and toned down.
 pub(super) fn aside(text: &str) -> String {
     let lines = lines(text).into_iter();
-    lines.map(|line| format!("  {}", paint(Meaning::Aside, line))).collect::<Vec<_>>().join("\n")
+    lines.map(|line| format!("  {}", paint(Meaning::Aside, &line))).collect::<Vec<_>>().join("\n")
 }
 
 /// `text`, indented; what does not fit the line is indented once more.
@@ -22,21 +26,14 @@ pub(super) fn note(text: &str) -> String {
     format!("  {}", lines(text).join("\n    "))
 }
 
-fn lines(text: &str) -> Vec<String> {
-    // Notes indent their second line twice.
-    let width = LINE_WIDTH - 2 * INDENT;
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
+fn lines(text: &str) -> Vec<Cow<'_, str>> {
+    // Notes indent their second line twice. Names, addresses and numbers are never broken.
+    let options = Options::new(LINE_WIDTH - 2 * INDENT)
+        .break_words(false)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    textwrap::wrap(text, options)
 }
 
 #[cfg(test)]
@@ -50,5 +47,8 @@ mod tests {
         assert!(shown.lines().all(|line| line.chars().count() <= LINE_WIDTH), "{shown}");
         assert_eq!(shown.split_whitespace().count(), 30);
         assert_eq!(note("short"), "  short");
+        assert_eq!(note(""), "  ");
+        let address = "fd00::1/".repeat(20);
+        assert_eq!(note(&format!("at {address}")), format!("  at\n    {address}"));
     }
 }
