@@ -1,6 +1,9 @@
 //! Frames into a capture file: pcapng (draft-ietf-opsawg-pcapng), an interface a tap, nanoseconds.
 //!
 //! What was lost is in it as well, so that the file tells what the live analysis was told.
+//!
+//! Written here because the crates cost every build more than this file: pcap-parser's `serialize` brings
+//! `futures`, pcap-file a second `syn` and `thiserror`.
 
 use std::io::{self, Write};
 
