@@ -1,5 +1,8 @@
 //! `AF_PACKET` with a ring of blocks that the kernel fills (`TPACKET_V3`, packet(7) and
 //! Documentation/networking/packet_mmap.rst).
+//!
+//! Its own, not that of the collector's sources, so that a mistake there does not go into the captures that
+//! it is judged by. It reads less: no VLAN tags, no direction, one size of ring.
 #![expect(
     unsafe_code,
     reason = "memory shared with the kernel, and socket options without wrappers"

@@ -1,5 +1,9 @@
 //! `AF_PACKET` with a ring of blocks that the kernel fills (`TPACKET_V3`, packet(7) and
 //! Documentation/networking/packet_mmap.rst).
+//!
+//! The driver has a ring of its own, because it depends on no crate that it is the oracle for. No crate
+//! serves both: `af_packet` is GPL-3.0 and has had no release since 2020, `afpacket` and `pnet` have no
+//! ring, and `pcap` needs libpcap to build.
 #![expect(
     unsafe_code,
     reason = "memory shared with the kernel, and socket options without wrappers"
