@@ -13,8 +13,13 @@ fn a_connection_over_both_families() {
     if !require::root("a_connection_over_both_families") {
         return;
     }
-    let config =
-        ProbeConfig { calls: false, connections: true, proc: "/proc".into(), ring_mebibytes: 1 };
+    let config = ProbeConfig {
+        calls: false,
+        connections: true,
+        proc: "/proc".into(),
+        ring_mebibytes: 1,
+        logs: false,
+    };
     let mut probes = Probes::open(&config).unwrap();
     for loopback in ["127.0.0.1:0", "[::1]:0"] {
         let listener = TcpListener::bind(loopback).unwrap();

@@ -21,8 +21,13 @@ fn connections_name_the_processes_of_ranks() {
     }
     let flow = FlowConfig { flow_capacity: 1000, line_rate_bps: None, keeps_details: false };
     let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity: Some(1 << 16) });
-    let config =
-        ProbeConfig { calls: false, connections: true, proc: "/proc".into(), ring_mebibytes: 4 };
+    let config = ProbeConfig {
+        calls: false,
+        connections: true,
+        proc: "/proc".into(),
+        ring_mebibytes: 4,
+        logs: false,
+    };
     let mut probes = Probes::open(&config).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let mut drive = Command::new(env!("CARGO_BIN_EXE_railscope"));

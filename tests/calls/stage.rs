@@ -57,8 +57,13 @@ impl Stage {
 
 /// Watches calls of all processes.
 pub(super) fn watch() -> Watcher {
-    let config =
-        ProbeConfig { calls: true, connections: false, proc: "/proc".into(), ring_mebibytes: 4 };
+    let config = ProbeConfig {
+        calls: true,
+        connections: false,
+        proc: "/proc".into(),
+        ring_mebibytes: 4,
+        logs: false,
+    };
     Watcher { probes: Probes::open(&config).unwrap(), calls: Vec::new(), said: Vec::new() }
 }
 

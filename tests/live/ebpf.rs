@@ -1,7 +1,7 @@
 //! The kernel programs see of a recorded job what the recording has.
 
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use railscope::ingest::ebpf::{Ebpf, EbpfConfig};
@@ -25,10 +25,10 @@ use crate::support::streams::Recorder;
 use crate::support::{pcap, require};
 
 /// A network namespace with a veth pair, which goes with the test.
-struct Wire(String);
+pub(super) struct Wire(String);
 
 impl Wire {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let wire = Self(format!("railscope-test-{name}-{}", std::process::id()));
         let namespace = wire.0.as_str();
         run(&["ip", "netns", "add", namespace]);
@@ -44,13 +44,41 @@ impl Wire {
         wire
     }
 
+    /// Its network namespace.
+    pub(super) fn path(&self) -> PathBuf {
+        Path::new("/var/run/netns").join(&self.0)
+    }
+
+    /// The index of one of its ends.
+    pub(super) fn index(&self, end: &str) -> u32 {
+        let arguments = ["-n", &self.0, "-oneline", "link", "show", end];
+        let line = Command::new("ip").args(arguments).output().unwrap().stdout;
+        String::from_utf8(line).unwrap().split(':').next().unwrap().parse().unwrap()
+    }
+
+    /// Sends the frames of captures into its near end.
+    pub(super) fn replay(&self, captures: &[PathBuf]) {
+        assert!(self.start_replay(captures).wait().unwrap().success());
+    }
+
+    fn start_replay(&self, captures: &[PathBuf]) -> Child {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/live/replay.py");
+        Command::new("ip")
+            .args(["netns", "exec", &self.0, "python3", script, "near"])
+            .args(captures)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
     /// The programs at its far end.
     fn observe(&self) -> Ebpf {
         Ebpf::open(&EbpfConfig {
             interfaces: vec!["far".to_owned()],
-            namespace: Some(format!("/var/run/netns/{}", self.0).into()),
+            namespace: Some(self.path()),
             ring_mebibytes: 64,
             stream_limit: 1 << 20,
+            logs: false,
         })
         .unwrap()
     }
@@ -105,13 +133,7 @@ fn replay(
     captures: &[PathBuf],
     sink: &mut dyn FnMut(LiveEvent<'_>),
 ) {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/live/replay.py");
-    let mut replay = Command::new("ip")
-        .args(["netns", "exec", &wire.0, "python3", script, "near"])
-        .args(captures)
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut replay = wire.start_replay(captures);
     let begun = now();
     let mut ended = None;
     // What was sent last lies in the ring for a nap at most.

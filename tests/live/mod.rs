@@ -6,6 +6,8 @@ mod demo;
 mod ebpf;
 // Packet sockets on real interfaces.
 mod interfaces;
+#[cfg(feature = "live")]
+mod kernel_log;
 mod kept;
 // Frames written as a capture.
 mod record;

@@ -21,7 +21,8 @@ use railscope_ebpf::call::{
 };
 use railscope_ebpf::loss::Loss;
 
-use super::maps::{self, ACTS, PENDING};
+use super::log;
+use super::maps::{ACTS, PENDING};
 
 #[uprobe]
 pub(crate) fn call_entered(context: ProbeContext) -> u32 {
@@ -31,7 +32,7 @@ pub(crate) fn call_entered(context: ProbeContext) -> u32 {
     let entered = unsafe { bpf_ktime_get_ns() };
     keep(&context, Plan::from_bits(plan_bits), entered);
     let Some(mut entry) = ACTS.reserve::<CallEvent>(0) else {
-        maps::count(Loss::Call);
+        log::lost(Loss::Call);
         return 0;
     };
     // SAFETY: as long as an event; the registers of the caller are the kernel's while it runs.
@@ -65,7 +66,7 @@ pub(crate) fn call_returned(context: RetProbeContext) -> u32 {
         read(event, 0);
         entry.submit(u64::from(BPF_RB_NO_WAKEUP));
     } else {
-        maps::count(Loss::Call);
+        log::lost(Loss::Call);
     }
     _ = PENDING.remove(&key);
     0
@@ -83,7 +84,7 @@ fn keep(context: &ProbeContext, plan: Plan, entered: u64) {
     let key = pending_key(plan.function, bpf_get_current_pid_tgid() as u32);
     _ = PENDING.insert(&key, &NOTHING, u64::from(BPF_ANY));
     let Some(beginning) = PENDING.get_ptr_mut(&key) else {
-        maps::count(Loss::Return);
+        log::lost(Loss::Return);
         return;
     };
     // SAFETY: the map keeps the value while the program runs, and only this thread has the key.
@@ -146,7 +147,7 @@ fn copy(to: *mut c_void, len: u32, from: u64) -> bool {
     // SAFETY: the verifier knows how long the place is; the helper refuses what cannot be read.
     let is_read = unsafe { bpf_probe_read_user(to, len, from as *const c_void) } == 0;
     if !is_read {
-        maps::count(Loss::Memory);
+        log::lost(Loss::Memory);
     }
     is_read
 }

@@ -13,7 +13,8 @@ use aya_ebpf::programs::TracePointContext;
 use railscope_ebpf::connection::ConnectionEvent;
 use railscope_ebpf::loss::Loss;
 
-use super::maps::{self, ACTS};
+use super::log;
+use super::maps::ACTS;
 
 /// `IPPROTO_TCP`.
 const TCP: u16 = 6;
@@ -45,7 +46,7 @@ pub(crate) fn connection_changed(context: TracePointContext) -> u32 {
         return 0;
     }
     let Some(mut entry) = ACTS.reserve::<ConnectionEvent>(0) else {
-        maps::count(Loss::Connection);
+        log::lost(Loss::Connection);
         return 0;
     };
     let event = entry.as_mut_ptr();

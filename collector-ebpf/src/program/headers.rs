@@ -5,6 +5,7 @@ use aya_ebpf::programs::TcContext;
 use railscope_ebpf::loss::Loss;
 use railscope_ebpf::table::Address;
 
+use super::log;
 use super::maps;
 
 const VLAN: u16 = 0x8100;
@@ -159,7 +160,7 @@ pub(super) fn load<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
     }
     let header = gather(context, offset);
     if header.is_none() {
-        maps::count(Loss::Header);
+        log::lost(Loss::Header);
     }
     header
 }

@@ -7,6 +7,7 @@
 mod call;
 mod connection;
 mod headers;
+mod log;
 mod maps;
 mod repeated;
 mod roce;

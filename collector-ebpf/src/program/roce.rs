@@ -9,6 +9,7 @@ use railscope_ebpf::loss::Loss;
 use railscope_ebpf::table::{Claim, Key};
 
 use super::headers::{self, Header, Network};
+use super::log;
 use super::maps::{self, EVENTS};
 
 /// UDP destination port (IBTA annex A17).
@@ -79,7 +80,7 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
     let Some(flow) = flows.find(&key) else {
         let clock = Clock { time: now(), tick };
         if flows.claim(&key, FlowState::new(&arrival, clock), clock.time) == Claim::Refused {
-            maps::count(Loss::Flow);
+            log::lost(Loss::Flow);
         }
         let place = Place { interface_index, is_outbound, time: clock.time };
         hand_out(context, &arrival, place, &Run::default());
@@ -123,7 +124,7 @@ struct Place {
 #[inline(always)]
 fn hand_out(context: &TcContext, arrival: &Arrival, place: Place, run: &Run) -> bool {
     let Some(mut entry) = EVENTS.reserve::<PacketEvent>(0) else {
-        maps::count(Loss::Event);
+        log::lost(Loss::Event);
         return false;
     };
     let event = entry.as_mut_ptr();
@@ -146,7 +147,7 @@ fn hand_out(context: &TcContext, arrival: &Arrival, place: Place, run: &Run) -> 
         let len = &raw const (*event).header.head_len;
         if !headers::copy(context, 0, len, &raw mut (*event).head) {
             entry.discard(u64::from(BPF_RB_NO_WAKEUP));
-            maps::count(Loss::Header);
+            log::lost(Loss::Header);
             return false;
         }
     }

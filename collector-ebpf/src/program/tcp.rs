@@ -13,6 +13,7 @@ use railscope_ebpf::stream::StreamState;
 use railscope_ebpf::table::{Claim, Key};
 
 use super::headers::{self, Header, Network};
+use super::log;
 use super::maps::{self, EVENTS};
 
 /// TCP (RFC 9293, section 3.1).
@@ -86,7 +87,7 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
                 Claim::Kept => 0,
                 // Nobody would know when it has carried enough.
                 Claim::Refused => {
-                    maps::count(Loss::Stream);
+                    log::lost(Loss::Stream);
                     u64::MAX
                 }
             }
@@ -129,7 +130,7 @@ fn hand_out(context: &TcContext, segment: &Segment) {
             && hand_out_piece::<PIECE_ROOM>(context, segment, 2)
             && hand_out_piece::<PIECE_ROOM>(context, segment, 3);
         if is_handed_out && len > (PIECES * PIECE_ROOM) as u32 {
-            maps::count(Loss::Payload);
+            log::lost(Loss::Payload);
         }
     }
 }
@@ -143,7 +144,7 @@ fn hand_out_piece<const ROOM: usize>(context: &TcContext, segment: &Segment, pie
         return false;
     }
     let Some(mut entry) = EVENTS.reserve::<Handed<ROOM>>(0) else {
-        maps::count(Loss::Event);
+        log::lost(Loss::Event);
         return false;
     };
     let handed = entry.as_mut_ptr();
@@ -162,7 +163,7 @@ fn hand_out_piece<const ROOM: usize>(context: &TcContext, segment: &Segment, pie
     };
     if !is_read {
         entry.discard(u64::from(BPF_RB_NO_WAKEUP));
-        maps::count(Loss::Header);
+        log::lost(Loss::Header);
         return false;
     }
     entry.submit(u64::from(BPF_RB_NO_WAKEUP));

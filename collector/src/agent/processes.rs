@@ -83,6 +83,7 @@ impl Processes {
                 connections: !calls,
                 proc: config.host.proc.clone(),
                 ring_mebibytes: RING_MEBIBYTES,
+                logs: config.logs_kernel_programs,
             });
             match opened {
                 Ok(opened) => {

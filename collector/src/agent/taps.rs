@@ -18,6 +18,8 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// longer: where interfaces come and go with containers, each would cost the room of a ring.
 pub(super) struct Taps {
     settings: TapConfig,
+    /// Whether kernel programs log.
+    logs: bool,
     waiting: Vec<Pattern>,
     followed: BTreeSet<String>,
     looked: Instant,
@@ -34,7 +36,8 @@ impl Taps {
         let settings = config.taps.clone();
         let is_wanted = config.sources.packets;
         let waiting = if is_wanted { settings.interfaces.clone() } else { Vec::new() };
-        let mut taps = Self { settings, waiting, followed: BTreeSet::new(), looked: now() };
+        let logs = config.logs_kernel_programs;
+        let mut taps = Self { settings, logs, waiting, followed: BTreeSet::new(), looked: now() };
         if is_wanted {
             taps.follow(session, own, say);
         }
@@ -88,7 +91,7 @@ impl Taps {
         }
         let names: Vec<String> = found.iter().cloned().collect();
         self.followed.extend(found);
-        match packets::open(Choice::Auto, names.clone(), None) {
+        match packets::open(Choice::Auto, names.clone(), None, self.logs) {
             Ok(Packets { source, name, why_not_better }) => {
                 if let Some(why) = why_not_better {
                     own.remove("ebpf", "all");

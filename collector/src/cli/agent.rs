@@ -42,6 +42,10 @@ pub(super) struct AgentArgs {
     /// One setting, in TOML: prometheus.listen='"0.0.0.0:9474"'
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Print what kernel programs log: full tables and rings, when it happens; the 1st, 2nd, 4th, 8th and
+    /// so on of each kind and CPU
+    #[arg(long)]
+    log_kernel_programs: bool,
     /// Only read the settings, and say what could be seen of this host and what is missing for the rest;
     /// exit code 1 where something that they ask for cannot work
     #[arg(long)]
@@ -52,7 +56,8 @@ pub(super) struct AgentArgs {
 pub(super) fn run(args: &AgentArgs) -> anyhow::Result<u8> {
     let mut overrides = environment::overrides(variable);
     overrides.extend(args.set.iter().map(|set| flag(set)).collect::<anyhow::Result<Vec<_>>>()?);
-    let config = read_settings(args.config.as_deref(), &overrides)?;
+    let mut config = read_settings(args.config.as_deref(), &overrides)?;
+    config.logs_kernel_programs = args.log_kernel_programs;
     if args.check {
         return check(&config);
     }

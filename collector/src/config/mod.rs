@@ -46,6 +46,9 @@ pub struct Config {
     pub labels: LabelConfig,
     /// Findings and what is expected of the job: `[findings]` and `[expect]`.
     pub findings: FindingSettings,
+    /// Whether kernel programs log what they lose. No key of the file: it is for finding out why
+    /// something is lost, not for every day.
+    pub logs_kernel_programs: bool,
 }
 
 /// The host itself.
@@ -188,6 +191,7 @@ impl Default for Config {
             },
             labels: LabelConfig::default(),
             findings: FindingSettings::default(),
+            logs_kernel_programs: false,
         }
     }
 }

@@ -50,7 +50,8 @@ pub enum PacketsError {
     NotBuilt,
 }
 
-/// Opens `interfaces`, which are in `namespace` or here.
+/// Opens `interfaces`, which are in `namespace` or here. Kernel programs log what they lose where
+/// `logs_losses`.
 ///
 /// # Errors
 ///
@@ -59,10 +60,11 @@ pub fn open(
     choice: Choice,
     interfaces: Vec<String>,
     namespace: Option<PathBuf>,
+    logs_losses: bool,
 ) -> Result<Packets, PacketsError> {
     let why_not_better = match choice {
         Choice::AfPacket => None,
-        Choice::Ebpf | Choice::Auto => match ebpf(&interfaces, namespace.clone()) {
+        Choice::Ebpf | Choice::Auto => match ebpf(&interfaces, namespace.clone(), logs_losses) {
             Ok(source) => return Ok(Packets { source, name: "ebpf", why_not_better: None }),
             Err(error) if choice == Choice::Ebpf => return Err(error),
             Err(error) => Some(chain(&error)),
@@ -81,17 +83,19 @@ pub fn open(
 fn ebpf(
     interfaces: &[String],
     namespace: Option<PathBuf>,
+    logs: bool,
 ) -> Result<Box<dyn LiveSource>, PacketsError> {
     Ok(Box::new(Ebpf::open(&EbpfConfig {
         interfaces: interfaces.to_vec(),
         namespace,
         ring_mebibytes: RING_MEBIBYTES,
         stream_limit: STREAM_LIMIT,
+        logs,
     })?))
 }
 
 #[cfg(not(feature = "live"))]
-fn ebpf(_: &[String], _: Option<PathBuf>) -> Result<Box<dyn LiveSource>, PacketsError> {
+fn ebpf(_: &[String], _: Option<PathBuf>, _: bool) -> Result<Box<dyn LiveSource>, PacketsError> {
     Err(PacketsError::NotBuilt)
 }
 

@@ -38,7 +38,7 @@ impl Watcher {
     /// Begins to watch ports of the calling thread's network namespace.
     pub(super) fn start(ports: &[String], folder: &Path, screen: Screen) -> anyhow::Result<Self> {
         // Without root there are no kernel programs, which is no news to anybody.
-        let source = packets::open(Choice::Auto, ports.to_vec(), None)?.source;
+        let source = packets::open(Choice::Auto, ports.to_vec(), None, false)?.source;
         let mut session = Session::new(source::live_pipeline(None));
         session.add(source);
         let completeness = session.completeness();

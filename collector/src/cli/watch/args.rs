@@ -91,7 +91,7 @@ impl WatchArgs {
             SourceChoice::Ebpf => Choice::Ebpf,
             SourceChoice::AfPacket => Choice::AfPacket,
         };
-        Ok(packets::open(choice, self.interface.clone(), self.netns.clone())?.source)
+        Ok(packets::open(choice, self.interface.clone(), self.netns.clone(), false)?.source)
     }
 }
 

@@ -30,6 +30,8 @@ pub struct EbpfConfig {
     pub ring_mebibytes: u32,
     /// Bytes of payload of each direction of a TCP connection that are looked at.
     pub stream_limit: u32,
+    /// Whether the programs log what they lose, as warnings.
+    pub logs: bool,
 }
 
 impl EbpfConfig {

@@ -14,8 +14,9 @@ pub(super) mod clock;
 pub(super) mod cost;
 pub(super) mod error;
 mod event;
+pub(super) mod log;
 pub(super) mod object;
-mod sys;
+pub(super) mod sys;
 
 use std::collections::HashMap;
 use std::io;
@@ -29,6 +30,7 @@ pub use self::error::EbpfError;
 use self::attach::{Attached, Port};
 use self::clock::Clock;
 use self::event::Record;
+use self::log::KernelLog;
 use self::object::Object;
 use super::capability::{Host, Source};
 use super::live::{LiveEvent, LiveSource};
@@ -136,6 +138,11 @@ impl Ebpf {
         self.nap = nap.clamp(SHORTEST_NAP, LONGEST_NAP);
     }
 
+    fn tell_log(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) {
+        let log = self.object.log.as_mut();
+        log.into_iter().flat_map(KernelLog::news).for_each(|line| sink(LiveEvent::Warning(line)));
+    }
+
     fn tell_losses(
         &mut self,
         at_once: bool,
@@ -160,6 +167,7 @@ impl LiveSource for Ebpf {
         self.hand_out(sink);
         // Who has no patience will not ask again.
         self.tell_losses(patience.is_zero(), sink)?;
+        self.tell_log(sink);
         self.object.measure();
         Ok(())
     }

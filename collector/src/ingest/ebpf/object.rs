@@ -12,6 +12,7 @@ use railscope_ebpf::settings::Settings;
 use super::attach::EbpfConfig;
 use super::cost::{Costs, ProgramCost};
 use super::error::EbpfError;
+use super::log::{self, KernelLog};
 use super::sys::Global;
 
 /// Built by `cargo xtask ebpf`.
@@ -28,15 +29,23 @@ pub(super) const DIRECTIONS: [&str; 2] = ["packets_in", "packets_out"];
 
 /// Maps that only some of the programs use, and the least size that the kernel makes them in: a ring
 /// takes whole pages, of 64 KiB at most.
-const MAPS: [(&str, u32); 5] =
-    [("EVENTS", 1 << 16), ("FLOWS", 1), ("STREAMS", 1), ("ACTS", 1 << 16), ("PENDING", 1)];
+const MAPS: [(&str, u32); 6] = [
+    ("EVENTS", 1 << 16),
+    ("FLOWS", 1),
+    ("STREAMS", 1),
+    ("ACTS", 1 << 16),
+    ("PENDING", 1),
+    (log::MAP, 1 << 16),
+];
 
 /// A loader of the object, whose maps are as small as can be but for those that are used.
-pub(in crate::ingest) fn loader<'a>(used: &[&str]) -> EbpfLoader<'a> {
+pub(in crate::ingest) fn loader<'a>(used: &[&str], settings: &'a Global) -> EbpfLoader<'a> {
     let mut loader = EbpfLoader::new();
-    for (name, least) in MAPS.iter().filter(|(name, _)| !used.contains(name)) {
+    let is_used = |name: &str| used.contains(&name) || name == log::MAP && settings.0.logs != 0;
+    for (name, least) in MAPS.iter().filter(|(name, _)| !is_used(name)) {
         loader.map_max_entries(name, *least);
     }
+    loader.override_global("SETTINGS", settings, true);
     loader
 }
 
@@ -82,15 +91,20 @@ impl Losses {
 pub(super) struct Object {
     pub(super) ebpf: aya::Ebpf,
     pub(super) events: RingBuf<MapData>,
+    /// `None` where nobody asked for it.
+    pub(super) log: Option<KernelLog>,
     losses: Losses,
     costs: Costs,
 }
 
 impl Object {
     pub(super) fn load(config: &EbpfConfig) -> Result<Self, EbpfError> {
-        let settings = Global(Settings { stream_limit: config.stream_limit, ..Settings::DEFAULT });
-        let mut loader = loader(&["EVENTS", "FLOWS", "STREAMS"]);
-        loader.override_global("SETTINGS", &settings, true);
+        let settings = Global(Settings {
+            stream_limit: config.stream_limit,
+            logs: config.logs.into(),
+            ..Settings::DEFAULT
+        });
+        let mut loader = loader(&["EVENTS", "FLOWS", "STREAMS"], &settings);
         loader.map_max_entries("EVENTS", config.ring_bytes());
         let mut ebpf = loader.load(OBJECT).map_err(EbpfError::load)?;
         for name in DIRECTIONS {
@@ -101,6 +115,7 @@ impl Object {
         let events = ebpf.take_map("EVENTS").ok_or_else(|| missing("EVENTS"))?;
         Ok(Self {
             events: events.try_into().map_err(|_| missing("EVENTS"))?,
+            log: config.logs.then(|| KernelLog::of(&mut ebpf)).transpose()?,
             losses,
             costs: Costs::of(&ebpf),
             ebpf,

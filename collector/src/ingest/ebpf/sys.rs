@@ -7,7 +7,7 @@ use railscope_ebpf::settings::Settings;
 /// [`Settings`] in the object.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(super) struct Global(pub(super) Settings);
+pub(in crate::ingest) struct Global(pub(in crate::ingest) Settings);
 
 // SAFETY: plain data without padding, valid for every bit pattern: `bytemuck::Pod` is asked for.
 unsafe impl aya::Pod for Global where Settings: bytemuck::Pod {}

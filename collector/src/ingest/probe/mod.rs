@@ -26,6 +26,7 @@ use aya::maps::{MapData, RingBuf};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use railscope_ebpf::call::CallEvent;
 use railscope_ebpf::connection::ConnectionEvent;
+use railscope_ebpf::settings::Settings;
 
 use self::attach::Attached;
 use self::library::Contents;
@@ -35,7 +36,9 @@ use super::capability::{Host, Source};
 use super::ebpf::clock::Clock;
 use super::ebpf::cost::{Costs, ProgramCost};
 use super::ebpf::error::EbpfError;
+use super::ebpf::log::KernelLog;
 use super::ebpf::object::{self, Losses, OBJECT};
+use super::ebpf::sys::Global;
 use railscope_core::model::call::Call;
 use railscope_core::model::connection::ConnectionChange;
 
@@ -60,6 +63,8 @@ pub struct ProbeConfig {
     pub proc: PathBuf,
     /// Room for what was not taken yet, MiB.
     pub ring_mebibytes: u32,
+    /// Whether the programs log what they lose, as warnings.
+    pub logs: bool,
 }
 
 /// Something that a process did, or that the user should know.
@@ -92,6 +97,8 @@ pub struct Probes {
     ebpf: aya::Ebpf,
     ring: RingBuf<MapData>,
     losses: Losses,
+    /// `None` where nobody asked for it.
+    log: Option<KernelLog>,
     clock: Clock,
     calls: record::Reader,
     connections: connection::Reader,
@@ -117,7 +124,8 @@ impl Probes {
             }
         }
         let bytes = (config.ring_mebibytes.clamp(1, 1024) << 20).next_power_of_two();
-        let mut loader = object::loader(&["ACTS", "PENDING"]);
+        let settings = Global(Settings { logs: config.logs.into(), ..Settings::DEFAULT });
+        let mut loader = object::loader(&["ACTS", "PENDING"], &settings);
         loader.map_max_entries("ACTS", bytes);
         let mut ebpf = loader.load(OBJECT).map_err(EbpfError::load)?;
         if config.calls {
@@ -131,6 +139,7 @@ impl Probes {
         let missing = || EbpfError::Object { part: "ACTS".to_owned() };
         let ring = ebpf.take_map("ACTS").ok_or_else(missing)?.try_into().map_err(|_| missing())?;
         Ok(Self {
+            log: config.logs.then(|| KernelLog::of(&mut ebpf)).transpose()?,
             costs: Costs::of(&ebpf),
             ebpf,
             ring,
@@ -166,6 +175,8 @@ impl Probes {
         for (loss, count) in self.losses.news(is_last)? {
             sink(ProbeEvent::Missed { counter: loss.name(), count });
         }
+        let log = self.log.as_mut().into_iter();
+        log.flat_map(KernelLog::news).for_each(|line| sink(ProbeEvent::Warning(line)));
         Ok(())
     }
 
