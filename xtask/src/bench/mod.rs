@@ -1,7 +1,8 @@
 //! `cargo xtask bench`: railscope beside the tools that people use today, on one large capture with
-//! one queue pair and one with very many; what linking costs, on a job of NCCL; or its memory over a
-//! longer capture.
+//! one queue pair and one with very many; what linking costs, on a job of NCCL; its memory over a
+//! longer capture; or what building it costs.
 
+mod build;
 mod hostile_tcp;
 mod job;
 mod job_traffic;
@@ -86,6 +87,16 @@ pub(crate) struct Options {
     /// Another build of railscope to run beside this one on that job.
     #[arg(long, value_name = "PROGRAM")]
     other: Option<PathBuf>,
+    /// The profile of cargo to build railscope with: dist is what packages carry, release what
+    /// `cargo run --release` builds.
+    #[arg(long, default_value = "dist", value_name = "NAME")]
+    profile: String,
+    /// Measure builds of railscope instead: the first one, and the one after a changed line.
+    #[arg(long, conflicts_with_all = ["memory", "hostile_tcp", "watched"])]
+    build: bool,
+    /// A revision to build beside the checkout.
+    #[arg(long, value_name = "REVISION", requires = "build")]
+    against: Option<String>,
     /// Measure railscope's memory instead, on 1,000 queue pairs through standard input.
     #[arg(long)]
     memory: bool,
@@ -108,9 +119,14 @@ impl Options {
 
 /// `cargo xtask bench`.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
-    let template = Template::read(&root().join(&options.capture))?;
-    let railscope = build_railscope("release")?;
     println!("{}", host());
+    if options.build {
+        build::run(options.against.as_deref(), options.runs)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let template = Template::read(&root().join(&options.capture))?;
+    let railscope = build_railscope(&options.profile)?;
+    println!("profile of the build: {}", options.profile);
     if let Some(pairs) = options.watched {
         watched::run(&railscope, pairs)?;
     } else if let Some(connections) = options.hostile_tcp {

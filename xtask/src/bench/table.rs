@@ -129,7 +129,7 @@ pub(super) fn print_memory(bytes: u64, level: &Level) {
     );
 }
 
-fn verdict(meets_goal: bool, meets_floor: bool) -> &'static str {
+pub(super) fn verdict(meets_goal: bool, meets_floor: bool) -> &'static str {
     match (meets_goal, meets_floor) {
         (true, _) => "goal met",
         (false, true) => "goal missed",
@@ -144,7 +144,7 @@ fn mebibytes(bytes: u64) -> f64 {
 }
 
 /// The middle one; of an even number, the lower middle, so that it is a value that was measured.
-fn median(values: impl Iterator<Item = f64>) -> f64 {
+pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     let middle = values.len().saturating_sub(1) / 2;

@@ -69,7 +69,9 @@ fn is_archive(address: &str) -> bool {
     let mut segments = address.split('/').filter(|segment| !segment.is_empty());
     let host = segments.next().unwrap_or_default();
     let (archive, next) = (segments.next(), segments.next());
-    !MADE_UP.iter().any(|domain| host.ends_with(domain))
+    // A host without a domain is made up, too.
+    host.contains('.')
+        && !MADE_UP.iter().any(|domain| host.ends_with(domain))
         && archive.is_some_and(|archive| ARCHIVES.contains(&archive))
         && matches!(next, None | Some("dists" | "pool"))
 }
