@@ -60,10 +60,10 @@ fn a_check_fails_where_no_interface_matches() {
         assert_eq!(check("taps.interfaces=[\"port*\"]"), (Some(0), String::new()));
         let (code, said) = check("taps.interfaces=[\"port0\", \"rail*\"]");
         let expected =
-            "error: taps.interfaces: no interface matches `rail*`; there is bridge0, port0\n";
+            "error: taps.interfaces: no interface matches `rail*`; this host has bridge0, port0\n";
         assert_eq!((code, said.as_str()), (Some(1), expected));
         let (code, said) = check("taps.exclude=[\"*\"]");
-        let expected = "error: taps.interfaces: all that `*` matches is in taps.exclude\n";
+        let expected = "error: taps.exclude: it excludes every interface that `*` matches\n";
         assert_eq!((code, said.as_str()), (Some(1), expected));
     });
 }

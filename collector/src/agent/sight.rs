@@ -64,7 +64,7 @@ fn unmatched(config: &Config) -> Vec<String> {
         }
         let there = names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         let there = if there.is_empty() { "no Ethernet interface" } else { &there };
-        Some(format!("taps.interfaces: no interface matches `{pattern}`; there is {there}"))
+        Some(format!("taps.interfaces: no interface matches `{pattern}`; this host has {there}"))
     };
     config.taps.interfaces.iter().filter_map(sentence).collect()
 }

@@ -22,14 +22,15 @@ pub(super) fn parse_opcode(text: &str) -> Result<String, String> {
     }
     if let Some(syndrome) = syndrome(&wanted) {
         return Err(format!(
-            "{syndrome} is no opcode: it is a syndrome in the AETH of an ACKNOWLEDGE. Use --opcode \
-             ACKNOWLEDGE; with `railscope packets`, each line says which: | grep '{syndrome}'"
+            "{syndrome} is an AETH syndrome, not an opcode: use --opcode ACKNOWLEDGE. `railscope \
+             packets` prints the syndrome on each line: grep '{syndrome}' keeps these"
         ));
     }
     let close = close(&wanted, &names);
-    let hint = if close.is_empty() { "known are" } else { "close to it are" };
-    let listed = if close.is_empty() { names } else { close };
-    Err(format!("`{text}` is no opcode; {hint} {}", listed.join(", ")))
+    Err(match close.is_empty() {
+        true => format!("`{text}` is not an opcode; opcodes are {}", names.join(", ")),
+        false => format!("`{text}` is not an opcode; did you mean {}?", close.join(", ")),
+    })
 }
 
 /// A syndrome of acknowledgements that people take for an opcode, as `packets` spells it.

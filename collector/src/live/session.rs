@@ -39,18 +39,12 @@ impl Session {
         self.sources.push(Feed { source, taps: Vec::new() });
     }
 
-    /// Takes in what comes within `patience`; `beside` sees every event, and `say` hears what the
-    /// user should know.
+    /// Takes in what comes within `patience`; `say` hears what the user should know.
     ///
     /// # Errors
     ///
     /// A source cannot go on.
-    pub fn poll(
-        &mut self,
-        patience: Duration,
-        beside: &mut dyn FnMut(&LiveEvent<'_>),
-        say: &mut dyn FnMut(String),
-    ) -> io::Result<()> {
+    pub fn poll(&mut self, patience: Duration, say: &mut dyn FnMut(String)) -> io::Result<()> {
         let Self { sources, pipeline, origin, taps, frames } = self;
         let Some(patience) = patience.checked_div(u32::try_from(sources.len()).unwrap_or(u32::MAX))
         else {
@@ -59,33 +53,30 @@ impl Session {
         };
         for feed in sources {
             let numbers = &mut feed.taps;
-            feed.source.poll(patience, &mut |event| {
-                beside(&event);
-                match renumbered(event, numbers) {
-                    LiveEvent::Frame(frame) => {
-                        origin.get_or_insert(frame.time);
-                        *frames += 1;
-                        pipeline.handle_frame(&frame);
-                    }
-                    LiveEvent::Run(run, frame) => {
-                        origin.get_or_insert(frame.time);
-                        *frames += 1;
-                        pipeline.handle_run(&run, &frame);
-                    }
-                    LiveEvent::Tap(tap) => {
-                        numbers.push(TapId(u32::try_from(taps.len()).unwrap_or(u32::MAX)));
-                        taps.push(tap.file.clone());
-                        pipeline.add_tap(tap);
-                    }
-                    LiveEvent::Lost { tap, frames } => pipeline.add_lost_frames(tap, frames),
-                    LiveEvent::HostName(name) => pipeline.add_host_name(name),
-                    LiveEvent::Missed { counter, count } => pipeline.add_health(counter, count),
-                    LiveEvent::Silent { tap, why } => {
-                        let name = taps.get(tap.0 as usize).map_or("a tap", String::as_str);
-                        say(format!("{name}: {why}"));
-                    }
-                    LiveEvent::Warning(text) => say(text),
+            feed.source.poll(patience, &mut |event| match renumbered(event, numbers) {
+                LiveEvent::Frame(frame) => {
+                    origin.get_or_insert(frame.time);
+                    *frames += 1;
+                    pipeline.handle_frame(&frame);
                 }
+                LiveEvent::Run(run, frame) => {
+                    origin.get_or_insert(frame.time);
+                    *frames += 1;
+                    pipeline.handle_run(&run, &frame);
+                }
+                LiveEvent::Tap(tap) => {
+                    numbers.push(TapId(u32::try_from(taps.len()).unwrap_or(u32::MAX)));
+                    taps.push(tap.file.clone());
+                    pipeline.add_tap(tap);
+                }
+                LiveEvent::Lost { tap, frames } => pipeline.add_lost_frames(tap, frames),
+                LiveEvent::HostName(name) => pipeline.add_host_name(name),
+                LiveEvent::Missed { counter, count } => pipeline.add_health(counter, count),
+                LiveEvent::Silent { tap, why } => {
+                    let name = taps.get(tap.0 as usize).map_or("a tap", String::as_str);
+                    say(format!("{name}: {why}"));
+                }
+                LiveEvent::Warning(text) => say(text),
             })?;
         }
         Ok(())

@@ -12,11 +12,12 @@ use super::record::{self, Recorder, Recording};
 use super::show::Screen;
 use crate::cli::source;
 use crate::export::text::news;
-use crate::live::analyst::{Analyst, SHARE_FOR_SCREEN};
+use crate::live::analyst::SHARE_FOR_SCREEN;
 use crate::live::packets::{self, Choice};
+use crate::live::runner::{Observer, Pace, Runner};
 use crate::live::session::Session;
+use railscope_core::report::Report;
 use railscope_core::report::ledger::{Ending, Ledger};
-use railscope_core::report::{Detail, Report};
 
 /// How often reports are made.
 const REPORT_EVERY: Duration = Duration::from_millis(500);
@@ -43,17 +44,20 @@ impl Watcher {
         session.add(source);
         let completeness = session.completeness();
         let is_over = Arc::new(AtomicBool::new(false));
-        let watch = Watch {
-            session,
-            recorder: Recorder::start(ports, folder)?,
-            analyst: Analyst::start(REPORT_EVERY, SHARE_FOR_SCREEN)?,
-            ledger: Ledger::default(),
-            screen,
-            folder: folder.to_owned(),
+        let pace = Pace {
+            every: REPORT_EVERY,
+            share: SHARE_FOR_SCREEN,
+            // The end tells of all of it.
+            window: None,
+            patience: PATIENCE,
         };
-        let over = is_over.clone();
-        let thread =
-            thread::Builder::new().name("watch".to_owned()).spawn(move || watch.run(&over));
+        let watch = Watch {
+            runner: Runner::new(session, pace)?,
+            recorder: Recorder::start(ports, folder)?,
+            folder: folder.to_owned(),
+            teller: Teller { is_over: is_over.clone(), ledger: Ledger::default(), screen },
+        };
+        let thread = thread::Builder::new().name("watch".to_owned()).spawn(move || watch.run());
         Ok(Self { is_over, completeness, thread: thread.context("start a thread")? })
     }
 
@@ -71,44 +75,54 @@ impl Watcher {
 
 /// What the thread has.
 struct Watch {
-    session: Session,
+    runner: Runner,
     recorder: Recorder,
-    analyst: Analyst,
-    ledger: Ledger,
-    screen: Screen,
     folder: PathBuf,
+    teller: Teller,
 }
 
 impl Watch {
-    fn run(mut self, is_over: &AtomicBool) -> anyhow::Result<Recording> {
-        while !is_over.load(Ordering::Relaxed) {
-            self.poll()?;
-            let context = || self.session.context(Detail::Summary);
-            self.analyst.offer(self.session.pipeline(), context);
-            if let Some(analysed) = self.analyst.take()? {
-                tell(&mut self.ledger, &analysed.report, Ending::Open, &self.screen);
-            }
-        }
+    fn run(mut self) -> anyhow::Result<Recording> {
+        let Self { runner, teller, .. } = &mut self;
+        runner.run(teller)?;
         let end = now() + SETTLING;
         while now() < end {
-            self.poll()?;
+            runner.session_mut().poll(PATIENCE, &mut |text| teller.say(text))?;
         }
         self.recorder.finish()?;
-        let recording = record::finish(&self.session, &self.folder)?;
-        tell(&mut self.ledger, &recording.report, Ending::Closed, &self.screen);
+        let recording = record::finish(self.runner.session(), &self.folder)?;
+        self.teller.tell(&recording.report, Ending::Closed);
         Ok(recording)
-    }
-
-    fn poll(&mut self) -> anyhow::Result<()> {
-        let Self { session, screen, .. } = self;
-        let polled = session.poll(PATIENCE, &mut |_| {}, &mut |text| screen.say(&text));
-        polled.context("watch the ports")
     }
 }
 
-fn tell(ledger: &mut Ledger, report: &Report, ending: Ending, screen: &Screen) {
-    let lines = news::lines(report, &ledger.news(report, ending));
-    lines.iter().for_each(|line| screen.say(&line.text));
+/// Tells what is new, on the screen of the job.
+struct Teller {
+    is_over: Arc<AtomicBool>,
+    ledger: Ledger,
+    screen: Screen,
+}
+
+impl Teller {
+    fn tell(&mut self, report: &Report, ending: Ending) {
+        let lines = news::lines(report, &self.ledger.news(report, ending));
+        lines.iter().for_each(|line| self.screen.say(&line.text));
+    }
+}
+
+impl Observer for Teller {
+    fn is_over(&self, _: &Session) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    fn say(&mut self, text: String) {
+        self.screen.say(&text);
+    }
+
+    fn report(&mut self, _: &Session, report: Box<Report>) -> anyhow::Result<()> {
+        self.tell(&report, Ending::Open);
+        Ok(())
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "what passed last is waited for")]

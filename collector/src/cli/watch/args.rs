@@ -8,7 +8,9 @@ use clap::{Args, ValueEnum};
 
 use crate::ingest::follow::Follow;
 use crate::ingest::live::LiveSource;
+use crate::live::analyst::SHARE_FOR_SCREEN;
 use crate::live::packets::{self, Choice};
+use crate::live::runner::Pace;
 use crate::units;
 
 /// Options of `railscope watch`, as typed.
@@ -46,10 +48,10 @@ pub(in crate::cli) struct WatchArgs {
     pub(super) plain: bool,
     /// How far it looks back: older messages are forgotten
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration)]
-    pub(super) window: Duration,
+    window: Duration,
     /// A report at most so often
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
-    pub(super) every: Duration,
+    every: Duration,
     /// Line rate of every port (400G, 25Gb/s): bursts need it
     #[arg(long, value_name = "RATE", value_parser = units::line_rate)]
     pub(super) line_rate: Option<u64>,
@@ -67,6 +69,12 @@ enum SourceChoice {
 }
 
 impl WatchArgs {
+    /// How often reports are made, and how far they look back.
+    pub(super) fn pace(&self, patience: Duration) -> Pace {
+        let window = Some(self.window);
+        Pace { every: self.every, share: SHARE_FOR_SCREEN, window, patience }
+    }
+
     /// Begins to watch.
     pub(super) fn open(&self) -> anyhow::Result<Box<dyn LiveSource>> {
         if let Some(file) = &self.file {

@@ -6,9 +6,9 @@ mod hangup;
 #[cfg(feature = "tui")]
 mod keyboard;
 mod plain;
+mod silence;
 #[cfg(feature = "tui")]
 mod terminal;
-mod watched;
 
 pub(super) use args::WatchArgs;
 
@@ -19,20 +19,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 
-use self::watched::Watched;
+use super::source;
+use crate::live::session::Session;
 
 /// The exit code.
 pub(super) fn run(args: &WatchArgs) -> anyhow::Result<u8> {
-    let watched = Watched::new(args.open()?, args)?;
+    let mut session = Session::new(source::live_pipeline(args.line_rate));
+    session.add(args.open()?);
     let is_over = Arc::new(AtomicBool::new(false));
     let over = is_over.clone();
     // Ctrl-C and SIGTERM end it as it ends by itself.
     ctrlc::set_handler(move || over.store(true, Ordering::Relaxed)).context("wait for Ctrl-C")?;
     #[cfg(feature = "tui")]
     if !args.plain && io::stdout().is_terminal() {
-        terminal::run(watched, &is_over)?;
+        terminal::run(session, args, &is_over)?;
         return Ok(0);
     }
-    plain::run(watched, &is_over)?;
+    plain::run(session, args, &is_over)?;
     Ok(0)
 }

@@ -6,9 +6,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use super::WatchArgs;
 use super::hangup::is_hung_up;
-use super::watched::Watched;
+use super::silence::Silence;
 use crate::export::text::news::{self, NewsLine};
+use crate::live::runner::{Observer, Runner};
+use crate::live::session::Session;
 use railscope_core::report::Report;
 use railscope_core::report::ledger::{Ending, Ledger};
 
@@ -16,26 +19,50 @@ use railscope_core::report::ledger::{Ending, Ledger};
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Writes until a signal or the end of the source, or until nobody can read it.
-pub(super) fn run(mut watched: Watched, is_over: &AtomicBool) -> anyhow::Result<()> {
-    let mut ledger = Ledger::default();
-    while !is_over.load(Ordering::Relaxed) && !watched.is_over() {
-        if is_hung_up(io::stdout()) {
-            return Ok(());
-        }
-        let report = watched.poll(PATIENCE)?;
-        for saying in watched.take_sayings() {
-            // Nothing is left to tell a failing standard error to.
-            let _ = writeln!(anstream::stderr(), "{saying}");
-        }
-        if let Some(report) = report {
-            tell(&lines(&mut ledger, &report, Ending::Open))?;
-        }
+pub(super) fn run(session: Session, args: &WatchArgs, is_over: &AtomicBool) -> anyhow::Result<()> {
+    let mut lines = Lines { is_over, ledger: Ledger::default(), silence: Silence::begin() };
+    session.completeness().into_iter().for_each(|text| lines.say(text));
+    let mut runner = Runner::new(session, args.pace(PATIENCE))?;
+    runner.run(&mut lines)?;
+    if is_hung_up(io::stdout()) {
+        return Ok(());
     }
-    tell(&lines(&mut ledger, &watched.last_report(), Ending::Closed))
+    tell(&lines.news(&runner.last_report(), Ending::Closed))
 }
 
-fn lines(ledger: &mut Ledger, report: &Report, ending: Ending) -> Vec<NewsLine> {
-    news::lines(report, &ledger.news(report, ending))
+/// What was written.
+struct Lines<'a> {
+    is_over: &'a AtomicBool,
+    ledger: Ledger,
+    silence: Silence,
+}
+
+impl Lines<'_> {
+    fn news(&mut self, report: &Report, ending: Ending) -> Vec<NewsLine> {
+        news::lines(report, &self.ledger.news(report, ending))
+    }
+}
+
+impl Observer for Lines<'_> {
+    fn is_over(&self, session: &Session) -> bool {
+        self.is_over.load(Ordering::Relaxed) || session.is_over() || is_hung_up(io::stdout())
+    }
+
+    fn say(&mut self, text: String) {
+        // Nothing is left to tell a failing standard error to.
+        let _ = writeln!(anstream::stderr(), "{text}");
+    }
+
+    fn round(&mut self, session: &mut Session) -> anyhow::Result<()> {
+        if let Some(hint) = self.silence.hint(session) {
+            self.say(hint);
+        }
+        Ok(())
+    }
+
+    fn report(&mut self, _: &Session, report: Box<Report>) -> anyhow::Result<()> {
+        tell(&self.news(&report, Ending::Open))
+    }
 }
 
 fn tell(lines: &[NewsLine]) -> anyhow::Result<()> {

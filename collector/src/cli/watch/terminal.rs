@@ -8,20 +8,24 @@ use anyhow::Context;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use super::WatchArgs;
 use super::hangup::is_hung_up;
 use super::keyboard::Keyboard;
-use super::watched::Watched;
+use super::silence::Silence;
 use crate::export::screen::{Key, Screen, draw};
+use crate::live::runner::{Observer, Runner};
+use crate::live::session::Session;
+use railscope_core::report::Report;
 
 /// How long frames are waited for before keys are looked for.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Shows what is watched until the user or a signal ends it, or the terminal is gone. What the source
 /// has ended with stays to be looked at.
-pub(super) fn run(watched: Watched, is_over: &AtomicBool) -> anyhow::Result<()> {
+pub(super) fn run(session: Session, args: &WatchArgs, is_over: &AtomicBool) -> anyhow::Result<()> {
     // It also sees to it that a panic leaves a usable terminal.
     let mut terminal = ratatui::try_init().context("use the terminal")?;
-    let result = show(watched, is_over, &mut terminal);
+    let result = show(session, args, is_over, &mut terminal);
     if is_hung_up(io::stdout()) {
         // It would complain of the terminal on the terminal, and panic.
         std::mem::forget(terminal);
@@ -32,61 +36,99 @@ pub(super) fn run(watched: Watched, is_over: &AtomicBool) -> anyhow::Result<()> 
 }
 
 fn show(
-    mut watched: Watched,
+    session: Session,
+    args: &WatchArgs,
     is_over: &AtomicBool,
     terminal: &mut DefaultTerminal,
 ) -> anyhow::Result<()> {
     let keyboard = Keyboard::start().context("read the terminal")?;
-    let mut screen = Screen::new();
-    let mut has_changed = true;
-    let mut is_ended = false;
-    while !screen.is_over() && !is_over.load(Ordering::Relaxed) && !is_hung_up(io::stdout()) {
-        if has_changed {
-            terminal.draw(|frame| draw(&mut screen, frame)).context("write to the terminal")?;
-        }
-        has_changed = false;
-        let patience = if is_ended { PATIENCE } else { Duration::ZERO };
-        if !is_ended {
-            if let Some(report) = watched.poll(PATIENCE)? {
-                screen.set_report(report);
-                has_changed = true;
-            }
-            if watched.is_over() {
-                is_ended = true;
-                screen.set_report(Box::new(watched.last_report()));
-                screen.say("the input has ended");
-                has_changed = true;
-            }
-            for saying in watched.take_sayings() {
-                screen.say(&saying);
-                has_changed = true;
-            }
-        }
-        has_changed |= press_keys(&keyboard, &mut screen, patience).context("read the terminal")?;
+    let (screen, silence) = (Screen::new(), Silence::begin());
+    let mut view = View { terminal, keyboard, screen, silence, is_over, has_changed: true };
+    session.completeness().into_iter().for_each(|text| view.say(text));
+    view.draw()?;
+    let mut runner = Runner::new(session, args.pace(PATIENCE))?;
+    runner.run(&mut view)?;
+    if !view.is_left() {
+        view.screen.set_report(Box::new(runner.last_report()));
+        view.say("the input has ended".to_owned());
+    }
+    while !view.is_left() {
+        view.draw()?;
+        view.press_keys(PATIENCE)?;
     }
     Ok(())
 }
 
-/// Hands on what was typed; whether anything has to be drawn.
-fn press_keys(keyboard: &Keyboard, screen: &mut Screen, patience: Duration) -> io::Result<bool> {
-    let mut has_changed = false;
-    let mut patience = patience;
-    while !screen.is_over()
-        && let Some(event) = keyboard.next(patience)?
-    {
-        patience = Duration::ZERO;
-        match event {
-            Event::Resize(..) => has_changed = true,
-            Event::Key(pressed) if pressed.kind != KeyEventKind::Release => {
-                if let Some(key) = key(pressed) {
-                    screen.press(key);
-                    has_changed = true;
-                }
-            }
-            _ => {}
-        }
+/// The screen on the terminal, and the keyboard before it.
+struct View<'a> {
+    terminal: &'a mut DefaultTerminal,
+    keyboard: Keyboard,
+    screen: Screen,
+    silence: Silence,
+    is_over: &'a AtomicBool,
+    /// Something has to be drawn.
+    has_changed: bool,
+}
+
+impl Observer for View<'_> {
+    fn is_over(&self, session: &Session) -> bool {
+        self.is_left() || session.is_over()
     }
-    Ok(has_changed)
+
+    fn say(&mut self, text: String) {
+        self.screen.say(&text);
+        self.has_changed = true;
+    }
+
+    fn round(&mut self, session: &mut Session) -> anyhow::Result<()> {
+        if let Some(hint) = self.silence.hint(session) {
+            self.say(hint);
+        }
+        self.press_keys(Duration::ZERO)?;
+        self.draw()
+    }
+
+    fn report(&mut self, _: &Session, report: Box<Report>) -> anyhow::Result<()> {
+        self.screen.set_report(report);
+        self.has_changed = true;
+        self.draw()
+    }
+}
+
+impl View<'_> {
+    /// Whether nobody looks any more.
+    fn is_left(&self) -> bool {
+        self.screen.is_over() || self.is_over.load(Ordering::Relaxed) || is_hung_up(io::stdout())
+    }
+
+    fn draw(&mut self) -> anyhow::Result<()> {
+        if std::mem::take(&mut self.has_changed) {
+            let Self { terminal, screen, .. } = self;
+            terminal.draw(|frame| draw(screen, frame)).context("write to the terminal")?;
+        }
+        Ok(())
+    }
+
+    /// Hands on what is typed; the first key is waited for.
+    fn press_keys(&mut self, patience: Duration) -> anyhow::Result<()> {
+        let mut patience = patience;
+        while !self.screen.is_over()
+            && let Some(event) = self.keyboard.next(patience).context("read the terminal")?
+        {
+            patience = Duration::ZERO;
+            match event {
+                Event::Resize(..) => self.has_changed = true,
+                Event::Key(pressed) if pressed.kind != KeyEventKind::Release => {
+                    if let Some(key) = key(pressed) {
+                        self.screen.press(key);
+                        self.has_changed = true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
 }
 
 /// In raw mode Ctrl-C is a key like others.
