@@ -20,9 +20,13 @@ pub(super) fn grouped(mut command: Command) -> Command {
     let literal = command.get_styles().get_literal();
     let mut list = String::new();
     for (heading, names) in GROUPS {
+        let mut built = names.iter().filter_map(|name| command.find_subcommand(name)).peekable();
+        if built.peek().is_none() {
+            continue;
+        }
         // Writing to a String cannot fail.
         let _ = writeln!(list, "{header}{heading}:{header:#}");
-        for known in names.iter().filter_map(|name| command.find_subcommand(name)) {
+        for known in built {
             let about = known.get_about().map(ToString::to_string).unwrap_or_default();
             let _ = writeln!(list, "  {literal}{:<11}{literal:#}  {about}", known.get_name());
         }
@@ -33,4 +37,17 @@ pub(super) fn grouped(mut command: Command) -> Command {
          {header}Options:{header:#}\n{{options}}{{after-help}}"
     );
     command.help_template(template)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_without_commands_has_no_heading() {
+        let some = Command::new("railscope").subcommand(Command::new("analyze"));
+        let help = grouped(some).render_help().to_string();
+        assert!(help.contains("Look at a capture:"), "{help}");
+        assert!(!help.contains("Make traffic:"), "{help}");
+    }
 }
