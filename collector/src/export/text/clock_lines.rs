@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::TextOptions;
 use super::label;
-use super::quantity::{counted, duration};
+use super::quantity::{clock_offset, counted, duration};
 use railscope_core::report::Report;
 use railscope_core::report::taps::TapReport;
 
@@ -44,7 +44,7 @@ fn line(report: &Report, tap: &TapReport) -> Option<String> {
     if (offset_ns, drift_ppb) == (0, 0) && tap.clock_jumps.is_empty() {
         return None;
     }
-    let offset = duration_of_offset(offset_ns);
+    let offset = clock_offset(offset_ns);
     let way = if offset_ns < 0 { "behind" } else { "ahead of" };
     let mut line = format!("clock of {name} is {offset} {way} {}'s", file(reference));
     line.push_str(&match (tap.clock_uncertainty_ns, tap.clock_why_unknown) {
@@ -64,13 +64,4 @@ fn line(report: &Report, tap: &TapReport) -> Option<String> {
 
 fn file(tap: &TapReport) -> String {
     label::file(&tap.file, FILE_WIDTH)
-}
-
-/// To the microsecond, since that is what captures are aligned to.
-fn duration_of_offset(nanos: i64) -> String {
-    match nanos.unsigned_abs() {
-        small @ ..1_000_000 => duration(small),
-        middle @ 1_000_000..1_000_000_000 => format!("{:.3} ms", middle as f64 / 1e6),
-        large => format!("{:.6} s", large as f64 / 1e9),
-    }
 }

@@ -54,13 +54,9 @@ fn heading(logs: &LogsReport) -> String {
         "{}  {} of {} on {}, NCCL {release}",
         paint(Meaning::Heading, title),
         counted(entries, "NCCL line"),
-        count_of(logs.processes.len(), "process", "processes"),
+        counted(logs.processes.len() as u64, "process"),
         counted(hosts.len() as u64, "host"),
     )
-}
-
-fn count_of(count: usize, one: &str, several: &str) -> String {
-    format!("{} {}", super::count(count as u64), if count == 1 { one } else { several })
 }
 
 /// The ranks that logs tell of, by communicator.

@@ -82,6 +82,16 @@ pub fn offset(nanos: i64) -> String {
     format!("{sign}{}", duration(nanos.unsigned_abs()))
 }
 
+/// `12.345 ms`, either way: to the microsecond, since that is what captures are aligned to.
+#[must_use]
+pub fn clock_offset(nanos: i64) -> String {
+    match nanos.unsigned_abs() {
+        small @ ..1_000_000 => duration(small),
+        middle @ 1_000_000..1_000_000_000 => format!("{:.3} ms", middle as f64 / 1e6),
+        large => format!("{:.6} s", large as f64 / 1e9),
+    }
+}
+
 /// `0.65 %`.
 #[must_use]
 pub fn share(part: u64, whole: u64) -> String {
@@ -140,6 +150,7 @@ mod tests {
         assert_eq!(duration(245_499), "245 us");
         assert_eq!(duration(125_000_000_000), "2 min 05 s");
         assert_eq!(offset(-3_100_000), "-3.10 ms");
+        assert_eq!(clock_offset(-12_345_678), "12.346 ms");
         assert_eq!(moment(1_250_384_900), "1.250385 s");
         assert_eq!(byte_rate(940_000_000), "940 MB/s");
         assert_eq!(share(1, 100_000), "<0.01 %");
