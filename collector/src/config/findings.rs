@@ -29,7 +29,10 @@ pub(super) fn read<'a, 'n>(
             let section = Spanned::new(span.clone(), DeValue::Table(one));
             let alone = DeTable::from_iter([(name.clone(), section)]);
             let problem = match settings_of(alone) {
-                Ok(settings) => settings.check(known.clone()).err().map(|problem| (at, problem)),
+                Ok(settings) => {
+                    let problem = settings.check(known.clone()).err();
+                    problem.map(|problem| (at, problem.to_string()))
+                }
                 Err(error) => {
                     let at =
                         if error.message().starts_with("unknown field") { at } else { of_value };

@@ -12,6 +12,7 @@ mod length;
 mod machine;
 mod manifests;
 mod names;
+mod sentences;
 mod source;
 mod unsafety;
 mod vocabulary;
@@ -30,6 +31,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Problem>] = &[
     unsafety::check,
     heads::check,
     names::check,
+    sentences::check,
     vocabulary::check,
     whitespace::check,
     length::check,

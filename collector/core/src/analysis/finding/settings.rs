@@ -60,6 +60,29 @@ impl Default for FindingSettings {
     }
 }
 
+/// A setting that makes no sense. Its words are the report's (`report/words/setting.rs`).
+#[derive(Clone, Debug, PartialEq)]
+pub enum WrongSetting {
+    /// No finding is called so.
+    UnknownFinding(String),
+    /// A share is not between 0 and 1.
+    NoShare {
+        /// The setting.
+        name: &'static str,
+        /// What it was set to.
+        value: f64,
+    },
+    /// A time is negative, or no number.
+    NoTime {
+        /// The setting.
+        name: &'static str,
+        /// What it was set to.
+        value: f64,
+    },
+    /// A DSCP has more than six bits.
+    NoDscp(u8),
+}
+
 impl Settings {
     /// Whether findings with this name are not wanted.
     #[must_use]
@@ -67,17 +90,17 @@ impl Settings {
         self.findings.suppress.iter().any(|name| name == id)
     }
 
-    /// What makes no sense, in words; `known` are the names of all findings.
+    /// Whether they make sense; `known` are the names of all findings.
     ///
     /// # Errors
     ///
-    /// When a finding that is not there is suppressed, or a share is none.
-    pub fn check<'a>(&self, known: impl Iterator<Item = &'a str>) -> Result<(), String> {
+    /// When a finding that is not there is suppressed, or a value is out of its range.
+    pub fn check<'a>(&self, known: impl Iterator<Item = &'a str>) -> Result<(), WrongSetting> {
         let known: Vec<&str> = known.collect();
         if let Some(name) =
             self.findings.suppress.iter().find(|name| !known.contains(&name.as_str()))
         {
-            return Err(format!("suppress: no finding is called `{name}`: see railscope findings"));
+            return Err(WrongSetting::UnknownFinding(name.clone()));
         }
         let FindingSettings { pause_share, ce_share, jain_index, slow_bootstrap_s, .. } =
             self.findings;
@@ -86,13 +109,13 @@ impl Settings {
         if let Some((name, value)) =
             shares.into_iter().find(|(_, value)| !(0.0..=1.0).contains(value))
         {
-            return Err(format!("{name}: {value} is not between 0 and 1"));
+            return Err(WrongSetting::NoShare { name, value });
         }
         if !slow_bootstrap_s.is_finite() || slow_bootstrap_s < 0.0 {
-            return Err(format!("slow_bootstrap_s: {slow_bootstrap_s} is no time"));
+            return Err(WrongSetting::NoTime { name: "slow_bootstrap_s", value: slow_bootstrap_s });
         }
         match self.expect.dscp {
-            Some(dscp @ 64..) => Err(format!("dscp: {dscp} is above 63")),
+            Some(dscp @ 64..) => Err(WrongSetting::NoDscp(dscp)),
             _ => Ok(()),
         }
     }
@@ -115,9 +138,11 @@ mod tests {
         let mut settings = Settings::default();
         assert_eq!(settings.check(["loss"].into_iter()), Ok(()));
         settings.findings.suppress.push("lost".to_owned());
-        assert!(settings.check(["loss"].into_iter()).unwrap_err().contains("`lost`"));
+        let unknown = WrongSetting::UnknownFinding("lost".to_owned());
+        assert_eq!(settings.check(["loss"].into_iter()), Err(unknown));
         let mut settings = Settings::default();
         settings.findings.pause_share = 1.5;
-        assert!(settings.check(std::iter::empty()).unwrap_err().contains("pause_share"));
+        let share = WrongSetting::NoShare { name: "pause_share", value: 1.5 };
+        assert_eq!(settings.check(std::iter::empty()), Err(share));
     }
 }

@@ -5,4 +5,5 @@ pub mod evidence;
 pub mod finding;
 pub mod name;
 pub mod number;
+pub mod setting;
 pub mod straggler;
