@@ -33,6 +33,8 @@ mod findings;
 mod flow;
 // What people see of the fixtures.
 mod golden;
+// What was missed, and that each counter of it is explained.
+mod health;
 // Whatever comes in: no panic, bounded memory, everything counted.
 mod hostile;
 // ICRC counts equal an independent script's.

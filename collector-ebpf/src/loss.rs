@@ -38,20 +38,4 @@ impl Loss {
         Self::Memory,
         Self::Stream,
     ];
-
-    /// Its name in `health`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Event => "ebpf.events_lost",
-            Self::Flow => "ebpf.flows_refused",
-            Self::Payload => "ebpf.payload_cut",
-            Self::Header => "ebpf.headers_unread",
-            Self::Call => "calls.lost",
-            Self::Connection => "connections.lost",
-            Self::Return => "calls.returns_lost",
-            Self::Memory => "calls.memory_unread",
-            Self::Stream => "ebpf.streams_refused",
-        }
-    }
 }

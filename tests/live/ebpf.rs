@@ -162,7 +162,7 @@ fn live(wire: &Wire, captures: &[PathBuf]) -> (Report, u64) {
             events += 1;
             pipeline.handle_run(&run, &frame);
         }
-        LiveEvent::Missed { counter, count } => panic!("{counter}: {count}"),
+        LiveEvent::Missed { event, count } => panic!("{}: {count}", event.name()),
         other => panic!("{other:?}"),
     });
     let costs = source.costs();
@@ -221,7 +221,7 @@ fn a_long_stream() {
                     streams.observe(&frame, ends.0, ends.1, segment, &mut recorder);
                 }
             }
-            LiveEvent::Missed { counter, count } => panic!("{counter}: {count}"),
+            LiveEvent::Missed { event, count } => panic!("{}: {count}", event.name()),
             _ => {}
         });
         streams.finish(&mut recorder);
@@ -271,7 +271,7 @@ fn segments_of_all_sizes_with_an_end() {
                     ends.push(payload.len());
                 }
             }
-            LiveEvent::Missed { counter, count } => panic!("{counter}: {count}"),
+            LiveEvent::Missed { event, count } => panic!("{}: {count}", event.name()),
             _ => {}
         });
         assert_eq!(payload, vec![0x5a; len]);
@@ -318,7 +318,7 @@ fn headers_in_pieces() {
                     seen.push((roce.bth.opcode.0, roce.bth.dest_qpn.value(), roce.payload_len));
                 }
             }
-            LiveEvent::Missed { counter, count } => panic!("{counter}: {count}"),
+            LiveEvent::Missed { event, count } => panic!("{}: {count}", event.name()),
             _ => {}
         };
         source.poll(Duration::from_millis(20), &mut take).unwrap();

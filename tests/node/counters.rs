@@ -433,7 +433,8 @@ fn what_cannot_be_read_is_counted() {
     source.read(&mut || FIRST, &mut keep).unwrap();
     assert!(values.iter().any(|name| name == "rp_cnp_handled"));
     assert!(!values.iter().any(|name| name == "np_cnp_sent"));
-    let health: Vec<_> = source.take_health().iter().collect();
+    let health: Vec<_> =
+        source.take_health().iter().map(|(event, count)| (event.name(), count)).collect();
     assert_eq!(health, [("counter.unreadable_files", 1), ("counter.unreadable_netdevs", 1)]);
     assert_eq!(source.take_health().iter().count(), 0);
     let notes = source.completeness();

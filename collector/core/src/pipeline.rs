@@ -33,6 +33,7 @@ use crate::link::traffic::recorder::TrafficRecorder;
 use crate::model::counter::CounterSample;
 use crate::model::frame::Frame;
 use crate::model::health::Health;
+use crate::model::health::event::HealthEvent;
 use crate::model::run::Run;
 use crate::model::tap::{HostName, Tap, TapId};
 use crate::model::witness::LogId;
@@ -140,7 +141,7 @@ impl Pipeline {
         if self.host_names.len() < HOST_NAME_CAPACITY {
             self.host_names.push(name);
         } else {
-            self.health.add("capture.host_names_dropped", 1);
+            self.health.add(HealthEvent::CaptureHostNamesDropped, 1);
         }
     }
 
@@ -150,8 +151,8 @@ impl Pipeline {
     }
 
     /// Adds to a counter of what was missed before the frames came here.
-    pub fn add_health(&mut self, name: &'static str, count: u64) {
-        self.health.add(name, count);
+    pub fn add_health(&mut self, event: HealthEvent, count: u64) {
+        self.health.add(event, count);
     }
 
     /// Takes the next frame.
@@ -317,8 +318,8 @@ fn join_logs(state: &mut State, logs: LogTracker) {
     }
     if let Some(job) = &mut state.job {
         let places = join::join(job, &logs, &linked);
-        state.health.add("link.conflicts", job.conflicts.len() as u64);
-        state.health.add("link.communicators_dropped", job.dropped_communicators);
+        state.health.add(HealthEvent::LinkConflicts, job.conflicts.len() as u64);
+        state.health.add(HealthEvent::LinkCommunicatorsDropped, job.dropped_communicators);
         let place = |id: CommunicatorId| places.get(id.0 as usize).copied();
         let named = linked.memberships.iter();
         state.memberships = named.filter_map(|(at, id)| Some((*at, place(*id)?))).collect();
@@ -334,10 +335,10 @@ impl Linking {
         self.streams.finish(&mut self.control);
         self.streams.add_health(health);
         self.control.add_health(health);
-        health.add("link.messages_dropped", self.traffic.dropped_messages());
-        health.add("link.messages_forgotten", self.traffic.forgotten_messages());
-        health.add("link.signals_dropped", self.traffic.dropped_signals());
-        health.add("link.resends_dropped", self.traffic.dropped_resends());
+        health.add(HealthEvent::LinkMessagesDropped, self.traffic.dropped_messages());
+        health.add(HealthEvent::LinkMessagesForgotten, self.traffic.forgotten_messages());
+        health.add(HealthEvent::LinkSignalsDropped, self.traffic.dropped_signals());
+        health.add(HealthEvent::LinkResendsDropped, self.traffic.dropped_resends());
         let mut facts = self.control.facts();
         let clocks = relate::relate(&self.sightings, tracker.taps(), positions, &facts);
         if clocks.corrects() {

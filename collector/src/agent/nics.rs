@@ -86,8 +86,8 @@ impl Nics {
             say(format!("counters: {}", failed.as_deref().unwrap_or("read again")));
             *trouble = failed;
         }
-        for (name, count) in source.take_health().iter() {
-            pipeline.add_health(name, count);
+        for (event, count) in source.take_health().iter() {
+            pipeline.add_health(event, count);
         }
         *due = source.next_due(now);
         let devices = devices(source);

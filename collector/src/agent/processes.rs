@@ -14,6 +14,7 @@ use crate::ingest::probe::{ProbeConfig, ProbeEvent, Probes};
 use crate::ingest::process::Processes as Identities;
 use crate::ingest::rdma_netlink::RdmaNetlink;
 use railscope_core::model::call::{Action, Call};
+use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::process::Process;
 use railscope_core::model::queue_pair::HostQueuePair;
 use railscope_core::pipeline::Pipeline;
@@ -122,7 +123,7 @@ impl Processes {
         }
         let dropped = self.shared.dropped.swap(0, Ordering::Relaxed);
         if dropped > 0 {
-            pipeline.add_health("processes.events_dropped", dropped);
+            pipeline.add_health(HealthEvent::ProcessesEventsDropped, dropped);
         }
         self.rounds += 1;
         if self.rounds >= TIDY_EVERY {
@@ -160,7 +161,7 @@ impl Processes {
             ProbeEvent::Connection(change) => {
                 pipeline.processes_mut().observe_connection(&change);
             }
-            ProbeEvent::Missed { counter, count } => pipeline.add_health(counter, count),
+            ProbeEvent::Missed { event, count } => pipeline.add_health(event, count),
             ProbeEvent::Watched { path, functions } => {
                 say(format!("calls of {path} are seen: {functions} functions"));
             }
@@ -255,8 +256,8 @@ impl Watch {
         if let Some(kernel) = &mut self.kernel {
             let (pairs, failure) = queue_pairs::owned(kernel, &self.identities)?;
             send(&self.sender, &self.shared, News::QueuePairs(pairs));
-            for (counter, count) in kernel.take_health().iter() {
-                let missed = ProbeEvent::Missed { counter, count };
+            for (event, count) in kernel.take_health().iter() {
+                let missed = ProbeEvent::Missed { event, count };
                 send(&self.sender, &self.shared, News::Probe(missed));
             }
             failure.map_or(Ok(()), Err)?;

@@ -10,6 +10,7 @@ use super::input::{CaptureSink, Input};
 use super::progress::InputProgress;
 use crate::export::json;
 use railscope_core::model::frame::Frame;
+use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::tap::{HostName, Tap, TapId};
 use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::Pipeline;
@@ -71,8 +72,8 @@ impl CaptureSink for Analysis {
         self.pipeline.add_lost_frames(tap, frames);
     }
 
-    fn missed(&mut self, counter: &'static str, count: u64) {
-        self.pipeline.add_health(counter, count);
+    fn missed(&mut self, event: HealthEvent, count: u64) {
+        self.pipeline.add_health(event, count);
     }
 }
 

@@ -7,6 +7,7 @@ use clap::Args;
 use super::input::warn;
 use super::progress::InputProgress;
 use crate::ingest::log::{LogEvent, LogLines, expand};
+use railscope_core::model::health::event::HealthEvent;
 use railscope_core::pipeline::Pipeline;
 
 /// The counter options, as typed.
@@ -54,10 +55,11 @@ impl CounterFiles {
                 match event {
                     LogEvent::Line { number, bytes, is_overlong } => {
                         has_samples |= pipeline.handle_counter_line(file, number, bytes);
-                        pipeline.add_health("counter.overlong_lines", u64::from(is_overlong));
+                        pipeline
+                            .add_health(HealthEvent::CounterOverlongLines, u64::from(is_overlong));
                     }
                     LogEvent::Problem(problem) => {
-                        pipeline.add_health("counter.file_problems", 1);
+                        pipeline.add_health(HealthEvent::CounterFileProblems, 1);
                         warn(&progress, &format!("{name}: {problem}; the rest is not read"));
                     }
                 }

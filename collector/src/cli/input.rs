@@ -11,6 +11,7 @@ use super::time_range::{self, TimeRange, TimeRangeArgs};
 use crate::ingest::file::CaptureSet;
 use crate::ingest::file::event::{FileSummary, SourceEvent};
 use railscope_core::model::frame::Frame;
+use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::tap::{HostName, Tap, TapId};
 use railscope_core::model::time::Timestamp;
 
@@ -36,7 +37,7 @@ pub(super) trait CaptureSink {
     /// The capturing side lost frames.
     fn lost_frames(&mut self, tap: TapId, frames: u64);
     /// Something did not reach the sink.
-    fn missed(&mut self, counter: &'static str, count: u64);
+    fn missed(&mut self, event: HealthEvent, count: u64);
 }
 
 impl InputArgs {
@@ -102,13 +103,13 @@ impl<'a> Input<'a> {
                 SourceEvent::HostName(name) => sink.host_name(name),
                 SourceEvent::Lost { tap, frames } => sink.lost_frames(tap, frames),
                 SourceEvent::Problem(problem) => {
-                    sink.missed("capture.file_problems", 1);
+                    sink.missed(HealthEvent::CaptureFileProblems, 1);
                     warn(&progress, &problem);
                 }
                 SourceEvent::FileEnd(summary) => add_summary(&summary, sink),
             }
         }
-        sink.missed("capture.skipped_frames", skipped);
+        sink.missed(HealthEvent::CaptureSkippedFrames, skipped);
         let origin = range.map(|(origin, _)| origin);
         if let Some(first) = origin.filter(|_| given == 0) {
             warn(&progress, &time_range::outside(first, last));
@@ -127,7 +128,7 @@ pub(super) fn warn(progress: &InputProgress, problem: &impl fmt::Display) {
 }
 
 fn add_summary(summary: &FileSummary, sink: &mut impl CaptureSink) {
-    sink.missed("capture.dropped_frames", summary.dropped_frames);
-    sink.missed("capture.untimed_frames", summary.untimed_frames);
-    sink.missed("capture.skipped_blocks", summary.skipped_blocks);
+    sink.missed(HealthEvent::CaptureDroppedFrames, summary.dropped_frames);
+    sink.missed(HealthEvent::CaptureUntimedFrames, summary.untimed_frames);
+    sink.missed(HealthEvent::CaptureSkippedBlocks, summary.skipped_blocks);
 }

@@ -8,6 +8,7 @@ use clap::Args;
 use super::input::warn;
 use super::progress::InputProgress;
 use crate::ingest::log::{LogEvent, LogLines, expand};
+use railscope_core::model::health::event::HealthEvent;
 use railscope_core::pipeline::Pipeline;
 
 /// The log options, as typed.
@@ -67,10 +68,10 @@ pub(super) fn read(
         match event {
             LogEvent::Line { number, bytes, is_overlong } => {
                 is_known |= handle(pipeline, number, bytes);
-                pipeline.add_health("log.overlong_lines", u64::from(is_overlong));
+                pipeline.add_health(HealthEvent::LogOverlongLines, u64::from(is_overlong));
             }
             LogEvent::Problem(problem) => {
-                pipeline.add_health("log.file_problems", 1);
+                pipeline.add_health(HealthEvent::LogFileProblems, 1);
                 warn(&progress, &format!("{name}: {problem}; the rest is not read"));
             }
         }

@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 
+use super::health;
 use railscope_core::metrics::attribute;
 use railscope_core::metrics::catalog;
 use railscope_core::metrics::metric::{Instrument, Metric, Unit};
@@ -16,11 +17,16 @@ use railscope_core::metrics::queries;
 #[command(after_help = "\
 Examples:
   railscope metrics                       names, units and meanings
-  railscope metrics --format markdown     dashboards/METRICS.md: bounds and queries, too")]
+  railscope metrics --format markdown     dashboards/METRICS.md: bounds and queries, too
+  railscope metrics --health              what each counter of a report's `health` means")]
 pub(super) struct MetricsArgs {
     /// How to show them
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+
+    /// Explain the counters of what was missed (`health`) instead
+    #[arg(long)]
+    health: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -33,9 +39,11 @@ enum Format {
 
 pub(super) fn run(args: &MetricsArgs) -> anyhow::Result<()> {
     let mut out = BufWriter::new(anstream::stdout().lock());
-    let written = match args.format {
-        Format::Text => write_text(&mut out),
-        Format::Markdown => write_markdown(&mut out),
+    let written = match (args.format, args.health) {
+        (Format::Text, false) => write_text(&mut out),
+        (Format::Markdown, false) => write_markdown(&mut out),
+        (Format::Text, true) => health::write_text(&mut out),
+        (Format::Markdown, true) => health::write_markdown(&mut out),
     };
     written.and_then(|()| out.flush()).context("write to standard output")
 }

@@ -14,6 +14,7 @@ mod drive;
 mod explain;
 mod filter;
 mod findings;
+mod health;
 mod help;
 mod input;
 mod label_input;

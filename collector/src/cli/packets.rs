@@ -12,6 +12,7 @@ use super::unmatched::Unmatched;
 use crate::export::{json, packet_line};
 use railscope_core::decode::packet;
 use railscope_core::model::frame::Frame;
+use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::tap::{HostName, Tap, TapId};
 use railscope_core::model::time::Timestamp;
 use railscope_core::report::packets::PacketReport;
@@ -89,5 +90,5 @@ impl<W: Write> CaptureSink for Lines<'_, W> {
 
     fn lost_frames(&mut self, _: TapId, _: u64) {}
 
-    fn missed(&mut self, _: &'static str, _: u64) {}
+    fn missed(&mut self, _: HealthEvent, _: u64) {}
 }

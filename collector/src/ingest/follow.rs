@@ -17,6 +17,7 @@ use super::file::event::{FileSummary, SourceEvent};
 use super::live::{LiveEvent, LiveSource};
 use railscope_core::model::direction::Direction;
 use railscope_core::model::frame::Frame;
+use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::tap::{LinkType, TapId};
 use railscope_core::model::time::Timestamp;
 
@@ -177,7 +178,8 @@ impl Shared {
             SourceEvent::HostName(name) => Item::Other(LiveEvent::HostName(name)),
             SourceEvent::Lost { tap, frames } => Item::Other(LiveEvent::Lost { tap, frames }),
             SourceEvent::Problem(problem) => {
-                let missed = LiveEvent::Missed { counter: "capture.file_problems", count: 1 };
+                let missed =
+                    LiveEvent::Missed { event: HealthEvent::CaptureFileProblems, count: 1 };
                 batch.items.push(Item::Other(missed));
                 Item::Other(LiveEvent::Warning(problem.to_string()))
             }
@@ -195,11 +197,11 @@ impl Shared {
 /// What of a file did not become frames.
 fn missed(summary: &FileSummary) -> impl Iterator<Item = LiveEvent<'static>> {
     let counts = [
-        ("capture.dropped_frames", summary.dropped_frames),
-        ("capture.untimed_frames", summary.untimed_frames),
-        ("capture.skipped_blocks", summary.skipped_blocks),
+        (HealthEvent::CaptureDroppedFrames, summary.dropped_frames),
+        (HealthEvent::CaptureUntimedFrames, summary.untimed_frames),
+        (HealthEvent::CaptureSkippedBlocks, summary.skipped_blocks),
     ];
-    counts.into_iter().map(|(counter, count)| LiveEvent::Missed { counter, count })
+    counts.into_iter().map(|(event, count)| LiveEvent::Missed { event, count })
 }
 
 impl FrameHead {

@@ -5,6 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use railscope_core::model::frame::Frame;
+use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::run::Run;
 use railscope_core::model::tap::{HostName, Tap, TapId};
 
@@ -49,10 +50,10 @@ pub enum LiveEvent<'a> {
     },
     /// A name that a capture gives to an address.
     HostName(HostName),
-    /// Something else was missed, by its name in `health`.
+    /// Something else was missed.
     Missed {
-        /// The counter.
-        counter: &'static str,
+        /// What.
+        event: HealthEvent,
         /// How many since the last time.
         count: u64,
     },

@@ -71,7 +71,7 @@ impl Session {
                 }
                 LiveEvent::Lost { tap, frames } => pipeline.add_lost_frames(tap, frames),
                 LiveEvent::HostName(name) => pipeline.add_host_name(name),
-                LiveEvent::Missed { counter, count } => pipeline.add_health(counter, count),
+                LiveEvent::Missed { event, count } => pipeline.add_health(event, count),
                 LiveEvent::Silent { tap, why } => {
                     let name = taps.get(tap.0 as usize).map_or("a tap", String::as_str);
                     say(format!("{name}: {why}"));

@@ -5,6 +5,7 @@ use std::io::Cursor;
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
 use railscope_core::flow::tracker::FlowConfig;
+use railscope_core::model::health::event::HealthEvent;
 use railscope_core::pipeline::{Pipeline, PipelineConfig};
 use railscope_core::report::{Detail, Report, ReportContext};
 
@@ -43,7 +44,7 @@ pub fn report_of(data: &[u8], config: FlowConfig) -> Option<Report> {
             SourceEvent::Tap(_, tap) => pipeline.add_tap(tap),
             SourceEvent::HostName(name) => pipeline.add_host_name(name),
             SourceEvent::Lost { tap, frames } => pipeline.add_lost_frames(tap, frames),
-            SourceEvent::Problem(_) => pipeline.add_health("capture.file_problems", 1),
+            SourceEvent::Problem(_) => pipeline.add_health(HealthEvent::CaptureFileProblems, 1),
             SourceEvent::FileEnd(summary) => assert_eq!(summary.frames, frames),
         }
     }

@@ -19,6 +19,7 @@ use super::wait::arrival;
 use super::wait::departure::DepartureClocks;
 use super::wait::trouble::Troubles;
 use crate::link::job::Job;
+use crate::model::health::event::HealthEvent;
 
 /// Everything that was judged, with the state that it was judged from.
 #[derive(Clone)]
@@ -49,9 +50,9 @@ pub fn understand(mut state: State, settings: &finding::settings::Settings) -> U
     };
     let state = &mut understanding.state;
     state.job = job;
-    state.health.add("tcp.dropped_attempts", state.attempts.dropped());
+    state.health.add(HealthEvent::TcpDroppedAttempts, state.attempts.dropped());
     let dropped = state.labels.logs.iter().map(|log| log.dropped).sum();
-    state.health.add("train_log.dropped_lines", dropped);
+    state.health.add(HealthEvent::TrainLogDroppedLines, dropped);
     let state = &understanding.state;
     understanding.queue_pairs = joined_flow::join(state);
     understanding.findings = finding::find(&Facts {
@@ -62,7 +63,7 @@ pub fn understand(mut state: State, settings: &finding::settings::Settings) -> U
         settings,
     });
     let dropped = understanding.findings.dropped;
-    understanding.state.health.add("findings.dropped", dropped);
+    understanding.state.health.add(HealthEvent::FindingsDropped, dropped);
     understanding
 }
 

@@ -23,6 +23,7 @@ use crate::model::call::{Action, Call, CommunicatorEnd, CommunicatorHandle, Func
 use crate::model::connection::{ConnectionChange, TcpState};
 use crate::model::grade::Grade;
 use crate::model::health::Health;
+use crate::model::health::event::HealthEvent;
 use crate::model::nccl::RANK_LIMIT;
 use crate::model::queue_pair::HostQueuePair;
 use crate::model::time::{Span, Timestamp};
@@ -296,7 +297,7 @@ impl ProcessTracker {
 
     /// Adds what did not fit.
     pub fn add_health(&self, health: &mut Health) {
-        health.add("processes.refused", self.refused + self.queue_pairs.refused);
+        health.add(HealthEvent::ProcessesRefused, self.refused + self.queue_pairs.refused);
     }
 
     fn of(&self, pid: u32) -> impl Iterator<Item = (CommunicatorHandle, &Membership)> {

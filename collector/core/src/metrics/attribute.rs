@@ -148,8 +148,11 @@ pub static DEVICE: Attribute =
 pub static TAP: Attribute =
     required("railscope.tap", 64, "interface, with the file before it, if any");
 /// A counter of what was missed.
-pub static HEALTH: Attribute =
-    required("railscope.health", 128, "name of the counter, as in the report's `health`");
+pub static HEALTH: Attribute = required(
+    "railscope.health",
+    128,
+    "name of the counter, as in the report's `health`; docs/HEALTH.md explains each",
+);
 /// Why a layer was not read.
 pub static REFUSAL: Attribute =
     required("error.type", 128, "layer and reason, as in the report's `capture.refused`");

@@ -17,6 +17,7 @@ use crate::flow::state::{EcnCounts, Flow, PairEvidence};
 use crate::link::position::Position;
 use crate::model::ecn::Ecn;
 use crate::model::health::Health;
+use crate::model::health::event::HealthEvent;
 use crate::model::opcode::{Opcode, Transport};
 use crate::model::tap::TapId;
 
@@ -261,7 +262,7 @@ pub(super) fn section(sources: &Sources<'_>, health: &mut Health) -> Vec<FlowRep
         })
         .collect();
     let unknown_ce = reports.iter().filter(|flow| flow.ecn.ce.is_none()).count();
-    health.add("ecn.ce_not_visible_next_to_sender_flows", unknown_ce as u64);
+    health.add(HealthEvent::EcnCeNotVisibleNextToSenderFlows, unknown_ce as u64);
     reports
 }
 

@@ -14,6 +14,7 @@ pub mod counts;
 pub mod evidence;
 pub mod findings;
 pub mod flows;
+mod health;
 pub mod iterations;
 pub mod labels;
 pub mod ledger;
@@ -40,6 +41,7 @@ use serde::Serialize;
 use crate::analysis::state::State;
 use crate::analysis::understanding::Understanding;
 use crate::model::health::Health;
+use crate::model::health::event::HealthEvent;
 use crate::model::opcode::Transport;
 use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
@@ -99,6 +101,7 @@ pub struct Report {
     /// What could not be looked for, and what is missing for it.
     pub findings_not_checked: Vec<findings::NotCheckedReport>,
     /// What was missed, refused or could not be known, by counter; counters at 0 are left out.
+    #[schemars(schema_with = "health::schema")]
     pub health: BTreeMap<String, u64>,
 }
 
@@ -214,7 +217,7 @@ impl Report {
             counters: counters::section(&sources),
             findings: findings::section(&sources),
             findings_not_checked: findings::not_checked(&sources),
-            health: health.iter().map(|(name, count)| (name.to_owned(), count)).collect(),
+            health: health.iter().map(|(event, count)| (event.name().to_owned(), count)).collect(),
         }
     }
 
@@ -237,41 +240,41 @@ fn add_health(sources: &Sources<'_>, health: &mut Health) {
     let tracker = &sources.state.tracker;
     let taps = tracker.taps();
     let sum = |of: fn(&crate::flow::tap::TapState) -> u64| taps.iter().map(of).sum::<u64>();
-    health.add("capture.backward_time_frames", sum(|tap| tap.backward_frames));
-    health.add("capture.lost_frames", sum(|tap| tap.lost_frames));
-    health.add("capture.roce_version_1_frames", sum(|tap| tap.roce_version_1_frames));
-    health.add("capture.truncated_frames", sum(|tap| tap.truncated_frames));
-    health.add("flow.tap_duplicates", sum(|tap| tap.duplicates));
+    health.add(HealthEvent::CaptureBackwardTimeFrames, sum(|tap| tap.backward_frames));
+    health.add(HealthEvent::CaptureLostFrames, sum(|tap| tap.lost_frames));
+    health.add(HealthEvent::CaptureRoceVersion1Frames, sum(|tap| tap.roce_version_1_frames));
+    health.add(HealthEvent::CaptureTruncatedFrames, sum(|tap| tap.truncated_frames));
+    health.add(HealthEvent::FlowTapDuplicates, sum(|tap| tap.duplicates));
     let flows = tracker.flows();
-    health.add("flow.evicted_flows", flows.evicted_flows());
-    health.add("flow.evicted_frames", flows.evicted_frames());
-    health.add("flow.restarted_epochs", tracker.restarted_epochs());
+    health.add(HealthEvent::FlowEvictedFlows, flows.evicted_flows());
+    health.add(HealthEvent::FlowEvictedFrames, flows.evicted_frames());
+    health.add(HealthEvent::FlowRestartedEpochs, tracker.restarted_epochs());
     for flow in flows.flows() {
         let counts = flow.requests.counts();
-        health.add("flow.ambiguous_packets", counts.ambiguous_packets);
-        health.add("flow.holes_evicted", counts.holes_evicted);
-        health.add("flow.unexpected_acks", flow.unexpected_acks);
-        health.add("flow.unmeasured_round_trips", flow.round_trips.unmeasured());
+        health.add(HealthEvent::FlowAmbiguousPackets, counts.ambiguous_packets);
+        health.add(HealthEvent::FlowHolesEvicted, counts.holes_evicted);
+        health.add(HealthEvent::FlowUnexpectedAcks, flow.unexpected_acks);
+        health.add(HealthEvent::FlowUnmeasuredRoundTrips, flow.round_trips.unmeasured());
         let answers = flow.answers.as_ref().map_or(0, |answers| answers.forgotten());
-        health.add("flow.answers_forgotten", answers);
+        health.add(HealthEvent::FlowAnswersForgotten, answers);
         let episodes = flow.episodes.as_ref().map_or(0, |episodes| episodes.unlisted());
-        health.add("flow.episodes_unlisted", episodes);
-        health.add("flow.tally_overflow", flow.headers.overflow());
+        health.add(HealthEvent::FlowEpisodesUnlisted, episodes);
+        health.add(HealthEvent::FlowTallyOverflow, flow.headers.overflow());
         let is_datagram = flow.transport == Transport::Ud && flow.key.dest_qpn != Qpn::GSI;
-        health.add("flow.datagram_flows", u64::from(is_datagram));
-        health.add("flow.several_datagram_sources", u64::from(flow.has_several_sources));
+        health.add(HealthEvent::FlowDatagramFlows, u64::from(is_datagram));
+        health.add(HealthEvent::FlowSeveralDatagramSources, u64::from(flow.has_several_sources));
     }
     health.add(
-        "flow.unpaired",
+        HealthEvent::FlowUnpaired,
         flows.flows().iter().filter(|flow| flow.lacks_reverse()).count() as u64,
     );
-    health.add("connection.messages", tracker.connections().messages());
-    health.add("connection.evicted", tracker.connections().evicted());
-    health.add("port.unmetered_frames", tracker.ports().unmetered());
-    health.add("mirror.unchecked_frames", tracker.mirrors().unchecked());
+    health.add(HealthEvent::ConnectionMessages, tracker.connections().messages());
+    health.add(HealthEvent::ConnectionEvicted, tracker.connections().evicted());
+    health.add(HealthEvent::PortUnmeteredFrames, tracker.ports().unmetered());
+    health.add(HealthEvent::MirrorUncheckedFrames, tracker.mirrors().unchecked());
     health.add(
-        "mirror.lost_frames",
+        HealthEvent::MirrorLostFrames,
         tracker.mirrors().iter().map(|(_, session)| session.lost_frames).sum(),
     );
-    health.add("pause.refused", tracker.pauses().refused());
+    health.add(HealthEvent::PauseRefused, tracker.pauses().refused());
 }

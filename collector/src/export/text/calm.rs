@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::sentence;
 use super::style::Meaning;
+use railscope_core::model::health::event::HealthEvent;
 use railscope_core::report::Report;
 use railscope_core::report::queue_pairs::QueuePairReport;
 
@@ -23,8 +24,9 @@ pub(super) fn write(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let capture = &report.capture;
-    let missed = |counter: &str| report.health.contains_key(counter);
-    let (meaning, text, aside) = if capture.frames == 0 && missed("capture.skipped_frames") {
+    let missed = |event: HealthEvent| report.health.contains_key(event.name());
+    let (meaning, text, aside) = if capture.frames == 0 && missed(HealthEvent::CaptureSkippedFrames)
+    {
         let aside = "Times count from the first frame of the input, or are dates: --since 1.5s.";
         (Meaning::Odd, "No frame is inside --since and --until.", aside)
     } else if capture.frames == 0 {
@@ -36,7 +38,7 @@ pub(super) fn write(
     } else if capture.roce_frames == 0 && refused(report, CUT) {
         let aside = "Keep at least 128 bytes of each: tcpdump -s 128.";
         (Meaning::Odd, "No RoCEv2 header: the frames were cut before it.", aside)
-    } else if capture.roce_frames == 0 && missed("capture.roce_version_1_frames") {
+    } else if capture.roce_frames == 0 && missed(HealthEvent::CaptureRoceVersion1Frames) {
         let aside = "RoCE version 1 (EtherType 0x8915) is counted, not followed.";
         (Meaning::Odd, "RoCE in this capture is version 1, on Ethernet without IP.", aside)
     } else if capture.roce_frames == 0 {
@@ -46,7 +48,7 @@ pub(super) fn write(
     } else if queue_pairs.is_empty() {
         let aside = "Without --host, --qpn and --opcode every flow is shown.";
         (Meaning::Odd, "No flow is like that.", aside)
-    } else if missed("flow.evicted_flows") {
+    } else if missed(HealthEvent::FlowEvictedFlows) {
         let aside = "Many were dropped to make room: raise --max-flows.";
         (Meaning::Odd, "Nothing stands out in the flows that were kept.", aside)
     } else {

@@ -20,6 +20,7 @@ use self::port::Port;
 use super::kernel_file;
 use railscope_core::model::counter::{CounterSample, NicPlace, PortLink};
 use railscope_core::model::health::Health;
+use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::time::Timestamp;
 
 /// How often devices are looked for again: NICs come and go rarely.
@@ -127,7 +128,7 @@ impl<N: NetdevStatistics> CounterSource<N> {
         for device in devices.iter().filter(|device| !is_excluded(device)) {
             match Port::of_device(device, &folder.join(device), &net) {
                 Ok(found) => ports.extend(found),
-                Err(_) => self.health.add("counter.unreadable_devices", 1),
+                Err(_) => self.health.add(HealthEvent::CounterUnreadableDevices, 1),
             }
         }
         if devices.iter().all(|device| is_excluded(device)) {
@@ -177,7 +178,7 @@ impl<N: NetdevStatistics> CounterSource<N> {
         let mut values = Vec::new();
         let mut unreadable = port.read("hw_counters", &mut values);
         unreadable += port.read("counters", &mut values);
-        self.health.add("counter.unreadable_files", unreadable);
+        self.health.add(HealthEvent::CounterUnreadableFiles, unreadable);
         if port.members.is_empty() {
             for (name, value) in self.statistics(&port, port.netdev.as_deref()) {
                 // What an RDMA device calls as its interface does is its own.
@@ -206,7 +207,7 @@ impl<N: NetdevStatistics> CounterSource<N> {
             }
             Err(error) => {
                 self.silent_netdevs.insert(netdev.to_owned(), error.to_string());
-                self.health.add("counter.unreadable_netdevs", 1);
+                self.health.add(HealthEvent::CounterUnreadableNetdevs, 1);
                 Vec::new()
             }
         }

@@ -15,6 +15,7 @@ pub(super) mod cost;
 pub(super) mod error;
 mod event;
 pub(super) mod log;
+mod loss;
 pub(super) mod object;
 pub(super) mod sys;
 
@@ -34,6 +35,7 @@ use self::log::KernelLog;
 use self::object::Object;
 use super::capability::{Host, Source};
 use super::live::{LiveEvent, LiveSource};
+use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::tap::TapId;
 
 /// How long events may lie in the ring: nobody is woken for them. The first look at a flow after a while
@@ -124,7 +126,7 @@ impl Ebpf {
             };
             bytes += item.len();
             let Some(record) = Record::read(&item) else {
-                sink(LiveEvent::Missed { counter: "ebpf.unknown_events", count: 1 });
+                sink(LiveEvent::Missed { event: HealthEvent::EbpfUnknownEvents, count: 1 });
                 continue;
             };
             let Some(port) = self.ports.get_mut(&record.header().interface_index) else {
@@ -148,8 +150,8 @@ impl Ebpf {
         at_once: bool,
         sink: &mut dyn FnMut(LiveEvent<'_>),
     ) -> io::Result<()> {
-        for (loss, count) in self.object.losses(at_once)? {
-            sink(LiveEvent::Missed { counter: loss.name(), count });
+        for (event, count) in self.object.losses(at_once)? {
+            sink(LiveEvent::Missed { event, count });
         }
         Ok(())
     }

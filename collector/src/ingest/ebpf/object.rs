@@ -13,7 +13,9 @@ use super::attach::EbpfConfig;
 use super::cost::{Costs, ProgramCost};
 use super::error::EbpfError;
 use super::log::{self, KernelLog};
+use super::loss::health_event;
 use super::sys::Global;
+use railscope_core::model::health::event::HealthEvent;
 
 /// Built by `cargo xtask ebpf`.
 #[cfg(target_arch = "x86_64")]
@@ -69,7 +71,7 @@ impl Losses {
 
     /// What was lost since it was told last; nothing where the kernel was asked just now, unless it is
     /// asked `at_once`.
-    pub(in crate::ingest) fn news(&mut self, at_once: bool) -> io::Result<Vec<(Loss, u64)>> {
+    pub(in crate::ingest) fn news(&mut self, at_once: bool) -> io::Result<Vec<(HealthEvent, u64)>> {
         let mut news = Vec::new();
         if !at_once && self.asked.elapsed() < ASK_EVERY {
             return Ok(news);
@@ -80,7 +82,7 @@ impl Losses {
             let sum: u64 = counts.iter().sum();
             let count = sum.saturating_sub(std::mem::replace(told, sum));
             if count > 0 {
-                news.push((*loss, count));
+                news.push((health_event(*loss), count));
             }
         }
         Ok(news)
@@ -124,7 +126,7 @@ impl Object {
 
     /// What was lost since it was told last; nothing where the kernel was asked just now, unless it is
     /// asked `at_once`.
-    pub(super) fn losses(&mut self, at_once: bool) -> io::Result<Vec<(Loss, u64)>> {
+    pub(super) fn losses(&mut self, at_once: bool) -> io::Result<Vec<(HealthEvent, u64)>> {
         self.losses.news(at_once)
     }
 

@@ -41,6 +41,7 @@ use super::ebpf::object::{self, Losses, OBJECT};
 use super::ebpf::sys::Global;
 use railscope_core::model::call::Call;
 use railscope_core::model::connection::ConnectionChange;
+use railscope_core::model::health::event::HealthEvent;
 
 /// Most records that one call hands out.
 const MOST_RECORDS: u32 = 1 << 16;
@@ -74,10 +75,10 @@ pub enum ProbeEvent {
     Call(Box<Call>),
     /// A TCP connection changed its state.
     Connection(ConnectionChange),
-    /// Something was missed, by its name in `health`.
+    /// Something was missed.
     Missed {
-        /// The counter.
-        counter: &'static str,
+        /// What.
+        event: HealthEvent,
         /// How many since the last time.
         count: u64,
     },
@@ -172,8 +173,8 @@ impl Probes {
             }
         }
         self.costs.look(&self.ebpf);
-        for (loss, count) in self.losses.news(is_last)? {
-            sink(ProbeEvent::Missed { counter: loss.name(), count });
+        for (event, count) in self.losses.news(is_last)? {
+            sink(ProbeEvent::Missed { event, count });
         }
         let log = self.log.as_mut().into_iter();
         log.flat_map(KernelLog::news).for_each(|line| sink(ProbeEvent::Warning(line)));
@@ -216,7 +217,7 @@ fn read(
     clock: &Clock,
     bytes: &[u8],
 ) -> Option<ProbeEvent> {
-    let unknown = || ProbeEvent::Missed { counter: "calls.unknown_records", count: 1 };
+    let unknown = || ProbeEvent::Missed { event: HealthEvent::CallsUnknownRecords, count: 1 };
     if let Ok(event) = bytemuck::try_from_bytes::<CallEvent>(bytes) {
         return match calls.read(event, clock) {
             Reading::Call(call) => Some(ProbeEvent::Call(call)),

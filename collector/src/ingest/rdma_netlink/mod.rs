@@ -22,6 +22,7 @@ use nix::sys::time::{TimeVal, TimeValLike};
 use self::answer::Device;
 use self::message::{Command, Message, attribute};
 use railscope_core::model::health::Health;
+use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::queue_pair::HostQueuePair;
 
 /// Bytes of a datagram: the kernel's are 32 KiB at most.
@@ -100,7 +101,7 @@ impl RdmaNetlink {
             match self.queue_pairs(device.index) {
                 Ok(mut of_device) => pairs.append(&mut of_device),
                 Err(error) => {
-                    self.health.add("rdma.unread_devices", 1);
+                    self.health.add(HealthEvent::RdmaUnreadDevices, 1);
                     failure = Some(error);
                 }
             }
@@ -124,8 +125,8 @@ impl RdmaNetlink {
             pairs.extend(more.into_iter().take(room));
         };
         let pairs = self.list("queue pairs", Command::QueuePairs, &of, &mut take);
-        self.health.add("rdma.unread_queue_pairs", unread);
-        self.health.add("rdma.dropped_queue_pairs", dropped as u64);
+        self.health.add(HealthEvent::RdmaUnreadQueuePairs, unread);
+        self.health.add(HealthEvent::RdmaDroppedQueuePairs, dropped as u64);
         pairs
     }
 
@@ -169,7 +170,7 @@ impl RdmaNetlink {
                 return Ok(list);
             }
         }
-        self.health.add("rdma.interrupted_lists", 1);
+        self.health.add(HealthEvent::RdmaInterruptedLists, 1);
         Ok(list)
     }
 

@@ -20,6 +20,7 @@ use crate::link::evidence::Evidence;
 use crate::link::job::{CommunicatorId, Job, NetConnectionId, Transfer};
 use crate::model::grade::Grade;
 use crate::model::health::Health;
+use crate::model::health::event::HealthEvent;
 use crate::model::nccl::{Algorithm, CollectiveKind, Protocol};
 use crate::model::time::{Span, Timestamp};
 
@@ -90,10 +91,11 @@ fn merge(one: Vec<Collective>, other: Vec<Collective>) -> Vec<Collective> {
 /// Counts what nothing explains, and what was seen in part.
 pub fn add_health(collectives: &[Collective], health: &mut Health) {
     let unknown = || collectives.iter().filter(|one| one.kind == CollectiveKind::Unknown);
-    health.add("collectives.unknown", unknown().count() as u64);
-    health.add("collectives.unexplained_messages", unknown().map(|one| one.messages).sum());
+    health.add(HealthEvent::CollectivesUnknown, unknown().count() as u64);
+    health
+        .add(HealthEvent::CollectivesUnexplainedMessages, unknown().map(|one| one.messages).sum());
     let without_bytes = collectives.iter().filter(|one| one.bytes.is_none());
-    health.add("collectives.incomplete", without_bytes.count() as u64);
+    health.add(HealthEvent::CollectivesIncomplete, without_bytes.count() as u64);
 }
 
 /// One collective.

@@ -24,6 +24,7 @@ use self::view::View;
 use super::collective::{Collective, ConnectionTransfers};
 use crate::link::job::{CommunicatorId, Job, NetConnection, NetConnectionId};
 use crate::model::health::Health;
+use crate::model::health::event::HealthEvent;
 use crate::model::time::{Span, Timestamp};
 
 /// The waits of one collective.
@@ -83,7 +84,8 @@ pub fn find(
 pub fn add_health(collectives: &[Collective], waits: &[CollectiveWaits], health: &mut Health) {
     let edges = collectives.iter().map(|collective| collective.transfers.len() as u64);
     let measured = waits.iter().map(|waits| waits.edges.len() as u64);
-    health.add("waits.edges_unmeasured", edges.sum::<u64>().saturating_sub(measured.sum()));
+    health
+        .add(HealthEvent::WaitsEdgesUnmeasured, edges.sum::<u64>().saturating_sub(measured.sum()));
 }
 
 /// When each rank was done with the collective before.

@@ -16,6 +16,7 @@ use super::sink::{ConnectionId, Ending, StreamSink, StreamTotals};
 use crate::decode::packet::TcpSegment;
 use crate::model::frame::Frame;
 use crate::model::health::Health;
+use crate::model::health::event::HealthEvent;
 
 /// Connections sampled to find the one to evict.
 const EVICTION_SAMPLE: usize = 8;
@@ -167,12 +168,12 @@ impl TcpStreams {
     /// Adds what was lost to `health`.
     pub fn add_health(&self, health: &mut Health) {
         let counts = &self.counts;
-        health.add("tcp.evicted_connections", counts.evicted_connections);
-        health.add("tcp.gaps", counts.gaps);
-        health.add("tcp.hold_overflows", counts.hold_overflows);
-        health.add("tcp.late_segments", counts.late_segments);
-        health.add("tcp.missing_bytes", counts.missing_bytes);
-        health.add("tcp.stray_segments", counts.stray_segments);
+        health.add(HealthEvent::TcpEvictedConnections, counts.evicted_connections);
+        health.add(HealthEvent::TcpGaps, counts.gaps);
+        health.add(HealthEvent::TcpHoldOverflows, counts.hold_overflows);
+        health.add(HealthEvent::TcpLateSegments, counts.late_segments);
+        health.add(HealthEvent::TcpMissingBytes, counts.missing_bytes);
+        health.add(HealthEvent::TcpStraySegments, counts.stray_segments);
     }
 
     fn find(&self, key: &ConnectionKey) -> Option<usize> {

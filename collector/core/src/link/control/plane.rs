@@ -11,6 +11,7 @@ use crate::flow::tcp_stream::sink::{
     Chunk, ConnectionId, Ending, Interest, Side, StreamSink, StreamTotals, TcpConnection,
 };
 use crate::model::health::Health;
+use crate::model::health::event::HealthEvent;
 use crate::model::time::Timestamp;
 
 /// Memory limits.
@@ -84,11 +85,11 @@ impl ControlPlane {
     /// Adds what could not be read to `health`.
     pub fn add_health(&self, health: &mut Health) {
         let counts = &self.counts;
-        health.add("control.gap_connections", counts.gap_connections);
-        health.add("control.ignored_connections", counts.ignored_connections);
-        health.add("control.malformed_connections", counts.malformed_connections);
-        health.add("control.oversized_connections", counts.oversized_connections);
-        health.add("control.unsupported_connections", counts.unsupported_connections);
+        health.add(HealthEvent::ControlGapConnections, counts.gap_connections);
+        health.add(HealthEvent::ControlIgnoredConnections, counts.ignored_connections);
+        health.add(HealthEvent::ControlMalformedConnections, counts.malformed_connections);
+        health.add(HealthEvent::ControlOversizedConnections, counts.oversized_connections);
+        health.add(HealthEvent::ControlUnsupportedConnections, counts.unsupported_connections);
     }
 
     /// Lets `act` work on a stream and updates the memory account.

@@ -9,6 +9,7 @@ use crate::decode::counter::line::{self, Header};
 use crate::decode::counter::reading::Reading;
 use crate::model::counter::{CounterSample, NicPlace, PortLink};
 use crate::model::health::Health;
+use crate::model::health::event::HealthEvent;
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
@@ -72,7 +73,7 @@ impl CounterTracker {
             of.header.as_ref().and_then(|header| line::of_csv(header, text))
         };
         let Some(sample) = sample else {
-            self.health.add("counter.unread_lines", 1);
+            self.health.add(HealthEvent::CounterUnreadLines, 1);
             return false;
         };
         self.observe_sample(file, number, &sample);
@@ -85,7 +86,7 @@ impl CounterTracker {
         let witness = Witness::Sample { file, number, time };
         let key = key(&sample.place);
         if self.nics.len() >= NIC_CAPACITY && !self.nics.contains_key(&key) {
-            self.health.add("counter.dropped_samples", 1);
+            self.health.add(HealthEvent::CounterDroppedSamples, 1);
             return;
         }
         let span = Span { first: time, last: time };
@@ -104,25 +105,25 @@ impl CounterTracker {
                 Some(series) if has_room => {
                     let before = (series.resets(), series.wraps());
                     self.points += usize::from(series.add(time, *value, witness));
-                    self.health.add("counter.resets", series.resets() - before.0);
-                    self.health.add("counter.wraps", series.wraps() - before.1);
+                    self.health.add(HealthEvent::CounterResets, series.resets() - before.0);
+                    self.health.add(HealthEvent::CounterWraps, series.wraps() - before.1);
                 }
                 None if has_room && names < NAME_CAPACITY => {
                     let is_known = Reading::of(nic.driver.as_deref(), name).is_some();
-                    self.health.add("counter.unknown_names", u64::from(!is_known));
+                    self.health.add(HealthEvent::CounterUnknownNames, u64::from(!is_known));
                     names += 1;
                     nic.series.insert(name.clone().into_owned(), Series::new(time, *value));
                     self.points += 1;
                 }
                 _ => {
-                    self.health.add("counter.dropped_values", 1);
+                    self.health.add(HealthEvent::CounterDroppedValues, 1);
                     continue;
                 }
             }
             nic.span.first = nic.span.first.min(time);
             nic.span.last = nic.span.last.max(time);
         }
-        self.health.add("counter.backward_samples", u64::from(is_backward));
+        self.health.add(HealthEvent::CounterBackwardSamples, u64::from(is_backward));
     }
 
     /// The time of the latest sample.
@@ -212,7 +213,11 @@ mod tests {
     }
 
     fn backward(health: &Health) -> u64 {
-        health.iter().filter(|(name, _)| *name == "counter.backward_samples").map(|one| one.1).sum()
+        health
+            .iter()
+            .filter(|(event, _)| *event == HealthEvent::CounterBackwardSamples)
+            .map(|one| one.1)
+            .sum()
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::decode::nccl_log::graph::{Edge, EdgeEnd};
 use crate::decode::nccl_log::message::Message;
 use crate::decode::nccl_log::network::{Ofi, PluginEvent};
 use crate::model::health::Health;
+use crate::model::health::event::HealthEvent;
 use crate::model::nccl::Release;
 use crate::model::qpn::Qpn;
 use crate::model::witness::Witness;
@@ -171,13 +172,13 @@ impl Process {
                     self.thread(tid).current = Some(at);
                     self.memberships[at].add_call(call, witness);
                 }
-                None => health.add("log.calls_of_unknown_communicators", 1),
+                None => health.add(HealthEvent::LogCallsOfUnknownCommunicators, 1),
             },
             Message::Choice(choice) => {
                 let current = self.thread(tid).current.or(self.last_called);
                 let member = current.and_then(|at| self.memberships.get_mut(at));
                 if !member.is_some_and(|member| member.add_choice(choice)) {
-                    health.add("log.dropped_choices", 1);
+                    health.add(HealthEvent::LogDroppedChoices, 1);
                 }
             }
             Message::Edge(edge) => self.edge(edge, tid, message, witness),
@@ -220,7 +221,7 @@ impl Process {
             return;
         }
         if self.memberships.len() >= MEMBERSHIP_CAPACITY {
-            health.add("log.dropped_communicators", 1);
+            health.add(HealthEvent::LogDroppedCommunicators, 1);
             return;
         }
         let parent = init.split.and_then(|split| self.current.get(&split.parent).copied());

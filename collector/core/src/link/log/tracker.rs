@@ -7,6 +7,7 @@ use crate::decode::nccl_log::entry::{Entry, Level, Origin};
 use crate::decode::nccl_log::message::Message;
 use crate::decode::nccl_log::{clean, entries};
 use crate::model::health::Health;
+use crate::model::health::event::HealthEvent;
 use crate::model::nccl::Release;
 use crate::model::witness::{LogId, Witness};
 
@@ -98,8 +99,8 @@ impl LogTracker {
     }
 
     fn entry(&mut self, entry: &Entry<'_>, witness: Witness) {
-        self.health.add("log.cut_lines", u64::from(entry.is_cut));
-        self.health.add("log.glued_lines", u64::from(entry.is_glued));
+        self.health.add(HealthEvent::LogCutLines, u64::from(entry.is_cut));
+        self.health.add(HealthEvent::LogGluedLines, u64::from(entry.is_glued));
         if entry.message == Message::Other && entry.level != Level::Warn {
             self.unparsed(entry.text, witness);
         }
@@ -109,12 +110,12 @@ impl LogTracker {
         match (entry.origin, &entry.message) {
             (Some(origin), _) => match self.process(&origin, witness) {
                 Some((process, health)) => process.observe(entry, origin.tid, witness, health),
-                None => self.health.add("log.lines_of_refused_processes", 1),
+                None => self.health.add(HealthEvent::LogLinesOfRefusedProcesses, 1),
             },
             (None, Message::Release(release)) => {
                 self.releases.insert(*release);
             }
-            (None, _) => self.health.add("log.lines_without_process", 1),
+            (None, _) => self.health.add(HealthEvent::LogLinesWithoutProcess, 1),
         }
     }
 
@@ -122,10 +123,10 @@ impl LogTracker {
     fn has_room(&mut self, message: &Message<'_>) -> bool {
         let [calls, edges, pairs] = &mut self.kept;
         let (kept, capacity, counter) = match message {
-            Message::Call(_) => (calls, CALL_CAPACITY, "log.dropped_calls"),
-            Message::Edge(_) => (edges, EDGE_CAPACITY, "log.dropped_edges"),
+            Message::Call(_) => (calls, CALL_CAPACITY, HealthEvent::LogDroppedCalls),
+            Message::Edge(_) => (edges, EDGE_CAPACITY, HealthEvent::LogDroppedEdges),
             Message::QueuePair(_) | Message::QueuePairCreated(_) => {
-                (pairs, QUEUE_PAIR_CAPACITY, "log.dropped_queue_pairs")
+                (pairs, QUEUE_PAIR_CAPACITY, HealthEvent::LogDroppedQueuePairs)
             }
             _ => return true,
         };
@@ -156,7 +157,7 @@ impl LogTracker {
     }
 
     fn unparsed(&mut self, text: &str, witness: Witness) {
-        self.health.add("log.unparsed_lines", 1);
+        self.health.add(HealthEvent::LogUnparsedLines, 1);
         let words: Vec<&str> = text.split_whitespace().take(UNPARSED_WORDS).collect();
         let words = words.join(" ");
         if let Some(known) = self.unparsed.get_mut(&words) {
@@ -175,8 +176,8 @@ impl LogTracker {
         let only = self.releases.first().filter(|_| self.releases.len() == 1);
         for process in &mut processes {
             process.release = process.release.or(only.copied());
-            self.health.add("log.shared_edges", process.shared_edges.len() as u64);
-            self.health.add("log.dropped_warnings", process.warnings.dropped());
+            self.health.add(HealthEvent::LogSharedEdges, process.shared_edges.len() as u64);
+            self.health.add(HealthEvent::LogDroppedWarnings, process.warnings.dropped());
         }
         LogFacts { files: self.files, processes, unparsed: self.unparsed, health: self.health }
     }

@@ -1,0 +1,298 @@
+//! The counters of what was missed: name, note and meaning of each.
+// tidy: table
+
+/// A counter's line in the text output: `3 frames lost by the capturing side`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// What is counted, singular.
+    pub noun: &'static str,
+    /// What happened to it.
+    pub meaning: &'static str,
+}
+
+const fn note(noun: &'static str, meaning: &'static str) -> Option<Note> {
+    Some(Note { noun, meaning })
+}
+
+macro_rules! events {
+    ($($event:ident = $name:literal, $note:expr, $about:literal;)*) => {
+        /// Something that was missed, refused or could not be known.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum HealthEvent {
+            $(#[doc = $about] $event,)*
+        }
+
+        impl HealthEvent {
+            /// All of them, in the order in which text shows them.
+            pub const ALL: &[Self] = &[$(Self::$event,)*];
+
+            /// The name in reports: `<area>.<what>`.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$event => $name,)* }
+            }
+
+            /// The line in text output; `None` where only JSON, metrics and documentation have it.
+            #[must_use]
+            pub const fn note(self) -> Option<Note> {
+                match self { $(Self::$event => $note,)* }
+            }
+
+            /// What was missed, and what that means: one sentence.
+            #[must_use]
+            pub const fn about(self) -> &'static str {
+                match self { $(Self::$event => $about,)* }
+            }
+        }
+    };
+}
+
+events! {
+    CaptureLostFrames = "capture.lost_frames",
+        note("frame", "lost by the capturing side: holes may be its own"),
+        "Frames that the capturing side dropped: packets missing in a flow may be its loss, not the network's.";
+    CaptureTruncatedFrames = "capture.truncated_frames", None,
+        "Frames captured shorter than they were: headers behind the cut are not read, and the ICRC is not checked.";
+    CaptureRoceVersion1Frames = "capture.roce_version_1_frames", None,
+        "RoCE version 1 frames (EtherType 0x8915): they are counted and not analysed.";
+    CaptureUntimedFrames = "capture.untimed_frames", None,
+        "Frames without a time stamp (pcapng simple packet blocks): each has the time of the frame before it, so rates and delays around it are wrong.";
+    CaptureSkippedBlocks = "capture.skipped_blocks", None,
+        "Damaged or unreadable pcapng blocks other than packets: interface names, host names or drop counts may be missing.";
+    CaptureHostNamesDropped = "capture.host_names_dropped", None,
+        "Host names beyond the number that is kept: these hosts appear by address only.";
+    MirrorLostFrames = "mirror.lost_frames",
+        note("frame", "lost by mirror sessions: holes may be their own"),
+        "Frames missing in the sequence numbers of mirror sessions (ERSPAN): the mirror dropped them, so packets missing in a flow may be its loss.";
+    MirrorUncheckedFrames = "mirror.unchecked_frames",
+        note("mirrored frame", "of too many sessions to check for loss"),
+        "Frames of mirror sessions beyond the number that is tracked: loss by the mirror is not detected in them.";
+    FlowTapDuplicates = "flow.tap_duplicates",
+        note("packet", "seen twice by the same tap, counted once"),
+        "Packets that one tap captured twice, as on a bond and its member: the copy is ignored.";
+    FlowUnpaired = "flow.unpaired",
+        note("flow", "without a known way back: no round trips, causes unknown"),
+        "Flows whose opposite direction was not captured or not recognised: they have no round-trip times, and what triggered their retransmissions is unknown.";
+    FlowDatagramFlows = "flow.datagram_flows",
+        note("datagram flow", "not judged: its numbers count packets to others, too"),
+        "UD flows: one sequence counts packets to many receivers, so gaps and retransmissions are not derived from it.";
+    FlowSeveralDatagramSources = "flow.several_datagram_sources", None,
+        "UD flows in which several source queue pairs share one destination: they are counted together and have no source QPN.";
+    FlowAnswersForgotten = "flow.answers_forgotten",
+        note("READ or atomic", "forgotten to make room: not matched to its answer"),
+        "READ and atomic requests dropped because too many were outstanding: their responses are not matched to them.";
+    FlowEpisodesUnlisted = "flow.episodes_unlisted",
+        note("recovery", "beyond the 1,024 listed of a flow; sums have it"),
+        "Recoveries beyond the 1,024 listed per flow: counts and times include them, lists and waits do not.";
+    FlowTallyOverflow = "flow.tally_overflow",
+        note("packet", "with DSCPs, keys or ports beyond the 64 told apart"),
+        "Packets whose DSCP, partition key or UDP port found no room among the 64 values kept per flow: the lists of these values are incomplete.";
+    FlowRestartedEpochs = "flow.restarted_epochs",
+        note("queue pair number", "used again by a new connection: marked #2"),
+        "Queue pair numbers reused by a new connection: it is a flow of its own, with the next epoch.";
+    FlowAmbiguousPackets = "flow.ambiguous_packets",
+        note("packet", "behind the highest PSN with nothing to tell why"),
+        "Packets below the highest PSN that are neither proven retransmissions nor proven out of order, usually sent before the capture began: they are counted as neither.";
+    FlowUnexpectedAcks = "flow.unexpected_acks",
+        note("ACK", "of PSNs that were never seen to be sent"),
+        "ACKs for PSNs that were not captured: the requests were lost by the capture or took another path.";
+    FlowUnmeasuredRoundTrips = "flow.unmeasured_round_trips", None,
+        "Requests for an ACK that were not timed because too many were outstanding: round-trip times are a sample.";
+    FlowEvictedFlows = "flow.evicted_flows",
+        note("flow", "dropped to make room: raise --max-flows"),
+        "Flows dropped because the flow table was full: the report lacks them; raise --max-flows.";
+    FlowEvictedFrames = "flow.evicted_frames", None,
+        "Frames of the flows dropped because the flow table was full: totals by flow lack them.";
+    FlowHolesEvicted = "flow.holes_evicted",
+        note("hole", "forgotten to make room: resends of them may count as late"),
+        "Ranges of missing PSNs dropped because a flow had too many: packets that fill them later may be misclassified.";
+    ConnectionEvicted = "connection.evicted",
+        note("connection", "set up by the CM, forgotten to make room"),
+        "Connection manager exchanges dropped because too many were open: queue pairs they set up may stay unpaired.";
+    ConnectionMessages = "connection.messages", None,
+        "Connection manager messages that were read: nothing is missing because of them.";
+    PortUnmeteredFrames = "port.unmetered_frames",
+        note("frame", "of too many ports to meter"),
+        "Frames from or to ports beyond the number that is metered, each end counted: these ports have no rates and bursts.";
+    PauseRefused = "pause.refused",
+        note("pause frame", "of too many stations to follow"),
+        "Pause frames of stations beyond the number that is tracked: the time these stations were paused for is missing.";
+    EcnCeNotVisibleNextToSenderFlows = "ecn.ce_not_visible_next_to_sender_flows", None,
+        "Flows captured only next to their sender, before any switch could mark packets: CE is unknown, not 0.";
+    TcpEvictedConnections = "tcp.evicted_connections",
+        note("TCP connection", "forgotten to make room"),
+        "TCP connections dropped because too many were open: what NCCL or a TCPStore said on them is lost.";
+    TcpGaps = "tcp.gaps", None,
+        "Gaps in TCP streams of the control plane: bytes that were not captured, so that what they said is unknown.";
+    TcpMissingBytes = "tcp.missing_bytes", None,
+        "Bytes in the gaps of TCP streams: they were sent and not captured.";
+    TcpHoldOverflows = "tcp.hold_overflows", None,
+        "Times that missing TCP bytes were given up because too much data waited behind them: a segment that came very late counts as a gap.";
+    TcpLateSegments = "tcp.late_segments", None,
+        "TCP segments with data after their connection had ended: they were ignored.";
+    TcpStraySegments = "tcp.stray_segments", None,
+        "TCP segments outside their connection's window: they were ignored.";
+    TcpDroppedAttempts = "tcp.dropped_attempts", None,
+        "Connection attempts (SYN) between pairs of hosts beyond the number that is tracked: refused or unanswered ones may go unreported.";
+    ControlGapConnections = "control.gap_connections",
+        note("connection", "of NCCL or a TCPStore with bytes missing"),
+        "NCCL or TCPStore connections with bytes missing in the part that is read: ranks, rings or communicators may be incomplete.";
+    ControlMalformedConnections = "control.malformed_connections",
+        note("connection", "that greeted as NCCL does, then did not"),
+        "Connections that began like NCCL's and then did not follow the layout of any known release: they were not read.";
+    ControlUnsupportedConnections = "control.unsupported_connections",
+        note("connection", "of NCCL 2.15 or before: not read"),
+        "Connections of NCCL 2.15 or older: they are not read, so their ranks and communicators are unknown.";
+    ControlOversizedConnections = "control.oversized_connections",
+        note("connection", "of the control plane too long to keep"),
+        "Control connections that exceeded the memory for them: only their beginning was read.";
+    ControlIgnoredConnections = "control.ignored_connections",
+        note("TCP connection", "too many to look at"),
+        "TCP connections beyond the number that is searched for NCCL: communicators set up on them are unknown.";
+    LinkCommunicatorsDropped = "link.communicators_dropped",
+        note("communicator", "too many to tell apart"),
+        "Communicators beyond the number that is kept: their traffic belongs to no rank.";
+    LinkConflicts = "link.conflicts", None,
+        "Statements about the job that contradict each other: the report's conflicts list both sides.";
+    LinkMessagesDropped = "link.messages_dropped",
+        note("NCCL message", "without room: later collectives are not told; raise --max-messages"),
+        "NCCL messages that exceeded the memory for them: later collectives and training steps are missing; raise --max-messages.";
+    LinkMessagesForgotten = "link.messages_forgotten", None,
+        "NCCL messages older than the window of a live session: they were analysed and then dropped on purpose.";
+    LinkSignalsDropped = "link.signals_dropped",
+        note("CNP or NAK", "without room: not in the timeline"),
+        "CNPs and NAKs that exceeded the memory for single ones: counts include them, the timeline and the waits of later collectives do not.";
+    LinkResendsDropped = "link.resends_dropped",
+        note("resend", "without room: training steps do not tell theirs"),
+        "Retransmitted packets that exceeded the memory for single ones: counts by flow include them, those by training step are null.";
+    TrainLogDroppedLines = "train_log.dropped_lines",
+        note("line", "of training logs without room: not compared"),
+        "Lines of training logs beyond the number that is kept: they label no training step.";
+    CollectivesUnknown = "collectives.unknown",
+        note("run", "of messages that no collective explains"),
+        "Runs of NCCL messages that match no known collective: they appear as kind unknown.";
+    CollectivesUnexplainedMessages = "collectives.unexplained_messages", None,
+        "Messages in runs that match no known collective.";
+    CollectivesIncomplete = "collectives.incomplete",
+        note("collective", "of which messages are missing"),
+        "Collectives with messages missing: their size and bandwidth are unknown.";
+    WaitsEdgesUnmeasured = "waits.edges_unmeasured", None,
+        "Connections of collectives of which no single tap saw all messages: how long they waited, and for what, is unknown.";
+    LogUnparsedLines = "log.unparsed_lines",
+        note("line", "of NCCL's logs that railscope does not know: see logs.unparsed"),
+        "Lines of NCCL's logs in an unknown format: logs.unparsed lists how they begin.";
+    LogSharedEdges = "log.shared_edges",
+        note("edge", "in logs that may be of several communicators"),
+        "Connections in NCCL's logs that could belong to several communicators: they are assigned to none.";
+    LogCutLines = "log.cut_lines",
+        note("line", "of logs cut by NCCL: their last values are left out"),
+        "Log lines that NCCL itself cut off: their last values are not used.";
+    LogGluedLines = "log.glued_lines",
+        note("line", "of logs behind another on the same line"),
+        "Log lines that follow another one without a line break: they were split and read.";
+    LogOverlongLines = "log.overlong_lines",
+        note("line", "of logs longer than 64 KiB: the rest is not read"),
+        "Log lines longer than 64 KiB: the rest of each is not read.";
+    LogLinesWithoutProcess = "log.lines_without_process",
+        note("line", "of logs whose start is missing"),
+        "Log lines without NCCL's prefix of host and process: they cannot be assigned to a rank and are not used.";
+    LogLinesOfRefusedProcesses = "log.lines_of_refused_processes",
+        note("line", "of logs of too many processes"),
+        "Log lines of processes beyond the number that is kept: these ranks lack what their logs say.";
+    LogCallsOfUnknownCommunicators = "log.calls_of_unknown_communicators",
+        note("call", "of communicators made before the log begins"),
+        "Logged calls on communicators whose creation the log does not have: they are not matched to collectives.";
+    LogDroppedCommunicators = "log.dropped_communicators",
+        note("communicator", "of logs dropped to make room"),
+        "Communicators in logs beyond the number kept per process: what logs say of them is not used.";
+    LogDroppedEdges = "log.dropped_edges",
+        note("edge", "of logs dropped to make room"),
+        "Connections in logs beyond the number that is kept: rings and trees from logs may be incomplete.";
+    LogDroppedCalls = "log.dropped_calls",
+        note("call", "of logs dropped to make room"),
+        "Calls in logs beyond the number that is kept: later collectives are not matched to their calls.";
+    LogDroppedChoices = "log.dropped_choices",
+        note("choice", "of an algorithm whose call is not known, or dropped"),
+        "Logged choices of algorithm and protocol whose call is unknown: these collectives lack them.";
+    LogDroppedQueuePairs = "log.dropped_queue_pairs",
+        note("queue pair", "of logs dropped to make room"),
+        "Queue pairs in logs beyond the number that is kept: these flows may lack their rank.";
+    LogDroppedWarnings = "log.dropped_warnings",
+        note("warning", "beyond the 256 kept of a process"),
+        "NCCL warnings beyond the 256 kept per process: findings count the kept ones only.";
+    LogFileProblems = "log.file_problems",
+        note("problem", "with logs, told on standard error"),
+        "Log files that could not be read, or not to their end: standard error says which and why.";
+    CaptureBackwardTimeFrames = "capture.backward_time_frames",
+        note("frame", "timed before the frame ahead"),
+        "Frames with an earlier time than the frame before them in their file: delays around them may be wrong.";
+    CaptureSkippedFrames = "capture.skipped_frames",
+        note("frame", "left out by --since and --until"),
+        "Frames outside --since and --until: they were left out on purpose.";
+    CaptureDroppedFrames = "capture.dropped_frames",
+        note("frame", "of the files that could not be used"),
+        "Frames in files that could not be used, because their interface or time is missing: they are in no figure.";
+    CaptureFileProblems = "capture.file_problems",
+        note("problem", "with files, told on standard error"),
+        "Capture files that could not be read, or not to their end: standard error says which and why.";
+    CounterBackwardSamples = "counter.backward_samples", None,
+        "NIC counter samples older than the sample before them: they were ignored.";
+    CounterDroppedSamples = "counter.dropped_samples", None,
+        "Counter samples of NICs beyond the number that is kept: these NICs are missing in the report.";
+    CounterDroppedValues = "counter.dropped_values", None,
+        "Counter values that exceeded the memory for them: these counters end early or are missing.";
+    CounterFileProblems = "counter.file_problems", None,
+        "Counter files that could not be read, or not to their end: standard error says which and why.";
+    CounterOverlongLines = "counter.overlong_lines", None,
+        "Lines of counter files that are too long: the rest of each is not read.";
+    CounterResets = "counter.resets", None,
+        "NIC counters that were reset, as by a driver reload: what they counted between the last sample and the reset is lost.";
+    CounterUnknownNames = "counter.unknown_names", None,
+        "NIC counters whose meaning is unknown: they appear by name and feed no finding.";
+    CounterUnreadLines = "counter.unread_lines", None,
+        "Lines of counter files in an unknown format: they were ignored.";
+    CounterUnreadableDevices = "counter.unreadable_devices", None,
+        "RDMA devices whose sysfs folder could not be read: the agent has no counters of them.";
+    CounterUnreadableFiles = "counter.unreadable_files", None,
+        "Counter files in sysfs that could not be read: these counters lack samples.";
+    CounterUnreadableNetdevs = "counter.unreadable_netdevs", None,
+        "Network interfaces whose statistics could not be read: these counters lack samples.";
+    CounterWraps = "counter.wraps", None,
+        "NIC counters that wrapped at 32 bits: their rise is corrected for it, provided they wrapped only once between two samples.";
+    FindingsDropped = "findings.dropped", None,
+        "Findings beyond 16 of a kind: the least severe of that kind are left out.";
+    RdmaUnreadDevices = "rdma.unread_devices", None,
+        "RDMA devices whose queue pairs the kernel did not list: processes and ranks of these queue pairs are unknown.";
+    RdmaUnreadQueuePairs = "rdma.unread_queue_pairs", None,
+        "Queue pairs that the kernel listed in an unknown format: they are missing in the list.";
+    RdmaDroppedQueuePairs = "rdma.dropped_queue_pairs", None,
+        "Queue pairs beyond the number that is listed per device.";
+    RdmaInterruptedLists = "rdma.interrupted_lists", None,
+        "Lists of queue pairs that changed each time they were read: some queue pairs may be missing or listed twice.";
+    ProcessesRefused = "processes.refused", None,
+        "Communicators or queue pairs of watched processes beyond the number that is kept: some ranks lack process, container and pod.";
+    ProcessesEventsDropped = "processes.events_dropped", None,
+        "Events of watched processes that the agent could not take in time: calls, connections or queue pairs are missing.";
+    CallsLost = "calls.lost", None,
+        "Calls of NCCL or libibverbs that found no room in the kernel's ring buffer: call counts are too low, and ranks may be missing.";
+    CallsReturnsLost = "calls.returns_lost", None,
+        "Calls whose return was not seen because too many were in progress: what they returned is unknown.";
+    CallsMemoryUnread = "calls.memory_unread", None,
+        "Arguments in a process's memory that the kernel program could not read, because the page was not resident: these calls lack them.";
+    CallsUnknownRecords = "calls.unknown_records", None,
+        "Records of the kernel programs in an unknown format: they were ignored.";
+    ConnectionsLost = "connections.lost", None,
+        "TCP state changes that found no room in the kernel's ring buffer: which process owns a connection may be unknown.";
+    EbpfEventsLost = "ebpf.events_lost", None,
+        "Packets that the kernel programs could not hand out because the ring buffer was full: they are not counted as network loss.";
+    EbpfFlowsRefused = "ebpf.flows_refused", None,
+        "Flows that found no room in the kernel programs' table: their packets are handed out one by one, which costs more CPU and loses nothing.";
+    EbpfHeadersUnread = "ebpf.headers_unread", None,
+        "Packets whose headers the kernel programs could not read: they are in no figure.";
+    EbpfPayloadCut = "ebpf.payload_cut", None,
+        "TCP segments too long to hand out whole: the rest of their payload is a gap in the stream.";
+    EbpfStreamsRefused = "ebpf.streams_refused", None,
+        "Packets of TCP connections that found no room in the kernel programs' table: their payload is a gap in the stream.";
+    EbpfUnknownEvents = "ebpf.unknown_events", None,
+        "Events of the kernel programs in an unknown format: they were ignored.";
+}
