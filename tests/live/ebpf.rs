@@ -374,7 +374,7 @@ fn watch_with(wire: &Wire, capabilities: &[&str], source: &str) -> String {
     let only: Vec<_> = capabilities.iter().map(|name| format!("+{name}")).collect();
     let only = format!("-all,{}", only.join(","));
     // The target folder may lie where another user may not go.
-    let program = std::path::Path::new("/run").join(&wire.0);
+    let program = Path::new("/run").join(&wire.0);
     std::fs::copy(env!("CARGO_BIN_EXE_railscope"), &program).unwrap();
     let output = Command::new("ip")
         .args(["netns", "exec", &wire.0, "setpriv", "--reuid=65534", "--clear-groups"])

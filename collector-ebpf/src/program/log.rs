@@ -6,9 +6,9 @@ use railscope_ebpf::loss::Loss;
 
 use super::maps::{self, LOSSES};
 
-/// Counts something that a program could not do. Logged is the first of each kind on a CPU, and each that
-/// doubles their number there, so that a full table does not fill the log as well. A function of its own,
-/// so that programs grow by a call, and each message is in the object once.
+/// Counts something that a program could not do, and logs the 1st, 2nd, 4th, 8th and so on of each kind
+/// and CPU: a full table does not fill the log. A function of its own, so that a program grows by a call
+/// only, and each message is in the object once.
 #[inline(never)]
 pub(super) fn lost(loss: Loss) {
     let Some(counter) = LOSSES.get_ptr_mut(loss as u32) else { return };
