@@ -85,6 +85,7 @@ fn documents() -> Vec<PathBuf> {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "goldens are written by the same switch as insta's")]
 fn commands_print_what_the_documents_show() {
     let stage = Stage::new();
     let mut blocks = 0;

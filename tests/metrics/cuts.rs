@@ -275,6 +275,10 @@ fn iteration(number: u32, at: usize, (start_ns, end_ns): (i64, i64)) -> Iteratio
         retransmitted_packets: Some(at as u64),
         straggler: (at % 4 == 1).then(|| straggler(at as u32 % 2, length / 3)),
         straggler_collective: None,
+        sets_up: false,
+        median_ns: None,
+        excess_ns: None,
+        stands_out: false,
         grade: "inferred",
     }
 }

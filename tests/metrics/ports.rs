@@ -7,9 +7,9 @@ use railscope::ingest::file::event::SourceEvent;
 use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::metrics::Settings;
 use railscope_core::metrics::accumulator::Accumulator;
-use railscope_core::metrics::ledger::Ending;
 use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::{Pipeline, PipelineConfig};
+use railscope_core::report::ledger::Ending;
 use railscope_core::report::{Report, ReportContext};
 
 use crate::cli::railscope;

@@ -7,9 +7,11 @@ use serde::Serialize;
 
 use super::flows::{MessagesReport, NaksReport, messages};
 use super::{Sources, owner};
+use crate::analysis::finding::Severity;
 use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::flow::episode::Trigger;
 use crate::flow::state::Flow;
+use crate::model::qpn::Qpn;
 
 /// A queue pair's traffic in one direction, as all taps saw it together. Each figure is that of the
 /// tap that saw most of it: retransmissions show at the sender's, holes at the receiver's.
@@ -141,9 +143,9 @@ fn report(sources: &Sources<'_>, id: u32, one: &JoinedFlow, fullest: &Flow) -> Q
         src: fullest.key.source.to_string(),
         dst: fullest.key.destination.to_string(),
         dest_qpn: one.dest_qpn.value(),
-        source_qpn: fullest.source_qpn().map(|qpn| qpn.value()),
+        source_qpn: fullest.source_qpn().map(Qpn::value),
         epoch: fullest.epoch,
-        severity: one.severity().map(|severity| severity.name()),
+        severity: one.severity().map(Severity::name),
         communicator: owner.as_ref().and_then(|owner| owner.communicator.clone()),
         rank: owner.as_ref().and_then(|owner| owner.rank),
         peer_rank: owner.as_ref().and_then(|owner| owner.peer_rank),

@@ -59,7 +59,7 @@ pub(super) fn write(
 /// The taps that saw it, the first few by number.
 fn taps(row: &QueuePairReport) -> String {
     match row.taps.len() {
-        1..=3 => row.taps.iter().map(|tap| tap.to_string()).collect::<Vec<_>>().join(","),
+        1..=3 => row.taps.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
         taps => format!("{taps} taps"),
     }
 }

@@ -243,6 +243,7 @@ mod tests {
             straggler: straggler.clone(),
         };
         let collectives: Vec<_> = (0..).map(collective).zip(stragglers).map(judged).collect();
+        let config = FlowConfig { flow_capacity: 1, line_rate_bps: None, keeps_details: false };
         let facts = Facts {
             state: &State::new(FlowTracker::new(config)),
             flows: &[],
