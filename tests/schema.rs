@@ -7,7 +7,7 @@ use crate::cli::railscope;
 use crate::support::fixture;
 
 /// The sections of `railscope.report/1`, whether or not anything fills them yet.
-const SECTIONS: [&str; 23] = [
+const SECTIONS: [&str; 24] = [
     "bursts",
     "capture",
     "collectives",
@@ -25,6 +25,7 @@ const SECTIONS: [&str; 23] = [
     "pfc",
     "phases",
     "ports",
+    "queue_pairs",
     "schema",
     "signals",
     "taps",

@@ -63,7 +63,7 @@ fn a_check_fails_where_no_interface_matches() {
             "error: taps.interfaces: no interface matches `rail*`; this host has bridge0, port0\n";
         assert_eq!((code, said.as_str()), (Some(1), expected));
         let (code, said) = check("taps.exclude=[\"*\"]");
-        let expected = "error: taps.exclude: it excludes every interface that `*` matches\n";
+        let expected = "error: taps.interfaces: all that `*` matches is in taps.exclude\n";
         assert_eq!((code, said.as_str()), (Some(1), expected));
     });
 }

@@ -157,6 +157,7 @@ fn report(files: &[PathBuf], mut kernel: Option<&mut Kernel>) -> Value {
 fn forget_places(value: &mut Value, also: &str) {
     const OPEN: &[&str] = &[
         "ack_rtt_ns",
+        "ack_rtt_p50_ns",
         "capture.backward_time_frames",
         "capture.truncated_frames",
         "bursts",

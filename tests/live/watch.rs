@@ -74,7 +74,7 @@ fn what_cannot_be_watched_is_an_error() {
     let nothing = watch(&[]);
     assert!(nothing.contains("railscope watch -i INTERFACE"), "{nothing}");
     assert!(nothing.contains("railscope watch FILE"), "{nothing}");
-    assert!(watch(&["x", "--window", "soon"]).contains("write 10m"));
+    assert!(watch(&["x", "--window", "soon"]).contains("write 500ms, 1.5s, 10m"));
     assert!(watch(&["-i", "lo", "--netns", "/nonexistent"]).contains("network namespace"));
 }
 
