@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::config::Config;
-use railscope_core::metrics::ledger::News;
+use crate::config::Config;
 use railscope_core::metrics::own::ExportFigures;
 use railscope_core::metrics::point::Point;
 use railscope_core::model::time::Timestamp;
 use railscope_core::report::Report;
+use railscope_core::report::ledger::News;
 
 /// Has no value.
 pub(super) enum Otlp {}
