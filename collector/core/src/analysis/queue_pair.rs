@@ -7,9 +7,8 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use super::Severity;
-use super::facts::Facts;
-use crate::analysis::state::State;
+use super::severity::Severity;
+use super::state::State;
 use crate::flow::episode::{EpisodeTotals, Trigger};
 use crate::flow::rate::Reactions;
 use crate::flow::state::Flow;
@@ -24,7 +23,7 @@ use crate::model::witness::Witness;
 /// One queue pair's traffic in one direction: a flow that carries requests, or one whose contents are
 /// unknown.
 #[derive(Clone, Debug)]
-pub struct JoinedFlow {
+pub struct QueuePair {
     /// Place in the flow table of the view that saw most of the payload.
     pub at: u32,
     /// Places of all views, one a tap.
@@ -100,7 +99,7 @@ struct View<'a> {
 /// The flows of a table that are not merely the way back of another, by source, destination, QPN
 /// and epoch.
 #[must_use]
-pub fn join(state: &State) -> Vec<JoinedFlow> {
+pub fn join(state: &State) -> Vec<QueuePair> {
     let flows = state.tracker.flows().flows();
     let mut views: BTreeMap<_, Vec<u32>> = BTreeMap::new();
     let mut by_tap: Vec<u32> = (0..flows.len() as u32).collect();
@@ -112,7 +111,7 @@ pub fn join(state: &State) -> Vec<JoinedFlow> {
             views.entry(key).or_default().push(at);
         }
     }
-    views.into_values().filter_map(|views| JoinedFlow::of(state, views)).collect()
+    views.into_values().filter_map(|views| QueuePair::of(state, views)).collect()
 }
 
 fn has_requests(flow: &Flow) -> bool {
@@ -174,7 +173,7 @@ impl<'a> View<'a> {
     }
 }
 
-impl JoinedFlow {
+impl QueuePair {
     fn of(state: &State, places: Vec<u32>) -> Option<Self> {
         let flows = state.tracker.flows().flows();
         let views: Vec<View<'_>> = places.iter().filter_map(|at| View::of(flows, *at)).collect();
@@ -304,36 +303,36 @@ impl JoinedFlow {
 
     /// Its first frame, at the tap that saw most of it.
     #[must_use]
-    pub fn first_frame(&self, facts: &Facts<'_>) -> Option<Witness> {
-        let flow = facts.table().get(self.at as usize)?;
-        Some(facts.frame(flow.key.tap, flow.first_frame, flow.span.first))
+    pub fn first_frame(&self, state: &State) -> Option<Witness> {
+        let flow = state.tracker.flows().flows().get(self.at as usize)?;
+        Some(state.frame(flow.key.tap, flow.first_frame, flow.span.first))
     }
 
     /// Its first CE mark at any tap, on the way there or among the answers to it.
     #[must_use]
-    pub fn first_mark(&self, facts: &Facts<'_>) -> Option<Witness> {
-        let views = self.views.iter().filter_map(|at| View::of(facts.table(), *at));
+    pub fn first_mark(&self, state: &State) -> Option<Witness> {
+        let views = self.views.iter().filter_map(|at| View::of(state.tracker.flows().flows(), *at));
         let both = views.flat_map(|view| [Some(view.flow), view.responses()]).flatten();
         let marks = both.filter_map(|flow| Some((flow.key.tap, flow.first_mark?)));
-        earliest(marks.map(|(tap, mark)| facts.frame(tap, mark.frame, mark.time)))
+        earliest(marks.map(|(tap, mark)| state.frame(tap, mark.frame, mark.time)))
     }
 
     /// Its first packet that came after a later one, at any tap.
     #[must_use]
-    pub fn first_late(&self, facts: &Facts<'_>) -> Option<Witness> {
-        let views = self.views.iter().filter_map(|at| View::of(facts.table(), *at));
+    pub fn first_late(&self, state: &State) -> Option<Witness> {
+        let views = self.views.iter().filter_map(|at| View::of(state.tracker.flows().flows(), *at));
         let sequenced = views.map(|view| view.flow).filter(|flow| flow.has_sequence());
         let late = sequenced.filter_map(|flow| Some((flow.key.tap, flow.requests.first_late()?)));
-        earliest(late.map(|(tap, late)| facts.frame(tap, late.frame, late.time)))
+        earliest(late.map(|(tap, late)| state.frame(tap, late.frame, late.time)))
     }
 
     /// The first resend that `trigger` made necessary.
     #[must_use]
-    pub fn first_resend(&self, facts: &Facts<'_>, trigger: Trigger) -> Option<Witness> {
-        let views = self.views.iter().filter_map(|at| View::of(facts.table(), *at));
+    pub fn first_resend(&self, state: &State, trigger: Trigger) -> Option<Witness> {
+        let views = self.views.iter().filter_map(|at| View::of(state.tracker.flows().flows(), *at));
         let resends = views
             .filter_map(|view| Some((view.flow.key.tap, view.recoveries(trigger).first_resend?)));
-        earliest(resends.map(|(tap, resend)| facts.frame(tap, resend.frame, resend.time)))
+        earliest(resends.map(|(tap, resend)| state.frame(tap, resend.frame, resend.time)))
     }
 }
 

@@ -18,6 +18,7 @@ use crate::link::traffic::record::{ResendRecord, SignalRecord};
 use crate::model::health::Health;
 use crate::model::tap::{HostName, TapId};
 use crate::model::time::Timestamp;
+use crate::model::witness::Witness;
 
 /// The state of all layers before, finished.
 #[derive(Clone)]
@@ -93,6 +94,12 @@ impl State {
     #[must_use]
     pub fn aligned(&self, tap: TapId, time: Timestamp) -> Timestamp {
         self.clocks.aligned(tap, time)
+    }
+
+    /// A frame of `tap`, which saw it at `time` by its own clock.
+    #[must_use]
+    pub fn frame(&self, tap: TapId, number: u64, time: Timestamp) -> Witness {
+        Witness::Frame { tap, number, time: self.aligned(tap, time) }
     }
 
     /// Flows or messages were dropped because tables were full: what does not show may have been there.

@@ -4,7 +4,6 @@
 
 use super::collective::{self, Collective};
 use super::finding::facts::Facts;
-use super::finding::joined_flow::{self, JoinedFlow};
 use super::finding::{self, Findings};
 use super::iteration::figures::{self, Figures, Observed};
 use super::iteration::label::{self, LabelUse};
@@ -12,6 +11,7 @@ use super::iteration::pace;
 use super::iteration::{self, Iteration};
 use super::judged::{JudgedCollective, JudgedIteration};
 use super::phase::{self, Phase};
+use super::queue_pair::{self, QueuePair};
 use super::state::State;
 use super::straggler::{self, Straggler, within};
 use super::wait;
@@ -35,7 +35,7 @@ pub struct Understanding {
     /// Phases of the job in order of time.
     pub phases: Vec<Phase>,
     /// Queue pairs as all taps saw them together, by source, destination, QPN and epoch.
-    pub queue_pairs: Vec<JoinedFlow>,
+    pub queue_pairs: Vec<QueuePair>,
     /// What is wrong, and what could not be looked for.
     pub findings: Findings,
 }
@@ -54,7 +54,7 @@ pub fn understand(mut state: State, settings: &finding::settings::Settings) -> U
     let dropped = state.labels.logs.iter().map(|log| log.dropped).sum();
     state.health.add(HealthEvent::TrainLogDroppedLines, dropped);
     let state = &understanding.state;
-    understanding.queue_pairs = joined_flow::join(state);
+    understanding.queue_pairs = queue_pair::join(state);
     understanding.findings = finding::find(&Facts {
         state: &understanding.state,
         collectives: &understanding.collectives,

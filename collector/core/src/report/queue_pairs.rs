@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::flows::{MessagesReport, NaksReport, messages};
 use super::{Sources, owner};
-use crate::analysis::finding::Severity;
-use crate::analysis::finding::joined_flow::JoinedFlow;
+use crate::analysis::queue_pair::QueuePair;
+use crate::analysis::severity::Severity;
 use crate::flow::episode::Trigger;
 use crate::flow::state::Flow;
 use crate::model::qpn::Qpn;
@@ -122,15 +122,15 @@ impl QueuePairReport {
 
 /// The queue pairs, the worst first, then the largest.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<QueuePairReport> {
-    let mut all: Vec<&JoinedFlow> = sources.understanding.queue_pairs.iter().collect();
-    let id = |one: &JoinedFlow| sources.flow_ids.get(one.at as usize).copied();
+    let mut all: Vec<&QueuePair> = sources.understanding.queue_pairs.iter().collect();
+    let id = |one: &QueuePair| sources.flow_ids.get(one.at as usize).copied();
     all.sort_by_cached_key(|one| (Reverse((one.weight(), one.carried_bytes)), id(one)));
     let flows = sources.state.tracker.flows().flows();
     let known = all.into_iter().filter_map(|one| Some((one, flows.get(one.at as usize)?)));
     (0..).zip(known).map(|(id, (one, fullest))| report(sources, id, one, fullest)).collect()
 }
 
-fn report(sources: &Sources<'_>, id: u32, one: &JoinedFlow, fullest: &Flow) -> QueuePairReport {
+fn report(sources: &Sources<'_>, id: u32, one: &QueuePair, fullest: &Flow) -> QueuePairReport {
     let flows = sources.state.tracker.flows().flows();
     let id_of = |at: u32| sources.flow_ids.get(at as usize).copied();
     let views = || one.views.iter().filter_map(|at| Some((*at, flows.get(*at as usize)?)));
@@ -183,7 +183,7 @@ fn report(sources: &Sources<'_>, id: u32, one: &JoinedFlow, fullest: &Flow) -> Q
     }
 }
 
-fn recoveries(one: &JoinedFlow) -> Vec<RecoveryReport> {
+fn recoveries(one: &QueuePair) -> Vec<RecoveryReport> {
     let of = |trigger: Trigger| {
         let totals = one.recoveries(trigger);
         let trigger = trigger.name();

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use super::joined_flow::JoinedFlow;
 use super::settings::Settings;
 use crate::analysis::judged::{JudgedCollective, JudgedIteration};
+use crate::analysis::queue_pair::QueuePair;
 use crate::analysis::state::State;
 use crate::flow::observer::Signal;
 use crate::flow::pause::{PauseKey, PauseState};
@@ -29,7 +29,7 @@ pub struct Facts<'a> {
     /// Training steps in order of time.
     pub iterations: &'a [JudgedIteration],
     /// Queue pairs with their answers, as all taps saw them.
-    pub flows: &'a [JoinedFlow],
+    pub flows: &'a [QueuePair],
     /// What the user set.
     pub settings: &'a Settings,
 }
@@ -50,7 +50,7 @@ impl<'a> Facts<'a> {
     /// A frame of `tap`, which saw it at `time` by its own clock.
     #[must_use]
     pub fn frame(&self, tap: TapId, number: u64, time: Timestamp) -> Witness {
-        Witness::Frame { tap, number, time: self.state.clocks.aligned(tap, time) }
+        self.state.frame(tap, number, time)
     }
 
     /// A span of `tap`'s own clock, aligned.
@@ -111,7 +111,7 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn first_signal(
         &self,
-        flow: &JoinedFlow,
+        flow: &QueuePair,
         is_it: impl Fn(&Signal) -> bool,
     ) -> Option<Witness> {
         let table = self.table();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::Subject;
-use super::joined_flow::JoinedFlow;
+use crate::analysis::queue_pair::QueuePair;
 use crate::model::time::Span;
 
 /// More ports than this, and the trouble is everywhere.
@@ -29,13 +29,13 @@ pub struct Group<'a> {
     /// where they have none.
     pub port: Option<(IpAddr, Option<End>)>,
     /// The flows.
-    pub flows: Vec<(&'a JoinedFlow, u64)>,
+    pub flows: Vec<(&'a QueuePair, u64)>,
 }
 
 /// The flows for which `amount` is not 0, by the port that they have in common.
 pub fn by_port<'a>(
-    flows: impl IntoIterator<Item = &'a JoinedFlow>,
-    amount: impl Fn(&JoinedFlow) -> u64,
+    flows: impl IntoIterator<Item = &'a QueuePair>,
+    amount: impl Fn(&QueuePair) -> u64,
 ) -> Vec<Group<'a>> {
     by_ends(&[End::Receives, End::Sends], flows, amount)
 }
@@ -44,10 +44,10 @@ pub fn by_port<'a>(
 /// others by the port that they have in common.
 pub fn by_known_ports<'a>(
     ports: &[IpAddr],
-    flows: impl IntoIterator<Item = &'a JoinedFlow>,
-    amount: impl Fn(&JoinedFlow) -> u64,
+    flows: impl IntoIterator<Item = &'a QueuePair>,
+    amount: impl Fn(&QueuePair) -> u64,
 ) -> Vec<Group<'a>> {
-    let mut rest: Vec<&JoinedFlow> = flows.into_iter().collect();
+    let mut rest: Vec<&QueuePair> = flows.into_iter().collect();
     let mut groups = Vec::new();
     for port in ports {
         let (of_port, others) =
@@ -64,16 +64,16 @@ pub fn by_known_ports<'a>(
 
 /// The flows for which `amount` is not 0, by the port that sends them: of what only a sender decides.
 pub fn by_sender<'a>(
-    flows: impl IntoIterator<Item = &'a JoinedFlow>,
-    amount: impl Fn(&JoinedFlow) -> u64,
+    flows: impl IntoIterator<Item = &'a QueuePair>,
+    amount: impl Fn(&QueuePair) -> u64,
 ) -> Vec<Group<'a>> {
     by_ends(&[End::Sends], flows, amount)
 }
 
 fn by_ends<'a>(
     ends: &[End],
-    flows: impl IntoIterator<Item = &'a JoinedFlow>,
-    amount: impl Fn(&JoinedFlow) -> u64,
+    flows: impl IntoIterator<Item = &'a QueuePair>,
+    amount: impl Fn(&QueuePair) -> u64,
 ) -> Vec<Group<'a>> {
     let sick = sick(flows, amount);
     let total = sum(&sick);
@@ -97,22 +97,22 @@ fn by_ends<'a>(
 
 /// The flows for which `amount` is not 0, the worst first.
 fn sick<'a>(
-    flows: impl IntoIterator<Item = &'a JoinedFlow>,
-    amount: impl Fn(&JoinedFlow) -> u64,
-) -> Vec<(&'a JoinedFlow, u64)> {
+    flows: impl IntoIterator<Item = &'a QueuePair>,
+    amount: impl Fn(&QueuePair) -> u64,
+) -> Vec<(&'a QueuePair, u64)> {
     let weighed = flows.into_iter().map(|flow| (flow, amount(flow)));
-    let mut sick: Vec<(&JoinedFlow, u64)> = weighed.filter(|(_, amount)| *amount > 0).collect();
+    let mut sick: Vec<(&QueuePair, u64)> = weighed.filter(|(_, amount)| *amount > 0).collect();
     sick.sort_by_key(|(flow, amount)| (std::cmp::Reverse(*amount), flow.at));
     sick
 }
 
-fn sum(flows: &[(&JoinedFlow, u64)]) -> u64 {
+fn sum(flows: &[(&QueuePair, u64)]) -> u64 {
     flows.iter().fold(0, |sum, (_, amount)| sum.saturating_add(*amount))
 }
 
 /// The port that most of the trouble has in common, at one of these ends; of equals, the receiving
 /// end.
-fn commonest(flows: &[(&JoinedFlow, u64)], ends: &[End]) -> Option<(IpAddr, End)> {
+fn commonest(flows: &[(&QueuePair, u64)], ends: &[End]) -> Option<(IpAddr, End)> {
     let mut sums: BTreeMap<(IpAddr, End), (u64, usize)> = BTreeMap::new();
     for (flow, amount) in flows {
         for &end in ends {
@@ -127,7 +127,7 @@ fn commonest(flows: &[(&JoinedFlow, u64)], ends: &[End]) -> Option<(IpAddr, End)
     most.map(|(port, _)| port)
 }
 
-fn at(flow: &JoinedFlow, end: End) -> IpAddr {
+fn at(flow: &QueuePair, end: End) -> IpAddr {
     match end {
         End::Receives => flow.destination,
         End::Sends => flow.source,
@@ -143,13 +143,13 @@ impl Group<'_> {
 
     /// The sum of something over its flows.
     #[must_use]
-    pub fn total(&self, of: impl Fn(&JoinedFlow) -> u64) -> u64 {
+    pub fn total(&self, of: impl Fn(&QueuePair) -> u64) -> u64 {
         self.flows.iter().fold(0, |sum, (flow, _)| sum.saturating_add(of(flow)))
     }
 
     /// The flow that suffers most.
     #[must_use]
-    pub fn worst(&self) -> Option<&JoinedFlow> {
+    pub fn worst(&self) -> Option<&QueuePair> {
         self.flows.first().map(|(flow, _)| *flow)
     }
 

@@ -7,7 +7,6 @@ pub mod catalog;
 pub mod claim;
 pub mod facts;
 pub mod group;
-pub mod joined_flow;
 pub mod kind;
 pub mod naming;
 pub mod observation;
@@ -19,12 +18,13 @@ use std::net::IpAddr;
 
 use self::claim::Claim;
 use self::facts::Facts;
-use self::joined_flow::JoinedFlow;
 use self::kind::{Kind, Need};
 use self::observation::{
     CallObservation, CounterObservation, FlowObservation, FrameObservation, LogObservation,
     Observation,
 };
+use super::queue_pair::QueuePair;
+use super::severity::Severity;
 use super::straggler::sign::Sign;
 use crate::link::job::CommunicatorId;
 use crate::model::grade::Grade;
@@ -90,17 +90,6 @@ pub struct Finding {
     pub evidence: Vec<Proof>,
     /// What one does about it.
     pub remedy: &'static str,
-}
-
-/// How bad, the mildest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Good to know.
-    Info,
-    /// Costs speed, or will.
-    Warning,
-    /// The job stands still or runs on the wrong path.
-    Critical,
 }
 
 /// What a finding is about; what does not apply is `None`.
@@ -193,7 +182,7 @@ impl Finding {
 impl Proof {
     /// What frames of `flow` show.
     #[must_use]
-    pub fn flow(flow: &JoinedFlow, observation: FlowObservation, witness: Option<Witness>) -> Self {
+    pub fn flow(flow: &QueuePair, observation: FlowObservation, witness: Option<Witness>) -> Self {
         let observation = Observation::Flow(naming::flow(flow), observation);
         Self { observation, witness }
     }
@@ -240,18 +229,6 @@ impl Proof {
             (Observation::Flow(..) | Observation::Frames(_) | Observation::Straggler(_), _) => {
                 ProofSource::Frame
             }
-        }
-    }
-}
-
-impl Severity {
-    /// The name in reports.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Critical => "critical",
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::group::{End, Group};
-use super::joined_flow::{FlowOwner, JoinedFlow};
+use crate::analysis::queue_pair::{FlowOwner, QueuePair};
 use crate::model::qpn::Qpn;
 
 /// What tells a flow from others.
@@ -71,14 +71,14 @@ impl<T> Among<T> {
 
 /// The name of a flow.
 #[must_use]
-pub fn flow(flow: &JoinedFlow) -> FlowName {
+pub fn flow(flow: &QueuePair) -> FlowName {
     let ranks = match flow.owner {
         Some(FlowOwner { sender: Some(sender), receiver: Some(receiver), .. }) => {
             Some((sender, receiver))
         }
         _ => None,
     };
-    let JoinedFlow { source, destination, dest_qpn, .. } = *flow;
+    let QueuePair { source, destination, dest_qpn, .. } = *flow;
     FlowName { source, destination, dest_qpn, ranks }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::facts::Facts;
-use super::joined_flow::JoinedFlow;
+use crate::analysis::queue_pair::QueuePair;
 use crate::model::tap::TapId;
 
 /// Share of the weight of flows that must pass an uplink for it to be theirs, in hundredths.
@@ -26,7 +26,7 @@ pub fn uplinks(facts: &Facts<'_>) -> Vec<Vec<(TapId, String)>> {
 
 /// Whether a flow of data was seen at `tap`.
 #[must_use]
-pub fn passes(facts: &Facts<'_>, flow: &JoinedFlow, tap: TapId) -> bool {
+pub fn passes(facts: &Facts<'_>, flow: &QueuePair, tap: TapId) -> bool {
     let mut views = flow.views.iter().filter_map(|at| facts.table().get(*at as usize));
     flow.is_data() && views.any(|view| view.key.tap == tap)
 }
@@ -35,8 +35,8 @@ pub fn passes(facts: &Facts<'_>, flow: &JoinedFlow, tap: TapId) -> bool {
 #[must_use]
 pub fn shared_by(
     facts: &Facts<'_>,
-    flows: &[(&JoinedFlow, u64)],
-    weight: impl Fn(&JoinedFlow) -> u64,
+    flows: &[(&QueuePair, u64)],
+    weight: impl Fn(&QueuePair) -> u64,
 ) -> Vec<String> {
     let total: u64 = flows.iter().map(|(flow, _)| weight(flow)).sum();
     let is_shared = |(tap, _): &(TapId, String)| {

@@ -13,9 +13,10 @@
 
 use std::collections::BTreeMap;
 
+use super::Iteration;
 use super::train_log::{Numbered, TrainLog};
-use super::{Iteration, median};
 use crate::analysis::collective::Collective;
+use crate::analysis::spread::lower_median;
 use crate::link::job::CommunicatorId;
 use crate::model::time::{Span, Timestamp};
 
@@ -204,9 +205,12 @@ impl<'a> Counted<'a> {
 
     fn span(&self) -> Option<Span> {
         let (first, last) = self.iterations.first().zip(self.iterations.last())?;
-        let lengths = self.iterations.iter().map(|one| one.length_ns()).collect();
+        let lengths = self.iterations.iter().map(|one| one.length_ns());
         // The line about the last one comes after its last packet.
-        Some(Span { first: first.span.first, last: last.span.last.plus_nanos(median(lengths) / 2) })
+        Some(Span {
+            first: first.span.first,
+            last: last.span.last.plus_nanos(lower_median(lengths).unwrap_or(0) / 2),
+        })
     }
 
     /// Number of the training step whose last call was the latest to begin by `time`.

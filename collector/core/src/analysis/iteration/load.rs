@@ -6,7 +6,8 @@
 //! asks of it, and bursts carry about the same.
 
 use super::timeline::Timeline;
-use super::{Piece, Rhythm, median};
+use super::{Piece, Rhythm};
+use crate::analysis::spread::lower_median;
 
 /// Bursts at least.
 const FEWEST: usize = 5;
@@ -70,7 +71,7 @@ fn variation(values: &[u64]) -> f64 {
 }
 
 fn are_alike(values: &[u64]) -> bool {
-    let median = median(values.to_vec());
+    let median = lower_median(values.iter().copied()).unwrap_or(0);
     let alike = values.iter().filter(|value| **value * 2 >= median && **value <= median * 2);
     alike.count() as f64 >= ALIKE * values.len() as f64
 }

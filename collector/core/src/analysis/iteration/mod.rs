@@ -29,6 +29,7 @@ mod unit;
 
 use self::timeline::Timeline;
 use super::collective::Collective;
+use super::spread::lower_median;
 use crate::link::job::{CommunicatorId, Job};
 use crate::model::grade::Grade;
 use crate::model::time::Span;
@@ -157,8 +158,9 @@ impl Usual {
         let adjacent = || pieces.windows(2).filter(|pair| pair[1].is_adjacent);
         let length = |pair: &[Piece]| Some(start(&pair[1])?.nanos_since(start(&pair[0])?));
         Self {
-            length_ns: median(adjacent().filter_map(length).collect()),
-            silence_ns: median(adjacent().map(|pair| pair[1].silence_ns(timeline)).collect()),
+            length_ns: lower_median(adjacent().filter_map(length)).unwrap_or(0),
+            silence_ns: lower_median(adjacent().map(|pair| pair[1].silence_ns(timeline)))
+                .unwrap_or(0),
         }
     }
 
@@ -202,10 +204,4 @@ fn with_others(
     }
     slots.sort_unstable();
     slots
-}
-
-/// The lower median; 0 of nothing.
-fn median(mut values: Vec<u64>) -> u64 {
-    values.sort_unstable();
-    values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0)
 }

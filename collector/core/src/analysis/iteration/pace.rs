@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Iteration, median};
+use super::Iteration;
 use crate::analysis::collective::Collective;
+use crate::analysis::spread::{lower_median, median_deviation};
 use crate::link::job::CommunicatorId;
 
 /// A training step stands out by its length when it is longer than the median by more than this
@@ -82,8 +83,8 @@ fn usual(all: &[&Iteration], sets_up_first: bool) -> Option<Usual> {
     if lengths.len() < FEWEST {
         return None;
     }
-    let median_ns = median(lengths.clone());
-    let deviation_ns = median(lengths.iter().map(|length| length.abs_diff(median_ns)).collect());
+    let median_ns = lower_median(lengths.iter().copied())?;
+    let deviation_ns = median_deviation(lengths.iter().copied())?;
     let limit_ns = (median_ns / PARTS_OF_MEDIAN).max(deviation_ns.saturating_mul(DEVIATIONS));
     Some(Usual { median_ns, limit_ns })
 }

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use super::repeat::{Symbol, UNKNOWN};
 use super::timeline::{Call, Slot, Timeline};
 use super::unit::{Sequence, Unit};
-use super::{Piece, Rhythm, cut, median, rotation};
+use super::{Piece, Rhythm, cut, rotation};
+use crate::analysis::spread::lower_median;
 use crate::link::job::CommunicatorId;
 
 /// Training steps of two communicators are equally long within this.
@@ -63,7 +64,7 @@ fn of_communicator(timeline: &Timeline, id: CommunicatorId) -> Option<Candidate>
     let start = |piece: &Piece| piece.slots.first().map(|at| timeline.slots[*at].span.first);
     let adjacent = pieces.windows(2).filter(|pair| pair[1].is_adjacent);
     let lengths = adjacent.filter_map(|pair| Some(start(&pair[1])?.nanos_since(start(&pair[0])?)));
-    let length_ns = median(lengths.collect());
+    let length_ns = lower_median(lengths).unwrap_or(0);
     Some(Candidate { rhythm: Rhythm { communicator: id, pieces }, length_ns, silence_ns })
 }
 

@@ -10,8 +10,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::median;
 use super::repeat::{self, Symbol, least_rotation};
+use crate::analysis::spread::lower_median;
 
 /// Part of a communicator's calls that the unit has to explain.
 const LEAST_SHARE: f64 = 0.4;
@@ -137,7 +137,7 @@ impl Unit {
         for (at, phase) in self.inner_places() {
             silences[phase].extend(sequence.silences.get(at));
         }
-        silences.into_iter().map(median).collect()
+        silences.into_iter().map(|one| lower_median(one.into_iter()).unwrap_or(0)).collect()
     }
 
     fn silence(&self, sequence: &Sequence) -> u64 {
@@ -154,7 +154,7 @@ impl Unit {
     /// Whether it usually repeats many times in a row.
     fn is_many(&self) -> bool {
         let turns = self.runs.iter().map(|(run, _)| (run.len() / self.symbols.len()) as u64);
-        median(turns.collect()) >= MANY as u64
+        lower_median(turns).unwrap_or(0) >= MANY as u64
     }
 
     /// What to make of a unit whose calls are all equal: each call a training step if there is
@@ -170,8 +170,8 @@ impl Unit {
             let start = |at: usize| sequence.starts.get(at).copied();
             Some(start(*at)?.saturating_sub(start(at.checked_sub(1)?)?))
         };
-        let usual_length = median(places.iter().filter_map(length).collect());
-        let usual_silence = median(silences().collect());
+        let usual_length = lower_median(places.iter().filter_map(length)).unwrap_or(0);
+        let usual_silence = lower_median(silences()).unwrap_or(0);
         if usual_silence as f64 >= LEAST_SILENCE * usual_length as f64 && usual_silence > 0 {
             return Some(self);
         }
@@ -183,7 +183,7 @@ impl Unit {
             .collect();
         let mut distances: Vec<u64> =
             long.windows(2).map(|pair| (pair[1] - pair[0]) as u64).collect();
-        let usual = median(distances.clone());
+        let usual = lower_median(distances.iter().copied()).unwrap_or(0);
         let count = distances.len();
         distances.retain(|distance| *distance == usual);
         if distances.len() < 2 || distances.len() * 10 < count * 7 {

@@ -6,7 +6,7 @@
 
 use super::sign::{Sign, SignKind};
 use super::{Case, Cause};
-use crate::analysis::wait::spread::lower_median;
+use crate::analysis::spread::lower_median;
 
 /// When a rank's first clear-to-send came, since it had left the collective before.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,8 @@
 use super::cause::{self, Timing};
 use super::sign::{Sign, SignKind};
 use super::{Case, Straggler};
+use crate::analysis::spread::lower_median;
 use crate::analysis::wait::rank::RankWaits;
-use crate::analysis::wait::spread::lower_median;
 use crate::model::grade::Grade;
 
 /// The rank of the collective that was latest, of those with an edge of their own.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::sign::{Sign, SignKind};
 use super::{Case, Cause, Straggler};
+use crate::analysis::spread::lower_median;
 use crate::analysis::wait::CollectiveWaits;
 use crate::analysis::wait::edge::EdgeWaits;
-use crate::analysis::wait::spread::lower_median;
 use crate::link::job::{NetConnectionId, Transfer};
 use crate::model::grade::Grade;
 

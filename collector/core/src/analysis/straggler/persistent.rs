@@ -10,7 +10,7 @@ use super::sign::{Sign, SignKind};
 use super::{Candidate, Straggler};
 use crate::analysis::collective::Collective;
 use crate::analysis::iteration::Iteration;
-use crate::analysis::wait::spread::lower_median;
+use crate::analysis::spread::lower_median;
 use crate::model::grade::Grade;
 
 /// Training steps before one, and behind it, that have a say.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::collective::Collective;
 use crate::analysis::iteration::Iteration;
+use crate::analysis::spread::lower_median;
 use crate::analysis::wait::CollectiveWaits;
-use crate::analysis::wait::spread::lower_median;
 use crate::link::job::CommunicatorId;
 use crate::model::time::{Span, Timestamp};
 

@@ -10,7 +10,6 @@ pub mod arrival;
 pub mod departure;
 pub mod edge;
 pub mod rank;
-pub mod spread;
 pub mod trouble;
 pub mod view;
 

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use super::Left;
 use super::departure::DepartureClocks;
 use super::edge::EdgeWaits;
-use super::spread::{lower_median, median_deviation};
 use crate::analysis::collective::Collective;
+use crate::analysis::spread::{lower_median, median_deviation};
 use crate::link::job::{Job, NetConnection};
 use crate::model::time::Timestamp;
 

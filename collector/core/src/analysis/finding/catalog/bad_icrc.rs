@@ -5,7 +5,8 @@ use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::by_port;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::FlowObservation;
-use crate::analysis::finding::{Finding, Proof, Severity, naming};
+use crate::analysis::finding::{Finding, Proof, naming};
+use crate::analysis::severity::Severity;
 
 /// Wrong ICRCs.
 pub const KIND: Kind = Kind {
@@ -32,7 +33,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         finding.flows = group.places();
         let Some(worst) = group.worst() else { return finding };
         let wrong = FlowObservation::WrongIcrcs(worst.icrc.0);
-        finding.because(Proof::flow(worst, wrong, worst.first_frame(facts)))
+        finding.because(Proof::flow(worst, wrong, worst.first_frame(facts.state)))
     });
     found.collect()
 }

@@ -3,10 +3,11 @@
 use crate::analysis::finding::claim::congestion::CongestionClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::by_port;
-use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::{CounterObservation, FlowObservation};
-use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::analysis::finding::{Finding, Proof, Subject, naming};
+use crate::analysis::queue_pair::QueuePair;
+use crate::analysis::severity::Severity;
 use crate::decode::counter::measure::Measure;
 
 /// Fewer marks may all belong to the CNP that the end of the capture cut off.
@@ -29,7 +30,7 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let amount = |flow: &JoinedFlow| {
+    let amount = |flow: &QueuePair| {
         let is_unanswered = flow.cnps == 0 && flow.has_way_back && flow.marks.0 >= MARKS;
         if is_unanswered && !sends_cnps(facts, flow) { flow.marks.0 } else { 0 }
     };
@@ -42,7 +43,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         finding.flows = group.places();
         let Some(worst) = group.worst() else { return finding };
         let unanswered = FlowObservation::MarksUnanswered(worst.marks.0);
-        finding.because(Proof::flow(worst, unanswered, worst.first_mark(facts)))
+        finding.because(Proof::flow(worst, unanswered, worst.first_mark(facts.state)))
     });
     let mut found: Vec<Finding> = found.collect();
     if found.is_empty() {
@@ -52,7 +53,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 /// Counters of the receiving NIC say that it sends CNPs, which captures on hosts may not show.
-fn sends_cnps(facts: &Facts<'_>, flow: &JoinedFlow) -> bool {
+fn sends_cnps(facts: &Facts<'_>, flow: &QueuePair) -> bool {
     let rises =
         facts.state.counters.of_port(flow.destination).map(|nic| nic.rise(Measure::CnpSent));
     rises.flatten().any(|rise| rise.amount > 0)

@@ -3,10 +3,11 @@
 use crate::analysis::finding::claim::congestion::CongestionClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::by_sender;
-use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::{CounterObservation, FlowObservation};
-use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::analysis::finding::{Finding, Proof, Subject, naming};
+use crate::analysis::queue_pair::QueuePair;
+use crate::analysis::severity::Severity;
 use crate::decode::counter::measure::Measure;
 use crate::flow::observer::Signal;
 use crate::flow::rate::WINDOW_NS;
@@ -31,7 +32,7 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let amount = |flow: &JoinedFlow| if is_unmoved(facts, flow) { flow.cnps } else { 0 };
+    let amount = |flow: &QueuePair| if is_unmoved(facts, flow) { flow.cnps } else { 0 };
     let groups = by_sender(facts.flows, amount);
     let mut found: Vec<Finding> = by_counters(facts);
     found.extend(groups.iter().map(|group| {
@@ -47,12 +48,12 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     found
 }
 
-fn rate_after_bps(flow: &JoinedFlow) -> f64 {
+fn rate_after_bps(flow: &QueuePair) -> f64 {
     let mean = flow.reactions.bytes_after as f64 / flow.reactions.samples.max(1) as f64;
     mean * 8.0 * 1e9 / WINDOW_NS as f64
 }
 
-fn is_unmoved(facts: &Facts<'_>, flow: &JoinedFlow) -> bool {
+fn is_unmoved(facts: &Facts<'_>, flow: &QueuePair) -> bool {
     let reactions = &flow.reactions;
     let is_measured =
         reactions.samples >= SAMPLES && reactions.bytes_after >= reactions.bytes_before;

@@ -7,7 +7,8 @@ use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::{End, Group, by_port};
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::{CounterObservation, FlowObservation};
-use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming, uplink};
+use crate::analysis::finding::{Finding, Proof, Subject, naming, uplink};
+use crate::analysis::severity::Severity;
 use crate::decode::counter::measure::Measure;
 use crate::flow::observer::Signal;
 
@@ -63,7 +64,7 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
     if worst.marks.0 > 0 {
         let (marks, packets) = worst.marks;
         let marked = FlowObservation::Marks { marks, packets };
-        finding = finding.because(Proof::flow(worst, marked, worst.first_mark(facts)));
+        finding = finding.because(Proof::flow(worst, marked, worst.first_mark(facts.state)));
     }
     if let Some((flow, _)) = group.flows.iter().find(|(flow, _)| flow.cnps > 0) {
         let cnps = FlowObservation::Cnps(flow.cnps);

@@ -6,10 +6,11 @@ use std::net::IpAddr;
 use crate::analysis::finding::claim::congestion::CongestionClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::{by_port, by_sender};
-use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::FlowObservation;
-use crate::analysis::finding::{Finding, Proof, Severity, naming};
+use crate::analysis::finding::{Finding, Proof, naming};
+use crate::analysis::queue_pair::QueuePair;
+use crate::analysis::severity::Severity;
 use crate::flow::state::Flow;
 use crate::link::job::CommunicatorId;
 
@@ -28,21 +29,21 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let data: Vec<&JoinedFlow> =
+    let data: Vec<&QueuePair> =
         facts.flows.iter().filter(|flow| flow.is_data() && flow.payload_bytes > 0).collect();
     let mut found = rewritten(facts, &data);
     match facts.settings.expect.dscp {
         Some(expected) => found.extend(odd(facts, &data, "unexpected", &|_| Some(expected))),
         None => {
             let usual = usual(facts, &data);
-            let of = |flow: &JoinedFlow| usual.get(&communicator(flow)).copied();
+            let of = |flow: &QueuePair| usual.get(&communicator(flow)).copied();
             found.extend(odd(facts, &data, "ranks_differ", &of));
         }
     }
     found
 }
 
-fn communicator(flow: &JoinedFlow) -> Option<CommunicatorId> {
+fn communicator(flow: &QueuePair) -> Option<CommunicatorId> {
     flow.owner.map(|owner| owner.communicator)
 }
 
@@ -54,12 +55,12 @@ fn dscp(flow: &Flow) -> Option<u8> {
 }
 
 /// The commonest DSCP, nearest to where the flow came from.
-fn own_dscp(facts: &Facts<'_>, flow: &JoinedFlow) -> Option<u8> {
+fn own_dscp(facts: &Facts<'_>, flow: &QueuePair) -> Option<u8> {
     dscp(facts.table().get(flow.at as usize)?)
 }
 
 /// The DSCP that most ports of a communicator send with; of equals the greatest.
-fn usual(facts: &Facts<'_>, data: &[&JoinedFlow]) -> BTreeMap<Option<CommunicatorId>, u8> {
+fn usual(facts: &Facts<'_>, data: &[&QueuePair]) -> BTreeMap<Option<CommunicatorId>, u8> {
     let mut ports: BTreeMap<_, BTreeMap<u8, BTreeSet<IpAddr>>> = BTreeMap::new();
     for flow in data {
         let Some(dscp) = own_dscp(facts, flow) else { continue };
@@ -76,11 +77,11 @@ fn usual(facts: &Facts<'_>, data: &[&JoinedFlow]) -> BTreeMap<Option<Communicato
 /// Flows whose DSCP is not what it should be.
 fn odd(
     facts: &Facts<'_>,
-    data: &[&JoinedFlow],
+    data: &[&QueuePair],
     cause: &'static str,
-    expected: &dyn Fn(&JoinedFlow) -> Option<u8>,
+    expected: &dyn Fn(&QueuePair) -> Option<u8>,
 ) -> Vec<Finding> {
-    let is_odd = |flow: &JoinedFlow| {
+    let is_odd = |flow: &QueuePair| {
         let (own, expected) = (own_dscp(facts, flow), expected(flow));
         own.is_some() && expected.is_some() && own != expected
     };
@@ -101,14 +102,14 @@ fn odd(
             .proven();
         finding.flows = group.places();
         let dscp = FlowObservation::Dscps(vec![own]);
-        Some(finding.because(Proof::flow(worst, dscp, worst.first_frame(facts))))
+        Some(finding.because(Proof::flow(worst, dscp, worst.first_frame(facts.state))))
     });
     found.collect()
 }
 
 /// Flows that have another DSCP at another tap.
-fn rewritten(facts: &Facts<'_>, data: &[&JoinedFlow]) -> Vec<Finding> {
-    let seen = |flow: &JoinedFlow| -> BTreeSet<u8> {
+fn rewritten(facts: &Facts<'_>, data: &[&QueuePair]) -> Vec<Finding> {
+    let seen = |flow: &QueuePair| -> BTreeSet<u8> {
         let views = flow.views.iter().filter_map(|at| facts.table().get(*at as usize));
         views.filter_map(dscp).collect()
     };
@@ -126,7 +127,7 @@ fn rewritten(facts: &Facts<'_>, data: &[&JoinedFlow]) -> Vec<Finding> {
             .proven();
         finding.flows = group.places();
         let dscps = FlowObservation::Dscps(seen);
-        Some(finding.because(Proof::flow(worst, dscps, worst.first_frame(facts))))
+        Some(finding.because(Proof::flow(worst, dscps, worst.first_frame(facts.state))))
     });
     found.collect()
 }

@@ -4,7 +4,8 @@ use crate::analysis::finding::claim::network::NetworkClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::LogObservation;
-use crate::analysis::finding::{Finding, Proof, Severity};
+use crate::analysis::finding::{Finding, Proof};
+use crate::analysis::severity::Severity;
 
 /// EFA.
 pub const KIND: Kind = Kind {

@@ -5,7 +5,8 @@ use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::naming::Among;
 use crate::analysis::finding::observation::LogObservation;
-use crate::analysis::finding::{Finding, Proof, Severity};
+use crate::analysis::finding::{Finding, Proof};
+use crate::analysis::severity::Severity;
 use crate::link::log::network::Outcome;
 use crate::link::log::process::Process;
 

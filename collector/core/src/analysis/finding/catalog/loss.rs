@@ -3,10 +3,11 @@
 use crate::analysis::finding::claim::transport::TransportClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::{Group, by_port};
-use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::{CounterObservation, FlowObservation};
-use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::analysis::finding::{Finding, Proof, Subject, naming};
+use crate::analysis::queue_pair::QueuePair;
+use crate::analysis::severity::Severity;
 use crate::decode::counter::measure::Measure;
 use crate::decode::roce::aeth::{NakCode, Syndrome};
 use crate::flow::episode::Trigger;
@@ -41,7 +42,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 /// What was lost on a flow, or had to be sent again for it.
-fn amount(flow: &JoinedFlow) -> u64 {
+fn amount(flow: &QueuePair) -> u64 {
     let lost = flow.missing.saturating_sub(flow.late);
     // What comes of a receiver that was not ready, of packets that were merely late, and of silence,
     // is told apart.
@@ -75,7 +76,7 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
     finding
 }
 
-fn proof(facts: &Facts<'_>, worst: &JoinedFlow) -> Proof {
+fn proof(facts: &Facts<'_>, worst: &QueuePair) -> Proof {
     let is_nak = |signal: &Signal| *signal == Signal::Nak(Syndrome::Nak(NakCode::PsnSequenceError));
     let recoveries = worst.recoveries(Trigger::Nak);
     let observation = match worst.sequence_naks {
@@ -88,9 +89,9 @@ fn proof(facts: &Facts<'_>, worst: &JoinedFlow) -> Proof {
     };
     let witness = facts
         .first_signal(worst, is_nak)
-        .or_else(|| worst.first_resend(facts, Trigger::Nak))
-        .or_else(|| worst.first_resend(facts, Trigger::Unknown))
-        .or_else(|| worst.first_frame(facts));
+        .or_else(|| worst.first_resend(facts.state, Trigger::Nak))
+        .or_else(|| worst.first_resend(facts.state, Trigger::Unknown))
+        .or_else(|| worst.first_frame(facts.state));
     Proof::flow(worst, observation, witness)
 }
 

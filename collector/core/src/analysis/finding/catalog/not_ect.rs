@@ -3,10 +3,11 @@
 use crate::analysis::finding::claim::congestion::CongestionClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::{Group, by_port, by_sender};
-use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::{EcnContrast, FlowObservation};
-use crate::analysis::finding::{Finding, Proof, Severity, naming};
+use crate::analysis::finding::{Finding, Proof, naming};
+use crate::analysis::queue_pair::QueuePair;
+use crate::analysis::severity::Severity;
 use crate::flow::state::EcnCounts;
 use crate::model::ecn::Ecn;
 
@@ -27,20 +28,20 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    let data: Vec<&JoinedFlow> =
+    let data: Vec<&QueuePair> =
         facts.flows.iter().filter(|flow| flow.is_data() && flow.payload_bytes > 0).collect();
-    let not_ect = |flow: &JoinedFlow| views(facts, flow).any(|ecn| !is_capable(ecn));
-    let cleared = |flow: &JoinedFlow| not_ect(flow) && views(facts, flow).any(is_capable);
+    let not_ect = |flow: &QueuePair| views(facts, flow).any(|ecn| !is_capable(ecn));
+    let cleared = |flow: &QueuePair| not_ect(flow) && views(facts, flow).any(is_capable);
     let has_capable = data.iter().any(|flow| views(facts, flow).any(is_capable));
     let is_expected = facts.settings.expect.ecn == Some(true);
-    let frames_if = |holds: bool, flow: &JoinedFlow| if holds { flow.frames } else { 0 };
+    let frames_if = |holds: bool, flow: &QueuePair| if holds { flow.frames } else { 0 };
     let mut found = Vec::new();
     for group in by_port(data.iter().copied(), |flow| frames_if(cleared(flow), flow)) {
         let claim = CongestionClaim::EcnCleared { flows: naming::group(&group) };
         let finding = Finding::new(&KIND, Severity::Warning, claim).caused_by("cleared_on_path");
         found.push(complete(facts, finding, &group, EcnContrast::OtherTap));
     }
-    let senders = |flow: &JoinedFlow| not_ect(flow) && !cleared(flow);
+    let senders = |flow: &QueuePair| not_ect(flow) && !cleared(flow);
     if has_capable || is_expected {
         for group in by_sender(data.iter().copied(), |flow| frames_if(senders(flow), flow)) {
             let claim = CongestionClaim::NotEct { flows: naming::group(&group) };
@@ -62,7 +63,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     found
 }
 
-fn views<'a>(facts: &Facts<'a>, flow: &JoinedFlow) -> impl Iterator<Item = &'a EcnCounts> {
+fn views<'a>(facts: &Facts<'a>, flow: &QueuePair) -> impl Iterator<Item = &'a EcnCounts> {
     let table = facts.table();
     let views = flow.views.clone().into_iter().filter_map(|at| table.get(at as usize));
     views.map(|flow| &flow.ecn)
@@ -84,5 +85,5 @@ fn complete(
     finding.flows = group.places();
     let Some(worst) = group.worst() else { return finding };
     let not_ect = FlowObservation::NotEct(contrast);
-    finding.because(Proof::flow(worst, not_ect, worst.first_frame(facts)))
+    finding.because(Proof::flow(worst, not_ect, worst.first_frame(facts.state)))
 }

@@ -3,10 +3,11 @@
 use crate::analysis::finding::claim::transport::TransportClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::by_port;
-use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::FlowObservation;
-use crate::analysis::finding::{Finding, Proof, Severity, naming};
+use crate::analysis::finding::{Finding, Proof, naming};
+use crate::analysis::queue_pair::QueuePair;
+use crate::analysis::severity::Severity;
 use crate::flow::state::Flow;
 
 /// The bit that says full member of the partition.
@@ -38,13 +39,13 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
             .over(group.span());
         finding.flows = group.places();
         let key = FlowObservation::PartitionKey(own);
-        Some(finding.because(Proof::flow(worst, key, worst.first_frame(facts))))
+        Some(finding.because(Proof::flow(worst, key, worst.first_frame(facts.state))))
     });
     found.collect()
 }
 
 /// Its key and the one that it does not fit.
-fn mismatch(facts: &Facts<'_>, flow: &JoinedFlow) -> Option<(u16, u16)> {
+fn mismatch(facts: &Facts<'_>, flow: &QueuePair) -> Option<(u16, u16)> {
     let table = facts.table();
     let seen = table.get(flow.at as usize)?;
     let own = key(seen)?;

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use crate::analysis::finding::claim::transport::TransportClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::{Group, by_port};
-use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::FlowObservation;
-use crate::analysis::finding::{Finding, Proof, Severity, naming};
+use crate::analysis::finding::{Finding, Proof, naming};
+use crate::analysis::queue_pair::QueuePair;
+use crate::analysis::severity::Severity;
 
 /// What a port with Ethernet's default MTU of 1500 is left with.
 const DEFAULT_MTU: u32 = 1024;
@@ -32,7 +33,7 @@ pub const KIND: Kind = Kind {
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let known = facts.flows.iter().filter(|flow| flow.is_data() && mtu(facts, flow).is_some());
-    let data: Vec<&JoinedFlow> = known.collect();
+    let data: Vec<&QueuePair> = known.collect();
     let mut by_mtu: BTreeMap<u32, u64> = BTreeMap::new();
     for flow in &data {
         *by_mtu.entry(mtu(facts, flow).unwrap_or(0)).or_default() += 1;
@@ -40,7 +41,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let Some((&largest, _)) = by_mtu.last_key_value() else { return Vec::new() };
     let expected = facts.settings.expect.mtu;
     let wanted = expected.unwrap_or(largest);
-    let is_small = |flow: &JoinedFlow| mtu(facts, flow).is_some_and(|mtu| mtu != wanted);
+    let is_small = |flow: &QueuePair| mtu(facts, flow).is_some_and(|mtu| mtu != wanted);
     let groups = by_port(data.iter().copied(), |flow| u64::from(is_small(flow)));
     if !groups.is_empty() {
         let cause = if expected.is_some() { "unexpected" } else { "flows_differ" };
@@ -68,7 +69,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 /// Its path MTU, as far as messages of several packets tell.
-fn mtu(facts: &Facts<'_>, flow: &JoinedFlow) -> Option<u32> {
+fn mtu(facts: &Facts<'_>, flow: &QueuePair) -> Option<u32> {
     let views = flow.views.iter().filter_map(|at| facts.table().get(*at as usize));
     views.filter_map(|flow| flow.messages.path_mtu()).max()
 }
@@ -88,5 +89,5 @@ fn finding(
     finding.flows = group.places();
     let Some(worst) = group.worst() else { return finding };
     let mtu = FlowObservation::PathMtu(mtu(facts, worst).unwrap_or(0));
-    finding.because(Proof::flow(worst, mtu, worst.first_frame(facts)))
+    finding.because(Proof::flow(worst, mtu, worst.first_frame(facts.state)))
 }

@@ -4,7 +4,8 @@ use crate::analysis::finding::claim::pause::{PauseClaim, PauseSide, PauseTime, S
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::{CounterObservation, FrameObservation};
-use crate::analysis::finding::{Finding, Proof, Severity, Subject};
+use crate::analysis::finding::{Finding, Proof, Subject};
+use crate::analysis::severity::Severity;
 use crate::decode::counter::measure::Measure;
 use crate::link::counter::NicCounters;
 use crate::model::time::Span;

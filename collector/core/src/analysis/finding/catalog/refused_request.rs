@@ -3,10 +3,11 @@
 use crate::analysis::finding::claim::transport::TransportClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::by_port;
-use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::FlowObservation;
-use crate::analysis::finding::{Finding, Proof, Severity, naming};
+use crate::analysis::finding::{Finding, Proof, naming};
+use crate::analysis::queue_pair::QueuePair;
+use crate::analysis::severity::Severity;
 use crate::decode::roce::aeth::{NakCode, Syndrome};
 use crate::flow::observer::Signal;
 
@@ -44,7 +45,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     found.collect()
 }
 
-fn amount(flow: &JoinedFlow) -> u64 {
+fn amount(flow: &QueuePair) -> u64 {
     flow.refusals.iter().map(|(naks, _)| naks).sum()
 }
 
@@ -56,6 +57,6 @@ fn is_fatal(signal: &Signal) -> bool {
     }
 }
 
-fn commonest(flow: &JoinedFlow) -> &'static str {
+fn commonest(flow: &QueuePair) -> &'static str {
     flow.refusals.iter().rev().max_by_key(|(naks, _)| *naks).map_or("", |(_, reason)| reason)
 }

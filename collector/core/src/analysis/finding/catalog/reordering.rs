@@ -3,10 +3,11 @@
 use crate::analysis::finding::claim::transport::TransportClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::by_port;
-use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::FlowObservation;
-use crate::analysis::finding::{Finding, Proof, Severity, naming};
+use crate::analysis::finding::{Finding, Proof, naming};
+use crate::analysis::queue_pair::QueuePair;
+use crate::analysis::severity::Severity;
 
 /// Reordering.
 pub const KIND: Kind = Kind {
@@ -31,9 +32,9 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
             Finding::new(&KIND, severity, claim).about(group.subject()).over(group.span());
         finding.flows = group.places();
         let Some(worst) = group.worst() else { return finding };
-        let JoinedFlow { late, resent, .. } = *worst;
+        let QueuePair { late, resent, .. } = *worst;
         let overtaken = FlowObservation::Overtaken { late, resent };
-        finding.because(Proof::flow(worst, overtaken, worst.first_late(facts)))
+        finding.because(Proof::flow(worst, overtaken, worst.first_late(facts.state)))
     });
     found.collect()
 }

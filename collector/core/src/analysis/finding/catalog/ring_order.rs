@@ -6,7 +6,8 @@ use crate::analysis::finding::claim::pace::PaceClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::FrameObservation;
-use crate::analysis::finding::{Finding, Proof, Severity, Subject};
+use crate::analysis::finding::{Finding, Proof, Subject};
+use crate::analysis::severity::Severity;
 use crate::link::job::{Communicator, CommunicatorId};
 
 /// Ring order.

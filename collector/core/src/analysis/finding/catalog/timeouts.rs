@@ -5,10 +5,11 @@ use std::net::IpAddr;
 use crate::analysis::finding::claim::transport::TransportClaim;
 use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::group::{Group, by_known_ports};
-use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::{CounterObservation, FlowObservation, LogObservation};
-use crate::analysis::finding::{Finding, Proof, Severity, Subject, naming};
+use crate::analysis::finding::{Finding, Proof, Subject, naming};
+use crate::analysis::queue_pair::QueuePair;
+use crate::analysis::severity::Severity;
 use crate::decode::counter::measure::Measure;
 use crate::decode::nccl_log::fault::Cause;
 use crate::flow::episode::Trigger;
@@ -32,7 +33,7 @@ pub const KIND: Kind = Kind {
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let down = facts.state.counters.nics.iter().filter(|nic| went_down(nic).is_some());
     let down: Vec<IpAddr> = down.flat_map(|nic| nic.addresses.iter().copied()).collect();
-    let timeouts = |flow: &JoinedFlow| flow.recoveries(Trigger::Timeout).count;
+    let timeouts = |flow: &QueuePair| flow.recoveries(Trigger::Timeout).count;
     let groups = by_known_ports(&down, facts.flows, timeouts);
     let mut found: Vec<Finding> = groups.iter().map(|group| finding(facts, group)).collect();
     if found.is_empty() {
@@ -59,7 +60,7 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
             recovery_ns: worst.recoveries(Trigger::Timeout).recovery_ns,
             of_ns: recovery_ns,
         };
-        let witness = worst.first_resend(facts, Trigger::Timeout);
+        let witness = worst.first_resend(facts.state, Trigger::Timeout);
         finding = finding.because(Proof::flow(worst, timeouts, witness));
     }
     finding.evidence.extend(link_down);

@@ -5,11 +5,12 @@ use std::net::IpAddr;
 
 use crate::analysis::finding::claim::pace::{Load, PaceClaim};
 use crate::analysis::finding::facts::Facts;
-use crate::analysis::finding::joined_flow::JoinedFlow;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::observation::{FlowObservation, FrameObservation};
 use crate::analysis::finding::uplink::{passes, uplinks};
-use crate::analysis::finding::{Finding, Proof, Severity, Subject};
+use crate::analysis::finding::{Finding, Proof, Subject};
+use crate::analysis::queue_pair::QueuePair;
+use crate::analysis::severity::Severity;
 use crate::link::rail::Rails;
 use crate::model::tap::TapId;
 
@@ -96,11 +97,10 @@ fn on_uplinks(facts: &Facts<'_>, taps: &[(TapId, String)]) -> Option<Finding> {
     }
     let (fullest, name) =
         taps.iter().max_by_key(|(tap, _)| (load(tap), std::cmp::Reverse(*tap)))?;
-    let mut flows: Vec<&JoinedFlow> =
+    let mut flows: Vec<&QueuePair> =
         facts.flows.iter().filter(|flow| passes(facts, flow, *fullest)).collect();
     flows.sort_by_key(|flow| (std::cmp::Reverse(flow.payload_bytes), flow.at));
-    let suffers =
-        |flow: &&JoinedFlow| flow.marks.0 > 0 || flow.cnps > 0 || flow.missing > flow.late;
+    let suffers = |flow: &&QueuePair| flow.marks.0 > 0 || flow.cnps > 0 || flow.missing > flow.late;
     let is_harmful = flows.iter().any(suffers);
     let ports: BTreeSet<u16> = flows.iter().flat_map(|flow| source_ports(facts, flow)).collect();
     let claim = PaceClaim::HotUplink {
@@ -126,12 +126,12 @@ fn on_uplinks(facts: &Facts<'_>, taps: &[(TapId, String)]) -> Option<Finding> {
     finding = finding.because(Proof::frames(uplinks, None));
     if let Some(largest) = flows.first() {
         let payload = FlowObservation::Payload(largest.payload_bytes);
-        finding = finding.because(Proof::flow(largest, payload, largest.first_frame(facts)));
+        finding = finding.because(Proof::flow(largest, payload, largest.first_frame(facts.state)));
     }
     Some(finding)
 }
 
-fn source_ports(facts: &Facts<'_>, flow: &JoinedFlow) -> Vec<u16> {
+fn source_ports(facts: &Facts<'_>, flow: &QueuePair) -> Vec<u16> {
     let seen = facts.table().get(flow.at as usize);
     seen.map_or_else(Vec::new, |flow| {
         flow.headers.udp_source_ports().iter().map(|(port, _)| port).collect()

@@ -7,7 +7,8 @@ use crate::analysis::finding::facts::Facts;
 use crate::analysis::finding::kind::{Kind, Need};
 use crate::analysis::finding::naming::Among;
 use crate::analysis::finding::observation::{FrameObservation, LogObservation};
-use crate::analysis::finding::{Finding, Proof, Severity, Subject};
+use crate::analysis::finding::{Finding, Proof, Subject};
+use crate::analysis::severity::Severity;
 use crate::link::job::CommunicatorId;
 use crate::model::witness::Witness;
 
