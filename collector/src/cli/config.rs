@@ -16,7 +16,7 @@ use railscope_core::report::Report;
 /// The options, as typed.
 #[derive(Args)]
 pub(super) struct ConfigArgs {
-    /// TOML file with the settings, the same that `railscope agent` reads: [findings] and [expect]
+    /// TOML file with the settings, the same that `railscope agent` reads: `[findings]` and `[expect]`
     /// count here, the rest is checked; see `railscope findings --config-example`
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
