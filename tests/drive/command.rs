@@ -1,4 +1,4 @@
-//! `railscope drive` as a user runs it: tables, ends, errors.
+//! `railscope drive` as a user runs it: tables, exits, errors.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -12,16 +12,16 @@ use serde_json::Value;
 
 use crate::support::require;
 
-/// A sweep that takes a while: a row now and then.
+/// A sweep that takes a while, with a row now and then.
 const LONG: [&str; 8] = ["-b", "1M", "-e", "64M", "-i", "1M", "-n", "20"];
 
-/// Of the environment.
+/// Environment variables.
 type Variables<'a> = &'a [(&'a str, &'a str)];
 
 fn drive(options: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_railscope"));
     command.arg("drive").args(options);
-    // Whatever launches the suite is not the launcher meant.
+    // The suite's own launcher must not count as the job's.
     for name in ["RANK", "WORLD_SIZE", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"] {
         command.env_remove(name);
     }
@@ -32,7 +32,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What a command that must fail says.
+/// The error of a command that must fail.
 fn refused(options: &[&str], environment: Variables<'_>) -> String {
     let output = drive(options).envs(environment.iter().copied()).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{options:?}: {}", text(&output.stdout));
@@ -101,7 +101,7 @@ fn the_environment_is_checked_as_well() {
     }
 }
 
-/// A job on loopback addresses, which anyone can have; its port is the test's own.
+/// A job on loopback addresses, which needs no privilege; each test has its own port.
 fn loopback(options: &[&str], port: u16) -> Command {
     let mut command = drive(&["--ranks", "3", "--place", "loopback", "--transport", "socket"]);
     command.args(options).env("MASTER_PORT", port.to_string());
@@ -138,7 +138,7 @@ fn a_sweep_on_loopback_writes_table_document_and_truth() {
     assert_eq!(records.iter().filter(|record| record["record"] == "job").count(), 1);
 }
 
-/// A running job, its children and its output from the first row on.
+/// A running job, its children, and its output from the first row on.
 struct Running {
     parent: Child,
     ranks: Vec<u32>,
@@ -160,19 +160,19 @@ fn running(port: u16) -> Running {
     Running { parent, ranks, stdout }
 }
 
-/// Processes whose parent is `parent`.
+/// Children of `parent`.
 fn children(parent: u32) -> Vec<u32> {
     let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let pid: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name, in brackets, may hold anything.
+        // The process name, in parentheses, may contain anything.
         let parent: u32 = stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()?;
         Some((parent, pid))
     });
     processes.filter(|(of, _)| *of == parent).map(|(_, pid)| pid).collect()
 }
 
-/// Whether a process still runs; one that only waits to be counted does not.
+/// Whether a process runs; a zombie does not.
 fn runs(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
@@ -182,12 +182,12 @@ fn signal(pid: u32, signal: Signal) {
     kill(Pid::from_raw(pid.try_into().unwrap()), signal).unwrap();
 }
 
-#[expect(clippy::disallowed_methods, reason = "how long a job takes to end")]
+#[expect(clippy::disallowed_methods, reason = "measures how long a job takes to end")]
 fn now() -> Instant {
     Instant::now()
 }
 
-/// Waits for the end; says the exit code, the rest of the output, and what was said about errors.
+/// Waits for the end; returns the exit code, the rest of the output, and the errors.
 fn ended(mut job: Running) -> (Option<i32>, String, String) {
     let began = now();
     let mut rest = String::new();
@@ -253,7 +253,7 @@ fn a_rank_that_never_comes_is_missed() {
     assert!(error.contains("rank 0 gave up: 1 of 3 ranks"), "{error}");
 }
 
-/// As root, ranks live in namespaces of which nothing is left, and each port has a capture.
+/// As root: one namespace per rank, removed at the end, and one capture per port.
 #[test]
 fn root_has_a_namespace_and_a_capture_per_rank() {
     let test = "root_has_a_namespace_and_a_capture_per_rank";
@@ -270,16 +270,16 @@ fn root_has_a_namespace_and_a_capture_per_rank() {
         let file = folder.path().join(format!("rank{rank}.pcap"));
         let shown = Command::new("tcpdump").arg("-nnr").arg(&file).output().unwrap();
         let shown = ran(&shown);
-        // Not one packet of IPv6: all that is on the port is the job's.
+        // No IPv6 packet at all: the port carries only the job's traffic.
         assert!(!shown.contains("IP6"), "{shown}");
         let address = format!("10.0.0.{}.", rank + 1);
         assert!(shown.lines().any(|line| line.contains(&address)), "{shown}");
     }
     let links = Command::new("ip").args(["-br", "link"]).output().unwrap();
-    assert!(!ran(&links).contains("rank0"), "links are left behind");
+    assert!(!ran(&links).contains("rank0"), "links remain");
 }
 
-/// The same without privileges, inside a user namespace.
+/// The same without privileges, in a user namespace.
 #[test]
 fn anyone_has_a_namespace_per_rank() {
     let test = "anyone_has_a_namespace_per_rank";
@@ -306,7 +306,7 @@ fn anyone_has_a_namespace_per_rank() {
     assert!(fs::metadata(folder.path().join("captures/rank2.pcap")).unwrap().len() > 1000);
 }
 
-/// torchrun's variables make a process one rank; rank 0 shows what all of them measured.
+/// torchrun's variables turn a process into one rank; rank 0 shows the results of all.
 #[test]
 fn a_launcher_makes_ranks() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! The control plane of the driver: ranks as threads on loopback addresses meet, from the store to
-//! connected rings.
+//! The driver's control plane: ranks are threads on loopback addresses; from the store to connected
+//! rings.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -24,7 +24,7 @@ use railscope_drive::tcp::Lookout;
 use railscope_drive::wire::ib_handle;
 use railscope_drive::{DriveError, Result};
 
-/// A network that only writes down which links it was asked for.
+/// A network that only records the links it was asked for.
 #[derive(Default)]
 struct Paper {
     listening: Vec<LinkSpec>,
@@ -32,7 +32,7 @@ struct Paper {
     facts: LinkFacts,
 }
 
-/// A port that names a link, so that handles can be checked.
+/// A port number derived from the link, so that handles can be checked.
 fn port(link: &LinkSpec) -> u16 {
     u16::try_from(1000 + link.channel * 100 + link.receiver * 10 + link.sender).unwrap()
 }
@@ -96,7 +96,7 @@ impl Net for Paper {
     }
 }
 
-/// Something to write a log into and read it from.
+/// A log that can be written and read.
 #[derive(Clone, Default)]
 struct Page(Arc<Mutex<Vec<u8>>>);
 
@@ -141,7 +141,7 @@ fn device() -> Device {
     }
 }
 
-/// A rank from the store to connected rings, and a gather over them.
+/// One rank: from the store to connected rings, then a gather over them.
 fn rank(seat: &Seat, channels: u32, release: Release, page: Page) -> Result<Paper> {
     let deadline = Deadline::after(Duration::from_secs(30));
     let is_first = seat.rank == 0;
@@ -164,7 +164,7 @@ fn rank(seat: &Seat, channels: u32, release: Release, page: Page) -> Result<Pape
     let mut net = Paper::default();
     let joining = Joining { release, id: &id, seat, channels, root: root.as_ref() };
     let mut communicator = Communicator::init(&joining, &mut net, lookout, &mut log, deadline)?;
-    assert_eq!(net.listening.is_empty(), release == Release::V2_27_7, "connects lazily");
+    assert_eq!(net.listening.is_empty(), release == Release::V2_27_7, "connects on first use");
     let work = Work {
         sequence: 10,
         kind: Kind::AllReduce,
@@ -192,7 +192,7 @@ fn rank(seat: &Seat, channels: u32, release: Release, page: Page) -> Result<Pape
     Ok(net)
 }
 
-/// A port of the first rank's address that nobody listens at.
+/// A port on the first rank's address without a listener.
 fn free_port() -> SocketAddr {
     std::net::TcpListener::bind((address(0), 0)).unwrap().local_addr().unwrap()
 }
@@ -309,7 +309,7 @@ fn ranks_that_contradict_each_other_are_refused() {
         assert!(said.iter().all(|said| said.contains("the root at 127.0.77.1:")), "{said:?}");
         let is_why = |said: &String| said.contains(why) || said.contains("one of 2 ranks");
         assert!(said.iter().all(is_why), "{said:?}");
-        assert!(began.elapsed() < Duration::from_secs(5), "nobody waits until the deadline");
+        assert!(began.elapsed() < Duration::from_secs(5), "no rank waits until the deadline");
     }
 }
 

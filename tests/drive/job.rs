@@ -1,5 +1,5 @@
-//! Whole jobs over RoCEv2 in user space: their packets, judged by tshark and an independent script,
-//! are what the truth says they are.
+//! Whole jobs over RoCEv2 in user space: tshark and an independent script count the same packets as
+//! the job's truth.json.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,10 +12,11 @@ use crate::support::{require, tshark};
 
 const RAILSCOPE: &str = env!("CARGO_BIN_EXE_railscope");
 
-/// Payload and messages with immediate to one queue pair, by address and number.
+/// Payload bytes and messages with immediate data, by address and number of the receiving queue
+/// pair.
 type Received = BTreeMap<(String, u64), (u64, u64)>;
 
-/// Runs a job of four ranks with everything recorded.
+/// Runs a job of four ranks and records everything.
 fn recorded(folder: &Path, program: &[&str], options: &str) {
     let mut words = program.to_vec();
     words.extend(["drive", "--ranks", "4"]);
@@ -42,7 +43,7 @@ fn truth(folder: &Path, record: &str) -> Vec<Value> {
     records.filter(|value| value["record"] == record).collect()
 }
 
-/// What the truth says that each queue pair got.
+/// The same from truth.json.
 fn told(folder: &Path) -> Received {
     let address_of = |rank: &Value| {
         let ranks = truth(folder, "rank");
@@ -70,7 +71,7 @@ fn told(folder: &Path) -> Received {
     told
 }
 
-/// What tshark counts that each queue pair got in these captures, of data; nothing may be malformed.
+/// The same counted by tshark in these captures; no packet may be malformed.
 fn counted(captures: &[std::path::PathBuf]) -> Received {
     let mut counted = Received::new();
     for (rank, capture) in captures.iter().enumerate() {
@@ -94,7 +95,8 @@ fn counted(captures: &[std::path::PathBuf]) -> Received {
             }
             let key = (own.clone(), qpn);
             let length = tshark::number(length);
-            // First; Last with immediate; Only with immediate: plain ones are clear-to-sends.
+            // First, Last with immediate, Only with immediate: data. Writes without immediate are
+            // clear-to-sends.
             match opcode {
                 0x06 => drop(open.insert(qpn, length.unwrap())),
                 0x09 | 0x0b => {
@@ -124,7 +126,7 @@ fn are_right(captures: &[std::path::PathBuf]) {
 fn judge(folder: &Path) {
     let captures = captures(folder);
     let told = told(folder);
-    assert_eq!(told.len(), 8, "two channels at each of four ranks");
+    assert_eq!(told.len(), 8, "two channels on each of four ranks");
     assert_eq!(counted(&captures), told);
     are_right(&captures);
 }
@@ -133,7 +135,7 @@ fn has_judges(test: &str) -> bool {
     require::has(test, "tshark") && require::has(test, "python3") && require::has(test, "ip")
 }
 
-// Of `--mtu 1024`, the fewest packets that show First, Middle, Last and Only.
+// With `--mtu 1024`, the smallest job that sends First, Middle, Last and Only.
 const JOB: &str = "--iterations 2 --buckets 256KiB,40000 --compute 5ms";
 
 #[test]
@@ -159,7 +161,7 @@ fn nobody_needs_root() {
     }
     let folder = tempfile::tempdir().unwrap();
     std::os::unix::fs::chown(folder.path(), Some(65534), Some(65534)).unwrap();
-    // Where the suite lies, others may not look.
+    // Other users may not read the suite's folder.
     let copy = folder.path().join("railscope");
     fs::copy(RAILSCOPE, &copy).unwrap();
     let options = format!("{JOB} --mtu 1024 --nccl-wire 2.21.5");

@@ -1,4 +1,4 @@
-//! Places, processes and ends of a job: children that are shells here play ranks.
+//! Places of a job, and its start and end: shell scripts stand in for ranks.
 
 use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -10,7 +10,7 @@ use railscope_drive::place::{self, Kind, Place};
 
 use crate::support::require;
 
-/// What ranks said.
+/// Messages of ranks, with the rank, and complaints.
 #[derive(Default)]
 struct Heard(Vec<(u32, Message)>, Vec<String>);
 
@@ -35,7 +35,7 @@ fn shell(script: &str) -> Command {
     command
 }
 
-/// Runs `scripts` as ranks; says how the job ended, what was heard and how long it took.
+/// Runs `scripts` as ranks; returns how the job ended, what was heard and how long it took.
 fn play(
     scripts: &[&str],
     (to, events): &(Sender<Event>, Receiver<Event>),
@@ -49,7 +49,7 @@ fn play(
     (outcome, heard, began.elapsed())
 }
 
-#[expect(clippy::disallowed_methods, reason = "how long a job takes to end")]
+#[expect(clippy::disallowed_methods, reason = "measures how long a job takes to end")]
 fn now() -> Instant {
     Instant::now()
 }
@@ -114,7 +114,7 @@ fn a_program_that_is_not_there_is_named() {
     assert!(said.contains("rank 0 could not be started: start no-such-program"), "{said}");
 }
 
-/// Ranks in namespaces reach each other, and see what the place says they see.
+/// Ranks in namespaces reach each other and see the addresses that their place lists.
 #[test]
 fn namespaces_are_a_network() {
     let test = "namespaces_are_a_network";
@@ -141,5 +141,5 @@ fn namespaces_are_a_network() {
     assert_eq!(outcome, Outcome::Done, "{:?}", heard.1);
     let address = heard.1.iter().find(|line| line.starts_with("rank 1: eth0")).unwrap();
     assert!(address.contains("UP") && address.contains("10.0.0.2/24"), "{address}");
-    assert!(!address.contains("fe80"), "an IPv6 address brings noise: {address}");
+    assert!(!address.contains("fe80"), "IPv6 would add traffic: {address}");
 }

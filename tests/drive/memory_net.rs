@@ -1,4 +1,4 @@
-//! A network of threads: links are queues, and whatever a network may delay is delayed by chance.
+//! A network of threads: links are queues, with random delays wherever a real network may delay.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex};
@@ -12,25 +12,25 @@ use railscope_drive::net::{
 };
 use railscope_drive::tcp::Lookout;
 
-/// Which link: channel, sender, receiver.
+/// A link: channel, sender, receiver.
 pub type Key = (u32, u32, u32);
 
 /// A message that was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     pub bytes: usize,
-    /// Where it lay in the send buffer.
+    /// Its offset in the send buffer.
     pub offset: usize,
 }
 
-/// What all ranks share.
+/// State that all ranks share.
 #[derive(Clone, Default)]
 pub struct Fabric(Arc<(Mutex<BTreeMap<Key, Wire>>, Condvar)>);
 
 /// One link.
 #[derive(Default)]
 struct Wire {
-    /// Capacities of room that was offered and not used.
+    /// Sizes of offered receive buffers that are not used yet.
     offered: VecDeque<usize>,
     arrived: VecDeque<Vec<u8>>,
     messages: Vec<Sent>,
@@ -53,7 +53,7 @@ enum Pending {
 }
 
 impl Fabric {
-    /// What went over each link, in order.
+    /// The messages sent over each link, in order.
     pub fn messages(&self) -> BTreeMap<Key, Vec<Sent>> {
         let wires = self.0.0.lock().unwrap();
         wires.iter().map(|(&key, wire)| (key, wire.messages.clone())).collect()
@@ -73,7 +73,7 @@ impl MemoryNet {
         }
     }
 
-    /// Makes a rank's links on all channels of an ascending ring.
+    /// Makes a rank's links of an ascending ring, on all channels.
     pub fn ring(&mut self, rank: u32, ranks: u32, channels: u32) -> Vec<ChannelLinks> {
         let (previous, next) = ((rank + ranks - 1) % ranks, (rank + 1) % ranks);
         let links = (0..channels).map(|channel| {
@@ -158,7 +158,7 @@ impl Net for MemoryNet {
         let mut wires = self.fabric.0.0.lock().unwrap();
         let wire = wires.entry(key(spec)).or_default();
         let Some(capacity) = wire.offered.pop_front() else { return Ok(None) };
-        assert!(bytes <= capacity, "{bytes} bytes into room for {capacity}");
+        assert!(bytes <= capacity, "{bytes} bytes into a buffer of {capacity}");
         wire.arrived.push_back(buffer[offset..offset + bytes].to_vec());
         wire.messages.push(Sent { bytes, offset });
         self.fabric.0.1.notify_all();

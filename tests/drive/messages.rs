@@ -1,4 +1,4 @@
-//! Messages of collectives: the rules of NCCL, written down a second time, and what real NCCL sent.
+//! Messages of collectives: against NCCL's rules, implemented a second time, and against real NCCL.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ fn operation(kind: Kind, data_type: DataType, count: usize) -> Operation {
     Operation { kind, data_type, operator: Operator::Sum, root: 0, count }
 }
 
-/// Messages that a rank sends, of each with its part, in order.
+/// Messages that a rank sends, each with its part, in order.
 fn sent(chunks: &[Chunk], operation: &Operation) -> Vec<(Part, usize)> {
     let slicing = Slicing::of(operation.kind);
     let sent = chunks.iter().filter(|chunk| chunk.action.sends());
@@ -39,8 +39,8 @@ fn received(chunks: &[Chunk], operation: &Operation) -> Vec<(Part, usize)> {
     messages.collect()
 }
 
-/// The messages of a connection by `nccl-layouts/message_sizes.py`, line by line, in elements. The
-/// size of the last loop's chunks of an `AllReduce` is rounded up to `last_grain` bytes.
+/// The messages of a connection by `nccl-layouts/message_sizes.py`, ported line by line, in
+/// elements. The chunk size of the last loop of an `AllReduce` is rounded up to `last_grain` bytes.
 mod by_the_rules {
     pub const SLOT: usize = 524_288;
 
@@ -97,7 +97,7 @@ mod by_the_rules {
         (0..bytes).step_by(SLOT).map(|begin| SLOT.min(bytes - begin)).collect()
     }
 
-    /// The shares of channels as the variables of `scheduleCollTasksToPlan` (2.27.7) name them.
+    /// The channels' shares, with the variable names of `scheduleCollTasksToPlan` (2.27.7).
     pub fn shares_2_27(
         count: usize,
         size: usize,
@@ -139,7 +139,7 @@ mod by_the_rules {
         shares
     }
 
-    /// The shares of channels as `addCBDCollToPlan` (2.21.5) deals them, in elements.
+    /// The channels' shares by `addCBDCollToPlan` (2.21.5), in elements.
     pub fn shares_2_21(count: usize, size: usize, channels: usize) -> Vec<usize> {
         let most = (count * size).div_ceil(channels).div_ceil(16) * 16;
         let align = 4096 / size;
@@ -157,7 +157,7 @@ mod by_the_rules {
     }
 }
 
-/// 4 KiB to 64 MiB by factors of two, and sizes beside them that do not divide.
+/// 4 KiB to 64 MiB by powers of two, and nearby sizes that do not divide evenly.
 fn sizes() -> impl Iterator<Item = usize> {
     (12..=26).flat_map(|power| {
         let even = 1_usize << power;
@@ -194,7 +194,7 @@ fn follows_the_rules(
     let count = Operation::count_of(kind, data_type, bytes, ranks);
     let operation = operation(kind, data_type, count);
     let bytes = count * data_type.bytes();
-    // AllGather and Broadcast are collectives of bytes.
+    // AllGather and Broadcast count bytes.
     let (size, traffic, total) = match kind {
         Kind::AllReduce => (data_type.bytes(), 2, bytes),
         Kind::ReduceScatter => (data_type.bytes(), n, n * bytes),
@@ -239,7 +239,7 @@ fn follows_the_rules(
 
 #[test]
 fn counts_of_messages_are_those_of_the_formulae() {
-    // NCCL-WIRE 5.3, written out for sizes that divide.
+    // NCCL-WIRE 5.3, written out for sizes that divide evenly.
     let mib = 1 << 20;
     for n in [2_usize, 3, 4, 8] {
         for channels in [1, 2, 4] {
@@ -260,7 +260,8 @@ fn counts_of_messages_are_those_of_the_formulae() {
                     let expected = match kind {
                         Kind::AllReduce => (8 * 2 * (n - 1) * 2, 2 * (n - 1) * part),
                         Kind::AllGather | Kind::ReduceScatter => {
-                            // Cells make shares of ranks that are no power of two unequal.
+                            // Cells make the shares unequal if the number of ranks is no power of
+                            // two.
                             let loops = share.bytes.div_ceil(2 * mib);
                             (loops * (n - 1) * 2, (n - 1) * share.bytes)
                         }
@@ -301,7 +302,7 @@ fn ends_agree(release: Release, operation: &Operation, ring: &Ring, rank: u32, s
     let here = chunks(release, operation, ring, rank, share);
     let there = chunks(release, operation, ring, ring.next(rank), share);
     assert_eq!(sent(&here, operation), received(&there, operation));
-    // What is sent as output of this rank becomes the same output there.
+    // What this rank sends from its output becomes the same part of the output there.
     let sent = here.iter().filter(|chunk| chunk.action.sends());
     let received = there.iter().filter(|chunk| chunk.action.receives());
     for (sent, received) in sent.zip(received) {
@@ -370,7 +371,7 @@ fn messages_are_those_of_real_nccl() {
     let runs = std::fs::read_dir(format!("{}/../tests/captures", env!("CARGO_MANIFEST_DIR")));
     for run in runs.unwrap() {
         let run = run.unwrap().file_name().into_string().unwrap();
-        // Releases that cut collectives as those that the driver speaks.
+        // Releases that split collectives like those that the driver speaks.
         let Some((name, release)) = run.strip_suffix(".tar.zst").and_then(|name| {
             let (_, version) = name.rsplit_once('-')?;
             match version {
@@ -405,7 +406,7 @@ fn messages_are_those_of_real_nccl() {
     ");
 }
 
-/// Compares every connection of a ring collective of the Simple protocol; `None` for others.
+/// Compares every connection of a ring collective under Simple; `None` for other collectives.
 fn agrees_with_real_nccl(release: Release, truth: &Truth, collective: &Collective) -> Option<Kind> {
     let kind = KINDS.into_iter().find(|kind| kind.name() == collective.op)?;
     if collective.algo.as_deref() != Some("RING") || collective.proto.as_deref() != Some("SIMPLE") {

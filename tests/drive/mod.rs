@@ -1,4 +1,4 @@
-//! The driver against things that nobody here wrote, and against railscope.
+//! The driver against independent implementations, and against railscope.
 
 mod command;
 mod control;

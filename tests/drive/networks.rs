@@ -1,4 +1,4 @@
-//! Collectives over NET/IB on RoCEv2 in user space and over NET/Socket, on loopback addresses.
+//! Collectives over NET/IB (RoCEv2 in user space) and over NET/Socket, on loopback addresses.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -24,7 +24,7 @@ use super::sums::{Notes, run_one};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A loopback address of a rank that no other test of this machine uses at the same time.
+/// A rank's loopback address. No other test on this machine uses it at the same time.
 fn address(test: u8, rank: u32) -> IpAddr {
     let [_, _, middle, low] = std::process::id().to_be_bytes();
     Ipv4Addr::new(127, 128 | middle >> 1, low, test << 4 | (rank as u8 + 1)).into()
@@ -64,7 +64,7 @@ fn ib(
     let address = address(test, rank);
     let mut adapter = SoftAdapter::open(&SoftSettings { address, mtu: 1024, seed: 1 }).unwrap();
     adapter.set_faults(faults.to_vec());
-    // Half a second where packets get lost, else longer than a busy machine pauses a thread.
+    // Half a second if packets are lost, else longer than a busy machine delays a thread.
     let timeout = if faults.is_empty() { 20 } else { 17 };
     Box::new(Ib::new(adapter, release, ib_settings(queue_pairs, timeout), address))
 }
@@ -91,7 +91,7 @@ impl Meeting {
     }
 }
 
-/// Tells the others when a rank fails, so that none waits for it.
+/// Informs the other ranks when one fails, so that none waits for it.
 struct Watch<'a>(&'a Meeting);
 
 impl Drop for Watch<'_> {
@@ -102,13 +102,13 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// What a rank told: its links' ends (sending, receiving) by channel, and its chunks.
+/// A rank's results: the ends (sending, receiving) of its links by channel, and its chunks.
 struct Told {
     links: Vec<(LinkFacts, LinkFacts)>,
     ring_steps: Vec<RingStep>,
 }
 
-/// Makes the ring's links on all channels, as the transport set-up would.
+/// Makes the ring's links on all channels, as the transport setup would.
 fn connect(
     net: &mut dyn Net,
     (rank, ranks, channels): (u32, u32, u32),
@@ -153,7 +153,7 @@ fn run_ring(
             let wrong = run_one(&mut runner, net, (rank, ranks), task, in_place, &mut notes);
             assert_eq!(wrong, 0, "rank {rank}: {operation:?}");
         }
-        // Whoever is ready first still answers the others.
+        // A rank that is done still answers the others.
         meeting.finished.fetch_add(1, Ordering::Relaxed);
         while meeting.finished.load(Ordering::Relaxed) < ranks {
             assert!(!meeting.failed.load(Ordering::Relaxed), "another rank has failed");
@@ -219,7 +219,7 @@ fn sums_over_net_socket_are_right() {
         (5, Release::V2_27_7, SocketSettings::default()),
         (6, Release::V2_27_7, SocketSettings { threads: 2, sockets_per_thread: 3 }),
     ] {
-        // Of 20 elements all but some messages are small enough to go with their size.
+        // With 20 elements, most messages are small enough to be sent together with their size.
         let mut operations = all_kinds(100_000);
         operations.extend(all_kinds(20));
         let told = run_ring((4, 2), release, &operations, Duration::ZERO, |rank| {
@@ -248,8 +248,8 @@ fn offers_that_are_held_back_come_late() {
     }
 }
 
-/// Chunks of each link and collective are numbered, none comes before room was offered, and what is
-/// sent is received.
+/// On each link, chunks are numbered per collective, no chunk arrives before its receive buffer was
+/// offered, and everything sent is received.
 fn in_order(told: &[Told]) {
     let mut ends: BTreeMap<(u64, u32, u32), [Vec<&RingStep>; 2]> = BTreeMap::new();
     for ring_step in told.iter().flat_map(|told| &told.ring_steps) {
@@ -287,7 +287,7 @@ fn who_does_not_come_is_named() {
     let error = socket.establish(&Lookout::default(), Deadline::after(patience)).unwrap_err();
     assert_eq!(error.to_string(), "rank 1's connections for channel 3 did not come within 30ms");
 
-    // A sender of the other release: it waits for a list of devices that never comes.
+    // A sender of the other release: it waits for a list of devices that never arrives.
     let mut older = ib(8, 1, Release::V2_27_7, 1, &[]);
     older.connect(&link, &handle).unwrap();
     let error = older.establish(&Lookout::default(), Deadline::after(patience)).unwrap_err();

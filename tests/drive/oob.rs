@@ -1,4 +1,4 @@
-//! The exchange of queue pairs with real NCCL: its recorded half, played against the driver's.
+//! The exchange of queue pairs with real NCCL: its recorded half, replayed against the driver's.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write as _};
@@ -23,7 +23,7 @@ use crate::support::streams::{self, Stretch};
 const PATIENCE: Duration = Duration::from_secs(20);
 const LINK: LinkSpec = LinkSpec { channel: 0, sender: 0, receiver: 1 };
 
-/// An adapter that only writes down which queue pairs it was to connect.
+/// An adapter that only records the queue pairs to connect.
 struct Notebook {
     device: Device,
     connected: Vec<(u32, Remote)>,
@@ -116,7 +116,7 @@ struct Connection {
     oob_listener: SocketAddr,
 }
 
-/// What both real ends said on a connection of the job, and what is true of it.
+/// Both recorded ends of a connection of the job, and its facts from truth.json.
 struct Exchange {
     sender: Vec<u8>,
     receiver: Vec<u8>,
@@ -138,7 +138,7 @@ fn exchanges(run: &str) -> Vec<Exchange> {
             return None;
         };
         let client = recorded.connection.client;
-        // The same connection is in the captures of both hosts.
+        // Both hosts captured the same connection.
         let at = truth.connections.iter().position(|known| known.oob_connector == client)?;
         assert_eq!(recorded.connection.server, truth.connections[at].oob_listener);
         let (sender, receiver) = (sender.clone(), receiver.clone());
@@ -151,7 +151,7 @@ fn exchanges(run: &str) -> Vec<Exchange> {
     recorded.collect()
 }
 
-/// Where two of the same length differ.
+/// Offsets at which two messages of the same length differ.
 fn differences(ours: &[u8], real: &[u8]) -> BTreeSet<usize> {
     assert_eq!(ours.len(), real.len());
     (0..ours.len()).filter(|&at| ours[at] != real[at]).collect()
@@ -201,7 +201,7 @@ fn our_receiver_answers_a_real_sender(release: Release, exchange: &Exchange) {
     let mut answer = vec![0; exchange.receiver.len()];
     peer.read_exact(&mut answer).unwrap();
     drop(network);
-    assert_eq!(peer.read(&mut [0]).unwrap(), 0, "more than real NCCL says");
+    assert_eq!(peer.read(&mut [0]).unwrap(), 0, "longer than real NCCL's message");
     if release == Release::V2_27_7 {
         only_values_differ(&answer, &exchange.receiver, 20);
     }
@@ -231,12 +231,12 @@ fn our_sender_reaches_a_real_receiver(release: Release, exchange: &Exchange) {
     }
 }
 
-/// What 2.27 says is the same but for the queue pair's number, the MTU, the GID, keys, the address and the
-/// devices of this rank: indices and name.
+/// A message of 2.27 may differ only in queue pair number, MTU, GID, keys, address, and this rank's
+/// devices: indices and name.
 fn only_values_differ(ours: &[u8], real: &[u8], metadata: usize) {
     let device = metadata + 3072;
     let fields = [
-        // The index of the device.
+        // The device's index.
         metadata - 16..metadata - 12,
         metadata..metadata + 4,
         device + 8..device + 12,

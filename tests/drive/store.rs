@@ -1,4 +1,4 @@
-//! The driver's TCPStore: against what PyTorch's clients sent, and against clients that misbehave.
+//! The driver's TCPStore: against recorded PyTorch clients, and against misbehaving clients.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
@@ -26,7 +26,7 @@ fn client(server: &Server) -> Client {
     Client::connect(HERE, server.address(), deadline()).unwrap()
 }
 
-/// What PyTorch 2.8's clients sent comes back byte for byte, cut or whole.
+/// The requests of PyTorch 2.8's clients get the recorded answers, byte for byte, cut or whole.
 #[test]
 fn real_conversations_are_understood() {
     let mut kinds = std::collections::BTreeSet::new();
@@ -90,7 +90,7 @@ fn a_port_in_use_is_named() {
     assert!(error.contains("in use"), "{error}");
 }
 
-/// A stranger is sent away, and nobody else notices.
+/// A client that speaks another protocol is disconnected; the others do not notice.
 #[test]
 fn strangers_are_sent_away() {
     let server = server();
@@ -112,7 +112,7 @@ fn strangers_are_sent_away() {
     assert_eq!(friend.get("/k", deadline()).unwrap(), b"v");
 }
 
-/// Who asks without reading answers is not read either; others are served meanwhile.
+/// A client that does not read its answers is not read from; the others are served meanwhile.
 #[test]
 fn a_client_that_reads_nothing_fills_no_memory() {
     let server = server();

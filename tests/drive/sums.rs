@@ -1,4 +1,4 @@
-//! Results of collectives, whatever the number of ranks, channels and elements.
+//! Results of collectives for any number of ranks, channels and elements.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -31,7 +31,7 @@ impl Observer for Notes {
     }
 }
 
-/// Runs one collective at one rank and counts wrong elements.
+/// Runs one collective on one rank and counts wrong elements.
 pub fn run_one(
     runner: &mut Runner,
     net: &mut dyn Net,
@@ -66,7 +66,8 @@ pub fn run_one(
     }
 }
 
-/// Runs collectives on all ranks at once; what each rank told, and what went over the links.
+/// Runs collectives on all ranks at once; returns each rank's records and the messages on the
+/// links.
 fn run_all(
     release: Release,
     ranks: u32,
@@ -138,7 +139,7 @@ proptest! {
     }
 }
 
-/// Both ends of each link tell of the messages that went over it, in order and size.
+/// Both ends of a link record the messages that it carried, with order and size.
 fn told_is_what_went(told: &[Vec<RingStep>], fabric: &Fabric) {
     let ranks = told.len() as u32;
     let mut ends: BTreeMap<Key, [Vec<usize>; 2]> = BTreeMap::new();
@@ -170,7 +171,7 @@ fn slots_go_on_over_collectives_and_messages_take_their_place_in_turn() {
         root: 0,
         count: 3000,
     };
-    // Five messages of one slot each, then messages of two, from a multiple of four slots on.
+    // Five messages of one slot each, then messages of two slots, aligned to four slots.
     let broadcast = Operation { kind: Kind::Broadcast, count: 5 * (512 << 10) / 4, ..all_reduce };
     let operations = [(all_reduce, true), (broadcast, true), (all_reduce, false)];
     let (_, fabric) = run_all(Release::V2_27_7, 2, 1, &operations);

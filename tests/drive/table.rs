@@ -1,4 +1,4 @@
-//! The table against what nccl-tests prints and what reads it.
+//! The table against nccl-tests' output and its parsers.
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ fn table(job: &Job, ranks: u32) -> Table {
     table
 }
 
-/// All ranks need as long, and compare results afterwards.
+/// All ranks take the same time, and compare results afterwards.
 fn measured(table: &mut Table, ranks: u32, row: usize, micros: [u64; 2], wrong: u64) {
     for (placement, micros) in [Placement::OutOfPlace, Placement::InPlace].into_iter().zip(micros) {
         let time = Duration::from_micros(micros) * 20;
@@ -79,7 +79,7 @@ fn measured(table: &mut Table, ranks: u32, row: usize, micros: [u64; 2], wrong: 
     }
 }
 
-/// With blanks at the ends of lines as dots: nccl-tests has some.
+/// Shows trailing blanks as dots: nccl-tests prints some.
 fn visible(text: &str) -> String {
     let line = |line: &str| {
         let shown = line.trim_end_matches(' ');
@@ -88,15 +88,15 @@ fn visible(text: &str) -> String {
     text.lines().map(line).collect()
 }
 
-/// Header, titles and lines as all_reduce_perf prints them (a run of it is in the documentation of
-/// many clusters); our own words are comments.
+/// Header, titles and lines as all_reduce_perf prints them (many clusters document a run); our own
+/// text is in comments.
 #[test]
 fn a_sweep_looks_as_nccl_tests_prints_it() {
     let job = job(Kind::AllReduce, sweep(&[8, 1 << 20, 1 << 30]));
     let mut table = table(&job, 2);
     measured(&mut table, 2, 0, [6, 7], 0);
     measured(&mut table, 2, 1, [1234, 1230], 0);
-    assert_eq!(table.take_text().lines().count(), 14, "a row is there once it is complete");
+    assert_eq!(table.take_text().lines().count(), 14, "rows are printed only when complete");
     measured(&mut table, 2, 2, [123_456_789, 9_999_999], 3);
     table.end(&Outcome::Done);
     let text = visible(&table.take_text());
@@ -134,7 +134,8 @@ fn the_header_is_nccl_tests_with_comments_of_ours() {
     assert_eq!(visible(&table.take_text()), expected);
 }
 
-/// Counts, operators and bandwidths per collective: nccl-tests' `*GetCollByteCount` and `*GetBw`.
+/// Counts, operators and bandwidths of each collective: nccl-tests' `*GetCollByteCount` and
+/// `*GetBw`.
 #[test]
 fn each_collective_has_its_own_arithmetic() {
     // 1 GB in 1 s is 1 GB/s.
@@ -156,7 +157,7 @@ fn each_collective_has_its_own_arithmetic() {
     }
 }
 
-/// A row per bucket, in place; its other half is as nccl-tests has it where there is none.
+/// One row per bucket, in place; the out-of-place half looks as nccl-tests prints a missing one.
 #[test]
 fn a_training_job_has_a_row_per_bucket() {
     let (compute, jitter) = (Duration::from_millis(80), Duration::ZERO);
@@ -196,8 +197,8 @@ fn a_training_job_has_a_row_per_bucket() {
     assert_eq!(visible(&table.take_text()), expected);
 }
 
-/// How SuperBench (`cuda_nccl_bw_performance.py`) and CloudAI (`_parse_data_rows`) read tables: columns
-/// by the titles, counted from the end; lines that begin with a digit have 13 of them.
+/// How SuperBench (`cuda_nccl_bw_performance.py`) and CloudAI (`_parse_data_rows`) read tables:
+/// columns by title, counted from the end; lines that begin with a digit have 13 columns.
 #[test]
 fn parsers_of_nccl_tests_find_their_columns() {
     let job = job(Kind::AllReduce, sweep(&[8, 1 << 20]));

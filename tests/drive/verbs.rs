@@ -1,5 +1,5 @@
-//! Reliable connections over devices of the system: what is said where there is none, and data
-//! between two adapters where there is one (`cargo xtask lab`).
+//! Reliable connections over the system's RDMA devices (`cargo xtask lab`): data between two
+//! adapters, and the error message if there is no device.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -30,7 +30,7 @@ fn at(address: IpAddr) -> VerbsSettings {
     VerbsSettings { address, hca: None, gid_index: None }
 }
 
-/// In one process, over the first two RoCE ports there are; over one, if there is but one.
+/// In one process, over the first two RoCE ports, or over the only one.
 #[cfg(feature = "verbs")]
 mod on_a_device {
     use std::net::IpAddr;
@@ -83,7 +83,7 @@ mod on_a_device {
     }
 
     impl Side {
-        /// Waits for the next completion, while the other side works, too.
+        /// Waits for the next completion while the other side makes progress too.
         fn next(&mut self, other: &mut Self) -> Completion {
             let deadline = Deadline::after(Duration::from_secs(20));
             while self.completions.is_empty() {
@@ -133,7 +133,7 @@ mod on_a_device {
             let written = sender.next(&mut receiver);
             assert_eq!((written.id, written.outcome), (bytes as u64, Ok(Done::Written)));
         }
-        // Without immediate: no receive is used, the receiver's side hears nothing.
+        // Without immediate data, no receive is used and the receiver gets no completion.
         let target = sender.region;
         receiver.write(&target, 64, None);
         assert_eq!(receiver.next(&mut sender).outcome, Ok(Done::Written));
@@ -161,7 +161,7 @@ mod on_a_device {
         assert!(failed.starts_with("status=5 flushed"), "{failed}");
     }
 
-    /// The lab's first host; the other tests must not run meanwhile.
+    /// On the lab's first host. The other tests must not run meanwhile.
     #[test]
     #[ignore = "needs an RDMA device: cargo xtask lab"]
     fn a_port_that_went_down_is_named() {
@@ -175,7 +175,7 @@ mod on_a_device {
         sender.write(&target, 64, None);
         let failed = sender.next(&mut receiver).outcome;
         link("up");
-        // rxe flushes what it cannot send; others run out of retries.
+        // rxe flushes what it cannot send; other devices run out of retries.
         let failed = failed.unwrap_err();
         let why = format!("({} port 1 is down)", sender.adapter.device().name);
         assert!(failed.starts_with("status=") && failed.ends_with(&why), "{failed}");
@@ -188,7 +188,7 @@ mod on_a_device {
         let wait = Deadline::after(Duration::from_millis(200));
         side.adapter.poll(&mut side.completions, Duration::from_millis(100)).unwrap();
         let left = wait.left();
-        assert!(left < Duration::from_millis(110), "{left:?} left of 200 ms");
+        assert!(left < Duration::from_millis(110), "{left:?} of 200 ms left");
         assert!(side.completions.is_empty());
     }
 }

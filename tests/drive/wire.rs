@@ -1,4 +1,4 @@
-//! The driver's structures of NCCL against the bytes that real NCCL sent, and against railscope's
+//! The driver's NCCL structures against bytes that real NCCL sent, and against railscope's
 //! decoders.
 
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use railscope_drive::wire::{UniqueId, connect_entry, hash, ib_handle, root_reply
 use crate::support::fixture;
 use crate::support::streams::{self, Recorded, Stretch};
 
-/// Connections of real jobs: what each side sent.
+/// Connections of real jobs: the bytes of each side.
 fn conversations(run: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
     let whole = |sent: &[Stretch]| match sent {
         [] => Vec::new(),
@@ -33,7 +33,7 @@ fn conversations(run: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
     captures.flat_map(|path| streams::of_file(&path)).map(sides).collect()
 }
 
-/// The frames behind a greeting.
+/// The frames after a greeting.
 fn frames(mut bytes: &[u8]) -> Vec<&[u8]> {
     let mut frames = Vec::new();
     while let Some((len, rest)) = bytes.split_first_chunk() {
@@ -49,7 +49,7 @@ fn theirs(release: Release) -> model::nccl::Release {
     model::nccl::Release::new(code / 10_000, code / 100 % 100, code % 100)
 }
 
-/// How often each structure was seen, so that no check is empty.
+/// How often each structure was seen, so that no check passes without data.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Seen {
     check_ins: usize,
@@ -71,7 +71,8 @@ fn check_frame(frame: &[u8], place: usize, release: Release, seen: &mut Seen) {
     } else if is(topology::len(release)) {
         let topology = Topology::parse(frame, release).unwrap();
         assert_eq!(topology.encode(release), frame);
-        // The recorded nodes have one GPU and one NIC of 10 Gbit/s: what the driver makes up.
+        // The recorded nodes have one GPU and one 10 Gb/s NIC, like the topology that the driver
+        // invents.
         let rank = topology.channels[0].ring_ends[0].cast_unsigned();
         assert_eq!(Topology::of_single_gpu(rank, 2, release), topology);
         seen.topologies += 1;
@@ -119,7 +120,7 @@ fn check_ib(bytes: &[u8], queue_pairs: usize, release: Release, seen: &mut Seen)
     let metadata = IbMetadata::parse(bytes, queue_pairs, release).unwrap();
     assert_eq!((metadata.devices.len(), metadata.name.get(..3)), (1, Some("rxe")));
     let encoded = metadata.encode(release);
-    // What 2.21.5 does not set is whatever lay on its stack.
+    // Bytes that 2.21.5 does not set are stack garbage.
     if release == Release::V2_27_7 {
         assert_eq!(encoded, bytes);
     }

@@ -1,5 +1,5 @@
-//! Whatever the network and whatever goes wrong: nothing appears, vanishes or overtakes, and the
-//! same seed gives the same.
+//! With any network and any fault: no packet appears from nowhere, disappears or overtakes another,
+//! and the same seed gives the same run.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ const LINKS: u32 = 10;
 
 const PAUSE_FRAME_BYTES: u64 = 60;
 
-/// Who writes to whom: messages of these sizes.
+/// A sender, a receiver, and the sizes of the messages.
 #[derive(Clone, Debug)]
 struct Flow {
     from: u32,
@@ -127,7 +127,7 @@ fn plan() -> impl Strategy<Value = NetworkPlan> {
     })
 }
 
-/// Runs it to the end: what was seen, and what the job was told.
+/// A finished run: what was captured, and the completions that the job got.
 struct Run {
     network: Network,
     seen: Seen,
@@ -156,7 +156,7 @@ fn run(plan: &NetworkPlan, flows: &[Flow], seed: u64) -> Run {
     Run { network, seen, notices, pairs }
 }
 
-/// What one port sent, its peer received or lost; what a switch received, it sent or dropped.
+/// A peer receives or loses what a port sends; a switch sends or drops what it receives.
 fn check_bytes(plan: &NetworkPlan, network: &Network) -> Result<(), TestCaseError> {
     let counters = |port| network.port_counters(port).unwrap();
     let mut switches = vec![(0_u64, 0_u64); plan.switches.len()];
@@ -192,13 +192,13 @@ fn check_order(seen: &Seen) -> Result<(), TestCaseError> {
                     next = arrived.next();
                 }
             }
-            prop_assert_eq!(next, None, "something arrived that was not sent, or overtook");
+            prop_assert_eq!(next, None, "a frame arrived that was not sent, or out of order");
         }
     }
     Ok(())
 }
 
-/// Marks above Kmin only; no mark on what is Not-ECT; CNPs at their distance.
+/// Marks only above Kmin; none on Not-ECT packets; CNPs no closer than their interval.
 fn check_congestion(seen: &Seen) -> Result<(), TestCaseError> {
     for (_, occurrence) in &seen.occurrences {
         if let Occurrence::Marked { queue_bytes, .. } = occurrence {
@@ -220,7 +220,7 @@ fn check_congestion(seen: &Seen) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Every message arrives once and in order, and its sender knows; or it fails.
+/// Every message arrives once and in order, and its sender gets a completion; or it fails.
 fn check_messages(run: &Run, flows: &[Flow]) -> Result<(), TestCaseError> {
     for (flow, &(from, to)) in flows.iter().zip(&run.pairs) {
         let (mut sent, mut failed, mut received) = (Vec::new(), Vec::new(), Vec::new());

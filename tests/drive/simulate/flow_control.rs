@@ -1,4 +1,4 @@
-//! Priority flow control and ECN in a switch with too many senders.
+//! Priority flow control and ECN in an oversubscribed switch.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use super::testbed::{
 const RATE: u64 = 100_000_000_000;
 const SENDERS: u32 = 8;
 
-/// The port of the switch that all senders want.
+/// The switch port that all senders share.
 const CROWDED: PortId = PortId::second(LinkId(SENDERS));
 
-/// Eight NICs write to one at once.
+/// Eight NICs write to one at the same time.
 fn incast(plan: &NetworkPlan, ecn: Ecn) -> (Network, Seen, Vec<(VirtualTime, Notice)>) {
     let mut network = Network::new(plan, 3).unwrap();
     for sender in 0..SENDERS {
@@ -66,7 +66,7 @@ fn pauses_come_above_xoff_only_and_nothing_is_dropped() {
     }
     assert_eq!(asked.len(), SENDERS as usize);
     assert!(asked.values().all(|asked| !asked));
-    // Nobody loses time: the crowded link is busy from the first packet to the last.
+    // No time is lost: the shared link is busy from the first packet to the last.
     let wire_bytes = 4_000_000.0 * f64::from(SENDERS) * (4096.0 + 58.0 + 24.0) / 4096.0;
     let ideal_ns = wire_bytes * 8.0 / (RATE as f64 / 1e9);
     let end = notices.last().unwrap().0.0 as f64;
@@ -75,7 +75,7 @@ fn pauses_come_above_xoff_only_and_nothing_is_dropped() {
         let counters = network.counters(NicId(sender)).unwrap();
         let place = usize::from(LOSSLESS);
         assert!(counters.rx_prio_pause_transition[place] > 0);
-        // Each has an eighth of the link, so it was paused for most of the time.
+        // Each sender gets an eighth of the link, so it was paused most of the time.
         let paused = counters.rx_prio_pause_duration[place] as f64 * 1000.0 / end;
         assert!((0.6..0.9).contains(&paused), "{paused}");
         assert_eq!(counters.out_of_sequence + counters.packet_seq_err, 0);
@@ -126,7 +126,7 @@ fn marks_above_kmin_only_and_cnps_at_a_distance() {
     assert_eq!(receiver.np_ecn_marked_roce_packets, marks);
     assert_eq!(network.port_counters(CROWDED).unwrap().frames_marked, marks);
 
-    // The receiver's CNPs: for each queue pair at least 50 us apart, and on their own priority.
+    // The receiver's CNPs: at least 50 us apart per queue pair, and on their own priority.
     let mut last: BTreeMap<(NicId, u32), u64> = BTreeMap::new();
     let mut cnps = 0;
     for (time, direction, packet) in seen.at(PortId::first(LinkId(SENDERS))) {

@@ -1,4 +1,4 @@
-//! Whole simulations: the scenarios that ship, what they write, and what railscope reads out of it.
+//! Whole simulations: the scenarios that ship, their output, and railscope's report on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::cli::railscope;
 use crate::support::{railscope as report, require, tshark};
 
-/// Long enough for connections, warm-up and some training steps.
+/// Enough for connection setup, warm-up and some training steps.
 const SHORT: u32 = 4;
 
 fn scenario(name: &str) -> Scenario {
@@ -89,7 +89,7 @@ fn each_scenario_is_linked_from_its_frames_alone() {
     }
 }
 
-/// The large one at a size that the suite has time for: its leaves, rails and rings, fewer hosts.
+/// The large scenario reduced to fit the suite: its leaves, rails and rings, but fewer hosts.
 #[test]
 fn a_job_of_many_gpus_is_linked_where_few_hosts_are_captured() {
     let mut scenario = scenario("thousand_gpus");
@@ -112,7 +112,7 @@ fn a_job_of_many_gpus_is_linked_where_few_hosts_are_captured() {
         records(&truth, "collective").map(|truly| (&kind, &truly["bytes"])).collect();
     assert_eq!(found, truly);
 
-    // Chunks are told of the connections that a tap sees, at both of their ends.
+    // The truth lists the chunks of connections that a tap sees, at both ends.
     let ends: BTreeSet<&str> =
         records(&truth, "ring_step").map(|chunk| hosts[&chunk["rank"].as_u64().unwrap()]).collect();
     assert_eq!(ends, BTreeSet::from(["host0", "host1", "host3", "host4", "host5"]));
@@ -131,7 +131,7 @@ fn the_same_seed_makes_the_same_files() {
     };
     let first = bytes(&scenario);
     assert!(first == bytes(&scenario), "two runs differ");
-    assert!(first != bytes(&Scenario { seed: 2, ..scenario }), "another seed makes the same");
+    assert!(first != bytes(&Scenario { seed: 2, ..scenario }), "another seed gives the same files");
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn tshark_finds_no_malformed_frame_and_no_wrong_checksum() {
             &["_ws.malformed", "ip.checksum.status", "tcp.analysis.flags", "infiniband.bth.opcode"],
         );
         let roce = fields.iter().filter(|row| !row[3].is_empty()).count();
-        assert!(roce > 1000, "{name}: {roce} frames of RoCE");
+        assert!(roce > 1000, "{name}: {roce} RoCE frames");
         for (number, row) in (1..).zip(&fields) {
             let is_good = row[0].is_empty() && row[1] != "0" && row[2].is_empty();
             assert!(is_good, "{name}: frame {number}: {row:?}");
@@ -222,7 +222,7 @@ fn the_command_teaches() {
         assert!(list.contains(exhibit.name));
         let shown = railscope(["simulate", "--show", exhibit.name]).succeeds();
         assert_eq!(shown, exhibit.toml);
-        assert!(shown.starts_with("# "), "{} does not say what it shows", exhibit.name);
+        assert!(shown.starts_with("# "), "{} has no description", exhibit.name);
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.toml");

@@ -1,4 +1,4 @@
-//! Messages between two hosts over one switch: what is on the wires and when.
+//! Messages between two hosts over one switch: packets on each wire, and their times.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ const RATE: u64 = 400_000_000_000;
 const SENDER: PortId = PortId::first(LinkId(0));
 const RECEIVER: PortId = PortId::first(LinkId(1));
 
-/// Time of a frame at 400 Gb/s: 20 ps a byte, with preamble, gap and FCS.
+/// Transmission time of a frame at 400 Gb/s: 20 ps per byte, with preamble, gap and FCS.
 fn transmission_ps(packet: &Packet) -> u64 {
     (u64::from(packet.frame_bytes) + 24) * 20
 }
@@ -56,8 +56,8 @@ fn a_write_is_cut_to_packets_and_acknowledged_once() {
     assert_eq!(ack.body, Body::Acknowledge { destination_qpn, psn: 2, syndrome, msn: 1 });
     assert_eq!((ack.frame_bytes, ack.hops), (58 + 4, 1));
 
-    // Packets leave back to back, are stored and sent on once, and each link takes 1000 ns. The
-    // switch begins when it has all of the first, and the others are shorter.
+    // Packets leave back to back, are stored and forwarded once, and each link takes 1000 ns. The
+    // switch forwards once it has the whole first packet; the others are shorter.
     let sent: u64 = requests.iter().map(|(_, _, packet)| transmission_ps(packet)).sum();
     let first = transmission_ps(requests[0].2);
     let arrival = sent + first + 2_000_000;
@@ -168,7 +168,7 @@ fn queue_pairs_of_a_nic_take_turns() {
     let requests = seen.at(SENDER).filter(|p| p.1 == Direction::Out);
     let destinations: Vec<_> = requests.map(|(_, _, packet)| packet.destination.0).collect();
     assert_eq!(destinations.len(), 200);
-    // The first begins before the second has anything to send, and has its place again by then.
+    // The first starts before the second has anything to send, and is back in turn by then.
     assert!(destinations[1..199].chunks(2).all(|turns| turns == [1, 2]), "{destinations:?}");
 }
 

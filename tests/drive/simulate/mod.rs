@@ -1,4 +1,4 @@
-//! The simulator: what its network does, against what the standards and papers say.
+//! The simulator's network, against the standards and papers.
 
 mod testbed;
 

@@ -1,4 +1,5 @@
-//! Loss and go-back-N (IBTA volume 1, 9.7): everything arrives once and in order, or fails loudly.
+//! Loss and go-back-N (IBTA volume 1, 9.7): everything arrives once and in order, or fails with an
+//! error.
 
 use railscope_drive::simulate::network::Network;
 use railscope_drive::simulate::network::notice::{CallError, Notice, QueuePairId};
@@ -14,7 +15,7 @@ const RATE: u64 = 100_000_000_000;
 
 const SENDER: PortId = PortId::first(LinkId(0));
 
-/// Two NICs whose link from the sender, or back, loses `share` in `span`.
+/// Two NICs; the link out of port `from` loses `share` of its frames during `span`.
 fn lossy(from: PortId, share: f64, span: Span) -> NetworkPlan {
     let mut plan = star(2, RATE);
     plan.troubles = vec![Trouble::Loss { from, share, span }];
@@ -26,7 +27,7 @@ fn until(nanoseconds: u64) -> Span {
     Span { from: VirtualTime::START, until: VirtualTime(nanoseconds) }
 }
 
-/// The works that `at` was told about.
+/// The work requests completed at `at`.
 fn sent(notices: &[(VirtualTime, Notice)], at: QueuePairId) -> Vec<u64> {
     let works = notices.iter().filter_map(|(_, notice)| match notice {
         Notice::Sent { at: a, work } if *a == at => Some(*work),
@@ -66,7 +67,7 @@ fn whatever_is_lost_everything_arrives_once_and_in_order() {
 
 #[test]
 fn one_gap_gives_one_nak_and_everything_from_there_again() {
-    // The link loses what is under way between 10 and 11 us: about three packets of 330 ns.
+    // Between 10 and 11 us the link loses the packets in flight: about three, of 330 ns each.
     let span = Span { from: VirtualTime(10_000), until: VirtualTime(11_000) };
     let mut network = Network::new(&lossy(SENDER, 1.0, span), 1).unwrap();
     let (from, to) = pair(&mut network, 0, 1, options());
@@ -90,14 +91,14 @@ fn one_gap_gives_one_nak_and_everything_from_there_again() {
         .collect();
     let [(nak_time, missing)] = naks[..] else { panic!("{naks:?}") };
     assert_eq!(missing, gap);
-    // After the NAK: from the gap on, in order, to the end.
+    // After the NAK: everything from the gap on, in order.
     let again: Vec<_> = seen
         .at(SENDER)
         .filter(|p| p.1 == Direction::Out && p.0 > nak_time)
         .filter_map(|(_, _, packet)| psn(packet))
         .collect();
     let before = again.iter().position(|&psn| psn == gap).unwrap();
-    assert!(before <= 1, "at most one packet had begun: {again:?}");
+    assert!(before <= 1, "at most one packet was on the wire: {again:?}");
     assert!(again[before..].iter().copied().eq(gap..100), "{again:?}");
 
     let lost = seen.occurrences.iter().filter(|(_, occurrence)| {

@@ -1,4 +1,4 @@
-//! Paths: shortest, spread by the source port, and around what is down.
+//! Paths: shortest, spread by UDP source port, and around dead links.
 
 use std::collections::BTreeSet;
 
@@ -30,19 +30,19 @@ fn source_ports_spread_over_all_uplinks() {
     for port in 49_152..50_152 {
         let path = network.path(flow(0, 15, port));
         assert_eq!(path.len(), 4, "NIC, leaf, spine, leaf");
-        // The four links of the first leaf to the spines come after those of the 16 NICs.
+        // The links of the 16 NICs come first, then the first leaf's four uplinks.
         uplinks[path[1].link().0 as usize - 16] += 1;
         assert_eq!(path, network.path(flow(0, 15, port)));
         assert_eq!(path[3], PortId::second(LinkId(15)));
     }
-    // 1000 balls in four bins: a standard deviation is 13.7.
+    // 1000 flows over four links: the standard deviation is 13.7.
     assert!(uplinks.iter().all(|&flows| flows.abs_diff(250) < 60), "{uplinks:?}");
-    assert_eq!(network.path(flow(0, 1, 50_000)).len(), 2, "under one leaf");
+    assert_eq!(network.path(flow(0, 1, 50_000)).len(), 2, "same leaf");
 }
 
 #[test]
 fn switches_choose_differently() {
-    // Flows that the first leaf sends to one spine are spread again by another leaf.
+    // Another leaf spreads the flows again that the first leaf sends to one spine.
     let network = Network::new(&leaf_spine(3, 4, 1, RATE), 5).unwrap();
     let ports = (49_152..51_152).filter(|&p| network.path(flow(0, 2, p))[1].link() == LinkId(3));
     let again: BTreeSet<_> = ports.map(|p| network.path(flow(1, 2, p))[1].link()).collect();
@@ -51,8 +51,8 @@ fn switches_choose_differently() {
 
 #[test]
 fn traffic_goes_around_a_link_that_is_down() {
-    // Two spines. The leaf that has lost its link to the first knows at once; the other leaf learns
-    // it when routes have converged.
+    // Two spines. The leaf whose link died knows at once; the other leaf learns it when routes have
+    // converged.
     for (from, to, at_once) in [(0, 1, true), (1, 0, false)] {
         let mut plan = leaf_spine(2, 2, 1, RATE);
         plan.convergence_ns = 3_000_000;
@@ -68,7 +68,6 @@ fn traffic_goes_around_a_link_that_is_down() {
         let options =
             QueuePairOptions { udp_source_port: port, timeout_ns: 1_000_000, ..options() };
         let (sender, receiver) = pair(&mut network, from, to, options);
-        // 100 messages, one every 100 us.
         for token in 0..100 {
             network.wake(VirtualTime(token * 100_000), token);
         }
@@ -87,7 +86,7 @@ fn traffic_goes_around_a_link_that_is_down() {
         assert_eq!(arrivals.len(), 100);
         let gap = arrivals.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
         if at_once {
-            // The ACKs still come by the dead link until the other leaf knows, but requests pass.
+            // ACKs use the dead link until the other leaf knows, but requests get through.
             assert!(gap < 300_000, "{gap}");
         } else {
             assert!((2_900_000..5_000_000).contains(&gap), "{gap}");

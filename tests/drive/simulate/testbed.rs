@@ -1,4 +1,4 @@
-//! Small networks to test with, and what was seen in them.
+//! Small networks for tests, and a record of what happens in them.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -15,7 +15,7 @@ use railscope_drive::simulate::time::VirtualTime;
 /// RoCE's priority here: that of DSCP 26.
 pub const LOSSLESS: u8 = 3;
 pub const ROCE_DSCP: u8 = 26;
-/// That of DSCP 48.
+/// The priority of DSCP 48.
 pub const CNP_PRIORITY: u8 = 6;
 
 pub const PFC: Pfc = Pfc { xoff_bytes: 400_000, xon_bytes: 300_000, headroom_bytes: 300_000 };
@@ -60,7 +60,7 @@ pub fn link(one: NodeId, other: NodeId, rate_bps: u64) -> LinkPlan {
     LinkPlan { ends: [end(one, "a"), end(other, "b")], rate_bps, delay_ns: 1000 }
 }
 
-/// NICs around one switch; the link of NIC n is link n, its first end at the NIC.
+/// NICs around one switch; link n belongs to NIC n, whose end comes first.
 pub fn star(nics: usize, rate_bps: u64) -> NetworkPlan {
     let hub = NodeId::Switch(SwitchId(0));
     NetworkPlan {
@@ -72,8 +72,8 @@ pub fn star(nics: usize, rate_bps: u64) -> NetworkPlan {
     }
 }
 
-/// Leaves with `nics` each, every leaf linked with every spine; first the links of the NICs, then
-/// those of the leaves, leaf by leaf, their first ends below.
+/// Leaves with `nics` each, every leaf linked to every spine. The NICs' links come first, then the
+/// uplinks, leaf by leaf; the lower end is the first.
 pub fn leaf_spine(leaves: usize, spines: usize, nics: usize, rate_bps: u64) -> NetworkPlan {
     let node = |index: usize| NodeId::Switch(SwitchId(index as u32));
     let total = leaves * nics;
@@ -88,7 +88,7 @@ pub fn leaf_spine(leaves: usize, spines: usize, nics: usize, rate_bps: u64) -> N
     }
 }
 
-/// A tap at every port: tap n is at port n.
+/// Taps every port; tap n is at port n.
 pub fn tap_everything(plan: &mut NetworkPlan) {
     plan.taps = (0..plan.links.len() as u32)
         .flat_map(|link| [PortId::first(LinkId(link)), PortId::second(LinkId(link))])
@@ -124,7 +124,7 @@ pub fn write(id: u64, bytes: u32, immediate: Option<u32>) -> Work {
     Work { id, bytes, remote_address: 0x7f00_0000_0000 + id, rkey: 0x1234, immediate, head: None }
 }
 
-/// What happened, in order.
+/// Everything that happened, in order.
 #[derive(Debug, Default, PartialEq)]
 pub struct Seen {
     pub packets: Vec<(TapId, VirtualTime, Direction, Packet)>,
@@ -142,18 +142,18 @@ impl TapSink for Seen {
 }
 
 impl Seen {
-    /// What went by at one port.
+    /// The packets at one port.
     pub fn at(
         &self,
         port: PortId,
     ) -> impl Iterator<Item = (VirtualTime, Direction, &Packet)> + Clone {
-        // Taps are where `tap_everything` puts them.
+        // The numbering of `tap_everything`.
         let tap = TapId(port.link().0 * 2 + port.end() as u32);
         self.packets.iter().filter(move |p| p.0 == tap).map(|p| (p.1, p.2, &p.3))
     }
 }
 
-/// Lets everything happen.
+/// Runs the simulation to its end.
 pub fn finish(network: &mut Network, taps: &mut dyn TapSink) -> Vec<(VirtualTime, Notice)> {
     let mut notices = Vec::new();
     while let Some(notice) = network.advance(taps) {

@@ -1,4 +1,4 @@
-//! What goes wrong on purpose shows where it should, and nowhere else.
+//! An injected fault shows where it should, and nowhere else.
 
 use railscope_drive::simulate::network::Network;
 use railscope_drive::simulate::network::counters::NicCounters;
@@ -16,7 +16,7 @@ use super::testbed::{
 
 const RATE: u64 = 100_000_000_000;
 
-/// One NIC writes 40 MB to another, which takes 3.3 ms; counters of both and when it ended.
+/// One NIC writes 40 MB to another, which takes 3.3 ms; returns the counters of both, and the end.
 fn transfer(plan: &NetworkPlan, seen: &mut Seen) -> ([NicCounters; 2], VirtualTime) {
     let mut network = Network::new(plan, 1).unwrap();
     let (from, _) = pair(&mut network, 0, 1, options());
@@ -59,7 +59,7 @@ fn a_slow_receiver_pauses_its_switch() {
         span: Span { from: VirtualTime(1_000_000), until: VirtualTime(2_000_000) },
     };
     let mut plan = with(trouble);
-    // Rate control would notice it too.
+    // Rate control would slow the sender too.
     plan.nics[0].dcqcn = None;
     let (counters, end) = transfer(&plan, &mut Seen::default());
     let place = usize::from(LOSSLESS);
@@ -88,7 +88,7 @@ fn a_pause_storm_stops_everything_for_as_long_as_it_lasts() {
     let (counters, end) = transfer(&with(trouble), &mut seen);
     let place = usize::from(LOSSLESS);
     assert_eq!(counters[1].tx_prio_pause_duration[place], 5_000);
-    // A pause at 100 Gb/s lasts 335.5 us, asked for again after half of it; then XON.
+    // A pause lasts 335.5 us at 100 Gb/s and is renewed after half of that; then XON.
     assert_eq!(counters[1].tx_prio_pause[place], 1 + 5_000 / 167 + 1);
     assert!((8_200_000..8_400_000).contains(&end.0), "{end}");
     let storm = (VirtualTime(1_010_000)..VirtualTime(6_000_000), PortId::first(LinkId(1)));
@@ -117,7 +117,8 @@ fn another_dscp_is_another_priority() {
     let trouble =
         Trouble::RewriteDscp { from: PortId::first(LinkId(0)), dscp: 0, span: Span::ALWAYS };
     let mut plan = with(trouble);
-    // The way out is slow, so that the switch must store: lossless it would pause.
+    // The outgoing link is slow, so the switch must buffer. In a lossless class it would pause
+    // instead.
     plan.links[1].rate_bps = RATE / 10;
     plan.switches[0].buffer_bytes = 1_000_000;
     let mut seen = Seen::default();
@@ -136,7 +137,7 @@ fn a_flap_is_survived() {
         transfer(&with(Trouble::Down { link: LinkId(1), span }), &mut Seen::default());
     assert_eq!([counters[0].link_down_events_phy, counters[1].link_down_events_phy], [0, 1]);
     assert!(counters[0].packet_seq_err + counters[0].local_ack_timeout_err > 0);
-    // Back to the first lost packet at the first NAK after the link is back.
+    // After the link is back, the first NAK restarts from the first lost packet.
     assert!(end.0 < 20_000_000, "{end}");
 }
 
@@ -156,12 +157,13 @@ fn background_traffic_heats_a_link() {
     }];
     let mut seen = Seen::default();
     let (counters, end) = transfer(&plan, &mut seen);
-    // Half of the link would take 6.5 ms; DCQCN stays below it.
+    // At half the link rate it would take 6.5 ms; DCQCN stays below that rate.
     assert!((6_500_000..10_000_000).contains(&end.0), "{end}");
     assert!(seen.occurrences.iter().any(|(_, o)| matches!(o, Occurrence::Marked { .. })));
     assert!(counters[0].rp_cnp_handled > 0);
 
-    // Alone: half of the link for 10 ms, with the deviation of a Poisson process.
+    // The background flow alone: half of the link for 10 ms, with the deviation of a Poisson
+    // process.
     let mut network = Network::new(&plan, 1).unwrap();
     finish(&mut network, &mut Blind);
     let port = network.port_counters(PortId::first(LinkId(2))).unwrap();

@@ -1,4 +1,4 @@
-//! What leaves real sockets, captured on the loopback interface and read by tshark and by an
+//! Packets of real sockets, captured on the loopback interface and read by tshark and an
 //! independent script.
 
 use std::io::{BufRead, BufReader};
@@ -13,14 +13,14 @@ use crate::support::{require, tshark};
 
 const TEST: &str = "drive::soft::capture";
 
-/// tcpdump on the loopback interface, from when it listens on.
+/// tcpdump on the loopback interface, already listening.
 struct Tcpdump(Child);
 
 impl Tcpdump {
-    /// `None` where it may not.
+    /// `None` without permission to capture.
     fn start(file: &Path, host: &str) -> Option<Self> {
         let mut command = Command::new("tcpdump");
-        // Slots of the ring are as large as the snap length: room for thousands of packets.
+        // A ring slot is as large as the snap length: there is room for thousands of packets.
         command.args(["-i", "lo", "-U", "--immediate-mode", "-s", "5000", "-B", "65536"]);
         command.arg("-w").arg(file);
         command.args(["udp", "port", "4791", "and", "host", host]);
@@ -33,7 +33,7 @@ impl Tcpdump {
         listens.then_some(Self(child))
     }
 
-    /// Once `frames` are in the file, or will never be.
+    /// Stops once the file has `frames` frames, or will never have them.
     fn stop(mut self, file: &Path, frames: u64) {
         let deadline = Deadline::after(Duration::from_secs(20));
         while count(file) < frames && !deadline.left().is_zero() {
@@ -44,7 +44,7 @@ impl Tcpdump {
     }
 }
 
-/// Records of a pcap file that are whole.
+/// Complete records of a pcap file.
 fn count(file: &Path) -> u64 {
     let bytes = std::fs::read(file).unwrap();
     let mut rest = bytes.get(24..).unwrap_or_default();
@@ -66,7 +66,7 @@ fn tshark_reads_every_packet_and_every_icrc_is_right() {
     for (pair, mtu) in [(4, 1024), (5, 4096)] {
         let file = folder.path().join(format!("{mtu}.pcap"));
         let Some(tcpdump) = Tcpdump::start(&file, &address(2 * pair + 1).to_string()) else {
-            require::lacks(TEST, "the right to capture");
+            require::lacks(TEST, "permission to capture");
             return;
         };
         let mut couple = Couple::new(pair, mtu, &[]);
@@ -79,7 +79,7 @@ fn tshark_reads_every_packet_and_every_icrc_is_right() {
     }
 }
 
-/// Every packet is in the capture, whole and as the adapters meant it.
+/// Every packet is in the capture, whole and as the adapters built it.
 fn as_sent(file: &Path, couple: &Couple, sent: u64) {
     const FIELDS: [&str; 12] = [
         "ip.id",

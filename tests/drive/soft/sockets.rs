@@ -1,4 +1,4 @@
-//! Adapters over real sockets: two of them on loopback addresses.
+//! Two adapters over real sockets on loopback addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
@@ -12,17 +12,18 @@ use crate::support::require;
 /// ECT(0), no DSCP.
 const TRAFFIC_CLASS: u8 = 2;
 
-/// Bytes of the messages that [`moves`] moves.
+/// Sizes of [`moves`]' messages, bytes.
 pub const SIZES: [usize; 10] = [0, 1, 1023, 1024, 1025, 4096, 4097, 100_000, 262_144, 524_288];
 
-/// Two adapters of this process, connected by one queue pair.
+/// Two adapters in this process, connected by one queue pair.
 pub struct Couple {
     pub ends: [SoftAdapter; 2],
     pub qpns: [u32; 2],
     completions: [Vec<Completion>; 2],
 }
 
-/// Loopback addresses that no other test of this machine uses at the same time: sixteen a process.
+/// Loopback addresses that no other test on this machine uses at the same time: sixteen per
+/// process.
 pub fn address(host: u8) -> IpAddr {
     let [_, high, middle, low] = std::process::id().to_be_bytes();
     let process = [64 | (high << 4 | middle >> 4) & 0x3f, middle << 4 | low >> 4, low << 4];
@@ -46,7 +47,7 @@ impl Couple {
                 gid: ends[there].device().gid,
                 mtu,
                 traffic_class: TRAFFIC_CLASS,
-                // 17 ms where packets get lost, else longer than a busy machine pauses a test.
+                // 17 ms if packets are lost, else longer than a busy machine delays a test.
                 timeout: if faults.is_empty() { 20 } else { 12 },
                 retries: 7,
             };
@@ -65,7 +66,7 @@ impl Couple {
         }
     }
 
-    /// Until both ends have `count` completions.
+    /// Polls until both ends have `count` completions.
     fn poll_until(&mut self, count: usize) {
         let deadline = Deadline::after(Duration::from_secs(60));
         while self.completions.iter().any(|all| all.len() < count) {
@@ -87,7 +88,7 @@ fn write(id: u64, from: Region, to: Region, offset: usize, bytes: usize) -> Writ
     }
 }
 
-/// Moves messages of several sizes; both ends must agree on all of it.
+/// Transfers messages of several sizes; both ends must agree on everything.
 pub fn moves(couple: &mut Couple) {
     let total = SIZES.iter().sum();
     let [from, to] = couple.ends.each_mut().map(|end| end.register(total).unwrap());

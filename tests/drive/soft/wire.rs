@@ -1,5 +1,5 @@
-//! Two adapters without sockets over a simulated wire: whatever it does, everything arrives once,
-//! in order and whole, and everything is counted.
+//! Two adapters without sockets over a simulated wire: with any fault, everything arrives once, in
+//! order and whole, and everything is counted.
 
 use std::net::IpAddr;
 
@@ -11,10 +11,10 @@ use railscope_drive::rdma::{Completion, Done, Region, Remote, Write};
 
 const LATENCY: u64 = 10_000;
 const SOURCE_PORT: u16 = 0xc123;
-/// Events after which a run is stuck.
+/// A run is stuck after this many events.
 const PATIENCE: usize = 200_000;
 
-/// What a wire does to packets: shares of them.
+/// Shares of packets to which the wire does something.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trouble {
     loss: f64,
@@ -24,7 +24,7 @@ struct Trouble {
     marks: f64,
 }
 
-/// An adapter, its queue pair, memory and what has ended there.
+/// An adapter with its queue pair, memory and completions.
 struct End {
     engine: Engine,
     address: IpAddr,
@@ -34,7 +34,7 @@ struct End {
     completions: Vec<Completion>,
 }
 
-/// Two adapters and what is on the way between them.
+/// Two adapters, and the packets in flight.
 struct Wire {
     ends: [End; 2],
     now: u64,
@@ -46,7 +46,7 @@ struct Wire {
     lost: u64,
 }
 
-/// Two more queue pairs that are connected to each other.
+/// Connects two more queue pairs to each other.
 fn connect(ends: &mut [End; 2], mtu: u16, retries: u8) -> [u32; 2] {
     let qpns = ends.each_mut().map(|end| end.engine.create_queue_pair().unwrap());
     for here in 0..2 {
@@ -121,7 +121,7 @@ impl Wire {
         for _ in 0..copies {
             let mut bytes = bytes.to_vec();
             if self.rng.f64() < self.trouble.damage {
-                // Any bit but those of the byte that routers may change.
+                // Any bit except those of the byte that routers may change.
                 let at = self.rng.usize(..bytes.len() - 1);
                 bytes[if at < 4 { at } else { at + 1 }] ^= 1 << self.rng.u8(..8);
                 self.damaged += 1;
@@ -132,7 +132,7 @@ impl Wire {
         }
     }
 
-    /// Goes on to when the next thing happens, at the latest to `until`; whether anything will.
+    /// Advances to the next event, at most to `until`; returns whether there is another event.
     fn advance(&mut self, until: Option<u64>) -> bool {
         let arrives = self.on_the_way.iter().map(|packet| packet.0).min();
         let now = self.now;
@@ -155,7 +155,7 @@ impl Wire {
     }
 }
 
-/// All that became of the packets that came.
+/// Received packets that have been accounted for.
 fn fates(counters: &Counters) -> u64 {
     counters.writes_accepted
         + counters.answers_accepted
@@ -167,7 +167,7 @@ fn fates(counters: &Counters) -> u64 {
         + counters.undeliverable
 }
 
-/// A message: its bytes, and whether it has an immediate.
+/// A message: its size in bytes, and whether it has immediate data.
 type Message = (usize, bool);
 
 fn exchange(
@@ -204,9 +204,9 @@ fn exchange(
             return wire;
         }
         let has_posts = posted[0] < telling[1] || posted[1] < telling[0];
-        assert!(wire.advance(has_posts.then_some(next_post)), "both ends sleep for ever");
+        assert!(wire.advance(has_posts.then_some(next_post)), "both ends wait for ever");
     }
-    panic!("not done in {PATIENCE} events: {:?}", wire.ends.map(|end| end.engine.counters()));
+    panic!("stuck after {PATIENCE} events: {:?}", wire.ends.map(|end| end.engine.counters()));
 }
 
 fn all_has_come(wire: &Wire, messages: &[Vec<Message>; 2]) {
@@ -230,7 +230,7 @@ fn all_has_come(wire: &Wire, messages: &[Vec<Message>; 2]) {
 
         let total = messages.iter().map(|one| one.0).sum::<usize>();
         let sent = &here.engine.memory(here.source.id)[..total];
-        assert!(sent == &there.engine.memory(there.target.id)[..total], "other bytes came");
+        assert!(sent == &there.engine.memory(there.target.id)[..total], "received bytes differ");
         assert!(there.engine.memory(there.target.id)[total..].iter().all(|&byte| byte == 0));
     }
     let counters = wire.ends.each_ref().map(|end| end.engine.counters());
@@ -269,7 +269,7 @@ fn a_good_wire_needs_nothing_twice() {
         let Counters { retransmitted, timeouts, duplicates, refused, .. } = end.engine.counters();
         assert_eq!([retransmitted, timeouts, duplicates, refused], [0; 4]);
     }
-    // 49 packets a message, and ACKs fewer than packets.
+    // 49 packets per message; fewer ACKs than packets.
     assert_eq!(wire.ends[1].engine.counters().writes_accepted, 490);
     assert!(wire.ends[1].engine.counters().packets_sent < 100);
 }
@@ -312,7 +312,7 @@ fn a_peer_that_is_silent_is_named_when_retries_are_used_up() {
     let why = format!("retries exceeded: 10.0.0.2 QP {qpn:#x} does not answer PSN 0");
     let outcomes: Vec<_> = wire.ends[0].completions.iter().map(|one| &one.outcome).collect();
     assert_eq!(outcomes, [&Err(why.clone()), &Err(why)]);
-    // 4.096 us · 2^8, once and seven times again.
+    // 4.096 us · 2^8: once, and seven retries.
     assert_eq!(wire.now, 8 * (4096 << 8));
     assert_eq!(wire.ends[0].engine.counters().timeouts, 8);
     let end = &mut wire.ends[0];
@@ -358,7 +358,12 @@ fn marks_slow_a_sender_and_lose_nothing() {
     let [sender, receiver] = marked.ends.each_ref().map(|end| end.engine.counters());
     assert!(receiver.ce_received > 100 && receiver.cnps_sent < receiver.ce_received);
     assert!(sender.cnps_received > 1 && sender.retransmitted == 0, "{sender:?}");
-    assert!(marked.now > 2 * good.now, "{} ns, and {} ns with marks", good.now, marked.now);
+    assert!(
+        marked.now > 2 * good.now,
+        "{} ns without marks, {} ns with marks",
+        good.now,
+        marked.now
+    );
 }
 
 #[test]
@@ -377,7 +382,7 @@ fn queue_pairs_share_what_may_be_on_the_way_to_a_peer() {
     }
     loop {
         wire.settle();
-        // 64 KiB, and a packet of each queue pair that had none on the way.
+        // 64 KiB, and one packet for each queue pair that had none in flight.
         assert!(wire.on_the_way.iter().filter(|packet| packet.1 == 1).count() <= 16 + 8);
         if !wire.advance(None) {
             break;

@@ -1,22 +1,22 @@
-//! Diagrams as SVG: values over time, one under the other, with a legend above them.
+//! Diagrams as SVG: values over time, one below the other, with a legend on top.
 
 use std::fmt::Write;
 use std::path::Path;
 
-/// Of the field of a diagram, pixels.
+/// Size of one diagram's plot area, pixels.
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 170.0;
 
-/// Where fields begin: names and values of the vertical axis are left of it.
+/// Left edge of the plot areas: room for the vertical axis's name and values.
 const LEFT: f64 = 90.0;
 
-/// From the top of one field to that of the next.
+/// Distance between the tops of two plot areas.
 const DISTANCE: f64 = HEIGHT + 75.0;
 
-/// A line of text.
+/// Height of a line of text.
 const LINE: f64 = 18.0;
 
-/// How a line looks, and what it says.
+/// Style and legend of a line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pen {
     pub(super) name: &'static str,
@@ -31,7 +31,7 @@ pub(super) struct Axis {
     pub(super) most: f64,
 }
 
-/// Values over the milliseconds since the beginning.
+/// Values over milliseconds from the start.
 #[derive(Debug)]
 pub(super) struct Diagram {
     title: String,
@@ -45,10 +45,10 @@ impl Diagram {
         Self { title: title.into(), axis, milliseconds, lines: String::new() }
     }
 
-    /// Draws values at equal distances over the whole width; what is too large is at the top.
+    /// Draws equidistant values over the whole width, clipped at the top.
     pub(super) fn line(&mut self, pen: Pen, values: &[f64]) {
         let distance = WIDTH / (values.len() - 1) as f64;
-        // One value for two pixels is enough.
+        // One value per two pixels is enough.
         let thin = (2 * values.len() / WIDTH as usize).max(1);
         let points = values.iter().enumerate().step_by(thin).map(|(place, value)| {
             let y = HEIGHT * (1.0 - (value / self.axis.most).min(1.0));
@@ -60,12 +60,12 @@ impl Diagram {
         writeln!(self.lines, r#"<polyline class="{}" points="{points}"/>"#, pen.name).unwrap();
     }
 
-    /// Draws one value.
+    /// Draws a horizontal line.
     pub(super) fn level(&mut self, pen: Pen, value: f64) {
         self.line(pen, &[value; 2]);
     }
 
-    /// With its axes, where its parent has put it.
+    /// The diagram with its axes, at the origin.
     fn svg(&self) -> String {
         let Self { title, axis, milliseconds, lines } = self;
         let mut svg = format!("<text y=\"-10\">{title}</text>\n{lines}");
@@ -91,7 +91,7 @@ impl Diagram {
     }
 }
 
-/// The file: what each pen means, `notes`, and the diagrams.
+/// The file: legend, `notes` and diagrams.
 fn document(pens: &[Pen], notes: &[String], diagrams: &[Diagram]) -> String {
     let mut body = String::new();
     let mut styles = String::new();
@@ -123,15 +123,19 @@ fn document(pens: &[Pen], notes: &[String], diagrams: &[Diagram]) -> String {
     )
 }
 
-/// Whether `docs/{name}` is this picture. Drawn again with `INSTA_UPDATE=always`, like the goldens.
+/// Checks that `docs/{name}` is this picture. `INSTA_UPDATE=always` redraws it, as for goldens.
 pub(super) fn check(name: &str, pens: &[Pen], notes: &[String], diagrams: &[Diagram]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name);
     let drawn = document(pens, notes, diagrams);
-    #[expect(clippy::disallowed_methods, reason = "the switch that goldens have")]
+    #[expect(clippy::disallowed_methods, reason = "the same switch as for goldens")]
     let update = std::env::var("INSTA_UPDATE");
     if update.is_ok_and(|update| update == "always") {
         std::fs::write(&path, &drawn).unwrap();
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(drawn == committed, "draw {} again: INSTA_UPDATE=always", path.display());
+    assert!(
+        drawn == committed,
+        "{} is out of date: redraw it with INSTA_UPDATE=always",
+        path.display()
+    );
 }

@@ -1,39 +1,39 @@
 //! The fluid model of DCQCN: Zhu, Ghobadi, Misra, Padhye, "ECN or Delay: Lessons Learnt from
-//! Analysis of DCQCN and TIMELY", CoNEXT 2016, section 3.1 (equations 3 to 9), for flows that are
-//! alike. Rates in packets per second, queues in packets, times in seconds.
+//! Analysis of DCQCN and TIMELY", CoNEXT 2016, section 3.1 (equations 3 to 9), for identical flows.
+//! Rates in packets per second, queues in packets, times in seconds.
 
 use std::collections::VecDeque;
 
 use railscope_drive::simulate::network::plan::{Dcqcn, EcnMarking};
 
-/// The differential equations are integrated in intervals well below all timers.
+/// Integration step, well below all timers.
 const INTERVAL: f64 = 1e-6;
 
-/// What the model needs to know.
+/// Parameters of the model.
 #[derive(Clone, Copy, Debug)]
 pub struct Fluid {
     pub flows: f64,
-    /// Of the bottleneck.
+    /// Rate of the bottleneck link.
     pub line: f64,
     pub dcqcn: Dcqcn,
     pub marking: EcnMarking,
-    /// A packet in the queue.
+    /// Bytes of a packet in the queue.
     pub frame_bytes: f64,
-    /// A packet on the wire.
+    /// Bits of a packet on the wire.
     pub wire_bits: f64,
     /// From a mark to its effect.
     pub delay: f64,
 }
 
-/// The model at one moment.
+/// The model's state at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     pub rate_bps: f64,
     pub queue_bytes: f64,
 }
 
-/// How often things happen to a flow that sends `rate` while packets are marked with probability
-/// `p`: the model's a, b, c, d, e, and what alpha tends to.
+/// Event rates of a flow that sends `rate` while packets are marked with probability `p`: the
+/// model's a, b, c, d, e, and the limit of alpha.
 struct Frequencies {
     notified: f64,
     byte_rises: f64,
@@ -66,7 +66,7 @@ impl Fluid {
         }
     }
 
-    /// The share of marked packets of the only fixed point (equation 10).
+    /// The share of marked packets at the only fixed point (equation 10).
     pub fn fixed_point(&self) -> f64 {
         let rate = self.line / self.flows;
         let additive = self.dcqcn.additive_bps / self.wire_bits;
@@ -86,19 +86,19 @@ impl Fluid {
         low
     }
 
-    /// The queue that marks the share `p`.
+    /// The queue length at which the share `p` is marked.
     pub fn queue_bytes(&self, p: f64) -> f64 {
         let EcnMarking { kmin_bytes, kmax_bytes, pmax } = self.marking;
         kmin_bytes as f64 + p / pmax * (kmax_bytes - kmin_bytes) as f64
     }
 
-    /// Every microsecond from the moment in which all flows begin at the line's rate.
+    /// One moment per microsecond, starting when all flows begin at line rate.
     pub fn run(&self, seconds: f64) -> Vec<Moment> {
         let additive = self.dcqcn.additive_bps / self.wire_bits;
         let tau = self.dcqcn.cnp_interval_ns as f64 / 1e9;
         let alpha_timer = self.dcqcn.alpha_timer_ns as f64 / 1e9;
         let (mut rate, mut target, mut alpha, mut queue) = (self.line, self.line, 1.0, 0.0);
-        // What was `delay` ago.
+        // The state `delay` ago.
         let mut past = VecDeque::from(vec![(0.0, rate); (self.delay / INTERVAL) as usize]);
         let mut moments = Vec::new();
         for _ in 0..(seconds / INTERVAL) as usize {

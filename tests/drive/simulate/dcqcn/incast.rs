@@ -1,15 +1,15 @@
-//! The queue of an incast from its beginning on, with the thresholds of the paper.
+//! The queue of an incast from its start, with the paper's thresholds.
 
 use super::{Bottleneck, DISTANCE_NS, EcnMarking, mean};
 
-/// Zhu et al., SIGCOMM 2015, section 5.2: none up to 5 KB, 1 % at 200 KB, all above.
+/// Zhu et al., SIGCOMM 2015, section 5.2: no marks up to 5 KB, 1 % at 200 KB, all above.
 pub(super) const PUBLISHED: EcnMarking =
     EcnMarking { kmin_bytes: 5_000, kmax_bytes: 200_000, pmax: 0.01 };
 
-/// From here on the rates have found each other, ms.
+/// Rates have converged by then, ms.
 const SETTLED: u64 = 40;
 
-/// How long a queue is at most, and after how many microseconds it is below Kmin again.
+/// The longest queue, and the microseconds until it is below Kmin again.
 fn flood(queue: &[f64], distance_us: f64) -> [f64; 2] {
     let peak = queue.iter().copied().fold(0.0, f64::max);
     let at = queue.iter().position(|&bytes| bytes == peak).unwrap();
@@ -17,9 +17,9 @@ fn flood(queue: &[f64], distance_us: f64) -> [f64; 2] {
     [peak, (at + drained.unwrap()) as f64 * distance_us]
 }
 
-/// In the beginning nothing is left to chance: each flow is cut once in 50 us until the queue is
-/// empty. The model cuts a little all the time, so its queue is lower at first: by 19 % with two
-/// flows, by 1 % with sixteen, where the peak is many cuts away.
+/// At first marking is certain: each flow's rate is cut once per 50 us until the queue is empty.
+/// The model cuts a little all the time, so its queue is shorter at first: by 19 % with two flows,
+/// by 1 % with sixteen, where the peak is many cuts away.
 #[test]
 fn the_flood_of_an_incast_is_the_fluid_models() {
     for flows in [2, 4, 8, 16] {
@@ -34,9 +34,9 @@ fn the_flood_of_an_incast_is_the_fluid_models() {
     }
 }
 
-/// With few flows the queue swings around the model's fixed point, for the reasons that `steady.rs`
-/// has. With many it swings so far that it meets Kmax, where all are cut at once: it is shorter then
-/// than the model says, whose fixed point with sixteen is beyond Kmax.
+/// With few flows the queue oscillates around the model's fixed point, for the reasons in
+/// `steady.rs`. With many it oscillates up to Kmax, where all flows are cut at once: it is shorter
+/// than in the model, whose fixed point with sixteen flows is above Kmax.
 #[test]
 fn a_settled_incast_keeps_its_queue_between_kmin_and_kmax() {
     for flows in [2, 4, 8, 16] {

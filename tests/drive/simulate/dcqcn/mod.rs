@@ -1,6 +1,6 @@
-//! DCQCN at a port that several senders share, against its published fluid model: `steady.rs` rates
-//! and queue once all have settled, `incast.rs` the queue from the beginning on, `picture.rs` both
-//! as diagrams.
+//! DCQCN at a port that several senders share, against its published fluid model. `steady.rs`:
+//! rates and queue after convergence; `incast.rs`: the queue from the start; `picture.rs`: both as
+//! diagrams.
 
 mod diagram;
 mod fluid;
@@ -25,23 +25,23 @@ const MTU: u16 = 1024;
 const FRAME_BYTES: f64 = 1024.0 + 58.0;
 const WIRE_BITS: f64 = (FRAME_BYTES + 24.0) * 8.0;
 
-/// Moments are so far apart in the simulation, ns.
+/// Sampling interval of the simulation, ns.
 const DISTANCE_NS: u64 = 10_000;
 
-/// Flows that begin at once at the line's rate, and the port in which they meet.
+/// Flows that start together at line rate, and the port that they share.
 #[derive(Clone, Copy, Debug)]
 struct Bottleneck {
     flows: usize,
     marking: EcnMarking,
 }
 
-/// One moment of a simulation.
+/// One sample of a simulation.
 struct Moment {
     queue_bytes: f64,
     rates_bps: Vec<f64>,
 }
 
-/// Nothing but DCQCN may slow a sender down.
+/// A job in which only DCQCN slows senders down.
 struct Undisturbed;
 
 impl TapSink for Undisturbed {
@@ -66,7 +66,7 @@ impl Bottleneck {
         }
     }
 
-    /// Each flow from a NIC of its own to one; a moment every 10 us, from the beginning.
+    /// One flow from each of several NICs to one NIC; a sample every 10 us from the start.
     fn simulate(self, milliseconds: u64) -> Vec<Moment> {
         let last = self.flows as u32;
         let mut plan = star(self.flows + 1, LINE);

@@ -1,4 +1,4 @@
-//! `docs/dcqcn.svg` and `docs/incast.svg`: what the simulation does beside what the fluid model says.
+//! `docs/dcqcn.svg` and `docs/incast.svg`: the simulation beside the fluid model.
 
 use super::diagram::{Axis, Diagram, Pen, check};
 use super::incast::PUBLISHED;
@@ -30,7 +30,7 @@ fn kilo(bytes: f64) -> f64 {
     bytes / 1e3
 }
 
-/// How the port marks, in words.
+/// The port's marking as text.
 fn marking(marking: EcnMarking) -> String {
     let EcnMarking { kmin_bytes, kmax_bytes, pmax } = marking;
     let (kmin, kmax, most) = (kmin_bytes / 1000, kmax_bytes / 1000, pmax * 100.0);
@@ -42,7 +42,7 @@ fn shared() -> String {
     format!("All flows begin at once and share a port of {line} Gb/s. Parameters: SIGCOMM 2015.")
 }
 
-/// The queue over the first `milliseconds`, simulated and as the model has it.
+/// The queue over the first `milliseconds`, simulated and by the model.
 fn queue(bottleneck: Bottleneck, title: &str, most: f64, milliseconds: u64) -> Diagram {
     let axis = Axis { name: "queue, kB", most };
     let mut diagram = Diagram::new(title, axis, milliseconds as f64);

@@ -1,15 +1,14 @@
-//! The steady state: rates, fairness, and the queue that marks as many packets as it takes.
+//! The steady state: rates, fairness, and queue length.
 
 use super::{Bottleneck, EcnMarking, LINE, mean};
 
-/// The slope of the papers (1 % at 200 KB), without the cliff at its end: beyond Kmax all flows are
-/// cut at once, which the fluid model does not describe.
+/// The papers' slope (1 % at 200 KB) without the step at its end: above Kmax all flows are cut at
+/// once, which the fluid model does not describe.
 pub(super) const MARKING: EcnMarking =
     EcnMarking { kmin_bytes: 5_000, kmax_bytes: 1_955_000, pmax: 0.1 };
 
-/// The model has neither chance nor the time that a marked packet waits in the queue, so the real
-/// queue swings, and marks that come together give one CNP: it takes a somewhat longer queue to say
-/// as much.
+/// The model has no randomness and no queueing delay of marked packets. The real queue therefore
+/// oscillates, and several marks share one CNP: the same effect takes a somewhat longer queue.
 #[test]
 fn the_steady_state_is_the_fluid_models() {
     for flows in [2, 4, 8] {
@@ -20,7 +19,7 @@ fn the_steady_state_is_the_fluid_models() {
         let settled = trajectory.last().unwrap().queue_bytes;
         assert!((0.95..1.05).contains(&(settled / fixed)), "{flows}: {settled} {fixed}");
 
-        // After 20 ms of 100.
+        // Skips the first 20 ms of 100.
         let moments = &bottleneck.simulate(100)[2000..];
         let queue = mean(moments.iter().map(|m| m.queue_bytes)) / fixed;
         assert!((0.9..1.4).contains(&queue), "{flows}: {queue}");
