@@ -1,5 +1,5 @@
-//! Whatever comes in: no panic, bounded memory, everything counted. Replays the corpus of every
-//! fuzz target, damages real captures, and floods the tables.
+//! Any input: no panic, bounded memory, everything counted. Replays the corpus of every fuzz
+//! target, damages real captures, and floods the tables.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -15,17 +15,17 @@ use crate::support::pcap;
 use crate::support::random::Random;
 use crate::support::roce::Roce;
 
-// What the fuzz targets check.
+// The checks of the fuzz targets.
 #[path = "fuzz/checks/mod.rs"]
 pub mod checks;
 
 const SEND_ONLY: u8 = 0x04;
 const ACK: u8 = 0x11;
 
-/// Damaged copies of each capture, of each kind.
+/// Damaged copies per capture and kind of damage.
 const COPIES: usize = 200;
 
-/// Bytes of each capture that are damaged: enough for some dozens of frames.
+/// Bytes of each capture to damage: some dozens of frames.
 const DAMAGED_BYTES: usize = 12_000;
 
 fn corpus(target: &str) -> Vec<PathBuf> {
@@ -33,14 +33,14 @@ fn corpus(target: &str) -> Vec<PathBuf> {
     let mut files: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    assert!(!files.is_empty(), "{target} has a corpus");
+    assert!(!files.is_empty(), "{target} has no corpus");
     files
 }
 
 fn replay(target: &str, check: fn(&[u8])) {
     for file in corpus(target) {
         let bytes = std::fs::read(&file).unwrap();
-        // Its output is shown only if it panics: then the last line names the file.
+        // Shown only on a panic: then the last line names the file.
         println!("{}", file.display());
         check(&bytes);
     }
@@ -108,7 +108,7 @@ fn corpus_of_exchange() {
     replay("exchange", checks::exchange::check);
 }
 
-/// The beginnings of all fixtures, with a name and a seed for each.
+/// The first bytes of all fixtures, each with a name and a seed.
 fn beginnings() -> impl Iterator<Item = (String, Vec<u8>, Random)> {
     fixture::all().into_iter().zip(1..).map(|(fixture, seed)| {
         let file = std::fs::File::open(fixture::path(&fixture.file)).unwrap();
@@ -161,7 +161,7 @@ fn random_bytes_in_frames() {
     checks::invariants::check(&report(&capture, 1_000).unwrap());
 }
 
-/// A capture of one SEND from each source port and to each QPN given.
+/// A capture of `packets` SENDs; `flow` gives each one's source address, source port and QPN.
 fn flood(packets: u32, flow: impl Fn(u32) -> ([u8; 4], u16, u32)) -> Vec<u8> {
     let packet = Roce { ack_request: true, ..Roce::new(SEND_ONLY, 0) };
     let built = FrameBuilder::ethernet().ipv4(&Ipv4::default()).udp(0, 4791).roce(&packet);
@@ -219,7 +219,7 @@ fn tens_of_thousands_of_interfaces() {
     checks::invariants::check(&report);
     assert!(report.taps.len() <= 65_536, "{} taps", report.taps.len());
     let grown = peak_kib().saturating_sub(before);
-    assert!(grown < 512 * 1024, "{grown} KiB for the taps of a file of 2 MB");
+    assert!(grown < 512 * 1024, "{grown} KiB for the taps of a 2 MB file");
 }
 
 #[test]
@@ -249,13 +249,13 @@ fn tunnels_in_tunnels() {
     checks::invariants::check(&report);
     assert!(report.capture.roce_frames >= 1 && report.capture.roce_frames < 40);
     let refused: u64 = report.capture.refused.values().sum();
-    assert_eq!(report.capture.roce_frames + refused, 40, "too deep is counted");
+    assert_eq!(report.capture.roce_frames + refused, 40, "excess depth is counted");
 }
 
-/// Requests, ACKs, CNPs and pauses whose times are those given.
+/// Requests, ACKs, CNPs and pauses at these times.
 fn at_times(times_ns: &[u64]) -> Report {
     let order = Order::Little;
-    // Nanoseconds; 8 bits a second, so that pauses last.
+    // Nanosecond timestamps; a link of 8 bit/s, so that pauses last long.
     let options = [(9, vec![9]), (8, order.u64(8).to_vec())];
     let mut file = PcapNgFile::new(order).interface(1, 0, &options);
     for (number, time_ns) in (0_u32..).zip(times_ns) {
@@ -302,13 +302,13 @@ fn a_clock_that_runs_backwards() {
     at_times(&times);
 }
 
-/// The report of a capture in memory; `None` where it does not start like one.
+/// The report on a capture in memory; `None` if it does not begin like one.
 fn report(bytes: &[u8], flow_capacity: usize) -> Option<Report> {
     let config = FlowConfig { flow_capacity, line_rate_bps: None, keeps_details: true };
     checks::pipeline::report_of(bytes, config)
 }
 
-/// The most memory that this process had so far, where the system tells.
+/// The peak memory of this process, if the system reports it.
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

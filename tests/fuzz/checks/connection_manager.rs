@@ -1,12 +1,12 @@
-//! A management datagram, most often one of the connection manager.
+//! A management datagram, usually of the connection manager.
 
 use railscope_core::decode::roce::connection_manager::ConnectionMessage;
 use railscope_core::decode::roce::mad::Mad;
 
-/// Panics where an invariant does not hold.
+/// Panics if an invariant does not hold.
 pub fn check(data: &[u8]) {
     let Ok(mad) = Mad::decode(data) else {
-        assert!(data.len() < 24, "every common header is read");
+        assert!(data.len() < 24, "every common header decodes");
         return;
     };
     assert_eq!(mad.data().len() + 24, data.len());

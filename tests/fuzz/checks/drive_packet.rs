@@ -1,8 +1,8 @@
-//! Datagrams into the driver's own RDMA adapter: no panic, nothing written but where the key
-//! allows it, and every datagram has one fate.
+//! Datagrams into the driver's own RDMA adapter: no panic, no write that the key does not allow,
+//! and every datagram is counted exactly once.
 //!
-//! The script is records: a byte of flags, a byte of length in units of four bytes, a datagram
-//! without ICRC. Flags fill in what no fuzzer guesses.
+//! The script is a list of records: a byte of flags, a length byte in units of four bytes, a
+//! datagram without ICRC. Flags fill in what a fuzzer cannot guess.
 
 use std::net::IpAddr;
 
@@ -15,8 +15,8 @@ use railscope_drive::rdma::{Remote, Write};
 const MTU: u16 = 256;
 const SOURCE_PORT: u16 = 0xc001;
 
-// Flags: the packet is for the queue pair, its RETH names the region, its ICRC is wrong, its
-// sender is a stranger, it bears CE, a receive is posted before.
+// Flags: the packet is for the queue pair; its RETH names the region; its ICRC is wrong; its sender
+// is unknown; it has CE; a receive is posted before it.
 const OUR_QPN: u8 = 1;
 const OUR_REGION: u8 = 2;
 const BAD_ICRC: u8 = 4;
@@ -24,7 +24,7 @@ const STRANGER: u8 = 8;
 const MARKED: u8 = 16;
 const RECEIVE: u8 = 32;
 
-/// Panics where an invariant does not hold.
+/// Panics if an invariant does not hold.
 pub fn check(script: &[u8]) {
     let here = IpAddr::from([10, 0, 0, 1]);
     let mut engine = Engine::new(here, 1.25e9, 1 << 16, 1);
@@ -82,5 +82,5 @@ pub fn check(script: &[u8]) {
             + counters.undeliverable;
         assert_eq!(fates, counters.packets_received, "{counters:?}");
     }
-    assert!(engine.memory(secret.id).iter().all(|&byte| byte == 0), "nobody knows its key");
+    assert!(engine.memory(secret.id).iter().all(|&byte| byte == 0), "written without its key");
 }

@@ -1,15 +1,15 @@
-//! Two clients of the driver's TCPStore, each piece after a byte that says who speaks and how long.
+//! Two clients of the driver's TCPStore. A byte before each piece gives the client and the length.
 
 use railscope_drive::store::contents::Contents;
 use railscope_drive::store::request::{Request, Requests};
 
-/// Panics where an invariant does not hold.
+/// Panics if an invariant does not hold.
 pub fn check(data: &[u8]) {
     let whole = talk(data, usize::MAX);
-    assert_eq!(whole, talk(data, 1), "it does not matter how the bytes are cut");
+    assert_eq!(whole, talk(data, 1), "the result does not depend on how the bytes are cut");
 }
 
-/// What each client asked, and what the store answered.
+/// Each client's requests and the store's answers.
 fn talk(data: &[u8], longest: usize) -> Vec<(u64, Request, Vec<u8>)> {
     let mut contents = Contents::default();
     let mut clients = [Some(Requests::default()), Some(Requests::default())];

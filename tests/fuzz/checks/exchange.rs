@@ -1,6 +1,6 @@
 //! RoCE packets between three hosts with four queue pairs, from a [`script`](super::script).
 //!
-//! QPNs repeat on the hosts and two pairs share a UDP port, as they do on real fabrics.
+//! QPNs repeat on the hosts, and two pairs share a UDP port, as on real fabrics.
 
 use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::model::frame::Frame;
@@ -12,17 +12,17 @@ use railscope_core::report::{Detail, Report, ReportContext};
 use super::invariants;
 use super::script::{Action, PACKET_BYTES, ScriptedPacket, actions};
 
-/// The first byte of the input is the table's size, the line rate and the clock's start.
+/// Table sizes. The input's first byte sets table size, line rate and start of the clock.
 const SIZES: [usize; 8] = [1, 2, 3, 4, 5, 8, 64, 64];
 const STARTS: [u64; 4] = [1_700_000_000_000_000_000, 0, u64::MAX - 20_000_000, 5_000_000];
 
-/// Longer scripts tell nothing new, and cost time.
+/// Longer scripts find nothing new and take time.
 const PACKETS: usize = 2000;
 
-/// Bytes of a frame that are kept, as captures of RoCE often do.
+/// Snap length, as in many RoCE captures.
 const SNAP_BYTES: usize = 342;
 
-/// Two hosts and the queue pair of each, and their UDP source port.
+/// Two hosts, the queue pair of each, and their UDP source port.
 const PAIRS: [([u8; 2], [u32; 2], u16); 4] = [
     ([1, 2], [0x11, 0x22], 50_000),
     ([1, 2], [0x12, 0x11], 50_001),
@@ -30,7 +30,7 @@ const PAIRS: [([u8; 2], [u32; 2], u16); 4] = [
     ([2, 1], [0x22, 0x13], 50_000),
 ];
 
-/// Panics where an invariant does not hold.
+/// Panics if an invariant does not hold.
 pub fn check(data: &[u8]) {
     let Some((setup, script)) = data.split_first() else { return };
     let script = &script[..script.len().min(PACKETS * PACKET_BYTES)];
@@ -39,7 +39,7 @@ pub fn check(data: &[u8]) {
     let sent = (script.len() / PACKET_BYTES) as u64;
     assert_eq!(report.capture.frames, sent);
     for (name, count) in &report.health {
-        // A dropped READ is one packet and many numbers; bytes and numbers are no packets.
+        // A dropped READ is one packet with many PSNs; byte and PSN counters do not count packets.
         assert!(*count <= 2 * sent, "{name}: {count}");
     }
     assert_eq!(invariants::json(&report), invariants::json(&report_of(*setup, script)));
@@ -80,7 +80,7 @@ fn report_of(setup: u8, script: &[u8]) -> Report {
     pipeline.finish(ReportContext { detail: Detail::Full, ..Default::default() })
 }
 
-/// What the senders know: their next PSNs and identifications.
+/// The senders' state: next PSNs and identifications.
 #[derive(Default)]
 struct Wire {
     next_psn: [[u32; 2]; PAIRS.len()],
@@ -89,7 +89,7 @@ struct Wire {
 }
 
 impl Wire {
-    /// Makes the next frame.
+    /// Builds the next frame.
     fn take(&mut self, action: Action) {
         match action {
             Action::Packet(packet) => self.frame = self.packet(&packet),
@@ -103,7 +103,7 @@ impl Wire {
         let (hosts, qpns, port) = PAIRS[packet.pair];
         let way = usize::from(packet.is_backward);
         let is_response = matches!(packet.opcode, 0x0d..=0x12);
-        // A response names the PSNs of the other side's requests.
+        // A response has the PSNs of the other side's requests.
         let next = &mut self.next_psn[packet.pair][if is_response { 1 - way } else { way }];
         let psn = match packet.psn_delta {
             Some(delta) => next.wrapping_add_signed(delta - i32::from(is_response)) & 0xff_ffff,
@@ -136,7 +136,7 @@ impl Wire {
         rdma(&roce, ends, port, self.identification(packet), packet.ecn)
     }
 
-    /// A REQ from the first host, or the REP to it from the second.
+    /// A REQ from the first host, or the second host's REP.
     fn announcement(&mut self, packet: &ScriptedPacket) -> Vec<u8> {
         let (hosts, qpns, port) = PAIRS[packet.pair];
         let way = usize::from(packet.is_backward);
@@ -150,7 +150,7 @@ impl Wire {
         roce[mad + 17] = attribute;
         let identifier = packet.pair as u8 + 1;
         let data = mad + 24;
-        // Communication identifiers, then the QPN: at 32 in a REQ, at 12 in a REP.
+        // Communication identifiers, then the QPN: at offset 32 in a REQ, 12 in a REP.
         roce[data + 3] = identifier;
         roce[data + 7] = if packet.is_backward { identifier } else { 0 };
         let at = data + if packet.is_backward { 12 } else { 32 };
@@ -168,7 +168,7 @@ impl Wire {
     }
 }
 
-/// A frame of `roce` and four bytes of an ICRC that nobody computed.
+/// A frame with `roce` and a dummy ICRC of four bytes.
 fn rdma(roce: &[u8], ends: [u8; 2], port: u16, identification: u16, ecn: u8) -> Vec<u8> {
     let [from, to] = ends;
     let [l0, l1] = (roce.len() as u16 + 32).to_be_bytes();

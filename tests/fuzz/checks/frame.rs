@@ -1,4 +1,4 @@
-//! A frame of any link type: the first byte picks it, the rest is the frame.
+//! A frame of any link type: the first byte selects it, the rest is the frame.
 
 use railscope_core::decode::packet::{Body, decode};
 use railscope_core::model::frame::Frame;
@@ -14,17 +14,17 @@ const LINK_TYPES: [LinkType; 6] = [
     LinkType::Loopback,
 ];
 
-/// Panics where an invariant does not hold.
+/// Panics if an invariant does not hold.
 pub fn check(data: &[u8]) {
     let Some((&link, bytes)) = data.split_first() else { return };
-    // The high bits say how much of the frame was cut off.
+    // The high bits give how much of the frame was cut off.
     let wire_len = bytes.len() as u32 + u32::from(link >> 3) * 50;
     let link_type = LINK_TYPES[usize::from(link & 7) % LINK_TYPES.len()];
     let (tap, time) = (TapId(0), Timestamp::EPOCH);
     let frame = Frame { tap, number: 1, time, wire_len, bytes, link_type, direction: None };
     let packet = decode(&frame);
 
-    assert!(packet.wire_len <= wire_len + 66_000, "no IP packet is longer");
+    assert!(packet.wire_len <= wire_len + 66_000, "longer than any IP packet");
     if let Some(stop) = packet.stop {
         assert!(stop.offset as usize + stop.have as usize <= bytes.len());
         assert!(stop.need == 0 || stop.have < stop.need);

@@ -1,10 +1,10 @@
-//! What holds of every report, whatever was captured.
+//! Invariants of every report, whatever was captured.
 
 use railscope::export::json as export;
 use railscope_core::report::Report;
 use railscope_core::report::flows::{EcnReport, FlowReport, PsnReport};
 
-/// Panics where an invariant does not hold.
+/// Panics if an invariant does not hold.
 pub fn check(report: &Report) {
     let capture = &report.capture;
     let known = capture.roce_frames + capture.tcp_frames + capture.pfc_frames;
@@ -16,7 +16,7 @@ pub fn check(report: &Report) {
     let duplicates: u64 = report.taps.iter().map(|tap| tap.tap_duplicates).sum();
     let evicted = report.health.get("flow.evicted_frames").copied().unwrap_or(0);
     let in_flows: u64 = report.flows.iter().map(|flow| flow.frames).sum();
-    assert_eq!(in_flows + duplicates + evicted, capture.roce_frames, "no RoCE frame is lost");
+    assert_eq!(in_flows + duplicates + evicted, capture.roce_frames, "every RoCE frame is counted");
 
     for (index, flow) in report.flows.iter().enumerate() {
         assert_eq!(flow.id as usize, index);
@@ -28,18 +28,18 @@ pub fn check(report: &Report) {
 /// The report as railscope prints it.
 pub fn json(report: &Report) -> String {
     let mut bytes = Vec::new();
-    assert!(export::write(report, &mut bytes).is_ok(), "memory takes every byte");
+    assert!(export::write(report, &mut bytes).is_ok(), "a write to memory succeeds");
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Sums of one flow.
+/// Sums within one flow.
 fn check_flow(flow: &FlowReport) {
     let frames = flow.frames;
     assert!(flow.first_ns <= flow.last_ns || frames == 0);
     assert_eq!(flow.opcodes.iter().map(|(_, count)| count).sum::<u64>(), frames);
     assert_eq!(ecn_sum(&flow.ecn), frames);
     assert!(flow.outer_ecn.as_ref().is_none_or(|outer| ecn_sum(outer) <= frames));
-    // Tallies stop telling values apart at some point, and the report leaves the rest out.
+    // A tally lists a limited number of values; the report omits the rest.
     for tally in [&flow.partition_keys, &flow.udp_src_ports, &flow.dscp] {
         assert!(tally.iter().map(|(_, count)| count).sum::<u64>() <= frames);
     }
@@ -69,9 +69,9 @@ fn check_flow(flow: &FlowReport) {
 
 fn check_psn(psn: &PsnReport, frames: u64) {
     let counts = [psn.out_of_order_packets, psn.retransmitted_packets, psn.ambiguous_packets];
-    // Every packet but the first is one of these at most.
+    // Every packet except the first is at most one of these.
     assert!(counts.iter().flatten().sum::<u64>() <= frames.saturating_sub(1), "{psn:?}");
-    // A number stays missing only where it was skipped.
+    // Only skipped PSNs can be missing.
     let missing = psn.uncaptured_packets.zip(psn.unresolved_packets);
     if let Some((uncaptured, unresolved)) = missing {
         assert!(psn.gap_packets.is_some_and(|gap| uncaptured + unresolved <= gap), "{psn:?}");
@@ -79,7 +79,7 @@ fn check_psn(psn: &PsnReport, frames: u64) {
     assert_eq!(psn.first.is_some(), psn.space.is_some());
 }
 
-/// Two flows are each other's reverse, between the same hosts at the same tap.
+/// Two flows are each other's reverse: same hosts, same tap.
 fn check_reverse(report: &Report, flow: &FlowReport) {
     let Some(reverse) = &flow.reverse else { return };
     let other = &report.flows[reverse.flow as usize];

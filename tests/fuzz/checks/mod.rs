@@ -1,5 +1,5 @@
-//! What the fuzz targets check, one file a target: any bytes in, no panic, and what must hold of
-//! the result. The suite replays every corpus through the same functions.
+//! The checks of the fuzz targets, one file per target: any input, no panic, and the result's
+//! invariants. The suite replays every corpus through the same functions.
 
 pub mod connection_manager;
 #[cfg(target_os = "linux")]

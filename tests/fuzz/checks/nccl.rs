@@ -1,5 +1,5 @@
-//! NCCL's control plane: any bytes through every decoder, and as a script of what the ends of four
-//! TCP connections say.
+//! NCCL's control plane: any bytes through every decoder, and as a script of the data that the ends
+//! of four TCP connections send.
 //!
 //! ```text
 //! byte 0                          1         2 ..
@@ -29,15 +29,19 @@ use railscope_core::model::time::Timestamp;
 /// Room for a little more than one exchange of queue pairs.
 const KEPT_BYTES: usize = 24_000;
 
-/// Room for fewer connections than a script may open.
+/// Fewer connections than a script may open.
 const CONNECTIONS: usize = 8;
 
-/// Panics where an invariant does not hold.
+/// Panics if an invariant does not hold.
 pub fn check(data: &[u8]) {
     check_decoders(data);
     let facts = facts_of(data);
     check_facts(&facts);
-    assert_eq!(format!("{facts:?}"), format!("{:?}", facts_of(data)), "the same facts again");
+    assert_eq!(
+        format!("{facts:?}"),
+        format!("{:?}", facts_of(data)),
+        "the same input gives the same facts"
+    );
 }
 
 /// Every decoder takes any bytes.
@@ -68,7 +72,7 @@ pub fn check_decoders(data: &[u8]) {
             assert!(first.is_none_or(|rank| i32::try_from(rank).is_ok()));
             assert_eq!(topology.rank(TopologyArray::TreeToChild1, layout.topology.channels), None);
         }
-        // The decoders of this one take the length as given.
+        // These decoders need the exact length.
         let exact = data.get(..layout.endpoint.len);
         if let Some(endpoint) = exact.and_then(|data| Endpoint::decode(data, layout.endpoint)) {
             assert!(endpoint.queue_pair(0).is_some() && endpoint.port(0).is_some());
@@ -77,7 +81,7 @@ pub fn check_decoders(data: &[u8]) {
     }
 }
 
-/// What a script's connections say.
+/// The facts from a script's connections.
 pub fn facts_of(script: &[u8]) -> ControlFacts {
     let config = ControlConfig { connection_capacity: CONNECTIONS, kept_bytes: KEPT_BYTES };
     let mut plane = ControlPlane::new(config);
@@ -110,7 +114,7 @@ pub fn facts_of(script: &[u8]) -> ControlFacts {
                 ids[place] = None;
             }
         }
-        assert!(plane.kept_bytes() <= KEPT_BYTES, "{} bytes are kept", plane.kept_bytes());
+        assert!(plane.kept_bytes() <= KEPT_BYTES, "{} bytes in memory", plane.kept_bytes());
     }
     for id in ids.into_iter().flatten() {
         plane.closed(id, Ending::CaptureEnd, Timestamp::MAX);
@@ -127,7 +131,7 @@ fn connection(place: u8, is_from_start: bool) -> TcpConnection {
     }
 }
 
-/// What must hold of all facts.
+/// Invariants of all facts.
 pub fn check_facts(facts: &ControlFacts) {
     assert!(facts.streams.len() <= CONNECTIONS);
     assert!(facts.check_ins.iter().all(|one| one.rank < one.nranks && one.magic.is_some()));

@@ -3,7 +3,7 @@
 use railscope_core::decode::nccl_log::{clean, entries};
 use railscope_core::link::log::LogTracker;
 
-/// Panics where an invariant does not hold.
+/// Panics if an invariant does not hold.
 pub fn check(data: &[u8]) {
     let mut tracker = LogTracker::default();
     let log = tracker.add_log("log");
@@ -27,7 +27,7 @@ pub fn check(data: &[u8]) {
         assert!(communicator.ranks.is_sorted_by(|a, b| a.rank < b.rank));
         for channel in &communicator.channels {
             let len = channel.ring.len();
-            assert!(len == 0 || Some(len as u32) == communicator.nranks, "rings are whole");
+            assert!(len == 0 || Some(len as u32) == communicator.nranks, "rings are complete");
         }
     }
 }

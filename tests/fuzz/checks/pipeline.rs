@@ -1,4 +1,4 @@
-//! A whole capture file through the pipeline, with room for few flows.
+//! A whole capture file through the pipeline, with a small flow table.
 
 use std::io::Cursor;
 
@@ -11,14 +11,14 @@ use railscope_core::report::{Detail, Report, ReportContext};
 
 use super::invariants;
 
-/// Few enough that a small capture evicts.
+/// Small enough that a small capture evicts flows.
 const FLOW_CAPACITY: usize = 16;
 
-/// Panics where an invariant does not hold.
+/// Panics if an invariant does not hold.
 pub fn check(data: &[u8]) {
     let config = FlowConfig {
         flow_capacity: FLOW_CAPACITY,
-        // Bursts and pause times need a line rate; most files say none.
+        // Bursts and pause times need a line rate, which most files lack.
         line_rate_bps: data.last().filter(|byte| **byte & 1 == 0).map(|_| 100_000_000_000),
         keeps_details: true,
     };
@@ -28,7 +28,7 @@ pub fn check(data: &[u8]) {
     assert_eq!(again, Some(invariants::json(&report)), "the same input gives the same report");
 }
 
-/// The report of a capture file; `None` where it does not start like one.
+/// The report on a capture file; `None` if it does not begin like one.
 pub fn report_of(data: &[u8], config: FlowConfig) -> Option<Report> {
     let mut captures = CaptureSet::from_reader("capture", Cursor::new(data.to_vec())).ok()?;
     let mut pipeline =

@@ -1,11 +1,11 @@
-//! What follows the UDP header of a RoCEv2 packet: BTH, extension headers, payload, ICRC.
+//! The bytes after the UDP header of a RoCEv2 packet: BTH, extension headers, payload, ICRC.
 
 use railscope_core::decode::packet::{Body, decode};
 use railscope_core::model::frame::Frame;
 use railscope_core::model::tap::{LinkType, TapId};
 use railscope_core::model::time::Timestamp;
 
-/// Panics where an invariant does not hold.
+/// Panics if an invariant does not hold.
 pub fn check(data: &[u8]) {
     let Ok(len) = u16::try_from(data.len() + 28) else { return };
     let [l0, l1] = len.to_be_bytes();
@@ -26,7 +26,7 @@ pub fn check(data: &[u8]) {
     let whole_frame = frame(&bytes);
     let whole = decode(&whole_frame);
     let Body::Roce(roce) = whole.body else {
-        assert!(data.len() < 12, "every BTH is read");
+        assert!(data.len() < 12, "every BTH decodes");
         return;
     };
     assert_eq!(roce.whole, Some(&bytes[..]));
@@ -36,7 +36,7 @@ pub fn check(data: &[u8]) {
         assert_eq!(end, bytes.len(), "headers, payload, padding and ICRC make up the packet");
     }
 
-    // What was cut off is missed, and nothing else changes.
+    // The cut part is missing; nothing else changes.
     let cut_frame = frame(&bytes[..bytes.len() / 2 + 20]);
     if let Body::Roce(cut) = decode(&cut_frame).body {
         assert_eq!((cut.bth, cut.payload_len), (roce.bth, roce.payload_len));

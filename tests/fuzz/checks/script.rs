@@ -1,5 +1,5 @@
-//! Bytes as a script of RoCE packets: six bytes a packet, so that a fuzzer that changes a byte
-//! changes one thing (a PSN, a time, an opcode) and reaches the state machines behind the decoder.
+//! Bytes as a script of RoCE packets, six per packet: a fuzzer that changes one byte changes one
+//! thing (a PSN, a time, an opcode) and reaches the state machines behind the decoder.
 //!
 //! ```text
 //! byte 0        1                          2          3           4           5
@@ -9,19 +9,19 @@
 /// Bytes of one packet.
 pub const PACKET_BYTES: usize = 6;
 
-/// Operations that a script can name, the common ones twice.
+/// Opcodes that a script can use, the common ones twice.
 const OPCODES: [u8; 32] = [
     0x04, 0x04, 0x00, 0x01, 0x02, 0x0a, 0x06, 0x07, 0x08, 0x09, 0x0b, 0x03, 0x0c, 0x0c, 0x0d, 0x0e,
     0x0f, 0x10, 0x11, 0x11, 0x12, 0x13, 0x14, 0x81, 0x24, 0x26, 0x28, 0x64, 0x1c, 0x1d, 0xa4, 0xff,
 ];
 
-/// Operations beyond RoCE packets.
+/// Actions besides RoCE packets.
 const ANNOUNCE: u8 = 0xfe;
 const REPEAT: u8 = 0xfd;
 const PAUSE: u8 = 0xfc;
 
-/// Times between packets in nanoseconds, by the high nibble; the low one multiplies. The last two
-/// make the clock run backwards and jump.
+/// Gaps between packets in nanoseconds, selected by the high nibble and multiplied by the low one.
+/// With the last two the clock runs backwards or jumps.
 const TIME_UNITS: [i64; 16] = [
     0,
     100,
@@ -41,48 +41,48 @@ const TIME_UNITS: [i64; 16] = [
     -10_000,
 ];
 
-/// What the tap sees next.
+/// The next event at the tap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A packet.
     Packet(ScriptedPacket),
-    /// A REQ, or the REP to it, with the QPNs of the pair.
+    /// A REQ, or the REP to it, with the pair's QPNs.
     Announce(ScriptedPacket),
-    /// The frame before once more.
+    /// The previous frame once more.
     Repeat,
     /// Priority flow control.
     Pause {
-        /// Priorities that it speaks of.
+        /// Bit mask of priorities.
         enabled: u8,
-        /// How long.
+        /// Pause time in quanta.
         quanta: u16,
     },
 }
 
-/// A packet as the script asks for it.
+/// A packet that the script asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScriptedPacket {
     /// BTH opcode.
     pub opcode: u8,
-    /// Which of the four queue pairs.
+    /// Index of the queue pair, 0 to 3.
     pub pair: usize,
-    /// It goes from the second host to the first.
+    /// From the second host to the first.
     pub is_backward: bool,
     /// ECN codepoint.
     pub ecn: u8,
     /// The BTH asks for an ACK.
     pub ack_request: bool,
-    /// The IPv4 identification rises; else it is 0.
+    /// The IPv4 identification increases; else it is 0.
     pub has_identification: bool,
-    /// From the next PSN in order; `None` for PSN 0.
+    /// Relative to the next PSN in order; `None` for PSN 0.
     pub psn_delta: Option<i32>,
-    /// AETH's syndrome; also picks the identification's distance.
+    /// Syndrome of the AETH; also selects the distance of identifications.
     pub syndrome: u8,
-    /// Payload, or the length that a READ asks for.
+    /// Payload, or the length that a READ requests.
     pub bytes: u32,
 }
 
-/// The actions of a script, each with the time since the one before.
+/// The actions of a script, each with the time since the previous one.
 pub fn actions(script: &[u8]) -> impl Iterator<Item = (i64, Action)> + '_ {
     let (packets, _) = script.as_chunks::<PACKET_BYTES>();
     packets.iter().map(|bytes| {
@@ -102,7 +102,7 @@ fn action([opcode, flags, psn, syndrome, _, length]: [u8; PACKET_BYTES]) -> Acti
         has_identification: flags & 0x40 == 0,
         psn_delta: match psn as i8 {
             i8::MIN => None,
-            // Far jumps: powers of two up to half of the circle.
+            // Far jumps: powers of two, up to half of the PSN space.
             far @ 100.. => Some(1 << (far - 100).min(23)),
             near => Some(i32::from(near)),
         },

@@ -1,4 +1,4 @@
-//! A conversation with a TCPStore, each piece after a byte that says who speaks and how long.
+//! A conversation with a TCPStore. A byte before each piece gives the speaker and the length.
 
 use railscope_core::flow::tcp_stream::sink::Side;
 use railscope_core::link::control::store::{Recognition, StoreConversation, recognises};
@@ -6,16 +6,16 @@ use railscope_core::model::witness::{LogId, Witness};
 
 const WITNESS: Witness = Witness::Line { log: LogId(0), number: 1 };
 
-/// More is never kept: the keys of one request, those of requests that wait, a value.
+/// Upper bound of memory: the keys of one request, those of pending requests, one value.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// Panics where an invariant does not hold.
+/// Panics if an invariant does not hold.
 pub fn check(data: &[u8]) {
     let verdict = recognises(data, Side::Client);
     let earlier = recognises(&data[..data.len() / 2], Side::Client);
     assert!(earlier == Recognition::NeedMore || earlier == verdict, "a verdict is final");
     let whole = talk(data, usize::MAX);
-    assert_eq!(whole, talk(data, 1), "it does not matter how the bytes are cut");
+    assert_eq!(whole, talk(data, 1), "the result does not depend on how the bytes are cut");
 }
 
 fn talk(data: &[u8], longest: usize) -> String {
@@ -31,7 +31,7 @@ fn talk(data: &[u8], longest: usize) -> String {
         if bytes.is_empty() {
             conversation.gap(side);
         }
-        // The client's first bytes come in one piece: they are what was recognised.
+        // The client's first bytes arrive in one piece: they identify the protocol.
         let start = if is_first && side == Side::Client { bytes.len() } else { 0 };
         is_first &= side == Side::Server || bytes.is_empty();
         let (first, others) = bytes.split_at(start);

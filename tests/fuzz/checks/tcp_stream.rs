@@ -1,5 +1,5 @@
-//! Segments of a few TCP connections, from a script. Every byte that is sent is the low byte of its
-//! sequence number, so that whatever is delivered shows where it belongs.
+//! Segments of a few TCP connections, from a script. Every byte is the low byte of its sequence
+//! number, so delivered data shows its position.
 
 use std::net::IpAddr;
 
@@ -13,17 +13,17 @@ use railscope_core::model::frame::Frame;
 use railscope_core::model::tap::{LinkType, TapId};
 use railscope_core::model::time::Timestamp;
 
-/// Bytes of the script that make a segment.
+/// Bytes of the script per segment.
 const SEGMENT_BYTES: usize = 7;
 
-/// Longer scripts tell nothing new, and cost time.
+/// Longer scripts find nothing new and take time.
 const SEGMENTS: usize = 2_000;
 
-/// Small limits, so that scripts reach them.
+/// Small limits that scripts can reach.
 const CONFIG: TcpConfig =
     TcpConfig { connection_capacity: 3, held_bytes_per_direction: 900, held_bytes: 2_000 };
 
-/// Panics where an invariant does not hold.
+/// Panics if an invariant does not hold.
 pub fn check(data: &[u8]) {
     let (first, counts) = run(data);
     let (second, _) = run(data);
@@ -84,7 +84,7 @@ fn run(data: &[u8]) -> (Listener, u64) {
     (listener, counts.connections)
 }
 
-/// Checks what is delivered.
+/// Checks the delivered data.
 #[derive(Default)]
 struct Listener {
     log: Vec<(u32, String)>,
@@ -94,7 +94,7 @@ struct Listener {
 
 #[derive(Clone, Copy, Default)]
 struct Direction {
-    /// Low byte of the next sequence number, once a byte was seen.
+    /// Low byte of the next sequence number; `None` before the first byte.
     next: Option<u8>,
     bytes: u64,
     missing: u64,
@@ -103,11 +103,11 @@ struct Direction {
 
 impl Listener {
     fn direction(&mut self, id: ConnectionId, from: Side) -> &mut Direction {
-        assert!(!self.ended[id.0 as usize], "nothing comes after the end");
+        assert!(!self.ended[id.0 as usize], "data after the end");
         &mut self.directions[id.0 as usize][usize::from(from == Side::Server)]
     }
 
-    /// Some connections want no more after a while.
+    /// Some connections stop listening after a while.
     fn interest(&mut self, id: ConnectionId, from: Side) -> Interest {
         let direction = self.direction(id, from);
         direction.is_enough = id.0 % 3 == 2 && direction.bytes > 100;
@@ -127,7 +127,10 @@ impl StreamSink for Listener {
         let direction = self.direction(id, from);
         assert!(!direction.is_enough && !chunk.bytes.is_empty());
         for byte in chunk.bytes {
-            assert!(direction.next.is_none_or(|next| next == *byte), "a byte out of place");
+            assert!(
+                direction.next.is_none_or(|next| next == *byte),
+                "a byte at the wrong position"
+            );
             direction.next = Some(byte.wrapping_add(1));
         }
         direction.bytes += chunk.bytes.len() as u64;

@@ -2,7 +2,7 @@
 
 use railscope_core::analysis::iteration::train_log::TrainLog;
 
-/// Panics where an invariant does not hold.
+/// Panics if an invariant does not hold.
 pub fn check(data: &[u8]) {
     let mut log = TrainLog::new("log");
     let mut lines = 0;
@@ -13,7 +13,7 @@ pub fn check(data: &[u8]) {
     assert_eq!(log.lines, lines);
     let counted = log.counted();
     for one in &counted {
-        assert_eq!(one.says.dialect, counted[0].says.dialect, "one framework counts");
+        assert_eq!(one.says.dialect, counted[0].says.dialect, "only one framework is used");
         assert!((1..=lines).contains(&one.line));
         assert!(one.says.stamp.is_none_or(|stamp| stamp.resolution_ns > 0));
     }

@@ -1,4 +1,4 @@
-//! What follows the UDP header of a RoCEv2 packet.
+//! The bytes after the UDP header of a RoCEv2 packet.
 
 #![no_main]
 
