@@ -11,21 +11,21 @@ use super::clock::eventually;
 use super::data_base::free_port;
 use super::http;
 
-/// An agent that runs; it is killed with its handle.
+/// A running agent, killed when the handle is dropped.
 pub struct Agent {
     child: Child,
     port: u16,
 }
 
 impl Agent {
-    /// Starts one with these settings, and waits until it observes.
+    /// Starts an agent with these settings and waits until it observes.
     pub fn start(settings: &[&str]) -> Self {
         let agent = Self::begin(settings);
         eventually("the agent starts", || agent.get("/readyz").is_some());
         agent
     }
 
-    /// Starts one with these settings, and waits until it has pages.
+    /// Starts an agent with these settings and waits until it serves pages.
     pub fn begin(settings: &[&str]) -> Self {
         let port = free_port();
         let mut command = Command::new(env!("CARGO_BIN_EXE_railscope"));
@@ -35,43 +35,41 @@ impl Agent {
         }
         let child = command.stderr(Stdio::piped()).spawn().unwrap();
         let agent = Self { child, port };
-        eventually("the agent has pages", || agent.get("/healthz").is_some());
+        eventually("the agent serves pages", || agent.get("/healthz").is_some());
         agent
     }
 
-    /// Where its pages are.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Its process.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// A page; `None` where there is none, or not yet.
+    /// A page; `None` if there is none, or not yet.
     pub fn get(&self, path: &str) -> Option<String> {
         http::get(self.port, path)
     }
 
-    /// Status and body of a page; `None` where nobody answers.
+    /// Status and body of a page; `None` without an answer.
     pub fn answer(&self, path: &str) -> Option<(String, String)> {
         http::answer(self.port, path)
     }
 
-    /// Its latest report.
+    /// The latest report.
     pub fn report(&self) -> Value {
         serde_json::from_str(&self.get("/report.json").unwrap()).unwrap()
     }
 
-    /// Memory of its own that it has in use, KiB.
+    /// Private memory in use, KiB.
     pub fn memory_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
         line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
-    /// Ends it as a DaemonSet does; what it said.
+    /// Stops it with SIGTERM, as Kubernetes does; returns what it printed.
     pub fn stop(mut self) -> String {
         self.signal(Signal::SIGTERM);
         let mut said = String::new();
@@ -80,7 +78,7 @@ impl Agent {
         said
     }
 
-    /// Ends it as no program likes it.
+    /// Kills it with SIGKILL.
     pub fn kill(mut self) {
         self.signal(Signal::SIGKILL);
         self.child.wait().unwrap();

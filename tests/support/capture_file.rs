@@ -1,7 +1,7 @@
-//! Capture files byte by byte, with constants of their own: the reader under test would have to be
-//! wrong in the same way.
+//! Capture files written byte by byte, with constants of their own: an error of the reader would
+//! have to be repeated here to go unnoticed.
 
-/// Byte order of a file's numbers.
+/// Byte order of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     Little,
@@ -24,7 +24,7 @@ impl Order {
     }
 }
 
-/// Where a record or block lies in its file.
+/// Where a record or block is in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) start: usize,
@@ -32,7 +32,6 @@ pub(crate) struct Extent {
     pub(crate) is_frame: bool,
 }
 
-/// A classic pcap file.
 pub(crate) struct PcapFile {
     order: Order,
     pub(crate) bytes: Vec<u8>,
@@ -79,7 +78,6 @@ impl PcapFile {
     }
 }
 
-/// A pcapng file.
 pub(crate) struct PcapNgFile {
     order: Order,
     pub(crate) bytes: Vec<u8>,
@@ -90,7 +88,7 @@ pub(crate) struct PcapNgFile {
 pub(crate) type Opt = (u16, Vec<u8>);
 
 impl PcapNgFile {
-    /// A file with one section and nothing in it.
+    /// A file with one empty section.
     pub(crate) fn new(order: Order) -> Self {
         Self { order, bytes: Vec::new(), extents: Vec::new() }.section(order)
     }
@@ -199,7 +197,7 @@ impl PcapNgFile {
         self.block(5, &content)
     }
 
-    /// Any block, with the lengths that belong to it.
+    /// Any block, with correct lengths.
     pub(crate) fn block(self, block_type: u32, content: &[u8]) -> Self {
         let content = padded(content);
         let length = content.len() as u32 + 12;
@@ -224,7 +222,7 @@ impl PcapNgFile {
         self
     }
 
-    /// A 64-bit number in the section's byte order, as an option's value.
+    /// A 64-bit option value in the section's byte order.
     pub(crate) fn number(&self, value: u64) -> Vec<u8> {
         self.order.u64(value).to_vec()
     }
@@ -253,17 +251,17 @@ fn padded(bytes: &[u8]) -> Vec<u8> {
 pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     use std::io::Write as _;
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    encoder.write_all(bytes).expect("memory takes every byte");
-    encoder.finish().expect("memory takes every byte")
+    encoder.write_all(bytes).expect("a write to memory succeeds");
+    encoder.finish().expect("a write to memory succeeds")
 }
 
-/// One zstd frame, with a block for each 40 bytes so that a cut one has something to give.
+/// One zstd frame with a block per 40 bytes, so that a cut file still yields some data.
 pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
     use std::io::Write as _;
     let mut encoder = zstd::stream::Encoder::new(Vec::new(), 3).expect("level 3 exists");
     for part in bytes.chunks(40) {
-        encoder.write_all(part).expect("memory takes every byte");
-        encoder.flush().expect("memory takes every byte");
+        encoder.write_all(part).expect("a write to memory succeeds");
+        encoder.flush().expect("a write to memory succeeds");
     }
-    encoder.finish().expect("memory takes every byte")
+    encoder.finish().expect("a write to memory succeeds")
 }

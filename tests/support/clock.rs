@@ -1,28 +1,28 @@
-//! The one place where the suite reads a clock: waiting for other programs, and what that took.
+//! The only place where the suite reads a clock: to wait for other programs, and to measure how
+//! long they take.
 
 use std::time::{Duration, Instant};
 
-/// How long anything may take.
+/// Longest time that anything may take.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits until something is so; fails when that takes too long.
+/// Waits until `is_so` holds; fails if that takes too long.
 #[track_caller]
 pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let (mut waited, between) = (Duration::ZERO, Duration::from_millis(50));
     while !is_so() {
-        assert!(waited < PATIENCE, "not so in time: {what}");
+        assert!(waited < PATIENCE, "timeout, still waiting until {what}");
         std::thread::sleep(between);
         waited += between;
     }
 }
 
-/// Now.
-#[expect(clippy::disallowed_methods, reason = "what hangs is ended")]
+#[expect(clippy::disallowed_methods, reason = "programs that hang are killed")]
 pub fn now() -> Instant {
     Instant::now()
 }
 
-/// How long something takes.
+/// The duration of `work`.
 pub fn duration_of(work: impl FnOnce()) -> Duration {
     let start = now();
     work();

@@ -1,4 +1,4 @@
-//! The control plane as it is read from captures, and from bytes that a test makes up.
+//! The control plane, read from captures and from bytes that a test makes up.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub fn plane_of(paths: &[PathBuf]) -> ControlPlane {
     plane
 }
 
-/// The captures of a run, and what is known of it.
+/// The captures of a run, and its truth.
 pub fn run(name: &str) -> (Vec<PathBuf>, serde_json::Value) {
     let folder = fixture::path("nccl").join(name);
     let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
@@ -49,7 +49,7 @@ fn truth(folder: &Path) -> serde_json::Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Connections that a test makes up.
+/// Made-up connections.
 #[derive(Debug)]
 pub struct Told {
     pub plane: ControlPlane,
@@ -85,7 +85,7 @@ impl Told {
     }
 }
 
-/// What the client of one connection says, and what comes of it.
+/// What one connection's bytes yield.
 pub fn facts_of(client: &[u8], server: &[u8]) -> ControlFacts {
     let mut told = Told::new(ControlConfig::default());
     let id = told.open(([10, 0, 0, 1], 40_000).into(), ([10, 0, 0, 2], 50_000).into());

@@ -1,4 +1,4 @@
-//! Packets between two hosts, one after the other, and what railscope reports of them.
+//! Packets between two hosts, one after the other, and railscope's report on them.
 
 use serde_json::Value;
 
@@ -7,20 +7,20 @@ use super::ip::Ipv4;
 use super::roce::Roce;
 use super::{pcap, railscope};
 
-/// The queue pairs at the two ends.
+/// The queue pairs at both ends.
 pub const REQUESTER_QPN: u32 = 0x11;
 pub const RESPONDER_QPN: u32 = 0x22;
 
 const REQUESTER: [u8; 4] = [10, 0, 0, 1];
 const RESPONDER: [u8; 4] = [10, 0, 0, 2];
 
-/// Payload of every packet that has any: the smallest path MTU that there is.
+/// Payload of every packet that has any: the smallest path MTU.
 pub const PAYLOAD_BYTES: usize = 256;
 
 /// Time between two packets.
 const PACE_NS: u64 = 10_000;
 
-/// A capture in the making.
+/// A capture being built.
 #[derive(Default)]
 pub struct Conversation {
     frames: Vec<(u64, Built)>,
@@ -30,7 +30,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Skips IPv4 identifications: packets that were sent and are not in the capture.
+    /// Skips IPv4 identifications of packets that were sent but not captured.
     pub fn skip_ids(&mut self, count: u16) -> &mut Self {
         self.next_id += count;
         self
@@ -43,20 +43,20 @@ impl Conversation {
         self.ask_with_id(opcode, psn, id)
     }
 
-    /// The requester sends a packet with an identification of its own.
+    /// The requester sends a packet with this identification.
     pub fn ask_with_id(&mut self, opcode: u8, psn: u32, identification: u16) -> &mut Self {
         let packet = Roce { dest_qpn: RESPONDER_QPN, psn, ..Roce::new(opcode, PAYLOAD_BYTES) };
         self.add(frame(REQUESTER, RESPONDER, identification, &packet))
     }
 
-    /// The requester sends the packet given.
+    /// The requester sends this packet.
     pub fn ask_packet(&mut self, packet: &Roce) -> &mut Self {
         let id = self.next_id;
         self.next_id += 1;
         self.add(frame(REQUESTER, RESPONDER, id, packet))
     }
 
-    /// The responder sends a packet with the syndrome given.
+    /// The responder sends a packet with this syndrome.
     pub fn answer(&mut self, opcode: u8, psn: u32, syndrome: u8) -> &mut Self {
         let packet =
             Roce { dest_qpn: REQUESTER_QPN, psn, syndrome, ..Roce::new(opcode, PAYLOAD_BYTES) };
@@ -70,14 +70,14 @@ impl Conversation {
         self.answer(0x11, psn, 0x1f)
     }
 
-    /// Any frame.
+    /// Adds any frame.
     pub fn add(&mut self, built: Built) -> &mut Self {
         self.now_ns += PACE_NS;
         self.frames.push((self.now_ns, built));
         self
     }
 
-    /// The newest frame once more, `ns` later.
+    /// Repeats the last frame `ns` later.
     pub fn again_after(&mut self, ns: u64) -> &mut Self {
         let (_, last) = self.frames.last().unwrap().clone();
         self.now_ns += ns;
@@ -85,7 +85,7 @@ impl Conversation {
         self
     }
 
-    /// What railscope reports when `snap_bytes` were kept of each frame.
+    /// The report if only `snap_bytes` of each frame were captured.
     pub fn report_cut(&self, snap_bytes: usize) -> Value {
         let mut capture = pcap::header(self.frames[0].1.link_type, snap_bytes as u32);
         for (ns, built) in &self.frames {
@@ -97,7 +97,7 @@ impl Conversation {
         railscope::analyze(&[file.path().to_owned()])
     }
 
-    /// What railscope reports of the whole frames.
+    /// The report on the whole frames.
     pub fn report(&self) -> Value {
         self.report_cut(0xffff)
     }
@@ -109,13 +109,13 @@ fn frame(source: [u8; 4], destination: [u8; 4], identification: u16, packet: &Ro
     FrameBuilder::ethernet().ipv4(&ip).udp(49_152, 4791).roce(packet).finish()
 }
 
-/// The flows towards a queue pair, oldest epoch first.
+/// The flows to a queue pair, oldest epoch first.
 pub fn flows_to(report: &Value, qpn: u32) -> Vec<&Value> {
     let flows = report["flows"].as_array().unwrap();
     flows.iter().filter(|flow| flow["dest_qpn"] == qpn).collect()
 }
 
-/// The one flow of requests.
+/// The only flow of requests.
 pub fn requests(report: &Value) -> &Value {
     let flows = flows_to(report, RESPONDER_QPN);
     assert_eq!(flows.len(), 1, "{flows:?}");

@@ -1,6 +1,5 @@
-//! CRC-32 (IEEE 802.3) one bit at a time: slow, and short enough to be seen right.
+//! CRC-32 (IEEE 802.3), one bit at a time: slow, but short enough to be checked by eye.
 
-/// The CRC-32 of `bytes`.
 pub fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for byte in bytes {

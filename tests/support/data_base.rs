@@ -1,4 +1,4 @@
-//! A data base that speaks Prometheus' query API, as a process that ends with its handle.
+//! A database with Prometheus' query API, as a process that ends with its handle.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -9,10 +9,9 @@ use serde_json::Value;
 use super::clock::eventually;
 use super::http;
 
-/// Names of a series and its labels.
+/// A series' name and labels.
 pub type Series = BTreeMap<String, String>;
 
-/// A running data base.
 pub struct DataBase {
     child: Child,
     pub port: u16,
@@ -26,20 +25,20 @@ impl Drop for DataBase {
 }
 
 impl DataBase {
-    /// Starts `program`, which listens at `port`, and waits until `ready` is there.
+    /// Starts `program`, which listens on `port`, and waits until the page `ready` answers.
     pub fn start(program: &mut Command, port: u16, ready: &str) -> Self {
         let child = program.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let one = Self { child, port };
-        eventually("the data base starts", || one.get(ready).is_some());
+        eventually("the database starts", || one.get(ready).is_some());
         one
     }
 
-    /// Body of the answer to a GET; `None` without one, and where it is an error.
+    /// Body of the answer to a GET; `None` without an answer, or on an error.
     pub fn get(&self, path: &str) -> Option<String> {
         http::get(self.port, path)
     }
 
-    /// Series and values that answer a query; at a time in seconds, or now.
+    /// The answer to a query (series and values), at a time in seconds, or now.
     pub fn ask(&self, query: &str, time: Option<f64>) -> Vec<(Series, f64)> {
         let query: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
         let time = time.map(|time| format!("&time={time}")).unwrap_or_default();
@@ -60,12 +59,12 @@ impl DataBase {
     }
 }
 
-/// A port that nobody listens at.
+/// A port without a listener.
 pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Values of a text for scrapes by name and labels, as they are written.
+/// The values of a text for scrapes, by name and labels as written.
 pub fn lines(text: &str) -> BTreeMap<String, f64> {
     let samples = text.lines().filter(|line| !line.starts_with('#'));
     samples
@@ -76,7 +75,7 @@ pub fn lines(text: &str) -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// Series and values of a text for scrapes; labels are taken as they are, without escapes.
+/// Series and values of a text for scrapes; labels are not unescaped.
 pub fn samples(text: &str) -> Vec<(Series, f64)> {
     let samples = text.lines().filter(|line| !line.starts_with('#'));
     samples
@@ -94,8 +93,8 @@ pub fn samples(text: &str) -> Vec<(Series, f64)> {
         .collect()
 }
 
-/// Holds that what is held is what is expected, but for labels that nobody expects: those of the
-/// resource, or of whoever scraped.
+/// Checks that the stored values are the expected ones. Extra labels, those of the resource or of
+/// the scraper, are ignored.
 #[track_caller]
 pub fn hold_the_same(held: &[(Series, f64)], expected: &[(Series, f64)]) {
     let ours: Vec<&String> = expected.iter().flat_map(|(series, _)| series.keys()).collect();
@@ -113,8 +112,8 @@ pub fn hold_the_same(held: &[(Series, f64)], expected: &[(Series, f64)]) {
             .filter(|(_, value)| !value.is_empty())
             .map(|(n, v)| (n.clone(), v.clone()))
             .collect();
-        let known = others.remove(&known).unwrap_or_else(|| panic!("{series:?} is not held"));
+        let known = others.remove(&known).unwrap_or_else(|| panic!("{series:?} is not stored"));
         assert_eq!(known, *value, "{series:?}");
     }
-    assert!(others.is_empty(), "nobody expects {others:#?}");
+    assert!(others.is_empty(), "unexpected series: {others:#?}");
 }

@@ -1,5 +1,5 @@
-//! A fabric on this machine: a network namespace with a bridge, and hosts on it, each in a network and
-//! a UTS namespace of its own. Namespaces have no names and vanish with the test.
+//! A fabric on this machine: a network namespace with a bridge, and hosts on it, each in its own
+//! network and UTS namespace. The namespaces have no names and disappear with the test.
 
 use std::process::{Child, Command, Stdio};
 
@@ -8,14 +8,14 @@ use nix::sched::{CloneFlags, unshare};
 use super::clock::eventually;
 use super::require;
 
-/// A bridge and its hosts: host N is `gpu-node-N`, has 10.0.0.(N + 1) on its `eth0` and is at port
-/// `portN` of the bridge.
+/// A bridge and its hosts: host N is `gpu-node-N`, has 10.0.0.(N + 1) on its `eth0` and is attached
+/// to port `portN` of the bridge.
 pub struct Fabric {
     hosts: Vec<Child>,
 }
 
 impl Fabric {
-    /// Runs `test` on a thread in the fabric's namespace, in which all that it starts lives, too.
+    /// Runs `test` on a thread in the fabric's namespace; its child processes run there too.
     pub fn of(name: &str, hosts: usize, test: impl FnOnce(&Self) + Send + 'static) {
         let needed = ["ip", "nsenter", "unshare", "sysctl", "hostname"];
         if !require::root(name) || !needed.iter().all(|program| require::has(name, program)) {
@@ -48,7 +48,7 @@ impl Fabric {
         fabric
     }
 
-    /// Gives a host its cable.
+    /// Attaches a host to the bridge.
     fn join(&self, number: usize) {
         let pid = self.hosts[number].id();
         let own = std::fs::read_link("/proc/thread-self/ns/net").unwrap();

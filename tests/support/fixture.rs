@@ -1,4 +1,4 @@
-//! The captures in `tests/fixtures` and what `MANIFEST.toml` says must be found in each.
+//! The captures in `tests/fixtures`, and what `MANIFEST.toml` says must be found in each.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub struct Fixture {
     pub bytes: u64,
     pub made_by: String,
     pub shows: String,
-    /// Bytes kept of each frame.
+    /// The snap length.
     pub snap_bytes: u32,
     pub finds: Found,
 }
@@ -22,13 +22,13 @@ pub struct Fixture {
 #[serde(deny_unknown_fields)]
 pub struct Found {
     pub frames: u64,
-    /// `<transport>_<Linux's name>` to frames.
+    /// Frames by `<transport>_<Linux's name>`.
     pub opcodes: BTreeMap<String, u64>,
-    /// Zero where not given: `psn_sequence_error`, `remote_access_error`, `rnr`.
+    /// Zero if not given: `psn_sequence_error`, `remote_access_error`, `rnr`.
     #[serde(default)]
     pub naks: BTreeMap<String, u64>,
     pub ecn: BTreeMap<String, u64>,
-    /// Requests whose source, destination, queue pair and PSN were seen before in the file.
+    /// Requests with a source, destination, queue pair and PSN that occurred earlier in the file.
     pub repeated_packets: u64,
 }
 
@@ -37,12 +37,10 @@ struct Manifest {
     fixture: Vec<Fixture>,
 }
 
-/// The folder of the fixtures.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures")
 }
 
-/// The fixture's path.
 pub fn path(file: &str) -> PathBuf {
     folder().join(file)
 }

@@ -1,5 +1,5 @@
-//! Frames built layer by layer from the outside in, by an encoder of our own. A built frame knows
-//! where each of its layers lies, so that a test can cut it anywhere and say what must be left.
+//! Frames built layer by layer, outermost first, by an encoder of our own. A built frame records
+//! where each layer is, so a test can cut it anywhere and knows what must be left.
 
 use super::ip::{FRAGMENT, Ipv4, Ipv6, internet_checksum};
 use super::roce::{Roce, icrc, meaning};
@@ -12,18 +12,18 @@ pub const LOOPBACK_NETWORK_ORDER: u32 = 108;
 pub const COOKED_V1: u32 = 113;
 pub const COOKED_V2: u32 = 276;
 
-/// The stations of every built Ethernet header.
+/// The MAC addresses of every built Ethernet header.
 pub const SOURCE_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 0x0a];
 pub const DESTINATION_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 0x0b];
 
-/// Where a layer lies in a frame.
+/// Where a layer is in a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The layer's name in stop reasons.
     pub layer: &'static str,
     pub offset: usize,
-    /// Bytes that a reader must ask for, one number after the other: the last is the layer's
-    /// length, the ones before are what it takes to know the next.
+    /// The lengths that a reader must ask for, in order: the last one is the layer's length, the
+    /// others are needed to know the next one.
     pub needs: Vec<usize>,
 }
 
@@ -41,13 +41,13 @@ pub struct Built {
     pub bytes: Vec<u8>,
     /// The headers, outermost first.
     pub places: Vec<Place>,
-    /// Where the innermost IP packet starts; its ICRC ends it.
+    /// Where the innermost IP packet starts; it ends with its ICRC.
     pub ip_offset: usize,
-    /// Where the IP packet ends: what follows is Ethernet padding.
+    /// Where the IP packet ends; Ethernet padding follows.
     pub ip_end: usize,
 }
 
-/// The header that the mirror of a switch puts in front of the mirrored Ethernet frame.
+/// The header that a mirroring switch puts in front of the mirrored Ethernet frame.
 #[derive(Clone, Copy, Debug)]
 pub enum Erspan {
     I,
@@ -55,10 +55,10 @@ pub enum Erspan {
     Iii { session: u16, sequence: u32, truncated: bool, egress: bool, has_sub_header: bool },
 }
 
-/// Where pause frames go: stations next to the sender, never further (IEEE 802.3, annex 31B).
+/// Destination of pause frames; bridges do not forward it (IEEE 802.3, annex 31B).
 const PAUSE_MAC: [u8; 6] = [0x01, 0x80, 0xc2, 0, 0, 0x01];
 
-/// The field, already written as zeros, by which a layer names the next one.
+/// A field, still zero, in which a layer names the next one.
 #[derive(Clone, Copy)]
 enum Next {
     Nothing,
@@ -67,7 +67,7 @@ enum Next {
     Family { at: usize, is_big_endian: bool },
 }
 
-/// A length field to fill in when the frame is complete.
+/// A length field, filled in when the frame is complete.
 #[derive(Clone, Copy)]
 enum Length {
     Ipv4(usize),
@@ -107,14 +107,15 @@ impl FrameBuilder {
         Self::start(ETHERNET).inner_ethernet()
     }
 
-    /// A frame without link layer: the IP header comes first, and its first byte says which.
+    /// A frame without link layer: it begins with the IP header, whose first byte gives the
+    /// version.
     pub fn raw_ip() -> Self {
         let mut frame = Self::start(RAW_IP);
         frame.places.push(Place { layer: "link", offset: 0, needs: vec![1] });
         frame
     }
 
-    /// A frame in Linux cooked form, version 1; `packet_type` 0 is to us, 4 is sent by us.
+    /// A frame in Linux cooked form, version 1; `packet_type` 0 is received, 4 is sent.
     pub fn cooked_v1(packet_type: u8) -> Self {
         let mut header = vec![0, packet_type, 0, 1, 0, 6];
         header.extend(SOURCE_MAC);
@@ -125,7 +126,7 @@ impl FrameBuilder {
         frame
     }
 
-    /// The same in version 2, captured on interface 7.
+    /// Linux cooked form, version 2, captured on interface 7.
     pub fn cooked_v2(packet_type: u8) -> Self {
         let mut header = vec![0, 0, 0, 0, 0, 0, 0, 7, 0, 1, packet_type, 6];
         header.extend(SOURCE_MAC);
@@ -136,7 +137,7 @@ impl FrameBuilder {
         frame
     }
 
-    /// A frame of a loopback interface: an address family in the byte order given.
+    /// A frame of a loopback interface: an address family in this byte order.
     pub fn loopback(link_type: u32, is_big_endian: bool) -> Self {
         let mut frame = Self::start(link_type);
         frame.layer("loopback", 4, &[0; 4]);
@@ -144,14 +145,14 @@ impl FrameBuilder {
         frame
     }
 
-    /// Appends a header of which `fixed` bytes tell how long it is.
+    /// Appends a header whose length follows from its first `fixed` bytes.
     fn layer(&mut self, layer: &'static str, fixed: usize, header: &[u8]) {
         let needs = vec![fixed, header.len()];
         self.places.push(Place { layer, offset: self.bytes.len(), needs });
         self.bytes.extend(header);
     }
 
-    /// Fills in the field by which the layer before names this one.
+    /// Fills in the previous layer's field that names this one.
     fn named(&mut self, ether_type: u16, protocol: u8, family: u8) {
         match self.next {
             Next::Nothing => {}
@@ -165,7 +166,7 @@ impl FrameBuilder {
         self.next = Next::Nothing;
     }
 
-    /// An Ethernet header: the link layer's, or a tunnel's payload.
+    /// An Ethernet header: the link layer's, or inside a tunnel.
     pub fn inner_ethernet(mut self) -> Self {
         self.named(0x6558, 0, 0);
         let header = [&DESTINATION_MAC[..], &SOURCE_MAC, &[0; 2]].concat();
@@ -174,7 +175,7 @@ impl FrameBuilder {
         self
     }
 
-    /// A VLAN tag with its tag protocol identifier.
+    /// A VLAN tag with this tag protocol identifier.
     pub fn vlan(mut self, tag_protocol: u16, priority: u8, id: u16) -> Self {
         self.named(tag_protocol, 0, 0);
         let [high, low] = (u16::from(priority) << 13 | id).to_be_bytes();
@@ -239,14 +240,14 @@ impl FrameBuilder {
         self
     }
 
-    /// A VXLAN header behind a UDP header; `inner_ethernet` follows.
+    /// A VXLAN header after a UDP header; `inner_ethernet` follows.
     pub fn vxlan(mut self, network_identifier: u32) -> Self {
         let [_, a, b, c] = network_identifier.to_be_bytes();
         self.layer("vxlan", 8, &[0x08, 0, 0, 0, a, b, c, 0]);
         self
     }
 
-    /// A GRE header with the optional fields given; `named` by what follows.
+    /// A GRE header with these optional fields; the next layer names itself in it.
     pub fn gre(mut self, protocol: u16, key: Option<u32>, sequence: Option<u32>) -> Self {
         self.named(0, 47, 0);
         let flags = u16::from(key.is_some()) << 13 | u16::from(sequence.is_some()) << 12;
@@ -288,14 +289,14 @@ impl FrameBuilder {
                     header.extend([0x0c, 0, 0, 0, 0, 0, 0, 1]);
                 }
                 frame.layer("erspan", 12, &header);
-                // The version comes before anything else is known.
+                // The version is needed before anything else is known.
                 frame.places.last_mut().unwrap().needs.insert(0, 4);
                 frame
             }
         }
     }
 
-    /// A RoCEv2 packet behind a UDP header; `finish` adds its ICRC.
+    /// A RoCEv2 packet after a UDP header; `finish` adds its ICRC.
     pub fn roce(mut self, roce: &Roce) -> Self {
         self.layer("bth", 12, &roce.bth());
         for header in meaning(roce.opcode).headers {
@@ -308,7 +309,7 @@ impl FrameBuilder {
         self
     }
 
-    /// PFC (802.1Qbb): bit p of `enabled` says that `quanta[p]` counts. Padded to 60 bytes.
+    /// PFC (802.1Qbb): bit p of `enabled` makes `quanta[p]` valid. Padded to 60 bytes.
     pub fn pfc(mut self, enabled: u8, quanta: [u16; 8]) -> Self {
         self.named(0x8808, 0, 0);
         self.bytes[..6].copy_from_slice(&PAUSE_MAC);
@@ -327,7 +328,7 @@ impl FrameBuilder {
         self.trailer(60 - 14 - 4)
     }
 
-    /// Any bytes, of no layer that is ours.
+    /// Any bytes, not one of our layers.
     pub fn bytes(mut self, bytes: &[u8]) -> Self {
         self.bytes.extend(bytes);
         self

@@ -5,12 +5,12 @@ use std::net::TcpStream;
 
 use super::clock::PATIENCE;
 
-/// Body of the answer to a GET at a port of this machine; `None` without one, and where it is an error.
+/// Body of the answer to a GET on a local port; `None` without an answer, or on an error.
 pub fn get(port: u16, path: &str) -> Option<String> {
     answer(port, path).filter(|(status, _)| status == "200").map(|(_, body)| body)
 }
 
-/// Status and body of the answer to a GET at a port of this machine; `None` without one.
+/// Status and body of the answer to a GET on a local port; `None` without an answer.
 pub fn answer(port: u16, path: &str) -> Option<(String, String)> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).unwrap();

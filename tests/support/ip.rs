@@ -1,6 +1,6 @@
 //! The fields of built IP headers.
 
-/// An IPv4 header; what is not a field here follows from the frame.
+/// An IPv4 header; its other fields follow from the frame.
 #[derive(Clone, Debug)]
 pub struct Ipv4 {
     pub source: [u8; 4],
@@ -11,7 +11,7 @@ pub struct Ipv4 {
     /// In units of eight bytes.
     pub fragment_offset: u16,
     pub more_fragments: bool,
-    /// A multiple of four bytes.
+    /// Length: a multiple of four bytes.
     pub options: Vec<u8>,
 }
 
@@ -38,7 +38,7 @@ pub struct Ipv6 {
     pub traffic_class: u8,
     pub flow_label: u32,
     pub hop_limit: u8,
-    /// Next-header number and the bytes after the two of next header and length.
+    /// Next-header number, and the bytes after next header and length.
     pub extensions: Vec<(u8, Vec<u8>)>,
 }
 

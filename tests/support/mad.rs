@@ -50,7 +50,7 @@ pub fn message(attribute: u16) -> Roce {
     Roce { dest_qpn: 1, source_qpn: 1, payload: mad, ..Roce::new(0x64, 0) }
 }
 
-/// The two communication identifiers with which most messages begin; RTU and DREP have no more.
+/// The two communication identifiers that begin most messages. RTU and DREP have nothing else.
 fn ids() -> Vec<u8> {
     [LOCAL_ID.to_be_bytes(), REMOTE_ID.to_be_bytes()].concat()
 }
@@ -78,7 +78,7 @@ fn req() -> Vec<u8> {
     assert_eq!(bytes.len(), 140);
     bytes.extend([0, 4 << 4]); // annex A11: version 0.0, IPv4
     bytes.extend(SOURCE_PORT.to_be_bytes());
-    // An IPv4 address fills the last four bytes of its field.
+    // An IPv4 address is in the last four bytes of its field.
     for address in [[10, 1, 2, 3], [10, 4, 5, 6]] {
         bytes.extend([0; 12]);
         bytes.extend(address);
@@ -98,12 +98,12 @@ fn rep() -> Vec<u8> {
     bytes
 }
 
-/// Rejects the REQ (message 0) for reason 28, consumer reject.
+/// Rejects the REQ (message 0) with reason 28, consumer reject.
 fn rej() -> Vec<u8> {
     [ids(), vec![0, 0, 0, 28]].concat()
 }
 
-/// Asks for time to answer the REP (message 1): service timeout 19.
+/// Asks for more time to answer the REP (message 1): service timeout 19.
 fn mra() -> Vec<u8> {
     [ids(), vec![1 << 6, 19 << 3]].concat()
 }

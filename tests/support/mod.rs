@@ -1,4 +1,4 @@
-//! What the tests share: captures, oracles, and encoders that are not the product's.
+//! Shared by all tests: captures, oracles, and encoders independent of the product's.
 
 #[cfg(target_os = "linux")]
 pub mod agent;

@@ -1,4 +1,4 @@
-//! A receiver of OTLP made of OpenTelemetry's official protobufs in Python.
+//! An OTLP receiver in Python, with OpenTelemetry's official protobufs.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -11,18 +11,15 @@ use serde_json::Value;
 use super::clock::PATIENCE;
 use super::receivers;
 
-/// The receiver in Python.
 pub struct Receiver {
     child: Child,
-    /// Where it takes gRPC.
     pub grpc_port: u16,
-    /// Where it takes HTTP.
     pub http_port: u16,
     lines: mpsc::Receiver<String>,
 }
 
 impl Receiver {
-    /// `None` where it cannot be had.
+    /// `None` if Python or its libraries are not available.
     pub fn start(test: &str, options: &[&str]) -> Option<Self> {
         let module = "grpc, opentelemetry.proto.collector.logs.v1.logs_service_pb2_grpc";
         let mut python = receivers::python(test, module)?;
@@ -43,13 +40,13 @@ impl Receiver {
         Some(Self { child, grpc_port, http_port, lines })
     }
 
-    /// Where it listens, by `grpc` or `http`.
+    /// Its URL for `grpc` or `http`.
     pub fn url(&self, protocol: &str) -> String {
         let port = if protocol == "grpc" { self.grpc_port } else { self.http_port };
         format!("http://127.0.0.1:{port}")
     }
 
-    /// Ends it; all requests that came.
+    /// Stops it; returns all requests that it received.
     pub fn requests(mut self) -> Vec<Value> {
         drop(self.child.stdin.take());
         self.child.wait().unwrap();
@@ -64,7 +61,7 @@ pub fn items(requests: &[Value], signal: &str) -> Vec<Value> {
     of_signal.flat_map(|request| request["items"].as_array().unwrap().clone()).collect()
 }
 
-/// The last points that came, as Prometheus' text has them: values by name and labels.
+/// The last points received, in the form of the Prometheus text: values by name and labels.
 pub fn received(points: &[Value]) -> BTreeMap<String, f64> {
     let end = points.iter().map(|point| point["time"].as_u64().unwrap()).max().unwrap();
     let mut samples = BTreeMap::new();

@@ -1,14 +1,14 @@
-//! What two reports of the same packets, seen in different ways, must agree on.
+//! What two reports on the same packets, captured in different ways, must agree on.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// How far apart two ways to see a packet read its time, nanoseconds.
+/// Largest difference between the two timestamps of a packet, ns.
 const CLOCK_NS: i64 = 5_000_000;
 
-/// Holds that two reports tell of the same job: communicators, ranks, collectives and training steps,
-/// with when each began and ended, and who was late.
+/// Checks that two reports describe the same job: communicators, ranks, collectives, the start and
+/// end of training steps, and stragglers.
 #[track_caller]
 pub fn agree(one: &Value, other: &Value) {
     assert_eq!(communicators(one), communicators(other));
@@ -17,7 +17,7 @@ pub fn agree(one: &Value, other: &Value) {
     for (one, other) in bounds(one).into_iter().zip(bounds(other)) {
         assert!((one - other).abs() < CLOCK_NS, "{one} {other}");
     }
-    // Who is as late as just matters is named or not by some microseconds.
+    // A rank at the limit of a straggler may be named or not because of microseconds.
     let (one, other) = (stragglers(one), stragglers(other));
     let differ = one.iter().zip(&other).filter(|(one, other)| one != other).count();
     assert!(differ <= 1, "{one:?} {other:?}");
@@ -26,7 +26,7 @@ pub fn agree(one: &Value, other: &Value) {
 /// A rank and its address.
 pub type Rank = (u64, String);
 
-/// Identity of each communicator, its size, and its ranks.
+/// Each communicator's identity, size and ranks.
 pub fn communicators(report: &Value) -> Vec<(String, u64, Vec<Rank>)> {
     let rank = |one: &Value| -> Rank {
         (one["rank"].as_u64().unwrap(), one["address"].as_str().unwrap_or_default().to_owned())
@@ -38,7 +38,7 @@ pub fn communicators(report: &Value) -> Vec<(String, u64, Vec<Rank>)> {
     report["communicators"].as_array().unwrap().iter().map(communicator).collect()
 }
 
-/// Rank and cause of who was late in each training step.
+/// Rank and cause of each training step's straggler.
 pub fn stragglers(report: &Value) -> Vec<Option<(u64, String)>> {
     let late = |one: &Value| {
         let late = one["straggler"].as_object()?;
@@ -47,7 +47,7 @@ pub fn stragglers(report: &Value) -> Vec<Option<(u64, String)>> {
     report["iterations"].as_array().unwrap().iter().map(late).collect()
 }
 
-/// How many collectives there were of a kind and size.
+/// Number of collectives by kind and size.
 fn collectives(report: &Value) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for one in report["collectives"].as_array().unwrap() {
@@ -62,7 +62,7 @@ fn iterations(report: &Value) -> Vec<Value> {
     report["iterations"].as_array().unwrap().iter().map(iteration).collect()
 }
 
-/// When training steps began and ended, nanoseconds since 1970.
+/// Starts and ends of training steps, nanoseconds since 1970.
 fn bounds(report: &Value) -> Vec<i64> {
     let origin: i64 = report["capture"]["origin_ns"].as_str().unwrap().parse().unwrap();
     let all = report["iterations"].as_array().unwrap().iter();

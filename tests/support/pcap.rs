@@ -1,11 +1,11 @@
-//! Frames to a nanosecond pcap file in memory.
+//! Frames written to a nanosecond pcap file in memory.
 
 use super::frame::Built;
 
 /// The time of the first frame, in nanoseconds since 1970.
 pub const FIRST_NS: u64 = 1_700_000_000_000_000_000;
 
-/// A capture with the frames given, each a microsecond after the one before.
+/// A capture of these frames, one per microsecond.
 pub fn capture(frames: &[Built]) -> Vec<u8> {
     let link_type = frames.first().map_or(1, |frame| frame.link_type);
     let mut file = header(link_type, 65_535);
@@ -28,7 +28,7 @@ pub fn header(link_type: u32, snap_bytes: u32) -> Vec<u8> {
     file
 }
 
-/// One frame of which `bytes` were kept and which had `wire_bytes`.
+/// One frame of `wire_bytes`, of which `bytes` were captured.
 pub fn record(file: &mut Vec<u8>, time_ns: u64, bytes: &[u8], wire_bytes: usize) {
     let fields =
         [time_ns / 1_000_000_000, time_ns % 1_000_000_000, bytes.len() as u64, wire_bytes as u64];

@@ -18,13 +18,13 @@ pub fn text(files: &[PathBuf]) -> String {
     output([OsStr::new("analyze")].into_iter().chain(files.iter().map(|file| file.as_os_str())))
 }
 
-/// `railscope packets` on the file: its lines.
+/// The lines of `railscope packets` on the file.
 pub fn packet_lines(file: &Path) -> Vec<String> {
     let arguments = [OsStr::new("packets"), file.as_os_str()];
     output(arguments.into_iter()).lines().map(str::to_owned).collect()
 }
 
-/// `railscope packets --format json` on the file: one object a packet.
+/// `railscope packets --format json` on the file: one object per packet.
 pub fn packets(file: &Path) -> Vec<Value> {
     let arguments = ["packets", "--format", "json"].map(OsStr::new);
     let text = output(arguments.into_iter().chain([file.as_os_str()]));

@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same in every run (Steele et al., `SplitMix64`).
+//! Pseudo-random numbers, the same in every run (Steele et al., `SplitMix64`).
 
 /// A generator; the same seed gives the same numbers.
 #[derive(Clone, Debug)]

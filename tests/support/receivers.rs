@@ -1,5 +1,5 @@
-//! Programs of others that take what railscope exports. `.ci/run` puts Python's official libraries and
-//! VictoriaMetrics into `target/receivers`; installed ones do as well.
+//! Other projects' programs that receive railscope's exports. `.ci/run` puts Python's official
+//! libraries and VictoriaMetrics into `target/receivers`; installed ones work too.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/receivers")
 }
 
-/// Python with `module`; `None` where it cannot be had.
+/// Python with `module`; `None` if not available.
 pub fn python(test: &str, module: &str) -> Option<Command> {
     let python = || {
         let mut python = Command::new("python3");
@@ -22,19 +22,19 @@ pub fn python(test: &str, module: &str) -> Option<Command> {
     require::works(test, &mut import, &format!("Python's {module}")).then(python)
 }
 
-/// Prometheus; `None` where it cannot be had.
+/// Prometheus; `None` if not available.
 pub fn prometheus(test: &str) -> Option<Command> {
     require::works(test, Command::new("prometheus").arg("--version"), "Prometheus")
         .then(|| Command::new("prometheus"))
 }
 
-/// Prometheus' own check of metrics; `None` where it cannot be had.
+/// Prometheus' own check of metrics; `None` if not available.
 pub fn promtool(test: &str) -> Option<Command> {
     require::works(test, Command::new("promtool").arg("--version"), "promtool")
         .then(|| Command::new("promtool"))
 }
 
-/// VictoriaMetrics, 1.92 or later, which takes OTLP; `None` where it cannot be had.
+/// VictoriaMetrics, 1.92 or later, which accepts OTLP; `None` if not available.
 pub fn victoria_metrics(test: &str) -> Option<Command> {
     let fetched = folder().join("victoria-metrics/usr/bin/victoria-metrics");
     let program = if fetched.exists() { fetched } else { PathBuf::from("victoria-metrics") };

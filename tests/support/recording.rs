@@ -3,11 +3,10 @@
 use std::fs::File;
 use std::path::Path;
 
-/// A recorded job in a folder of its own.
+/// A recorded job in its own folder.
 pub struct Recording(tempfile::TempDir);
 
 impl Recording {
-    /// Unpacks the job `run`.
     pub fn unpack(run: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let archive = format!("../tests/captures/{run}.tar.zst");
@@ -17,12 +16,11 @@ impl Recording {
         Self(folder)
     }
 
-    /// Where it lies.
     pub fn folder(&self) -> &Path {
         self.0.path()
     }
 
-    /// Names of its captures, sorted.
+    /// File names of its captures, sorted.
     pub fn captures(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder()).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());

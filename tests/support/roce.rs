@@ -1,6 +1,6 @@
 //! RoCEv2 packets written field by field, with an opcode table of our own: IBTA volume 1 table 38
-//! and annexes A14 (XRC), A17 (CNP), A19 (FLUSH, ATOMIC WRITE), typed in here a second time so that
-//! the decoder's table and this one would have to be wrong alike.
+//! and annexes A14 (XRC), A17 (CNP), A19 (FLUSH, ATOMIC WRITE), entered a second time: only the
+//! same error in both tables could go unnoticed.
 
 use super::crc::crc32;
 
@@ -22,7 +22,7 @@ pub enum Header {
 use Header::{Aeth, AtomicAckEth, AtomicEth, Deth, Feth, Ieth, ImmDt, Rdeth, Reth, Xrceth};
 
 impl Header {
-    /// The layer's name in stop reasons, and the bytes of the header.
+    /// The layer's name in stop reasons, and the header's length in bytes.
     pub fn layer(self) -> (&'static str, usize) {
         match self {
             Rdeth => ("rdeth", 4),
@@ -39,7 +39,8 @@ impl Header {
     }
 }
 
-/// Low five bits, Linux's name, headers, whether it asks (or answers), whether bytes follow.
+/// Low five bits, Linux's name, headers, whether it is a request or an answer, whether it has
+/// payload.
 type Operation = (u8, &'static str, &'static [Header], bool, bool);
 
 const ASKS: bool = true;
@@ -76,11 +77,11 @@ const OPERATIONS: [Operation; 26] = [
     (0b11101, "ATOMIC_WRITE", &[Reth], ASKS, BYTES),
 ];
 
-/// What the tables say of one opcode.
+/// An opcode's meaning by the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meaning {
     pub transport: &'static str,
-    /// Linux's name without `IB_OPCODE_<transport>_`; `None` when no table has the opcode.
+    /// Linux's name without `IB_OPCODE_<transport>_`; `None` if no table has the opcode.
     pub name: Option<&'static str>,
     /// The headers after the BTH, in order.
     pub headers: Vec<Header>,
@@ -89,7 +90,6 @@ pub struct Meaning {
     pub has_payload: bool,
 }
 
-/// What the tables say of `opcode`.
 pub fn meaning(opcode: u8) -> Meaning {
     let (transport, on_request, on_response): (_, &[Header], &[Header]) = match opcode {
         0x00..=0x1f => ("RC", &[], &[]),
@@ -130,7 +130,7 @@ pub fn meaning(opcode: u8) -> Meaning {
     })
 }
 
-/// Every field of a RoCEv2 packet; those of headers that the opcode does not call for stay unused.
+/// Every field of a RoCEv2 packet. Fields of headers that the opcode does not have are unused.
 #[derive(Clone, Debug)]
 pub struct Roce {
     pub opcode: u8,
@@ -163,8 +163,8 @@ pub struct Roce {
 }
 
 impl Roce {
-    /// A packet of `opcode` whose fields all differ, so that a swap of two shows, with
-    /// `payload_bytes` of payload where the opcode has any.
+    /// A packet of `opcode` with distinct values in all fields, so that a swap of two shows, and
+    /// with `payload_bytes` of payload if the opcode has any.
     pub fn new(opcode: u8, payload_bytes: usize) -> Self {
         let has_payload = meaning(opcode).has_payload;
         let payload_bytes = match opcode {
@@ -207,7 +207,7 @@ impl Roce {
         }
     }
 
-    /// Bytes of padding that bring the payload to a multiple of four.
+    /// Bytes that pad the payload to a multiple of four.
     pub fn pad_count(&self) -> u8 {
         (self.payload.len().wrapping_neg() & 3) as u8
     }
@@ -268,9 +268,9 @@ fn u24(value: u32) -> [u8; 3] {
     [a, b, c]
 }
 
-/// The invariant CRC (annex A17.3.3) of `packet`, which starts at its IP header and lacks only the
-/// CRC: eight bytes of ones stand for the InfiniBand header that RoCE does not have, and ones for
-/// every field that a router may change. In the order in which it is sent.
+/// The invariant CRC (annex A17.3.3) of `packet`, which begins with its IP header and lacks only
+/// the CRC. Eight bytes of ones replace the InfiniBand header that RoCE does not have; every field
+/// that a router may change is set to ones. In transmission order.
 pub fn icrc(packet: &[u8]) -> [u8; 4] {
     let mut masked = packet.to_vec();
     let udp = if packet[0] >> 4 == 4 {

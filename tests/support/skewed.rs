@@ -1,10 +1,10 @@
-//! Captures as another clock would have stamped them: pcap files with other times and nothing else
-//! changed.
+//! Captures with the timestamps of another clock: pcap files with other times and no other change.
 
 /// Bytes of a pcap file's header.
 const FILE_HEADER: usize = 24;
 
-/// The frames' times in nanoseconds, in the order of the file. Little-endian, nanoseconds.
+/// The frames' times in nanoseconds, in the order of the file. The file is little-endian with
+/// nanoseconds.
 pub fn times(pcap: &[u8]) -> Vec<u64> {
     let mut pcap = pcap.to_vec();
     let mut times = Vec::new();
@@ -15,7 +15,7 @@ pub fn times(pcap: &[u8]) -> Vec<u64> {
     times
 }
 
-/// Gives each frame the time that `clock` makes of its own.
+/// Replaces each frame's time by `clock` of it.
 pub fn restamp(pcap: &mut [u8], mut clock: impl FnMut(u64) -> u64) {
     assert_eq!(pcap[..4], 0xa1b2_3c4d_u32.to_le_bytes(), "little-endian nanoseconds");
     let number = |bytes: &[u8]| u64::from(u32::from_le_bytes(bytes.try_into().unwrap()));
@@ -29,7 +29,7 @@ pub fn restamp(pcap: &mut [u8], mut clock: impl FnMut(u64) -> u64) {
     }
 }
 
-/// The frames for whose time and bytes `wanted` holds.
+/// Keeps the frames for whose time and bytes `wanted` holds.
 pub fn retain(pcap: &mut Vec<u8>, wanted: impl Fn(u64, &[u8]) -> bool) {
     let times = times(pcap);
     let mut kept = pcap[..FILE_HEADER].to_vec();

@@ -1,4 +1,4 @@
-//! What the TCP streams deliver, written down.
+//! Records what the TCP streams deliver.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -14,7 +14,7 @@ use railscope_core::model::frame::Frame;
 use railscope_core::model::tap::{LinkType, TapId};
 use railscope_core::model::time::Timestamp;
 
-/// A stretch of one direction; neighbours of one kind are one stretch.
+/// A range of bytes in one direction; adjacent ranges of one kind are merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stretch {
     Bytes(Vec<u8>),
@@ -32,7 +32,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// What a side sent.
+    /// The bytes that a side sent.
     pub fn sent(&mut self, side: Side) -> &mut Vec<Stretch> {
         match side {
             Side::Client => &mut self.client,
@@ -41,18 +41,18 @@ impl Recorded {
     }
 }
 
-/// Writes everything down, and checks the order of what is told.
+/// Records everything, and checks the order of events.
 #[derive(Debug, Default)]
 pub struct Recorder {
     pub connections: Vec<Recorded>,
-    /// Answers `Enough` after so many bytes of a direction; `None`: never.
+    /// Answers `Enough` after this many bytes of a direction; `None`: never.
     pub enough_after: Option<usize>,
 }
 
 impl Recorder {
     fn open(&mut self, id: ConnectionId) -> &mut Recorded {
         let recorded = &mut self.connections[id.0 as usize];
-        assert_eq!(recorded.ending, None, "nothing is told after the end");
+        assert_eq!(recorded.ending, None, "no event after the end");
         recorded
     }
 
@@ -72,7 +72,7 @@ impl Recorder {
 
 impl StreamSink for Recorder {
     fn opened(&mut self, id: ConnectionId, connection: &TcpConnection) {
-        assert_eq!(id.0 as usize, self.connections.len(), "numbers count up");
+        assert_eq!(id.0 as usize, self.connections.len(), "ids are consecutive");
         self.connections.push(Recorded {
             connection: *connection,
             client: Vec::new(),
@@ -127,7 +127,7 @@ pub fn of_file(path: &Path) -> Vec<Recorded> {
     recorder.connections
 }
 
-/// Streams that are fed segment by segment.
+/// Streams fed segment by segment.
 pub struct Feed {
     pub streams: TcpStreams,
     pub recorder: Recorder,
@@ -135,7 +135,7 @@ pub struct Feed {
     frames: u64,
 }
 
-/// A segment to be fed: no flags but ACK where there is an acknowledgment.
+/// A segment to feed: no flags except ACK if it acknowledges something.
 #[derive(Clone, Debug)]
 pub struct Sent {
     pub source: SocketAddr,
@@ -144,7 +144,7 @@ pub struct Sent {
     pub acknowledgment: Option<u32>,
     pub flags: u8,
     pub payload: Vec<u8>,
-    /// Bytes on the wire that the snap length cut.
+    /// Bytes on the wire that the snap length cut off.
     pub cut: u32,
 }
 
@@ -158,7 +158,7 @@ impl Feed {
         }
     }
 
-    /// Feeds a segment, a microsecond after the one before.
+    /// Feeds a segment, a microsecond after the previous one.
     pub fn send(&mut self, sent: &Sent) {
         self.frames += 1;
         self.time = self.time.plus_nanos(1_000);

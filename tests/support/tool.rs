@@ -1,10 +1,10 @@
-//! Tools of others that say the same thing in their own way. A test that lacks one skips loudly.
+//! Other projects' tools with an independent answer. A test that lacks one says so and skips.
 
 use std::process::Command;
 
 use super::require;
 
-/// What `tool` prints; `None` when it does not run on this machine.
+/// The output of `tool`; `None` if it does not run on this machine.
 pub(crate) fn output_of(test: &str, tool: &str, arguments: &[&str]) -> Option<String> {
     if !require::has(test, tool) {
         return None;

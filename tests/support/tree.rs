@@ -1,6 +1,6 @@
-//! Trees of kernel files, written down as text: `path = content`, `path -> target` of a link, and
-//! `ethtool NETDEV: name = value` of an interface's statistics. `#` begins a comment; `\0` and `\n`
-//! stand for those bytes.
+//! Trees of kernel files as text: `path = content`, `path -> target` for a link, and `ethtool
+//! NETDEV: name = value` for an interface's statistics. `#` begins a comment; `\0` and `\n` stand
+//! for those bytes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use railscope::ingest::counter::ethtool::NetdevStatistics;
 use tempfile::TempDir;
 
-/// A tree that lies in a folder until it is dropped.
+/// A tree in a folder that is removed on drop.
 pub struct Tree {
     folder: TempDir,
     pub statistics: Statistics,
 }
 
-/// Statistics of interfaces, as a tree has them.
+/// An interface's statistics in a tree.
 #[derive(Clone, Default)]
 pub struct Statistics(pub BTreeMap<String, Vec<(String, u64)>>);
 
@@ -27,7 +27,7 @@ pub fn fixture(folder: &str, name: &str) -> String {
 }
 
 impl Tree {
-    /// Lays the trees out in one folder.
+    /// Writes the trees to one folder.
     pub fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut tree =
             Self { folder: tempfile::tempdir().unwrap(), statistics: Statistics::default() };
@@ -61,7 +61,7 @@ impl Tree {
         fs::write(self.place(path), format!("{content}\n")).unwrap();
     }
 
-    /// The path, with folders above it.
+    /// The path; creates its parent folders.
     fn place(&self, path: &str) -> PathBuf {
         let path = self.root().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

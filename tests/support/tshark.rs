@@ -1,17 +1,17 @@
-//! tshark as an oracle: chosen fields of every frame of a capture.
+//! tshark as an oracle: selected fields of every frame of a capture.
 
 use std::path::Path;
 use std::process::Command;
 
-/// The values of `fields` in every frame of `capture`, in order; an absent field is empty, of a
-/// field that occurs in several layers the innermost counts.
+/// The values of `fields` in every frame of `capture`, in order. An absent field is empty; if a
+/// field occurs in several layers, the innermost counts.
 pub fn fields(capture: &Path, fields: &[&str]) -> Vec<Vec<String>> {
     let mut command = Command::new("tshark");
     command.args(["-n", "-T", "fields", "-E", "occurrence=l"]);
-    // Heuristics that take connection manager messages for malformed RPC and short UD messages for
+    // Heuristics that take connection manager messages for malformed RPC, and short UD messages for
     // malformed Ethernet over InfiniBand.
     command.args(["--disable-protocol", "rpcordma", "--disable-protocol", "infiniband.eoib"]);
-    // What it does not do unasked: Linux's VXLAN port, and checksums.
+    // Not done by default: Linux's VXLAN port, and checksums.
     command.args(["-d", "udp.port==8472,vxlan", "-o", "ip.check_checksum:TRUE"]);
     for field in fields {
         command.args(["-e", field]);
@@ -22,7 +22,7 @@ pub fn fields(capture: &Path, fields: &[&str]) -> Vec<Vec<String>> {
     text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
 }
 
-/// A number as tshark prints it: decimal, or hexadecimal after `0x`; `None` when absent.
+/// A number as tshark prints it: decimal, or hexadecimal after `0x`; `None` if absent.
 pub fn number(text: &str) -> Option<u64> {
     match text.strip_prefix("0x") {
         _ if text.is_empty() => None,
@@ -31,7 +31,7 @@ pub fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// Seconds with a fraction, as nanoseconds.
+/// Decimal seconds as nanoseconds.
 pub fn nanoseconds(text: &str) -> u64 {
     let (seconds, fraction) = text.split_once('.').unwrap();
     assert_eq!(fraction.len(), 9);

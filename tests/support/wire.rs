@@ -1,5 +1,5 @@
-//! A simulated wire: a requester and a responder that go back N over a path which loses and
-//! reorders, with a tap before or after the trouble. Knows what really happened.
+//! A simulated wire: a go-back-N requester and responder over a path that loses and reorders
+//! packets, with a tap before or after that. Knows what really happened.
 //!
 //! ```text
 //! requester --> tap Before --> loss, delay --> tap After --> responder
@@ -19,32 +19,32 @@ pub const RESPONDER_QPN: u32 = 0x22;
 
 /// Time between two packets of one sender.
 const PACE_NS: u64 = 1_000;
-/// From one end to the other.
+/// One-way delay.
 const DELAY_NS: u64 = 5_000;
-/// Silence after which the requester goes back on its own.
+/// Silence after which the requester retransmits on its own.
 const TIMEOUT_NS: u64 = 4_000_000;
-/// Request packets on the way at a time.
+/// Request packets in flight.
 const WINDOW: usize = 24;
-/// Packets at the start that nothing happens to: round trips are known before the first loss.
+/// Packets at the start without faults: round trips are known before the first loss.
 const CALM_PACKETS: usize = 4;
 
 const ACKNOWLEDGE: u8 = 0x11;
 const ACK_SYNDROME: u8 = 0x1f;
 const NAK_SEQUENCE: u8 = 0x60;
 
-/// Where the tap stands.
+/// Where the tap is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TapPlace {
     Before,
     After,
 }
 
-/// What the IP header says of the order of sending.
+/// What the IP header reveals about the order of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Identification {
     /// IPv4, always 0.
     Zero,
-    /// IPv4, one more for each packet from here on.
+    /// IPv4, one more for each packet from this value on.
     Rising(u16),
     /// IPv6 has none.
     Absent,
@@ -58,7 +58,7 @@ pub enum Operation {
     Read(u32),
 }
 
-/// What is sent over what.
+/// The operations and the path.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     pub operations: Vec<Operation>,
@@ -76,42 +76,42 @@ pub struct Scenario {
 pub struct Truth {
     /// Frames that the tap saw, with their times.
     pub frames: Vec<(u64, Vec<u8>)>,
-    /// Request packets on the path, and those of them that were lost on it.
+    /// Request packets on the path, and how many of them it lost.
     pub sent: u64,
     pub lost: u64,
-    /// Request packets that the requester had sent before.
+    /// Request packets sent more than once.
     pub sent_again: u64,
     /// Request packets that were overtaken.
     pub late: u64,
-    /// Request packets that the tap saw.
+    /// Request packets at the tap.
     pub seen: u64,
-    /// Shortest and longest time from a request that asked for an ACK to the first that covers it.
+    /// Shortest and longest time from a request for an ACK to the first ACK that covers it.
     pub round_trips: Option<(u64, u64)>,
 }
 
-/// A request packet, as often as it is sent.
+/// A request packet, with every time that it is sent.
 #[derive(Clone, Debug)]
 struct Request {
     roce: Roce,
-    /// Numbers it takes.
+    /// PSNs that it takes.
     span: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Send,
-    /// The request comes to the responder.
+    /// A request reaches the responder.
     Arrive(usize, u16),
-    /// A response comes to the requester.
+    /// A response reaches the requester.
     Answer {
         psn: u32,
         is_nak: bool,
     },
-    /// The requester's timer, set when this many sendings were done.
+    /// The requester's timer, set after this many transmissions.
     Timeout(u64),
 }
 
-/// Plays the scenario to its end.
+/// Runs the scenario to its end.
 pub fn play(scenario: &Scenario) -> Truth {
     let mut wire = Wire {
         scenario,
@@ -129,7 +129,7 @@ pub fn play(scenario: &Scenario) -> Truth {
             Event::Timeout(sent) => wire.timeout(sent),
         }
     }
-    assert_eq!(wire.acknowledged, wire.requests.len(), "everything arrives in the end");
+    assert_eq!(wire.acknowledged, wire.requests.len(), "everything arrives");
     wire.truth.frames.sort_by_key(|(time, _)| *time);
     wire.truth
 }
@@ -148,7 +148,7 @@ struct Wire<'a> {
     is_sending: bool,
     identification: u16,
     sent_at: Vec<Option<u64>>,
-    /// Responder: the request that it waits for, and whether it said so.
+    /// Responder: the request that it expects, and whether it has sent a NAK for it.
     expected: usize,
     has_refused: bool,
     back_free_at: u64,
@@ -200,7 +200,7 @@ impl<'a> Wire<'a> {
         self.truth.sent += 1;
         if request < self.fresh {
             self.truth.sent_again += 1;
-            // No round trip is measured of what was sent again.
+            // No round trip is measured for retransmissions.
             self.sent_at[request] = None;
         } else {
             self.fresh = request + 1;
@@ -264,7 +264,7 @@ impl<'a> Wire<'a> {
         }
     }
 
-    /// The responder sends a packet; what it sends stays in order.
+    /// The responder sends a packet; its packets stay in order.
     fn reply(&mut self, opcode: u8, psn: u32, syndrome: u8, bytes: u32) {
         let leaves = self.now.max(self.back_free_at) + PACE_NS / 4;
         self.back_free_at = leaves;
@@ -289,7 +289,7 @@ impl<'a> Wire<'a> {
         let first = self.scenario.first_psn;
         let offset = psn.wrapping_sub(first) & 0xff_ffff;
         let ahead = |request: &Request| request.roce.psn.wrapping_sub(first) & 0xff_ffff;
-        // A NAK covers what comes before it; a READ is done with its last response.
+        // A NAK covers everything before it; a READ is complete with its last response.
         let covered = self.requests.partition_point(|request| {
             let end = ahead(request) + request.span;
             if is_nak { end <= offset } else { end <= offset + 1 }
@@ -353,7 +353,7 @@ impl Request {
     }
 }
 
-/// The operations cut into packets.
+/// The operations, split into packets.
 fn requests(scenario: &Scenario) -> Vec<Request> {
     let mtu = scenario.mtu;
     let mut psn = scenario.first_psn;
