@@ -1,4 +1,4 @@
-//! What the settings ask for and cannot have: `--check` fails, a running agent goes on looking.
+//! Settings that cannot be met: `--check` fails, a running agent keeps looking.
 
 use std::process::{Command, Output};
 
@@ -8,11 +8,11 @@ use crate::support::fabric::Fabric;
 use crate::support::require;
 use crate::support::tree::Tree;
 
-/// Everything but packets is switched off.
+/// Switches everything off but packets.
 const ONLY_PACKETS: [&str; 3] =
     ["sources.counters=false", "sources.calls=false", "sources.processes=false"];
 
-/// `agent --check` with these settings, without any capability.
+/// Runs `agent --check` with these settings, without any capability.
 fn check(test: &str, settings: &[&str]) -> Option<Output> {
     if !require::has(test, "setpriv") {
         return None;
@@ -41,7 +41,7 @@ fn a_check_fails_where_what_is_asked_for_cannot_work() {
     for key in ["sources.packets", "sources.calls", "sources.processes"] {
         assert!(complained.contains(&format!("error: {key}: ")), "{complained}");
     }
-    // Counters are read by anybody, and nothing else is asked for.
+    // Reading counters needs no privilege, and nothing else is asked for.
     let counters = check(test, &ONLY_COUNTERS).unwrap();
     assert_eq!(counters.status.code(), Some(0), "{}", text(&counters.stderr));
     assert_eq!(text(&counters.stderr), "");
@@ -74,7 +74,7 @@ fn interfaces_that_come_later_are_followed() {
         let taps = "taps.interfaces=[\"late*\", \"nosuch0\"]";
         let settings = [&ONLY_PACKETS[..], &[taps, "otlp.interval=\"100ms\""]].concat();
         let agent = Agent::begin(&settings);
-        eventually("it is not ready, for a reason", || {
+        eventually("it is not ready and gives a reason", || {
             agent.answer("/readyz").is_some_and(|(status, why)| {
                 status == "503" && why.contains("packets (late*): no interface matches")
             })
@@ -112,7 +112,7 @@ fn interfaces_that_come_later_are_followed() {
     });
 }
 
-/// Everything but counters is switched off.
+/// Switches everything off but counters.
 const ONLY_COUNTERS: [&str; 3] =
     ["sources.packets=false", "sources.calls=false", "sources.processes=false"];
 

@@ -1,4 +1,4 @@
-//! The agent's settings: the example is the defaults, and what is wrong is told all at once.
+//! The agent's settings: the example holds the defaults, and all mistakes are reported at once.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn read(text: &str, overrides: &[Override]) -> Result<Config, Problems> {
     Config::read(text, overrides, names.into_iter())
 }
 
-/// What is wrong with a file, line by line.
+/// The mistakes in a file, line by line.
 fn wrong(text: &str) -> Vec<String> {
     read(text, &[]).unwrap_err().to_string().lines().map(str::to_owned).collect()
 }
@@ -23,7 +23,7 @@ fn given(name: &str, key: &str, value: &str) -> Override {
     Override { name: name.to_owned(), key: key.to_owned(), value: value.to_owned() }
 }
 
-/// The example with the keys set that it has in comments, as `# key = value`.
+/// The example with its commented keys (`# key = value`) set.
 fn uncommented() -> String {
     let line = |line: &str| {
         let bare = line.strip_prefix("# ").unwrap_or(line);
@@ -41,7 +41,7 @@ fn the_example_is_the_defaults() {
     assert_eq!(read("", &[]), Ok(Config::default()));
 }
 
-/// A key that is not in a section is refused with those that are: the example has all of them.
+/// The error for an unknown key lists the section's keys: the example has all of them.
 #[test]
 fn the_example_has_every_key() {
     let all = uncommented();
@@ -56,7 +56,7 @@ fn the_example_has_every_key() {
         let [problem] = problems.as_slice() else { panic!("{problems:?}") };
         let known: Vec<&str> = match problem.split_once("it has ") {
             Some((_, known)) => known.split(", ").collect(),
-            // Those that `analyze` reads.
+            // The sections that `analyze` reads.
             None => problem.split('`').skip(3).step_by(2).collect(),
         };
         let sorted = |mut keys: Vec<&str>| {

@@ -1,4 +1,4 @@
-//! However the agent ends, nothing of it stays.
+//! An agent leaves nothing behind in the kernel, however it ends.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use crate::support::agent::Agent;
 use crate::support::clock::eventually;
 use crate::support::fabric::Fabric;
 
-/// Names and numbers of the programs in the kernel that are ours, and what is attached to a port.
+/// Our programs in the kernel (name and id), and the queueing disciplines of `port0`.
 fn behind() -> String {
     let ours = aya::programs::loaded_programs().filter_map(|program| {
         let program = program.ok()?;
@@ -18,7 +18,7 @@ fn behind() -> String {
     ours + &String::from_utf8(qdiscs.stdout).unwrap()
 }
 
-/// Programs of other tests come and go; those of this agent are new since `before`.
+/// What was not there `before`: programs of other tests come and go.
 fn new_since(before: &str) -> Vec<String> {
     let now = behind();
     now.lines().filter(|line| !before.lines().any(|old| old == *line)).map(str::to_owned).collect()
@@ -36,7 +36,7 @@ fn killed_it_leaves_nothing_behind() {
             let now = new_since(&before);
             !own.iter().any(|line| now.contains(line))
         });
-        // The next one finds the place free.
+        // The next agent can attach.
         Agent::start(&["taps.interfaces=[\"port0\"]"]).stop();
     });
 }

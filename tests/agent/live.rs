@@ -1,4 +1,4 @@
-//! The agent at the bridge of a real job: it says what a capture of the same packets says, and what
+//! The agent on the bridge of a real job reports what a capture of the same packets shows, and what
 //! the ranks say they did.
 
 use std::io::{BufRead, BufReader};
@@ -20,18 +20,18 @@ const LATE_RANK: u64 = 2;
 const LATE: std::ops::RangeInclusive<usize> = 5..=8;
 const JOB: &str = "--iterations 12 --warmup_iters 0 --check 0 --buckets 1MiB,512KiB --compute 60ms \
                    --straggler rank=2,delay=250ms,iterations=5..8";
-/// Jobs that may be watched before one of them is seen without loss: machines may be busy.
+/// Jobs to try until one is captured without loss: the machine may be busy.
 const ATTEMPTS: usize = 3;
 
-/// tcpdump at a port of the bridge.
+/// tcpdump on a port of the bridge.
 struct Capture {
     tcpdump: Child,
     file: PathBuf,
 }
 
 impl Capture {
-    /// Slots of its ring are as long as what is kept of a packet: 4096 bytes hold every message of the
-    /// bootstrap, and leave room for a second of packets.
+    /// 4096 bytes of a packet hold every bootstrap message. As tcpdump's ring slots have that size,
+    /// the ring still holds one second of packets.
     fn start(port: &str, folder: &Path) -> Self {
         let file = folder.join(format!("{port}.pcap"));
         let mut tcpdump = Command::new("tcpdump")
@@ -49,7 +49,7 @@ impl Capture {
         Self { tcpdump, file }
     }
 
-    /// Its file; `None` where it lost packets.
+    /// The file; `None` if packets were lost.
     fn end(self) -> Option<PathBuf> {
         kill(Pid::from_raw(i32::try_from(self.tcpdump.id()).unwrap()), Signal::SIGINT).unwrap();
         let said = self.tcpdump.wait_with_output().unwrap().stderr;
@@ -59,14 +59,14 @@ impl Capture {
     }
 }
 
-/// Reports of the agent and of the captures of a job that both watched; `None` where either lost packets.
+/// Reports of the agent and of tcpdump's captures on one job; `None` if either lost packets.
 fn watch(fabric: &Fabric) -> Option<(Value, Value)> {
     let folder = tempfile::tempdir().unwrap();
     let captures = (0..4).map(|rank| Capture::start(&format!("port{rank}"), folder.path()));
     let captures: Vec<_> = captures.collect();
     let agent = Agent::start(&["taps.interfaces=[\"port*\"]", "otlp.interval=\"500ms\""]);
     let metrics = agent.get("/metrics").unwrap();
-    assert!(metrics.contains("railscope_source=\"ebpf\""), "not by BPF: {metrics}");
+    assert!(metrics.contains("railscope_source=\"ebpf\""), "not captured by eBPF: {metrics}");
     for mut rank in fabric.drive(JOB) {
         assert!(rank.wait().unwrap().success());
     }
@@ -107,7 +107,7 @@ fn it_says_what_a_capture_and_the_ranks_say() {
         let stragglers = stragglers(&live);
         assert_eq!(stragglers.len(), ITERATIONS);
         let late = stragglers[LATE].iter().flatten().filter(|(rank, _)| *rank == LATE_RANK);
-        // A busy machine makes other ranks late as well.
+        // On a busy machine other ranks are late too.
         assert!(late.count() >= LATE.count() - 1, "{stragglers:?}");
     });
 }

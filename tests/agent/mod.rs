@@ -1,6 +1,5 @@
-//! The agent: its settings, its pages, what it says of a job, and how it ends.
+//! The agent: its settings, its pages, its report on a job, and how it ends.
 
-// What the settings ask for in vain, at the start and in a running agent.
 mod asked_for;
 mod config;
 #[cfg(target_os = "linux")]

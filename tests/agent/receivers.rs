@@ -1,4 +1,4 @@
-//! Receivers of what the agent tells: real ones hold the same numbers, and one that is gone for a
+//! Receivers of the agent's data: real ones store the same numbers, and one that is down for a
 //! minute misses nothing.
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use crate::support::receivers;
 const TAPS: &str = "taps.interfaces=[\"port*\"]";
 const INTERVAL: &str = "otlp.interval=\"500ms\"";
 
-/// What is told of the job; what the agent tells of itself changes all the time.
+/// Metrics of the job. Those of the agent itself change all the time.
 fn of_the_job(text: &str) -> Vec<(Series, f64)> {
     let mut all = samples(text);
     all.retain(|(series, _)| !series["__name__"].starts_with("railscope_"));
@@ -28,15 +28,15 @@ fn endpoint(url: &str) -> String {
     format!("otlp.endpoint=\"{url}\"")
 }
 
-/// The agent's metrics once two of its reports say the same: nothing passes any more.
+/// The agent's metrics once two reports in a row agree: no more traffic.
 fn settled(agent: &Agent) -> String {
-    // What flows carried is told between reports as well.
+    // Flow counters are also updated between reports.
     let reports = |text: &str| {
         let mut all = samples(text).into_iter();
         all.find(|(series, _)| series["__name__"] == "railscope_report_count_total")
     };
     let mut text = agent.get("/metrics").unwrap();
-    eventually("all is told", || {
+    eventually("everything is exported", || {
         let now = agent.get("/metrics").unwrap();
         let is_another = reports(&now) != reports(&text);
         let is_settled = is_another && of_the_job(&now) == of_the_job(&text);
@@ -95,22 +95,22 @@ fn three_receivers_hold_the_same_numbers() {
             let of_name = expected.iter().filter(|(series, _)| series["__name__"] == name);
             of_name.map(|(_, value)| value).sum::<f64>()
         };
-        // The last one may go on.
+        // The last training step may not be closed yet.
         assert_eq!(named("nccl_training_step_duration_seconds_count"), 19.0);
         let all = "{__name__=~\"(nccl|rdma)_.+\"}";
-        eventually("the last scrape is held", || {
+        eventually("the last scrape is stored", || {
             let counted = "sum(nccl_training_step_duration_seconds_count)";
             prometheus.ask(counted, None).first().is_some_and(|(_, count)| *count == 19.0)
         });
         hold_the_same(&prometheus.ask(all, None), &expected);
         victoria.get("/internal/force_flush").unwrap();
-        // Otherwise it also has what was told once within minutes, such as peaks.
+        // Without it, the database also returns values exported only once, such as peaks.
         let lately = format!("last_over_time({all}[2s])");
         hold_the_same(&victoria.ask(&lately, None), &expected);
         for query in queries::ALL {
             let has_answer = ["training step", "rank is late", "collectives"];
             if has_answer.iter().any(|asked| query.question.contains(asked)) {
-                // A rate takes two scrapes.
+                // `rate` needs two scrapes.
                 eventually(query.promql, || !prometheus.ask(query.promql, None).is_empty());
             }
         }
@@ -126,7 +126,8 @@ fn three_receivers_hold_the_same_numbers() {
     });
 }
 
-/// Spans and logs are told once: whoever misses them has lost them. Metrics count on.
+/// Spans and logs are sent once: a receiver that misses them never gets them. Metrics are
+/// cumulative.
 #[test]
 fn a_receiver_that_is_gone_for_a_minute_misses_nothing() {
     const GONE: Duration = Duration::from_secs(60);
@@ -152,7 +153,7 @@ fn a_receiver_that_is_gone_for_a_minute_misses_nothing() {
         let report = agent.report();
         let collectives = report["collectives"].as_array().unwrap().len();
         assert!(collectives > 100, "{collectives}");
-        // The next try comes half a minute after the one before.
+        // The last retry comes half a minute after the one before.
         let outcome = |signal: &str, outcome: &str| {
             let all = samples(&agent.get("/metrics").unwrap()).into_iter();
             let of = |(series, value): (Series, f64)| {
@@ -163,9 +164,9 @@ fn a_receiver_that_is_gone_for_a_minute_misses_nothing() {
             };
             all.filter_map(of).sum::<f64>()
         };
-        // The last one may go on.
+        // The last collective may not be closed yet.
         let told = 3.0 * (collectives as f64 - 1.0);
-        eventually("what has waited is sent", || outcome("traces", "sent") >= told);
+        eventually("the backlog is sent", || outcome("traces", "sent") >= told);
         for signal in ["metrics", "traces", "logs"] {
             assert_eq!(outcome(signal, "dropped") + outcome(signal, "failed"), 0.0, "{signal}");
         }
@@ -178,7 +179,7 @@ fn a_receiver_that_is_gone_for_a_minute_misses_nothing() {
         let spans = items(&requests, "traces");
         let name = |span: &Value| format!("{} {}", span["trace"], span["span"]);
         let unique: BTreeSet<String> = spans.iter().map(name).collect();
-        // One of the collective and one of each rank; what was on its way may have come twice.
+        // One span for the collective and one per rank; a request may have arrived twice.
         assert_eq!(unique.len(), 3 * collectives);
         let points = items(&requests, "metrics");
         let last = received(&points);

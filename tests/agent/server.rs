@@ -1,4 +1,4 @@
-//! The agent's pages: served to whoever asks properly, and kept from nobody by whoever does not.
+//! The agent's pages: proper requests are answered, and bad clients cannot block them.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -25,7 +25,7 @@ fn connect(server: &Server) -> TcpStream {
     stream
 }
 
-/// What comes back, up to its end.
+/// Sends a request and reads the answer to its end.
 fn ask(server: &Server, request: &str) -> String {
     let mut stream = connect(server);
     stream.write_all(request.as_bytes()).unwrap();
@@ -38,7 +38,7 @@ fn status(answer: &str) -> &str {
     answer.split(' ').nth(1).unwrap()
 }
 
-/// Whether it has a place for one more client, who asks for `/healthz`.
+/// Whether the server has room for one more client, which asks for `/healthz`.
 fn is_served(server: &Server) -> bool {
     let mut stream = connect(server);
     let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\n\r\n");
@@ -98,7 +98,7 @@ fn requests_come_in_pieces_and_answers_are_large() {
 fn silent_clients_hold_nobody_up() {
     let server = server(vec![page("/healthz", 200, "alive\n".to_owned())]);
     let silent: Vec<TcpStream> = (0..15).map(|_| connect(&server)).collect();
-    // One place is left, which may be held for a moment by the one before.
+    // One slot is left. The previous request may hold it a moment longer.
     let ask_soon = || {
         let is_served = is_served(&server);
         if !is_served {
@@ -107,13 +107,13 @@ fn silent_clients_hold_nobody_up() {
         is_served
     };
     assert!((0..100).filter(|_| ask_soon()).count() > 20);
-    // None is left: whoever comes is told so at once.
+    // No slot is left: the next client is refused at once.
     let last = connect(&server);
     let mut refused = 0;
     for _ in 0..50 {
         let mut stream = connect(&server);
         let mut answer = String::new();
-        // Nothing was asked, so that nothing but a refusal can come.
+        // Without a request, only a refusal can arrive.
         stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
         match stream.read_to_string(&mut answer) {
             Ok(_) if status(&answer) == "503" => {
@@ -127,7 +127,7 @@ fn silent_clients_hold_nobody_up() {
         }
     }
     assert_eq!((refused, server.refused() > 0), (1, true));
-    // Those that say nothing are let go.
+    // Silent clients are disconnected.
     let (first, mut end) = (&silent[0], [0]);
     assert_eq!((&*first).read(&mut end).unwrap(), 0);
     drop(last);
@@ -144,7 +144,7 @@ fn a_slow_page_holds_up_no_other() {
         let _ = finished.lock().unwrap().recv();
         Page { status: 200, content_type: "text/plain", body: "slow\n".to_owned() }
     };
-    let broken = || -> Page { panic!("a page that cannot be made") };
+    let broken = || -> Page { panic!("a page that panics") };
     let server = server(vec![
         ("/slow", Box::new(slow)),
         ("/broken", Box::new(broken)),
@@ -161,7 +161,7 @@ fn a_slow_page_holds_up_no_other() {
     });
 }
 
-/// However little a client sends or reads.
+/// However slowly a client sends or reads.
 #[test]
 fn every_client_is_let_go() {
     let large = "0123456789abcdef".repeat(1 << 19);
@@ -169,7 +169,7 @@ fn every_client_is_let_go() {
         server(vec![page("/metrics", 200, large), page("/healthz", 200, "alive\n".to_owned())]);
     let mut dripping = connect(&server);
     let took = duration_of(|| {
-        // An error: the server has closed.
+        // A write error means that the server has closed the connection.
         while dripping.write_all(b"G").is_ok() {
             thread::sleep(Duration::from_millis(100));
         }
@@ -182,8 +182,8 @@ fn every_client_is_let_go() {
             stream
         })
         .collect();
-    eventually("all places are taken", || !is_served(&server));
-    eventually("they are free again", || is_served(&server));
+    eventually("all slots are taken", || !is_served(&server));
+    eventually("slots are free again", || is_served(&server));
     drop(idle);
 }
 

@@ -1,4 +1,4 @@
-//! What the agent tells of calls; what it needs; and that nothing of it stays behind.
+//! What the agent reports about calls, the privileges it needs, and that it leaves nothing behind.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
@@ -14,7 +14,7 @@ use super::stage::{Stage, start};
 use crate::support::clock::{PATIENCE, eventually};
 use crate::support::{http, require};
 
-/// An agent that runs, and what it says.
+/// A running agent and its output.
 struct Agent {
     child: Child,
     said: Receiver<String>,
@@ -22,7 +22,8 @@ struct Agent {
 }
 
 impl Agent {
-    /// Starts it, without packets and counters; `program` begins with what gives it its privileges.
+    /// Starts it without packets and counters. `program` begins with the command that sets its
+    /// privileges.
     fn start(program: &[&str]) -> Self {
         let mut command = Command::new(program[0]);
         command.args(&program[1..]).arg("agent");
@@ -42,7 +43,7 @@ impl Agent {
         Self { child, said, heard: Vec::new() }
     }
 
-    /// Waits until it says a line that has these words.
+    /// Waits for a line of output that contains these words.
     #[track_caller]
     fn says(&mut self, words: &str) -> String {
         loop {
@@ -50,11 +51,12 @@ impl Agent {
                 return line.clone();
             }
             let line = self.said.recv_timeout(PATIENCE);
-            self.heard.push(line.unwrap_or_else(|_| panic!("{words}: not in {:?}", self.heard)));
+            self.heard
+                .push(line.unwrap_or_else(|_| panic!("`{words}` is not in {:?}", self.heard)));
         }
     }
 
-    /// A page; `None` where there is nothing to show yet.
+    /// A page; `None` if there is nothing to show yet.
     fn get(&mut self, path: &str) -> Option<String> {
         let line = self.says("metrics: http://");
         let address = line.rsplit("//").next().unwrap().strip_suffix("/metrics").unwrap();
@@ -62,12 +64,11 @@ impl Agent {
         http::get(port.parse().unwrap(), path)
     }
 
-    /// Its metrics.
     fn metrics(&mut self) -> String {
         self.get("/metrics").unwrap()
     }
 
-    /// Its latest report; `null` before the first.
+    /// The latest report; `null` before the first.
     fn report(&mut self) -> Value {
         self.get("/report.json").map_or(Value::Null, |text| serde_json::from_str(&text).unwrap())
     }
@@ -77,7 +78,7 @@ impl Agent {
         assert!(status.unwrap().success());
     }
 
-    /// Numbers that the kernel gives to what it holds open: programs and links.
+    /// Ids of the kernel objects (programs, links) that the agent holds open.
     fn held(&self, what: &str) -> BTreeSet<u32> {
         let infos = format!("/proc/{}/fdinfo", self.child.id());
         let entries = std::fs::read_dir(infos).unwrap();
@@ -97,7 +98,7 @@ impl Drop for Agent {
     }
 }
 
-/// The value of a metric's series whose attributes have these words.
+/// The value of a series whose attributes contain these words.
 fn value(metrics: &str, name: &str, words: &[&str]) -> Option<f64> {
     let is_it =
         |line: &&str| line.starts_with(name) && words.iter().all(|word| line.contains(word));
@@ -117,14 +118,14 @@ fn an_agent_counts_calls_and_leaves_nothing_behind() {
     assert!(caller.wait().unwrap().success());
     agent.says(&format!("rank 102 of 1101 is process {pid}"));
 
-    // Of the greatest communicator, that was made last.
+    // On the largest communicator, which was created last.
     let rank = "nccl_rank=\"114\"";
     let mut metrics = String::new();
     eventually("calls are counted", || {
         metrics = agent.metrics();
         value(&metrics, "nccl_call_count_total", &["\"all_reduce\"", rank]).is_some()
     });
-    // Other tests may call as well.
+    // Other tests may make calls too.
     let is_counted = |name: &str, call: &str, expected: f64| {
         let counted = value(&metrics, name, &[&format!("\"{call}\""), rank]);
         assert!(counted.is_some_and(|counted| counted >= expected), "{call}: {counted:?}");
@@ -138,7 +139,7 @@ fn an_agent_counts_calls_and_leaves_nothing_behind() {
     }
     for program in ["call_entered", "call_returned", "connection_changed"] {
         let used = value(&metrics, "railscope_cpu_time_seconds_total", &[program]);
-        // Programs are measured now and then only.
+        // The cost of programs is measured only now and then.
         assert!(used.is_some_and(|used| used >= 0.0), "{program}: {used:?}");
     }
 
@@ -151,10 +152,10 @@ fn an_agent_counts_calls_and_leaves_nothing_behind() {
     assert!(are_there());
     agent.signal("-KILL");
     agent.child.wait().unwrap();
-    eventually("the kernel's programs are gone", || !are_there());
+    eventually("the kernel programs are gone", || !are_there());
 }
 
-/// As on a host whose NIC carries RDMA past the kernel: no packet, and still ranks and queue pairs.
+/// As on a host whose NIC bypasses the kernel: no packets, and still ranks and queue pairs.
 #[test]
 fn ranks_have_queue_pairs_without_packets() {
     let test = "ranks_have_queue_pairs_without_packets";
@@ -165,7 +166,7 @@ fn ranks_have_queue_pairs_without_packets() {
     agent.says(&format!("calls of {} are seen", stage.library().display()));
     rank.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
     agent.says(&format!("rank 2 of 4 is process {}", rank.id()));
-    // Other tests may be ranks as well.
+    // Other tests may run ranks too.
     let own = |report: &Value| {
         let mut all = report["communicators"].as_array().unwrap().iter();
         all.find(|one| one["id"] == "7e5c3a1876543210").cloned()
@@ -176,7 +177,7 @@ fn ranks_have_queue_pairs_without_packets() {
         all.find(|one| one["id"] == "rdma_not_visible" && is_own(one)).cloned()
     };
     let mut report = Value::Null;
-    eventually("calls without packets are told", || {
+    eventually("calls are reported without packets", || {
         report = agent.report();
         unseen(&report).is_some()
     });
@@ -201,10 +202,10 @@ fn ranks_have_queue_pairs_without_packets() {
 
     drop(rank.stdin.take());
     assert!(rank.wait().unwrap().success());
-    eventually("what has ended is gone", || own(&agent.report()).is_none());
+    eventually("ended ranks are gone", || own(&agent.report()).is_none());
 }
 
-/// The agent as user 65534 with these capabilities only.
+/// The agent as user 65534 with only these capabilities.
 fn with_capabilities(program: &Path, capabilities: &[&str]) -> Agent {
     let only: Vec<_> = capabilities.iter().map(|name| format!("+{name}")).collect();
     let only = format!("-all,{}", only.join(","));
@@ -222,7 +223,7 @@ fn the_least_capabilities() {
         return;
     }
     let Some(stage) = Stage::set(test) else { return };
-    // The target folder may lie where another user may not go.
+    // The target folder may be in a place that another user cannot enter.
     let open = Command::new("chmod").args(["-R", "a+rX"]).arg(stage.0.path()).status().unwrap();
     assert!(open.success());
     let program = stage.0.path().join("railscope");
@@ -238,7 +239,7 @@ fn the_least_capabilities() {
         let mut agent = with_capabilities(&program, &[others]);
         agent.says(&format!("connections: load kernel programs: {left_out} is missing"));
     }
-    // A tracefs that is mounted belongs to root.
+    // A mounted tracefs belongs to root.
     let mut agent =
         with_capabilities(&program, &["bpf", "perfmon", "sys_admin", "dac_read_search"]);
     agent.says("TCP connections of this host");

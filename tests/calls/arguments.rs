@@ -1,4 +1,4 @@
-//! Every argument of every function comes out as it went in.
+//! Every argument of every function is reported unchanged.
 
 use railscope_core::model::call::{
     Action, Call, Communication, CommunicatorEnd, CommunicatorHandle, DataType, Function,
@@ -18,7 +18,7 @@ fn id(first: u8) -> Option<UniqueId> {
     Some(UniqueId(std::array::from_fn(|place| first.wrapping_add(place as u8))))
 }
 
-/// A call that is told when it begins and when it returns, with what is there only then.
+/// A call that is reported on entry and on return; `after` has what only the return knows.
 fn twice(
     expected: &mut Vec<(Action, Option<Option<i32>>)>,
     code: i32,
@@ -39,7 +39,7 @@ fn initialise(nranks: u32, rank: u32, first: u8, ids: u32) -> impl Fn(Option<u64
     }
 }
 
-/// What caller.c does up to the group: action, and what it returned.
+/// The calls of caller.c before the group: action and return value.
 fn control() -> Vec<(Action, Option<Option<i32>>)> {
     let mut all = Vec::new();
     let made = |id| Action::MakeUniqueId { id };
@@ -86,10 +86,10 @@ fn control() -> Vec<(Action, Option<Option<i32>>)> {
     all
 }
 
-/// A function, its elements, type, operation, root and communicator, and its buffers.
+/// Function, elements, type, operation, root, communicator and buffers.
 type Row = (Function, u64, Option<DataType>, Option<u32>, Option<u32>, u64, [Option<u64>; 2]);
 
-/// What the group of caller.c has.
+/// The calls inside caller.c's group.
 fn communications() -> Vec<Action> {
     use Function as F;
     let both = |send: u64| [Some(send), Some(send + 1)];
@@ -124,15 +124,15 @@ fn communications() -> Vec<Action> {
         })
     };
     let calls = rows.into_iter().zip(streams).flat_map(|(row, stream)| {
-        // With a configuration of the call, too, where NCCL has such a form.
+        // If NCCL has a variant with a configuration, that one too.
         let has_one = matches!(row.0, F::Send | F::Receive) || row.6[1].is_none();
         std::iter::repeat_n((row, stream), if has_one { 1 } else { 2 })
     });
     calls.map(communication).collect()
 }
 
-/// What caller.c does with a queue pair, which is at `queue_pair`, and memory, and whether that was told
-/// to have succeeded.
+/// What caller.c does with the queue pair at `queue_pair` and with memory, and whether the call
+/// succeeded.
 fn verbs(queue_pair: QueuePairHandle) -> Vec<(Action, Option<bool>)> {
     let number = Some(Qpn::new(0x1234));
     let kind = Some(QueuePairKind::ReliableConnection);
@@ -211,7 +211,7 @@ fn every_argument() {
         _ => None,
     });
     let mut bytes: Vec<_> = bytes.collect();
-    // Both forms of a collective ask for the same.
+    // Both variants of a collective ask for the same.
     bytes.dedup();
     let expected = [804, 404, 203, 1632, 410, 1648, 828, 208, 209, 210, 8 << 40].map(Some);
     assert_eq!(bytes, [expected.as_slice(), &[None]].concat());

@@ -28,7 +28,7 @@ fn a_connection_over_both_families() {
             let near = TcpStream::connect(server).unwrap();
             let (far, _) = listener.accept().unwrap();
             let address = near.local_addr().unwrap();
-            // The client ends first.
+            // The client closes first.
             drop(near);
             drop(far);
             address
@@ -43,7 +43,7 @@ fn a_connection_over_both_families() {
         probes.poll(false, &mut take).unwrap();
 
         // The kernel reports the whole machine: other network namespaces may use the same address,
-        // and other processes get the memory, and so the number, of a closed socket.
+        // and other processes get the memory, and so the id, of a closed socket.
         let is_ours = |change: &&ConnectionChange| {
             change.owner.as_ref().is_some_and(|owner| owner.pid == std::process::id())
         };

@@ -1,4 +1,5 @@
-//! Calls of NCCL and libibverbs, and TCP connections, as the kernel's programs tell them. Needs root.
+//! Calls of NCCL and libibverbs, and TCP connections, as the kernel programs report them. Needs
+//! root.
 
 mod arguments;
 mod connections;

@@ -8,10 +8,10 @@ use railscope_core::model::call::Action;
 use super::stage::{Stage, start, watch};
 use crate::support::require;
 
-/// Calls that caller.c makes, those that are told twice counted twice.
+/// Reports of caller.c's calls; a call that is reported on entry and on return counts twice.
 const CALLS: usize = 68;
 
-/// Runs a script, in which `$0` is the stage's folder, in a mount namespace of its own.
+/// Runs a script in a mount namespace of its own; `$0` is the stage's folder.
 fn in_namespace(stage: &Stage, script: &str) -> Child {
     let mut unshare = Command::new("unshare");
     unshare.args(["--mount", "sh", "-ec", script]).arg(stage.0.path());
@@ -25,7 +25,7 @@ fn processes_that_start_later() {
     watcher.poll();
     let first = start(&mut stage.caller());
     watcher.until_said(stage.library().to_str().unwrap());
-    // The second maps a file that is watched already.
+    // The second maps a file that is already watched.
     let second = start(&mut stage.caller());
     assert_eq!(watcher.watch(second).len(), CALLS);
     assert_eq!(watcher.watch(first).len(), CALLS);
@@ -82,7 +82,7 @@ fn a_deleted_file() {
     let mut watcher = watch();
     let child = start(&mut stage.caller());
     let library = stage.library();
-    // Once it is loaded.
+    // Wait until the library is loaded.
     let maps = format!("/proc/{}/maps", child.id());
     while !fs::read_to_string(&maps).unwrap().contains(library.to_str().unwrap()) {
         std::thread::yield_now();
@@ -118,14 +118,14 @@ fn nccl_inside_pytorch() {
         compile.current_dir(stage.0.path());
         assert!(compile.status().unwrap().success(), "{words:?}");
     };
-    // Linked in, with its symbols.
+    // NCCL linked in, with symbols.
     fs::copy(stage.library(), &inside).unwrap();
     let child = start(stage.caller().env("LD_PRELOAD", &inside));
     let mut watcher = watch();
     watcher.until_said(inside.to_str().unwrap());
     assert_eq!(watcher.watch(child).len(), CALLS);
 
-    // Used from libnccl.so.2: of this library nothing is to be said.
+    // A library that only uses libnccl.so.2 is not mentioned.
     fs::remove_file(&inside).unwrap();
     fs::write(
         stage.0.path().join("user.c"),
@@ -139,7 +139,7 @@ fn nccl_inside_pytorch() {
     assert_eq!(watcher.watch(child).len(), CALLS);
     assert!(!watcher.said.iter().any(|said| said.contains(inside.to_str().unwrap())));
 
-    // Linked in, without symbols: it is said once.
+    // NCCL linked in, without symbols: one warning.
     fs::remove_file(&inside).unwrap();
     fs::write(stage.0.path().join("user.c"), "int ncclGroupStart(void) { return 0; }").unwrap();
     build(&["user.c", "-fvisibility=hidden", "-s"]);
@@ -159,7 +159,7 @@ fn the_programs_leave_a_file_that_nobody_maps() {
     for round in 1..=2 {
         watcher.said.clear();
         let child = start(&mut stage.caller());
-        // Said again in the second round: the programs had left.
+        // Reported again in the second round: the programs had been detached.
         watcher.until_said(stage.library().to_str().unwrap());
         let calls = watcher.watch(child);
         assert_eq!(calls.len(), CALLS, "round {round}");

@@ -1,4 +1,4 @@
-//! Ranks of a driven job and their processes: by the connections that the processes make.
+//! Ranks of a driven job are matched to processes by the processes' connections.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;

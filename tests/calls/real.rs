@@ -1,4 +1,4 @@
-//! Libraries that nobody here wrote.
+//! Real libraries, not built by this suite.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -11,14 +11,14 @@ use railscope_core::model::qpn::Qpn;
 use super::stage::watch;
 use crate::support::require;
 
-/// Where the dynamic linker finds the library.
+/// Prints the path at which the dynamic linker finds the library.
 const WHERE: &str = "
 import ctypes
 ctypes.CDLL('libibverbs.so.1')
 print(next(line.split()[-1] for line in open('/proc/self/maps') if 'libibverbs.so' in line))
 ";
 
-/// Crashes in `ibv_destroy_qp`, for there is no device; what is asked is whether the call is seen.
+/// Crashes in `ibv_destroy_qp`, as there is no device; the test only needs the call to be seen.
 const DESTROY: &str = "
 import ctypes, sys
 verbs = ctypes.CDLL(sys.argv[1])
@@ -77,7 +77,7 @@ fn libibverbs() {
         return;
     }
     let installed = python(WHERE).output().unwrap().stdout;
-    // Others on this machine may use that file.
+    // Other programs on this machine may use that file.
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("libibverbs.so.1");
     std::fs::copy(String::from_utf8(installed).unwrap().trim_end(), &library).unwrap();

@@ -1,4 +1,4 @@
-//! A library with NCCL's and libibverbs' functions, programs that call them, and who watches.
+//! A library with NCCL's and libibverbs' functions, programs that call them, and a watcher.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use tempfile::TempDir;
 use crate::support::clock::{PATIENCE, now};
 use crate::support::require;
 
-/// A folder with `libnccl.so.2`, and with `caller` and `rank`, which find the library beside themselves.
+/// A folder with `libnccl.so.2`, and with `caller` and `rank`, which load the library from there.
 pub(super) struct Stage(pub(super) TempDir);
 
 impl Stage {
-    /// Builds all; `None`, and it is said, where that or watching is not possible.
+    /// Builds everything; `None`, with a message, if building or watching is not possible.
     pub(super) fn set(test: &str) -> Option<Self> {
         let header = Path::new("/usr/include/infiniband/verbs.h");
         if !require::root(test) || !require::has(test, "cc") {
@@ -67,11 +67,11 @@ pub(super) fn watch() -> Watcher {
     Watcher { probes: Probes::open(&config).unwrap(), calls: Vec::new(), said: Vec::new() }
 }
 
-/// What was told so far.
+/// Calls and messages so far.
 pub(super) struct Watcher {
     probes: Probes,
     pub(super) calls: Vec<Call>,
-    /// Libraries that are watched and warnings.
+    /// Paths of watched libraries, and warnings.
     pub(super) said: Vec<String>,
 }
 
@@ -89,7 +89,7 @@ impl Watcher {
         std::thread::sleep(Duration::from_millis(10));
     }
 
-    /// Waits until something that has these words was said.
+    /// Waits for a message that contains these words.
     #[track_caller]
     pub(super) fn until_said(&mut self, words: &str) {
         let begun = now();
@@ -99,7 +99,7 @@ impl Watcher {
         }
     }
 
-    /// Lets a program begin that waits for a line, until it succeeds; its calls.
+    /// Lets a waiting program run until it succeeds; returns its calls.
     #[track_caller]
     pub(super) fn watch(&mut self, child: Child) -> Vec<Call> {
         let (calls, is_success) = self.watch_to_the_end(child);
@@ -107,7 +107,7 @@ impl Watcher {
         calls
     }
 
-    /// As [`Self::watch`]; and whether the program succeeded.
+    /// Like [`Self::watch`], for a program that may fail; also returns whether it succeeded.
     #[track_caller]
     pub(super) fn watch_to_the_end(&mut self, mut child: Child) -> (Vec<Call>, bool) {
         child.stdin.take().unwrap().write_all(b"\n").unwrap();
@@ -122,7 +122,7 @@ impl Watcher {
         (self.calls.iter().filter(is_own).cloned().collect(), is_success)
     }
 
-    /// Waits until the programs have left a library that no process maps any more.
+    /// Waits until the programs are detached from a library that no process maps any more.
     pub(super) fn until_left(&mut self) {
         let begun = now();
         while begun.elapsed() < Duration::from_secs(3) {
@@ -131,7 +131,7 @@ impl Watcher {
     }
 }
 
-/// Starts a program that waits for a line.
+/// Starts a program that waits for a line of input.
 pub(super) fn start(command: &mut Command) -> Child {
     command.stdin(Stdio::piped()).spawn().unwrap()
 }

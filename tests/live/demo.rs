@@ -1,5 +1,5 @@
-//! `railscope demo`: it finds what the ranks did, live, as root and as anybody; and what it found
-//! live is what its capture says afterwards.
+//! `railscope demo` finds what the ranks did, live, as root and as another user, and its capture
+//! gives the same findings afterwards.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::outcome::agree;
 use crate::support::{railscope, require};
 
-/// The user that has nothing (Debian's `nobody`).
+/// A user without any privileges (Debian's `nobody`).
 const NOBODY: u32 = 65_534;
 
 fn demo(folder: &Path, user: Option<u32>) -> String {
@@ -25,7 +25,7 @@ fn demo(folder: &Path, user: Option<u32>) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// A busy machine makes ranks late that should not be; what cannot be missed is.
+/// On a busy machine other ranks may be late too; only what is always found is checked.
 fn check(said: &str) {
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
@@ -64,8 +64,8 @@ fn anybody_may_run_it() {
     unshare.args(["-rn", "true"]).uid(NOBODY).gid(NOBODY);
     let mut own = Command::new(env!("CARGO_BIN_EXE_railscope"));
     own.arg("--version").uid(NOBODY).gid(NOBODY);
-    if !require::works(test, &mut unshare, "a user namespace for everybody")
-        || !require::works(test, &mut own, "a program that everybody may run")
+    if !require::works(test, &mut unshare, "a user namespace for any user")
+        || !require::works(test, &mut own, "a program that any user may run")
     {
         return;
     }

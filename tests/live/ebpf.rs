@@ -1,4 +1,4 @@
-//! The kernel programs see of a recorded job what the recording has.
+//! The kernel programs' view of a recorded job equals the recording.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -24,7 +24,7 @@ use crate::support::recording::Recording;
 use crate::support::streams::Recorder;
 use crate::support::{pcap, require};
 
-/// A network namespace with a veth pair, which goes with the test.
+/// A network namespace with a veth pair, removed with the test.
 pub(super) struct Wire(String);
 
 impl Wire {
@@ -44,19 +44,18 @@ impl Wire {
         wire
     }
 
-    /// Its network namespace.
     pub(super) fn path(&self) -> PathBuf {
         Path::new("/var/run/netns").join(&self.0)
     }
 
-    /// The index of one of its ends.
+    /// The interface index of one of its ends.
     pub(super) fn index(&self, end: &str) -> u32 {
         let arguments = ["-n", &self.0, "-oneline", "link", "show", end];
         let line = Command::new("ip").args(arguments).output().unwrap().stdout;
         String::from_utf8(line).unwrap().split(':').next().unwrap().parse().unwrap()
     }
 
-    /// Sends the frames of captures into its near end.
+    /// Sends the frames of captures into the near end.
     pub(super) fn replay(&self, captures: &[PathBuf]) {
         assert!(self.start_replay(captures).wait().unwrap().success());
     }
@@ -71,7 +70,7 @@ impl Wire {
             .unwrap()
     }
 
-    /// The programs at its far end.
+    /// The programs at the far end.
     fn observe(&self) -> Ebpf {
         Ebpf::open(&EbpfConfig {
             interfaces: vec!["far".to_owned()],
@@ -104,7 +103,7 @@ fn finish(pipeline: Pipeline) -> Report {
     pipeline.finish(ReportContext { detail: Detail::Full, ..Default::default() })
 }
 
-/// The report on captures, taken as one tap.
+/// The report on captures, read as one tap.
 fn offline(captures: &[PathBuf]) -> Report {
     let mut captures = CaptureSet::open(captures).unwrap();
     let mut pipeline = pipeline();
@@ -126,7 +125,7 @@ fn offline(captures: &[PathBuf]) -> Report {
     finish(pipeline)
 }
 
-/// Sends the frames of captures into the wire; what the programs at its far end tell of them.
+/// Sends the frames of captures into the wire; returns what the programs at its far end report.
 fn replay(
     wire: &Wire,
     source: &mut Ebpf,
@@ -136,7 +135,7 @@ fn replay(
     let mut replay = wire.start_replay(captures);
     let begun = now();
     let mut ended = None;
-    // What was sent last lies in the ring for a nap at most.
+    // The last events are in the ring buffer for at most one sleep of the reader.
     while ended.is_none_or(|ended: Instant| ended.elapsed() < Duration::from_millis(300)) {
         assert!(begun.elapsed() < Duration::from_secs(60), "the replay hangs");
         source.poll(Duration::from_millis(20), sink).unwrap();
@@ -147,7 +146,7 @@ fn replay(
     assert!(replay.wait().unwrap().success());
 }
 
-/// The report on the same frames, seen while they pass; and the events that this took.
+/// The report on the same frames seen live, and the number of events.
 fn live(wire: &Wire, captures: &[PathBuf]) -> (Report, u64) {
     let mut source = wire.observe();
     let mut pipeline = pipeline();
@@ -171,7 +170,7 @@ fn live(wire: &Wire, captures: &[PathBuf]) -> (Report, u64) {
     (finish(pipeline), events)
 }
 
-/// A segment from 10.0.0.1 to 10.0.0.2, in Ethernet.
+/// A segment from 10.0.0.1 to 10.0.0.2, with its Ethernet header.
 fn segment(sequence: u32, flags: TcpFlags, payload: usize) -> Vec<u8> {
     let mut bytes = vec![0x02; 12];
     bytes.extend([0x08, 0x00, 0x45, 0]);
@@ -184,8 +183,8 @@ fn segment(sequence: u32, flags: TcpFlags, payload: usize) -> Vec<u8> {
     bytes
 }
 
-/// Of a stream that is too long for user space all bytes are counted: to the last one where it ends, and
-/// else to the last mebibyte.
+/// A stream too long for user space is counted in full: to the last byte if it ends, else to the
+/// last mebibyte.
 #[test]
 fn a_long_stream() {
     if !require::root("a_long_stream") || !require::has("a_long_stream", "ip") {
@@ -232,12 +231,12 @@ fn a_long_stream() {
         } else {
             assert!((all - (1 << 20)..all).contains(&sent), "{sent} of {all}");
         }
-        assert!(taken < 1_200_000, "{taken} bytes were handed out");
+        assert!(taken < 1_200_000, "{taken} bytes were delivered");
     }
 }
 
-/// Long segments come in pieces, and what stands in the headers for all of it stands where it belongs: a FIN
-/// ends the last piece.
+/// Long segments are split. Header fields that apply to the whole segment are in the right piece: a
+/// FIN is in the last one.
 #[test]
 fn segments_of_all_sizes_with_an_end() {
     let test = "segments_of_all_sizes_with_an_end";
@@ -279,7 +278,7 @@ fn segments_of_all_sizes_with_an_end() {
     }
 }
 
-/// Sends a file as datagrams: its bytes stay in its page, behind headers that lie elsewhere.
+/// Sends a file as datagrams: its bytes stay in the page cache, and the headers are elsewhere.
 const SEND_FILE: &str = "
 import os, socket, sys
 out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -289,7 +288,7 @@ for _ in range(3):
     os.sendfile(out.fileno(), file, 0, os.fstat(file).st_size)
 ";
 
-/// Of a packet in pieces, headers are put together.
+/// The headers of a fragmented packet are put together.
 #[test]
 fn headers_in_pieces() {
     let test = "headers_in_pieces";
@@ -301,7 +300,7 @@ fn headers_in_pieces() {
     run(&["ip", "-n", namespace, "address", "add", "10.9.0.1/24", "dev", "near"]);
     let station = ["10.9.0.2", "lladdr", "02:00:00:00:00:02", "dev", "near"];
     run(&[&["ip", "-n", namespace, "neighbour", "add"], &station[..]].concat());
-    // SEND ONLY to queue pair 17, eight bytes, and a check sequence.
+    // SEND ONLY to queue pair 17: eight bytes of payload, and the ICRC.
     let mut bytes = vec![0x04, 0, 0xff, 0xff, 0, 0, 0, 17, 0, 0, 0, 5];
     bytes.extend([0x5a; 12]);
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -343,7 +342,7 @@ fn a_replayed_job() {
     let (live, events) = live(&wire, &captures);
     let offline = offline(&captures);
     let frames = offline.taps[0].frames;
-    assert!(events < frames, "{events} events of {frames} frames");
+    assert!(events < frames, "{events} events for {frames} frames");
     assert_eq!(live.flows.len(), offline.flows.len());
     for (live, offline) in live.flows.iter().zip(&offline.flows) {
         assert_eq!((live.dest_qpn, live.frames), (offline.dest_qpn, offline.frames));
@@ -369,11 +368,12 @@ fn a_replayed_job() {
     assert_eq!(calls(&live), calls(&offline));
 }
 
-/// The program as user 65534 with these capabilities, watching the wire for a moment; what it says.
+/// Runs the program as user 65534 with only these capabilities on the wire for a moment; returns
+/// its output.
 fn watch_with(wire: &Wire, capabilities: &[&str], source: &str) -> String {
     let only: Vec<_> = capabilities.iter().map(|name| format!("+{name}")).collect();
     let only = format!("-all,{}", only.join(","));
-    // The target folder may lie where another user may not go.
+    // The target folder may be in a place that another user cannot enter.
     let program = Path::new("/run").join(&wire.0);
     std::fs::copy(env!("CARGO_BIN_EXE_railscope"), &program).unwrap();
     let output = Command::new("ip")

@@ -1,4 +1,4 @@
-//! Packet sockets on real interfaces, in a network namespace of the test's own.
+//! Packet sockets on real interfaces, in the test's own network namespace.
 
 use std::net::UdpSocket;
 use std::process::Command;
@@ -12,7 +12,7 @@ use railscope_core::model::direction::Direction;
 use crate::support::clock::now;
 use crate::support::require;
 
-/// Runs `test` on a thread in a network namespace of its own.
+/// Runs `test` on a thread in its own network namespace.
 fn in_namespace(name: &str, test: impl FnOnce() + Send + 'static) {
     if !require::root(name) || !require::has(name, "ip") {
         return;
@@ -38,7 +38,7 @@ fn config(interfaces: &[&str]) -> AfPacketConfig {
     }
 }
 
-/// What a source tells within a time.
+/// The events of a source within a time.
 fn told(source: &mut AfPacket, time: Duration) -> Vec<String> {
     let begun = now();
     let mut told = Vec::new();
@@ -63,7 +63,7 @@ fn told(source: &mut AfPacket, time: Duration) -> Vec<String> {
     told
 }
 
-/// Two ends of a cable with addresses; `a` sends to a neighbour that it is told of.
+/// A veth pair with addresses; `a` has a static entry for its neighbour.
 fn cable() {
     ip("link add name a address 02:00:00:00:00:0a type veth peer name b address 02:00:00:00:00:0b");
     ip("addr add 10.9.0.1/24 dev a");
@@ -108,7 +108,7 @@ fn a_vlan_tag_that_the_kernel_took_out_is_put_back() {
     in_namespace(test, || {
         cable();
         let mut source = AfPacket::open(&config(&["b"])).unwrap();
-        // The kernel takes the tag out where the frame arrives.
+        // The kernel removes the tag on arrival.
         let frame = format!(
             "0200000000bb0200000000aa81000005{}",
             "0800450000".to_owned() + &"00".repeat(123)

@@ -1,4 +1,5 @@
-//! What the kernel programs keep of a flow between its packets, and what they make of its times.
+//! The state that the kernel programs keep for a flow between packets, and how they time its
+//! packets.
 
 use railscope_ebpf::event::Run;
 use railscope_ebpf::flow::{Arrival, Clock, FlowState, NONE};
@@ -7,7 +8,7 @@ use railscope_ebpf::settings::Settings;
 const MICROSECOND: u64 = 1_000;
 const MILLISECOND: u64 = 1_000_000;
 
-/// Most that a packet's time is unsure.
+/// Largest uncertainty of a packet's time.
 const UNSURE: u64 = 250 * MICROSECOND;
 
 const FIRST: u8 = 0x06;
@@ -15,11 +16,11 @@ const MIDDLE: u8 = 0x07;
 const LAST: u8 = 0x08;
 const ACKNOWLEDGE: u8 = 0x11;
 
-/// A kernel with ticks of so many nanoseconds, and one flow.
+/// A kernel with ticks of this many nanoseconds, and one flow.
 struct Kernel {
     tick_ns: u64,
     flow: Option<FlowState>,
-    /// Reads of the clock, without those for packets that are handed out.
+    /// Clock reads, except those for packets that are delivered.
     reads: u32,
 }
 
@@ -28,7 +29,8 @@ impl Kernel {
         Self { tick_ns, flow: None, reads: 0 }
     }
 
-    /// As in the program: the run that is handed out with the packet; `None` where that is counted.
+    /// As in the program: the run that is delivered with the packet; `None` if the packet is only
+    /// counted.
     fn pass(&mut self, time: u64, arrival: &Arrival) -> Option<Run> {
         let clock = Clock { time, tick: (time / self.tick_ns) as u32 };
         let Some(flow) = &mut self.flow else {
@@ -84,7 +86,7 @@ fn the_clock_is_read_for_one_packet_in_eight() {
     assert!(run.last_time.abs_diff(597 * MICROSECOND) <= MICROSECOND, "{run:?}");
 }
 
-/// A timeout is told by the silence before what is sent again.
+/// A timeout shows as silence before a retransmission.
 #[test]
 fn silence_behind_a_run_stays_silence() {
     for packets in 1..20 {
@@ -101,7 +103,7 @@ fn silence_behind_a_run_stays_silence() {
     }
 }
 
-/// However coarse the kernel's ticks are and however slow a flow: buckets of bursts wait so long.
+/// With coarse kernel ticks and slow flows too: burst buckets wait for the runs.
 #[test]
 fn runs_end_in_time() {
     for tick in [1, 4, 10] {
@@ -122,7 +124,8 @@ fn runs_end_in_time() {
     }
 }
 
-/// ACKs of parts of a message are counted; what completes one, refuses one or comes after a timeout is not.
+/// ACKs within a message are counted. Those that complete a message, NAKs, and those after a
+/// timeout are delivered.
 #[test]
 fn acknowledgements_that_say_something_are_handed_out() {
     let positive = |messages: u32| 0x1f00_0000 | messages;
@@ -135,14 +138,14 @@ fn acknowledgements_that_say_something_are_handed_out() {
     assert!(!is_counted(10, positive(1), 0));
     assert!(is_counted(20, positive(1), MICROSECOND));
     assert!(is_counted(30, positive(1), MICROSECOND));
-    assert!(!is_counted(30, positive(1), MICROSECOND), "the same again");
+    assert!(!is_counted(30, positive(1), MICROSECOND), "a repeated ACK");
     assert!(is_counted(40, positive(1), MICROSECOND));
     assert!(!is_counted(50, positive(2), MICROSECOND), "a message is complete");
     assert!(is_counted(60, positive(2), MICROSECOND));
     assert!(!is_counted(61, 0x6000_0002, MICROSECOND), "a NAK");
-    assert!(!is_counted(70, positive(2), MICROSECOND), "the message that it refused");
-    assert!(!is_counted(80, positive(2), MICROSECOND), "the message that it refused");
-    assert!(!is_counted(90, positive(3), MICROSECOND), "that is complete");
+    assert!(!is_counted(70, positive(2), MICROSECOND), "within the message that got the NAK");
+    assert!(!is_counted(80, positive(2), MICROSECOND), "within the message that got the NAK");
+    assert!(!is_counted(90, positive(3), MICROSECOND), "that message is complete");
     assert!(is_counted(95, positive(3), MICROSECOND));
     assert!(!is_counted(99, positive(4), MICROSECOND), "a message is complete");
     assert!(!is_counted(110, positive(4), 16 * MILLISECOND), "after a timeout");

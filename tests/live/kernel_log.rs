@@ -1,4 +1,4 @@
-//! What kernel programs log, and that it costs nothing where nobody asks.
+//! The kernel programs' log, which costs nothing when it is off.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -16,10 +16,10 @@ use crate::support::ip::Ipv4;
 use crate::support::roce::Roce;
 use crate::support::{pcap, require};
 
-/// As many sets as the kernel programs have for flows.
+/// The size of the kernel programs' flow table: 2^15 sets.
 const BITS: u32 = 15;
 
-/// Queue pairs of which one finds no room: their flows from 10.0.0.1 to 10.0.0.2 share a set.
+/// Queue pairs whose flows from 10.0.0.1 to 10.0.0.2 share a set, one more than fits.
 fn crowd(interface_index: u32) -> Vec<u32> {
     let address = |host: u32| [0, 0, 0xffff_u32.to_be(), (0x0a00_0000 | host).to_be()];
     let set = |qpn| Key::new(address(1), address(2), qpn, interface_index).set(BITS);
@@ -64,7 +64,7 @@ fn a_full_table() {
     assert!(agent.wait().unwrap().success());
 }
 
-/// Instructions of a program once the verifier has dropped what is never done.
+/// Instructions of a program after the verifier has removed dead code.
 fn instructions(settings: Settings) -> u32 {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/ebpf");
     let object = format!("{folder}/railscope.{}.bpf.o", std::env::consts::ARCH);
@@ -83,6 +83,6 @@ fn nothing_is_left_of_it_where_it_is_off() {
         return;
     }
     let [off, on] = [0, 1].map(|logs| instructions(Settings { logs, ..Settings::DEFAULT }));
-    println!("{off} instructions without, {on} with");
-    assert!(off + 1_000 < on, "{off} and {on} instructions");
+    println!("{off} instructions without the log, {on} with it");
+    assert!(off + 1_000 < on, "{off} instructions without the log, {on} with it");
 }

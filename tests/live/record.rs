@@ -1,4 +1,4 @@
-//! Frames written as a capture and read again are the same frames; tshark sees them alike.
+//! Frames written to a capture and read back are unchanged; tshark reads the same.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -14,7 +14,7 @@ use railscope_core::model::time::Timestamp;
 
 use crate::support::tool;
 
-/// What can be compared of a frame.
+/// The fields of a frame to compare.
 type Seen = (u32, u64, u32, Vec<u8>, Option<Direction>);
 
 fn tap(name: &str, link_type: LinkType) -> Tap {

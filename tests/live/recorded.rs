@@ -1,4 +1,4 @@
-//! Recorded jobs read into a pipeline.
+//! Feeds recorded jobs to a pipeline.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use railscope_core::report::{Report, ReportContext};
 
 use crate::support::recording::Recording;
 
-/// A pipeline that keeps at most `messages`.
+/// A pipeline that keeps at most `messages` messages.
 pub(super) fn pipeline(messages: usize) -> Pipeline {
     let flow = FlowConfig {
         flow_capacity: 4096,
@@ -26,7 +26,8 @@ pub(super) fn captures(job: &Recording) -> Vec<PathBuf> {
     job.captures().iter().map(|name| job.folder().join(name)).collect()
 }
 
-/// Reads captures into a pipeline; `beside` is called after each frame, with the time of the first.
+/// Reads captures into a pipeline; calls `beside` after each frame, with the time of the first
+/// frame.
 pub(super) fn read(
     files: &[PathBuf],
     pipeline: &mut Pipeline,
@@ -54,7 +55,7 @@ pub(super) fn read(
     origin
 }
 
-/// The report of captures as a whole.
+/// The report on whole captures.
 pub(super) fn report(files: &[PathBuf]) -> Report {
     let mut pipeline = pipeline(1 << 20);
     let origin = read(files, &mut pipeline, |_, _, _| {});

@@ -1,4 +1,4 @@
-//! Packets that the kernel programs only count change nothing in the report.
+//! Packets that the kernel programs only count do not change the report.
 
 use std::collections::HashMap;
 use std::fs;
@@ -28,10 +28,10 @@ use crate::support::recording::Recording;
 const ETHERNET_LEN: usize = 14;
 const ROCE_PORT: [u8; 2] = 4791_u16.to_be_bytes();
 
-/// As of a kernel that counts 250 ticks a second.
+/// A kernel with 250 ticks per second.
 const TICK_NS: u64 = 4_000_000;
 
-/// What the kernel programs keep, and what they would hand out.
+/// The state of the kernel programs, and what they would deliver.
 #[derive(Default)]
 struct Kernel {
     flows: HashMap<Key, FlowState>,
@@ -40,10 +40,10 @@ struct Kernel {
     handed_out: u64,
 }
 
-/// What is handed out of a packet.
+/// What is delivered of a packet.
 enum Handed {
     Nothing,
-    /// All of it, as of TCP.
+    /// The whole packet, as for TCP.
     Whole,
     Head,
     Behind(Run),
@@ -54,7 +54,7 @@ impl Kernel {
         *if is_ack(arrival.opcode) { &mut self.acks } else { &mut self.middles } += 1;
     }
 
-    /// IPv4 without options and tags, which is all that the recordings have.
+    /// IPv4 without options and tags: the recordings have nothing else.
     fn observe(&mut self, frame: &Frame<'_>) -> Handed {
         let bytes = frame.bytes;
         let is_roce = bytes.len() >= 54
@@ -124,7 +124,7 @@ impl Kernel {
     }
 }
 
-/// The report on captures, of all frames or of what the kernel programs would hand out.
+/// The report on captures: on all frames, or on those that the kernel programs would deliver.
 fn report(files: &[PathBuf], mut kernel: Option<&mut Kernel>) -> Value {
     let mut captures = CaptureSet::open(files).unwrap();
     let flow = FlowConfig { flow_capacity: 10_000, line_rate_bps: None, keeps_details: false };
@@ -151,9 +151,9 @@ fn report(files: &[PathBuf], mut kernel: Option<&mut Kernel>) -> Value {
     serde_json::to_value(pipeline.finish(context)).unwrap()
 }
 
-/// Removes what counting leaves open: where exactly between two frames the counted ones passed, and what
-/// counted ACKs had to say: round trips of the middles that asked for them, and their check sequences;
-/// `also` is open, too.
+/// Removes what counting loses: the exact place of counted frames between two others, and the
+/// content of counted ACKs (round trips of middles that asked for them, and their ICRCs). `also` is
+/// removed too.
 fn forget_places(value: &mut Value, also: &str) {
     const OPEN: &[&str] = &[
         "ack_rtt_ns",
@@ -184,10 +184,10 @@ fn check_recording(run: &str) {
     let recording = Recording::unpack(run);
     let files = recording.captures().into_iter().map(|name| recording.folder().join(name));
     let kernel = check(run, &files.collect::<Vec<_>>(), "");
-    assert!(kernel.middles > 0, "{} handed out", kernel.handed_out);
+    assert!(kernel.middles > 0, "{} delivered", kernel.handed_out);
 }
 
-/// NICs of the simulation answer what comes together with one ACK, also within a message.
+/// The simulation's NICs answer packets that arrive together with one ACK, also within a message.
 fn check_scenario(name: &str) {
     let job = "[[job]]\nbuckets = [\"8MiB\"]\niterations = 4";
     let toml = gallery::find(name).unwrap().toml.replace("[[job]]", job);
@@ -220,7 +220,7 @@ fn check(run: &str, files: &[PathBuf], also: &str) -> Kernel {
     kernel
 }
 
-/// The first place in which two values differ.
+/// The first difference between two values.
 fn difference(one: &Value, other: &Value, path: &str) -> String {
     match (one, other) {
         (Value::Object(ones), Value::Object(others)) => {

@@ -1,4 +1,4 @@
-//! The view of `watch`, character by character, from a recorded job.
+//! The screen of `watch`, character by character, on a recorded job.
 
 use railscope::export::screen::{Key, Screen, draw};
 use ratatui::Terminal;
@@ -7,7 +7,7 @@ use ratatui::backend::TestBackend;
 use super::recorded::{captures, report};
 use crate::support::recording::Recording;
 
-/// What a terminal of 100 columns shows.
+/// The screen on a terminal of 100 columns.
 fn shown(screen: &mut Screen) -> String {
     let mut terminal = Terminal::new(TestBackend::new(100, 24)).unwrap();
     terminal.draw(|frame| draw(screen, frame)).unwrap();
@@ -67,7 +67,7 @@ fn keys_sort_filter_freeze_and_help() {
     screen.press(Key::Escape);
     assert_eq!(shown(&mut screen), before);
 
-    // What is frozen stays when a newer report comes.
+    // A frozen screen does not change when a newer report arrives.
     screen.press(Key::Char(' '));
     let frozen = shown(&mut screen);
     assert!(frozen.contains("FROZEN"));

@@ -1,4 +1,4 @@
-//! Where the kernel programs keep flows between packets.
+//! The flow table of the kernel programs.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use railscope_ebpf::flow::{Arrival, Clock, FlowState, NONE, SILENT_NS};
 use railscope_ebpf::stream::StreamState;
 use railscope_ebpf::table::{Claim, Key, Set, WAYS};
 
-/// As many sets as the kernel programs have for flows.
+/// The size of the kernel programs' flow table: 2^15 sets.
 const BITS: u32 = 15;
 
 fn ipv4(host: u32) -> [u32; 4] {
@@ -28,13 +28,13 @@ fn flow(time: u64) -> FlowState {
     FlowState::new(&arrival, Clock { time, tick: 0 })
 }
 
-/// Flows of each set, of hosts that all talk to all over so many queue pairs.
+/// Flows per set, if every host talks to every other over `pairs` queue pairs.
 fn crowds(hosts: u32, pairs: u32) -> Vec<usize> {
     let mut crowds = vec![0; 1 << BITS];
     for source in 0..hosts {
         for destination in (0..hosts).filter(|destination| *destination != source) {
             for pair in 0..pairs {
-                // rxe numbers from 17 on, hardware in steps.
+                // rxe numbers queue pairs from 17 on, hardware in steps.
                 let qpn = 17 + (destination * pairs + pair) * if source % 2 == 0 { 1 } else { 64 };
                 let key = Key::new(ipv4(source), ipv4(destination), qpn, 4);
                 crowds[key.set(BITS) as usize] += 1;
@@ -44,7 +44,7 @@ fn crowds(hosts: u32, pairs: u32) -> Vec<usize> {
     crowds
 }
 
-/// As many as chance would have: neighbouring addresses and queue pair numbers are what there is.
+/// Sets fill as by chance, although neighbouring addresses and queue pair numbers are all there is.
 #[test]
 fn neighbours_do_not_crowd() {
     for (hosts, pairs) in [(2, 8_000), (16, 64), (32, 16), (64, 4)] {
@@ -60,7 +60,7 @@ fn neighbours_do_not_crowd() {
     }
 }
 
-/// A busy flow keeps its place, a silent one makes room.
+/// A busy flow keeps its place, an idle one is evicted.
 #[test]
 fn silence_makes_room() {
     let mut set: Set<FlowState> = bytemuck::Zeroable::zeroed();
@@ -68,7 +68,7 @@ fn silence_makes_room() {
     for qpn in 0..WAYS as u32 {
         assert_eq!(set.claim(&key(qpn), flow(u64::from(qpn)), u64::from(qpn)), Claim::Kept);
     }
-    // Another CPU's packet was a little earlier than all of them.
+    // A packet on another CPU was slightly earlier than all of them.
     assert_eq!(set.claim(&key(99), flow(0), 0), Claim::Refused);
     let later = SILENT_NS + 1;
     assert_eq!(set.claim(&key(99), flow(later - 1), later - 1), Claim::Refused);
@@ -79,7 +79,7 @@ fn silence_makes_room() {
 }
 
 proptest! {
-    /// What is found is what was kept, and who was used since another wanted room is still there.
+    /// Lookups return what was stored, and entries used since the last eviction are kept.
     #[test]
     fn streams_get_a_second_chance(ports in prop::collection::vec(0_u32..12, 1..200)) {
         let mut set: Set<StreamState> = bytemuck::Zeroable::zeroed();
@@ -95,7 +95,7 @@ proptest! {
             }
             prop_assert!(!used.contains(&port), "{} was used and is gone", port);
             let claim = set.claim(&key, StreamState { bytes: number, is_used: 1 }, 0);
-            // Those that stayed were asked whether they go, and go the next time.
+            // The remaining entries have lost their second chance: the next eviction takes them.
             used.clear();
             if claim == Claim::Refused {
                 let again = set.claim(&key, StreamState { bytes: number, is_used: 1 }, 0);

@@ -1,4 +1,4 @@
-//! `railscope watch`: lines where no terminal is, a view where one is.
+//! `railscope watch`: lines without a terminal, a screen on one.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ fn capture(job: &Recording) -> std::path::PathBuf {
     job.folder().join(name)
 }
 
-/// A capture that grows is told as it grows, and an interrupt ends it well.
+/// A growing capture is reported as it grows, and an interrupt ends it cleanly.
 #[test]
 fn lines_come_while_a_file_grows() {
     let job = Recording::unpack("long-straggler-2.28.9");
@@ -35,7 +35,7 @@ fn lines_come_while_a_file_grows() {
     watch.stdout.take().unwrap().read_to_string(&mut said).unwrap();
     assert!(watch.wait().unwrap().success());
     let told: Vec<&str> = said.lines().filter(|line| line.contains("training step ")).collect();
-    // Looked at once, when all is there.
+    // Read in one go, when the file is complete.
     let whole = Command::new(env!("CARGO_BIN_EXE_railscope"))
         .args(["watch", "-", "--every", "1h"])
         .stdin(File::open(capture(&job)).unwrap())
@@ -44,7 +44,7 @@ fn lines_come_while_a_file_grows() {
     let whole = String::from_utf8(whole.stdout).unwrap();
     let whole: Vec<&str> = whole.lines().filter(|line| line.contains("training step ")).collect();
     assert!(told.len() > 5, "{said}");
-    // What is told early may know less; who and when is the same.
+    // Early lines may have less detail; rank and time are the same.
     let head = |line: &&str| line.split(": ").next().unwrap().to_owned();
     let (told, whole): (Vec<_>, Vec<_>) =
         (told.iter().map(head).collect(), whole.iter().map(head).collect());
@@ -78,13 +78,13 @@ fn what_cannot_be_watched_is_an_error() {
     assert!(watch(&["-i", "lo", "--netns", "/nonexistent"]).contains("network namespace"));
 }
 
-/// Whether `stty -g` wrote this.
+/// Whether this is output of `stty -g`.
 fn is_modes(line: &str) -> bool {
     let line = line.trim();
     line.matches(':').count() > 8 && line.chars().all(|c| c == ':' || c.is_ascii_hexdigit())
 }
 
-/// The view comes up, a key changes it, and the terminal is as it was, by `q` and by a signal.
+/// The screen appears, a key changes it, and `q` or a signal restores the terminal.
 #[test]
 fn a_view_leaves_the_terminal_as_it_was() {
     let test = "a_view_leaves_the_terminal_as_it_was";
@@ -111,21 +111,21 @@ fn a_view_leaves_the_terminal_as_it_was() {
         assert_eq!(modes[0].trim(), modes[1].trim());
         assert!(shown.contains("\x1b[?1049h") && shown.contains("\x1b[?1049l"), "{shown:?}");
         assert!(shown.contains("STRAGGLER"), "{shown:?}");
-        // The tab of the table that is shown is reversed.
+        // The tab of the table on the screen is in reverse video.
         assert_eq!(shown.contains("\x1b[7m 6 Findings"), end.is_empty(), "{shown:?}");
     }
 }
 
-/// How long an end may take.
+/// Longest time to exit.
 const PROMPT: Duration = Duration::from_secs(5);
 
-/// Whether a process runs: one that has ended may lie there until somebody asks for its exit code.
+/// Whether a process runs. A zombie, whose exit code nobody has read yet, does not.
 fn runs(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['Z', 'X']))
 }
 
-/// Whether a process ends soon; it is killed if it does not.
+/// Whether a process ends soon; kills it if not.
 fn ends(pid: &str) -> bool {
     let begun = now();
     while runs(pid) && begun.elapsed() < PROMPT {
@@ -139,8 +139,8 @@ fn ends(pid: &str) -> bool {
     has_ended
 }
 
-/// The view ends when its terminal is gone, whether the kernel tells it so (SIGHUP, to the session of the
-/// terminal) or not, and by SIGTERM.
+/// The screen ends when its terminal is gone, with or without SIGHUP to the terminal's session, and
+/// on SIGTERM.
 #[test]
 fn a_view_ends_with_its_terminal() {
     let test = "a_view_ends_with_its_terminal";
@@ -170,7 +170,7 @@ fn a_view_ends_with_its_terminal() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        eventually("the view is up", || {
+        eventually("the screen is up", || {
             std::fs::read(&log).is_ok_and(|log| String::from_utf8_lossy(&log).contains("STRAGGLER"))
         });
         let watch = std::fs::read_to_string(&pid).unwrap().trim().to_owned();
@@ -178,20 +178,20 @@ fn a_view_ends_with_its_terminal() {
             let pid = nix::unistd::Pid::from_raw(watch.parse().unwrap());
             nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
         } else {
-            // Its end of the terminal closes with it.
+            // This closes its end of the terminal.
             terminal.kill().unwrap();
         }
         let has_ended = ends(&watch);
         _ = terminal.kill();
         terminal.wait().unwrap();
-        assert!(has_ended, "it goes on without a terminal: {session:?}, SIGTERM: {is_killed}");
+        assert!(has_ended, "still running without a terminal: {session:?}, SIGTERM: {is_killed}");
         let exit_code = || std::fs::read_to_string(&code).unwrap_or_default();
         eventually("its exit code is written", || exit_code().ends_with('\n'));
         assert_eq!(exit_code(), "0\n");
     }
 }
 
-/// Lines that nobody reads any more are not made.
+/// No more lines once their reader is gone.
 #[test]
 fn lines_end_with_their_reader() {
     let job = Recording::unpack("straggler-2.27.5");
@@ -203,6 +203,6 @@ fn lines_end_with_their_reader() {
     lines.read_exact(&mut first).unwrap();
     drop(lines);
     let pid = watch.id().to_string();
-    assert!(ends(&pid), "it goes on without a reader");
+    assert!(ends(&pid), "still running without a reader");
     assert!(watch.wait().unwrap().success());
 }

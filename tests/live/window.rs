@@ -1,5 +1,5 @@
-//! A window on a job: training steps that lie in it have the values that they have in a report of
-//! everything, whenever reports are made and however much is forgotten.
+//! A window on a job: training steps inside it have the same values as in a report on everything,
+//! whenever reports are made and however much is evicted.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use railscope_core::report::{Report, ReportContext};
 use super::recorded::{captures, pipeline, read, report};
 use crate::support::recording::Recording;
 
-/// Who costs less than this may be named or not: the made stragglers of the jobs cost 20 ms and more,
-/// of which the others wait a part.
+/// A straggler that costs less than this may or may not be named: the jobs' intended stragglers
+/// cost at least 20 ms, and the others wait for a part of it.
 const DOUBTFUL_NS: u64 = 12_000_000;
 
-/// What a training step is, apart from the numbers of collectives and flows, which count what is
-/// kept, and from who was late: that is judged by what is usual in the window, with the clocks as
-/// they are known by then.
+/// A training step's values, without numbers of collectives and flows, which count only what is in
+/// memory, and without its straggler, which depends on what is usual in the window and on how well
+/// clocks are known by then.
 fn values(one: &IterationReport) -> String {
     format!(
         "{} {:?} {}..{} comm {} idle {} of {} bytes {:?} peak {:?} ce {:?} {:?} cnp {:?} resent {:?}",
@@ -37,16 +37,14 @@ fn values(one: &IterationReport) -> String {
     )
 }
 
-/// The training steps of a report that lie in its window, without its first and its last, which may
-/// be cut.
+/// The training steps inside a report's window, without the first and the last, which may be cut.
 fn inner(report: &Report) -> impl Iterator<Item = &IterationReport> {
     let all = &report.iterations;
     all.get(2..all.len().saturating_sub(1)).unwrap_or_default().iter()
 }
 
-/// Whether two verdicts on who was late go together: the same rank was as late for the same cause;
-/// one that is named for little, or because other training steps bear it out, may be named in one
-/// report only.
+/// Whether two verdicts on the straggler agree: same rank, delay and cause. A straggler of low
+/// cost, or one confirmed by other training steps, may be missing from one report.
 fn agree(one: Option<&StragglerReport>, whole: Option<&StragglerReport>) -> bool {
     let (Some(one), Some(whole)) = (one, whole) else {
         let by_others = |late: &StragglerReport| {
@@ -59,9 +57,9 @@ fn agree(one: Option<&StragglerReport>, whole: Option<&StragglerReport>) -> bool
         && one.lag_ns.abs_diff(whole.lag_ns) <= whole.lag_ns / 10
 }
 
-/// Reads `job` with reports every `every_ns` and a window of `window_ns`; every training step in it
-/// must be as in the report of everything, and if it `judges` also who was late. How many were
-/// compared, and how many messages forgotten.
+/// Reads `job` with a report every `every_ns` and a window of `window_ns`. Every training step in
+/// the window must equal that of the report on everything; with `judges`, its straggler too.
+/// Returns the training steps compared and the messages dropped.
 fn check(job: &str, window_ns: u64, every_ns: u64, judges: bool) -> (usize, u64) {
     let recording = Recording::unpack(job);
     let files = captures(&recording);

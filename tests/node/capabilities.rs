@@ -1,4 +1,4 @@
-//! Which sources can run on made-up hosts, and what the kernel of this machine says.
+//! Which sources can run, on made-up hosts and on this machine's kernel.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use railscope::ingest::capability::{Capability, Host, KernelRelease, Source};
 
 use crate::support::tree::Tree;
 
-/// A modern host with everything, of which tests take something away.
+/// A modern host with everything; tests remove parts of it.
 const MODERN: &str = "\
 proc/self/uid_map =          0          0 4294967295
 proc/self/mounts = bpf /sys/fs/bpf bpf rw,nosuid 0 0
@@ -93,7 +93,7 @@ fn the_least_set_of_capabilities_of_each_source() {
             assert!(!verdict.runs() && verdict.missing[0].starts_with(one.name()), "{verdict}");
         }
     }
-    // Kernels before CAP_BPF know one for everything.
+    // Kernels before CAP_BPF need CAP_SYS_ADMIN for everything.
     let admin = host(&format!("{:016x}", 1_u64 << 21), &[]);
     assert!(Source::TcpStates.can_run(&admin).runs());
 }
@@ -111,7 +111,7 @@ fn what_the_kernel_lacks_is_told() {
     assert!(userns.contains(": no; in a user namespace"), "{userns}");
     let no_types = [("sys/kernel/btf", "sys/kernel/none")];
     assert!(Source::TcpStates.can_run(&host(ALL, &no_types)).runs());
-    // Who may mount tracefs needs nobody who has.
+    // With permission to mount tracefs, it need not be mounted.
     let unmounted = [("sys/kernel/tracing", "sys/kernel/other")];
     assert!(Source::TcpStates.can_run(&host(ALL, &unmounted)).runs());
     let bpf_and_perfmon = format!("{:016x}", 3_u64 << 38);

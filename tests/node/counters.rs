@@ -1,4 +1,4 @@
-//! NIC counters from sysfs trees of every vendor to the report.
+//! NIC counters, from each vendor's sysfs tree to the report.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,7 +42,7 @@ fn pipeline() -> Pipeline {
     Pipeline::new(PipelineConfig { flow, message_capacity: None })
 }
 
-/// Reads `source` at these milliseconds, each into the pipeline; how many samples came at each.
+/// Reads `source` into the pipeline at these milliseconds; returns the number of samples at each.
 fn read(
     source: &mut CounterSource<Statistics>,
     pipeline: &mut Pipeline,
@@ -63,7 +63,7 @@ fn read(
     at_ms.iter().map(|at| at_once(*at)).collect()
 }
 
-/// The report on the vendor's only NIC, whose counters rise by what they stood at.
+/// The report on the vendor's only NIC, with every counter doubled.
 fn report(vendor: &str) -> Value {
     let text = fixture("sysfs", vendor);
     let tree = Tree::new([text.as_str()]);
@@ -88,7 +88,7 @@ fn report(vendor: &str) -> Value {
     report["counters"][0].clone()
 }
 
-/// Each measure with the raw names that make it, and the unit's factor where it is not 1.
+/// Each measure with its raw counters, and the factor of the unit unless it is 1.
 fn measures(nic: &Value) -> Vec<String> {
     let mut names: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (name, counter) in nic["counters"].as_object().unwrap() {
@@ -159,14 +159,14 @@ fn mlx5() {
         (told("link_state"), told("rate_bps")),
         (json!("active"), json!(400_000_000_000_u64))
     );
-    // Another counter counts the same, in other units.
+    // Another counter counts the same in other units.
     let words = &nic["counters"]["port_rcv_data"];
     assert_eq!(
         (&words["measure"], &words["is_counted"]),
         (&json!("rdma_received_bytes"), &json!(false))
     );
     assert_eq!(words["delta"], words["last_value"].as_u64().unwrap() / 2 * 4);
-    // Raw names that nobody knows are kept, those of the interface left out.
+    // Unknown raw names are kept, except those of the interface.
     assert!(nic["counters"]["roce_slow_restart"].is_object());
     assert!(nic["counters"]["rx0_packets"].is_null());
     // No performance management agent: absent, not 0.
@@ -202,7 +202,7 @@ fn broadcom() {
             "symbol_errors: rx_pcs_symbol_err",
         ],
     );
-    // The interface has a `rx_bytes` too, which is not the RDMA device's.
+    // The interface also has `rx_bytes`, which is not the RDMA device's.
     assert_eq!(nic["counters"]["rx_bytes"]["last_value"], 2 * 9000);
 }
 
@@ -234,7 +234,7 @@ fn pensando() {
             "sequence_naks_received: req_rx_pkt_seq_err",
         ],
     );
-    // What the driver could not get of the device is the largest number.
+    // The driver shows the largest number for what it could not get from the device.
     assert!(nic["counters"]["resp_tx_loc_sgl_inv_err"].is_null());
 }
 
@@ -280,7 +280,7 @@ fn amazon() {
             "retransmitted_packets: retrans_pkts",
         ],
     );
-    // Its GID is no address, it has no interface, and its driver calls it active in any case.
+    // Its GID is no address, it has no interface, and its driver always reports it as active.
     assert_eq!(nic["addresses"], json!([]));
     assert_eq!((&nic["netdev"], &nic["link_state"]), (&Value::Null, &Value::Null));
 }
@@ -316,14 +316,14 @@ fn a_device_is_never_read_faster_than_its_values_change() {
         "mlx5_0 port 1 answers anew every 10 ms only; it is read that often and not every 1 ms";
     let all = "counters only, of whole ports and not of flows: mlx5_0 port 1";
     assert_eq!(often.completeness(), [all, note]);
-    // A clock that was set back by an hour does not stop the reading.
+    // A clock set back by an hour does not stop the reading.
     let mut clock = || Timestamp::from_nanos(FIRST.as_nanos() - 3_600_000_000_000);
     let mut samples = 0;
     often.read(&mut clock, &mut |_| samples += 1).unwrap();
     assert_eq!(samples, 1);
 }
 
-/// A bond counts nothing itself: each of its members is told of, with the bond's addresses.
+/// A bond has no counters: each member is reported with the bond's addresses.
 #[test]
 fn members_of_a_bond_count_for_it() {
     let text = fixture("sysfs", "mlx5.tree").replace("ens1np0", "bond0");
@@ -344,7 +344,7 @@ fn members_of_a_bond_count_for_it() {
     assert_eq!(pauses, expected);
 }
 
-/// With a window, memory is bounded, and what a counter rose by since the beginning stays.
+/// With a window, memory is bounded, and the growth since the start is kept.
 #[test]
 fn a_window_forgets_old_samples_and_no_sums() {
     let text = fixture("sysfs", "rxe.tree");
@@ -396,7 +396,7 @@ fn devices_come_and_go() {
     let mut all = source(&tree, &[], 1000);
     assert_eq!(read(&mut all, &mut pipeline, &[0, 500, 1000]), [3, 0, 3]);
     assert_eq!(devices(&all), ["bnxt_re0", "mlx5_0", "rdmap0s6"]);
-    // Gone: it tells nothing more, and after the next look it is not there.
+    // The device is gone: no more samples, and after the next scan it is not listed.
     std::fs::remove_dir_all(tree.root().join("class/infiniband/bnxt_re0")).unwrap();
     assert_eq!(read(&mut all, &mut pipeline, &[61_000, 62_000]), [2, 2]);
     assert_eq!(devices(&all), ["mlx5_0", "rdmap0s6"]);
@@ -412,7 +412,7 @@ fn why_there_is_nothing_is_told() {
     let empty = tempfile::tempdir().unwrap();
     let mut nothing = source_at(empty.path(), Statistics::default(), &[], 1000);
     assert!(why(&mut nothing).ends_with("is not there: the kernel has no RDMA driver loaded"));
-    // It is looked for again, and found once it is there.
+    // The reader looks again, and finds it once it exists.
     std::fs::create_dir_all(empty.path().join("class/infiniband")).unwrap();
     assert_eq!(why(&mut nothing), "this host has no RDMA device");
 }

@@ -1,5 +1,5 @@
-//! What a training node knows of itself: counters of its NICs, against trees with the real names of
-//! each vendor, its processes, what may run on it; and the same of this machine.
+//! A training node's own data: counters of its NICs (trees with each vendor's real names), its
+//! processes, and the sources that can run. The same for this machine.
 
 mod capabilities;
 mod counters;

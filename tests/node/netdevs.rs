@@ -1,4 +1,4 @@
-//! Statistics of this machine's network interfaces, against what iproute2 says of them.
+//! Statistics of this machine's network interfaces, against iproute2.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -22,14 +22,14 @@ fn every_interface_can_be_asked() {
     assert!(ethtool.read("no_such_netdev").is_err());
 }
 
-/// The first statistic of a veth is the index of the other end.
+/// The first statistic of a veth is its peer's index.
 #[test]
 fn a_veth_tells_its_peer() {
     let test = "a_veth_tells_its_peer";
     if !require::has(test, "ip") || !require::root(test) {
         return;
     }
-    // Only this thread is in the new namespace, and what it starts.
+    // Only this thread and its children are in the new namespace.
     let thread = std::thread::spawn(|| {
         unshare(CloneFlags::CLONE_NEWNET).unwrap();
         let ip = |arguments: &str| {

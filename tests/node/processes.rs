@@ -7,7 +7,7 @@ use crate::support::tree::Tree;
 
 const ID: &str = "4b3e6c1d9f70a852be41c6d7e8f9012a3b4c5d6e7f8091a2b3c4d5e6f7a8b9c0";
 
-/// A line of `stat` of a process that started at this tick.
+/// The `stat` line of a process that started at this tick.
 fn stat(pid: u32, name: &str, start_ticks: u64) -> String {
     format!(
         "{pid} ({name}) S 1 2 3 0 -1 4194560 6 7 8 9 10 11 12 13 20 0 1 0 {start_ticks} 16 17 18"
@@ -49,12 +49,12 @@ fn a_rank_of_a_slurm_job() {
     assert_eq!((task.job, task.slurm_step.as_deref(), task.task), (4711, Some("0"), Some(11)));
     assert_eq!((task.local_task, task.array), (Some(3), Some((4700, 8))));
     assert_eq!(task.name.as_deref(), Some("llama pretrain"));
-    // A program that was started by hand from a shell in another job: the kernel's word holds.
+    // Started by hand from a shell in another job: the kernel's control group wins.
     let (_tree, processes) =
         node(9, 1, "0::/system.slice/slurmstepd.scope/job_5000/step_extern/user", variables);
     let task = processes.identify(9).unwrap().slurm.unwrap();
     assert_eq!((task.job, task.slurm_step.as_deref(), task.task), (5000, Some("extern"), None));
-    // A site that keeps no control groups for jobs: what the environment says is all there is.
+    // A site without control groups for jobs: only the environment has the job.
     let (_tree, processes) = node(9, 1, "0::/", "SLURM_JOBID=12\\0SLURM_STEPID=4294967291\\0");
     let task = processes.identify(9).unwrap().slurm.unwrap();
     assert_eq!((task.job, task.slurm_step.as_deref(), task.task), (12, Some("batch"), None));

@@ -1,4 +1,4 @@
-//! Answers of the kernel's RDMA subsystem, built as linux `rdma/rdma_netlink.h` has them, and this
+//! Answers of the kernel's RDMA subsystem, built by Linux' `rdma/rdma_netlink.h`, and this
 //! machine's kernel.
 
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use railscope_core::model::queue_pair::{
     HostQueuePair, QueuePairKind, QueuePairOwner, QueuePairState,
 };
 
-/// An attribute: length, kind, value, and zeroes up to four bytes.
+/// An attribute: length, kind, value, padded with zeros to four bytes.
 fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let length = 4 + value.len();
     let mut bytes = u16::try_from(length).unwrap().to_ne_bytes().to_vec();
@@ -20,7 +20,7 @@ fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Attributes in an attribute. The kernel marks them so.
+/// Nested attributes; the kernel sets a flag in their kind.
 fn nested(kind: u16, attributes: &[Vec<u8>]) -> Vec<u8> {
     attribute(kind | 0x8000, &attributes.concat())
 }
@@ -29,7 +29,7 @@ fn number(kind: u16, value: u32) -> Vec<u8> {
     attribute(kind, &value.to_ne_bytes())
 }
 
-/// A message: length, type, flags, number of the request, port.
+/// A message: length, type, flags, sequence number, port.
 fn message(kind: u16, flags: u16, request: u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = u32::try_from(16 + payload.len()).unwrap().to_ne_bytes().to_vec();
     bytes.extend(kind.to_ne_bytes());
@@ -40,7 +40,7 @@ fn message(kind: u16, flags: u16, request: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What `rdma resource show qp` of a node with one training process is made of.
+/// The messages of `rdma resource show qp` on a node with one training process.
 fn listed() -> Vec<u8> {
     let of_kernel = [
         number(3, 1),
@@ -63,7 +63,7 @@ fn listed() -> Vec<u8> {
         number(60, 5),
     ];
     let fresh = [number(21, 0x1235), number(22, 0), attribute(26, &[2]), attribute(27, &[0])];
-    // Without a number it cannot be told from others.
+    // Without a number it cannot be identified.
     let senseless = [attribute(26, &[2]), attribute(27, &[3])];
     let entries = [
         nested(20, &of_kernel),
@@ -151,7 +151,7 @@ fn requests_are_those_of_the_header() {
     assert_eq!(request(Command::Statistics, false, 9, &[(1, 4), (3, 1)]), expected);
 }
 
-/// Without RDMA in the kernel that is said; with it, every device can be asked.
+/// A kernel without RDMA is reported as such; otherwise every device can be read.
 #[test]
 fn this_machine() {
     let mut netlink = match RdmaNetlink::open() {
