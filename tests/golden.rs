@@ -1,9 +1,9 @@
-//! Goldens: what people see of the fixtures, character by character.
+//! Goldens: the text output on the fixtures, character by character.
 
 use crate::cli::{railscope, railscope_on};
 use crate::support::recording::Recording;
 
-/// Lines of `packets` that are kept.
+/// Lines of `packets` in a golden.
 const PACKET_LINES: usize = 40;
 
 /// Longest line of a report: two windows fit side by side.
@@ -17,7 +17,7 @@ fn check(name: &str, text: &str) {
     settings.bind(|| insta::assert_snapshot!(name, text));
 }
 
-/// Checks what `analyze` prints with these arguments.
+/// Checks the output of `analyze` with these arguments.
 pub fn check_report(name: &str, files: &[&str]) {
     let text = railscope(["analyze"].iter().chain(files)).succeeds();
     check_text(name, &text);

@@ -1,4 +1,4 @@
-//! The counters of what was missed: each is explained, and everywhere alike.
+//! The counters of `health`: each is explained, and alike everywhere.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,11 +21,11 @@ fn each_has_a_name_of_its_own_and_a_sentence() {
         assert!(area.split('_').chain(what.split('_')).all(is_word), "{name}");
         let is_sentence = about.len() > 40 && about.ends_with('.') && !about.contains('|');
         assert!(is_sentence && about.starts_with(char::is_uppercase), "{name}: {about}");
-        assert_eq!(about.matches(". ").count(), 0, "{name}: one sentence: {about}");
+        assert_eq!(about.matches(". ").count(), 0, "{name}: not one sentence: {about}");
         if let Some(Note { noun, meaning }) = event.note() {
             assert!(!noun.is_empty() && !meaning.is_empty() && !meaning.ends_with('.'), "{name}");
         }
-        assert!(names.insert(name) && sentences.insert(about), "{name} is there twice");
+        assert!(names.insert(name) && sentences.insert(about), "{name} occurs twice");
     }
     assert!(names.len() <= attribute::HEALTH.values as usize, "{}", names.len());
 }
@@ -36,7 +36,7 @@ fn the_page_is_the_printed_one() {
     let page = std::fs::read_to_string(page).unwrap();
     let printed = railscope(["metrics", "--health", "--format", "markdown"]).succeeds();
     let bless = "cargo run -p railscope -- metrics --health --format markdown > docs/HEALTH.md";
-    assert!(page == printed, "the counters changed; if that is meant:\n  {bless}");
+    assert!(page == printed, "the counters changed; if that is intended:\n  {bless}");
     let text = railscope(["metrics", "--health"]).succeeds();
     let is_shown = |event: &HealthEvent| {
         text.lines().any(|line| line == event.name())

@@ -1,7 +1,7 @@
 //! The documents show what the program prints.
 //!
-//! Every `console` block of `README.md` and `docs/` is run, in a folder that has `tests` and the
-//! recorded job [`JOB`] as `job`. `INSTA_UPDATE=always` rewrites the blocks, as it does goldens.
+//! Every `console` block of `README.md` and `docs/` is run in a folder that has `tests` and the
+//! recorded job [`JOB`] as `job`. `INSTA_UPDATE=always` rewrites the blocks, as for goldens.
 
 use std::env;
 use std::fs;
@@ -25,7 +25,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
 }
 
-/// A folder to run the documents' commands in.
+/// A folder for the documents' commands.
 struct Stage {
     folder: tempfile::TempDir,
     _job: Recording,
@@ -40,7 +40,7 @@ impl Stage {
         Self { folder, _job: job }
     }
 
-    /// What `command` prints.
+    /// The output of `command`.
     fn output(&self, command: &str) -> String {
         let program = Path::new(env!("CARGO_BIN_EXE_railscope")).parent().unwrap();
         let mut path = vec![program.to_owned()];
@@ -57,7 +57,7 @@ impl Stage {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// The document with the output of every command as it is now.
+    /// The document with the current output of every command.
     fn refreshed(&self, document: &str) -> String {
         let mut pieces = document.split(BLOCK);
         let mut refreshed = pieces.next().unwrap().to_owned();
@@ -74,7 +74,6 @@ impl Stage {
     }
 }
 
-/// The README and the documents beside it.
 fn documents() -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("docs")).unwrap();
     let mut documents: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -85,7 +84,7 @@ fn documents() -> Vec<PathBuf> {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "goldens are written by the same switch as insta's")]
+#[expect(clippy::disallowed_methods, reason = "the same switch as for insta's goldens")]
 fn commands_print_what_the_documents_show() {
     let stage = Stage::new();
     let mut blocks = 0;
@@ -115,7 +114,7 @@ fn the_picture_shows_what_the_program_prints() {
     }
 }
 
-/// The text of one line of the picture, which begins within a tag.
+/// The text of one line of the picture; the line begins within a tag.
 fn plain(line: &str) -> String {
     let line = line.lines().next().unwrap();
     let parts = line.split('<').map(|part| part.split_once('>').unwrap().1);

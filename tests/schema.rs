@@ -1,4 +1,4 @@
-//! The JSON contract: the committed schema is the one that the types make, and every report keeps
+//! The JSON contract: the committed schema is generated from the types, and every report matches
 //! it.
 
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::cli::railscope;
 use crate::support::fixture;
 
-/// The sections of `railscope.report/1`, whether or not anything fills them yet.
+/// The sections of `railscope.report/1`, filled or not.
 const SECTIONS: [&str; 24] = [
     "bursts",
     "capture",
@@ -46,7 +46,10 @@ fn is_committed(document: &str) {
         "cargo run -p railscope -- schema {document} > \
          collector/schema/railscope.{document}-1.schema.json"
     );
-    assert!(printed == committed(document), "the contract changed; if that is meant:\n  {bless}");
+    assert!(
+        printed == committed(document),
+        "the contract changed; if that is intended:\n  {bless}"
+    );
 }
 
 #[test]
@@ -60,7 +63,7 @@ fn the_committed_schema_of_truths_is_the_printed_one() {
     is_committed("truth");
 }
 
-/// Analyzes the fixture twice with the options; its report, which keeps the contract.
+/// Analyzes the fixture twice with the options; returns its report, which matches the schema.
 fn check(validator: &jsonschema::Validator, file: &str, options: &[&str]) -> Value {
     let arguments = ["analyze", "--format", "json"].iter().chain(options).chain([&file]);
     let run = || railscope(arguments.clone()).succeeds();
@@ -100,7 +103,7 @@ fn what_other_programs_do_is_linked_to_nobody() {
     {
         assert_eq!(report[section], Value::Array(Vec::new()), "{section}");
     }
-    assert_eq!(report["bursts"], Value::Null, "no line rate is known");
+    assert_eq!(report["bursts"], Value::Null, "the line rate is unknown");
     for flow in report["flows"].as_array().unwrap() {
         let owner = &flow["owner"];
         assert_eq!((&owner["grade"], &owner["rank"]), (&Value::from("unknown"), &Value::Null));

@@ -1,4 +1,4 @@
-//! What `explain` says, and what it says of things that are not there.
+//! What `explain` prints, also for objects that do not exist.
 
 use serde_json::Value;
 
@@ -116,7 +116,7 @@ fn a_recovery_that_two_taps_saw_is_one() {
         let of_direction = |one: &&Value| one["is_incoming"] == is_incoming;
         let seen: Vec<usize> =
             flows.as_array().unwrap().iter().filter(of_direction).map(of_tap).collect();
-        assert!(seen.len() == 2 && seen[0] > 0, "two taps saw them: {seen:?}");
+        assert!(seen.len() == 2 && seen[0] > 0, "two taps saw recoveries: {seen:?}");
         let told: Vec<&Value> = told.iter().filter(of_direction).collect();
         assert_eq!(Some(told.len()), seen.into_iter().max());
         assert!(told.iter().all(|one| one["tap"] == told[0]["tap"]), "{told:?}");
@@ -142,14 +142,14 @@ fn findings_stand_with_what_they_concern() {
         told.collect()
     };
     let has = |names: &[String], wanted: &str| names.iter().any(|name| name == wanted);
-    // Packets to rank 2 are lost; rank 1 sends them and makes others wait.
+    // Packets to rank 2 are lost: rank 1 sends them and makes the others wait.
     for subject in [["--rank", "2"], ["--rank", "1"], ["--qp", "10.0.0.3/0x1ae"]] {
         assert!(has(&names(&subject), "loss 2"), "{subject:?}");
     }
     assert!(has(&names(&["--rank", "1"]), "straggler 1"));
     assert!(!has(&names(&["--rank", "3"]), "straggler 1"));
     assert!(!has(&names(&["--qp", "10.0.0.1/0x86"]), "loss 2"));
-    // Of stragglers, the one of that training step, though others were late before and after.
+    // Of the stragglers only that of the training step, although others were late before and after.
     assert!(has(&names(&["--step", "4"]), "straggler 1"));
     assert!(!has(&names(&["--step", "6"]), "straggler 1"));
     assert!(has(&names(&["--collective", "16"]), "straggler 1"));

@@ -5,10 +5,9 @@ use crate::support::{capture_file, fixture};
 
 const SMALL: &str = "rdmacm_rping.pcap.gz";
 
-/// Frames of [`SMALL`].
 const FRAMES: u64 = 365;
 
-/// Both commands refuse the file with the message.
+/// Both commands reject the file with this message.
 fn check_refused(file: &str, message: &str) {
     for command in ["analyze", "packets"] {
         let said = railscope([command, file]).fails();

@@ -1,11 +1,11 @@
-//! Filters of what is shown, and ranges of time.
+//! Display filters and time ranges.
 
 use super::{analyze, railscope};
 
 const PINGPONG: &str = "rc_pingpong.pcap.gz";
 const RING: &str = "ring4_allreduce_pA.pcap.gz";
 
-/// `<src> <dst> <dest_qpn>` of each flow that JSON lists.
+/// `<src> <dst> <dest_qpn>` of each flow in the JSON report.
 fn flows(arguments: &[&str]) -> Vec<String> {
     let report = analyze(arguments);
     let name = |flow: &serde_json::Value| {
@@ -15,7 +15,7 @@ fn flows(arguments: &[&str]) -> Vec<String> {
     report["flows"].as_array().unwrap().iter().map(name).collect()
 }
 
-/// Rows of the table of flows that start with an address.
+/// Rows of the flow table that begin with an address.
 fn rows(arguments: &[&str]) -> Vec<String> {
     let text = railscope(["analyze"].iter().chain(arguments)).succeeds();
     let rows = text.lines().filter(|line| line.starts_with("10.") && line.contains('→'));
@@ -54,7 +54,7 @@ fn by_opcode() {
     assert_eq!(flows(&reads), ["10.0.0.2 10.0.0.1 0x1c"]);
     let read_lines = railscope(["packets"].iter().chain(&reads)).succeeds();
     assert!(read_lines.lines().all(|line| line.contains(" RDMA_READ_REQUEST ")));
-    // A number stands for its name.
+    // An opcode can be given by number.
     let by_number = ["packets", "--opcode", "0x0c", "rdmacm_rping.pcap.gz"];
     assert_eq!(railscope(by_number).succeeds(), read_lines);
 }
@@ -71,7 +71,7 @@ fn filters_go_together_and_hide_without_changing_what_is_counted() {
     assert_eq!(report["tool"]["options"]["qpn"], "99");
 }
 
-/// What the program warns of when it shows nothing, and nothing else.
+/// The warning that the program prints when nothing matches.
 fn warning(arguments: &[&str]) -> String {
     let run = railscope(arguments);
     let said = run.stderr.clone();
@@ -108,7 +108,7 @@ fn filters_that_match_nothing_say_what_there_is() {
     let ring = ["packets", "--opcode", "CNP", "ring4_allreduce_pA.pcap.gz"];
     let many = warning(&ring);
     assert!(many.contains("the opcodes are "), "{many}");
-    // What matches says nothing, and neither does what has no packets at all.
+    // No warning if something matches, or if the capture has no packets at all.
     assert_eq!(warning(&["packets", "--host", "10.0.0.1", PINGPONG]), "");
     let outside = warning(&["packets", "--since", "100s", "--host", "10.9.9.9", PINGPONG]);
     assert!(outside.contains("--since") && !outside.contains("match"), "{outside}");
@@ -148,7 +148,7 @@ fn what_is_no_opcode_is_answered_with_what_was_meant() {
 fn times_after_the_start_and_dates_mean_the_same() {
     let whole = railscope(["packets", PINGPONG]).succeeds();
     let part = railscope(["packets", "--since", "0.5s", "--until", "1s", PINGPONG]).succeeds();
-    assert!(!part.is_empty() && whole.contains(&part), "a part, with the same times and numbers");
+    assert!(!part.is_empty() && whole.contains(&part), "a subset with the same times and numbers");
     let seconds = |line: &str| line.split_whitespace().nth(2).unwrap().parse::<f64>().unwrap();
     assert!(part.lines().map(seconds).all(|time| (0.5..=1.0).contains(&time)));
 
@@ -161,7 +161,7 @@ fn times_after_the_start_and_dates_mean_the_same() {
 
     let report = analyze(&["--since", "500ms", "--until", "1s", PINGPONG]);
     assert_eq!(report["capture"]["frames"], part.lines().count());
-    assert_eq!(report["capture"]["origin_ns"], origin.to_string(), "times stay comparable");
+    assert_eq!(report["capture"]["origin_ns"], origin.to_string(), "times have the same origin");
     assert!(report["capture"]["duration_ns"].as_u64().unwrap() <= 500_000_000);
     assert!(report["flows"][0]["first_ns"].as_u64().unwrap() >= 500_000_000);
     assert_eq!(report["health"]["capture.skipped_frames"], 2000 - part.lines().count());

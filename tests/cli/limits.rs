@@ -1,4 +1,4 @@
-//! What does not fit is dropped, counted, and said.
+//! Whatever exceeds a limit is dropped, counted and reported.
 
 use super::{analyze, railscope};
 
@@ -17,18 +17,18 @@ fn flows_beyond_the_limit_are_dropped_and_counted() {
     assert_eq!(report["tool"]["options"]["max_flows"], "2");
     let evicted = report["health"]["flow.evicted_flows"].as_u64().unwrap();
     let evicted_frames = report["health"]["flow.evicted_frames"].as_u64().unwrap();
-    assert!(evicted > 14, "16 flows share 2 places: {evicted}");
+    assert!(evicted > 14, "16 flows share 2 slots: {evicted}");
     let kept: u64 = report["flows"]
         .as_array()
         .unwrap()
         .iter()
         .map(|flow| flow["frames"].as_u64().unwrap())
         .sum();
-    assert_eq!(kept + evicted_frames, 48_980, "every frame is accounted for");
+    assert_eq!(kept + evicted_frames, 48_980, "every frame is counted");
 
     let text = railscope(["analyze"].iter().chain(&arguments)).succeeds();
     assert!(text.contains(" flows dropped to make room: raise --max-flows"), "{text}");
-    assert!(!text.contains("Nothing stands out:"), "what was dropped is not known: {text}");
+    assert!(!text.contains("Nothing stands out:"), "dropped flows may have had problems: {text}");
 }
 
 #[test]

@@ -1,26 +1,15 @@
 //! The program as a user runs it: what it prints, where, and its exit code.
 
-// What `explain` says, and what it says of things that are not there.
 mod explain;
-// One capture cut, foreign, missing, or one bad among several.
 mod files;
-// Display filters and time ranges.
 mod filters;
-// What every command says of itself.
 mod help;
-// Counters of what was missed, in JSON and in words.
 mod limits;
-// The second file of `--detail full`.
 mod messages;
-// Values of options that make no sense.
 mod options;
-// Pipes, full disks, colours.
 mod output;
-// What pcapng says of its interfaces and hosts.
 mod pcapng;
-// Sentences and tables that only built captures show.
 mod report;
-// Progress on a terminal.
 mod terminal;
 
 use std::ffi::OsStr;
@@ -33,7 +22,6 @@ use serde_json::Value;
 use crate::support::fixture;
 use crate::support::recording::Recording;
 
-/// A finished run.
 pub(crate) struct Run {
     command: String,
     pub(crate) code: Option<i32>,
@@ -52,19 +40,19 @@ impl Run {
         }
     }
 
-    /// Standard output of a run that went well and complained of nothing.
+    /// Standard output of a successful run without warnings.
     pub(crate) fn succeeds(self) -> String {
         assert_eq!(self.stderr, "", "{}", self.command);
         self.warns()
     }
 
-    /// Standard output of a run that went well, whatever it complained of.
+    /// Standard output of a successful run, with or without warnings.
     pub(crate) fn warns(self) -> String {
         assert_eq!(self.code, Some(0), "{}: {}", self.command, self.stderr);
         self.stdout
     }
 
-    /// The message of a run that failed and printed nothing else.
+    /// The error message of a failed run that printed nothing else.
     pub(crate) fn fails(self) -> String {
         assert_eq!(self.code, Some(2), "{}: {}{}", self.command, self.stdout, self.stderr);
         assert_eq!(self.stdout, "", "{}", self.command);
@@ -72,21 +60,21 @@ impl Run {
     }
 }
 
-/// The program in the folder of the fixtures.
+/// The program with the fixtures' folder as its working directory.
 fn command<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_railscope"));
     command.args(arguments).current_dir(fixture::folder()).env_remove("NO_COLOR");
     command
 }
 
-/// Runs the program in the folder of the fixtures.
+/// Runs the program in the fixtures' folder.
 pub(crate) fn railscope<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Run {
     let mut command = command(arguments);
     let output = command.stdin(Stdio::null()).output().unwrap();
     Run::of(&command, output)
 }
 
-/// Runs the program on the captures of a recorded job, in its folder.
+/// Runs the program on the captures of a recorded job, in that job's folder.
 pub(crate) fn railscope_on(recording: &Recording, arguments: &[&str]) -> Run {
     let mut command = command(arguments);
     command.args(recording.captures()).current_dir(recording.folder());
@@ -94,7 +82,6 @@ pub(crate) fn railscope_on(recording: &Recording, arguments: &[&str]) -> Run {
     Run::of(&command, output)
 }
 
-/// Runs the program with `input` piped in.
 fn railscope_with_input(arguments: &[&str], input: &[u8]) -> Run {
     let mut command = command(arguments);
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -107,13 +94,12 @@ fn railscope_with_input(arguments: &[&str], input: &[u8]) -> Run {
     Run::of(&command, output)
 }
 
-/// The JSON report of a run that went well.
+/// The JSON report of a successful run.
 fn analyze(arguments: &[&str]) -> Value {
     let arguments = ["analyze", "--format", "json"].iter().chain(arguments);
     serde_json::from_str(&railscope(arguments).warns()).unwrap()
 }
 
-/// A file in `directory` with the bytes given.
 fn write(directory: &tempfile::TempDir, name: &str, bytes: &[u8]) -> PathBuf {
     let path = directory.path().join(name);
     std::fs::write(&path, bytes).unwrap();
@@ -124,7 +110,6 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// A fixture, unpacked.
 fn unpacked(file: &str) -> Vec<u8> {
     use std::io::Read as _;
     let packed = std::fs::read(fixture::path(file)).unwrap();

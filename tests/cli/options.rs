@@ -1,4 +1,4 @@
-//! Values that make no sense: the message names the value and the way out.
+//! Invalid values: the message names the value and what to use instead.
 
 use super::railscope;
 

@@ -1,4 +1,4 @@
-//! Where the output goes: pipes that close, full disks, colours.
+//! Where the output goes: closed pipes, full disks, colours.
 
 use std::fs::File;
 use std::process::Stdio;
@@ -7,7 +7,7 @@ use super::{command, railscope};
 
 const FILE: &str = "reorder_write_bw_post.pcap.gz";
 
-/// Every command that prints, on a file that it prints much of.
+/// Every command that prints, on a file that makes it print a lot.
 const PRINTING: [&[&str]; 6] = [
     &["analyze", FILE],
     &["analyze", "--format", "json", FILE],
@@ -44,7 +44,7 @@ fn a_full_disk_is_an_error() {
 #[test]
 fn colours_only_where_they_belong() {
     let plain = railscope(["analyze", FILE]).succeeds();
-    assert!(!plain.contains('\x1b'), "a pipe has none");
+    assert!(!plain.contains('\x1b'), "a pipe has no colours");
     let forced = railscope(["analyze", "--color", "always", FILE]).succeeds();
     assert!(forced.contains("\x1b[1m"), "{forced}");
     assert_eq!(railscope(["analyze", "--color", "never", FILE]).succeeds(), plain);
@@ -54,8 +54,8 @@ fn colours_only_where_they_belong() {
         String::from_utf8(output.unwrap().stdout).unwrap()
     };
     assert_eq!(no_color("auto"), plain);
-    assert_eq!(no_color("always"), forced, "what was typed counts more");
+    assert_eq!(no_color("always"), forced, "the option overrides the variable");
 
     let json = railscope(["analyze", "--color", "always", "--format", "json", FILE]).succeeds();
-    assert!(!json.contains('\x1b'), "JSON never has any");
+    assert!(!json.contains('\x1b'), "JSON never has colours");
 }

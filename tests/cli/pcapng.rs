@@ -1,4 +1,4 @@
-//! What pcapng says of its interfaces and hosts comes out in the report.
+//! Interface and host names of pcapng appear in the report.
 
 use super::{analyze, railscope, text, write};
 use crate::support::capture_file::{Order, PcapNgFile};
@@ -6,11 +6,10 @@ use crate::support::frame::FrameBuilder;
 use crate::support::ip::Ipv4;
 use crate::support::roce::Roce;
 
-/// Options of interface descriptions.
 const IF_NAME: u16 = 2;
 const IF_SPEED: u16 = 8;
 
-/// Two interfaces of 100 Gb/s, a name for the first host, a packet on each interface.
+/// Two 100 Gb/s interfaces, a name for the first host, one packet on each interface.
 fn capture(order: Order, host: &str) -> Vec<u8> {
     let packet = FrameBuilder::ethernet()
         .ipv4(&Ipv4::default())

@@ -1,4 +1,4 @@
-//! The text of captures that are built for it.
+//! The text of built captures.
 
 use super::{railscope, text, write};
 use crate::support::frame::{Built, FrameBuilder};
@@ -6,13 +6,11 @@ use crate::support::ip::{Ipv4, Ipv6};
 use crate::support::pcap;
 use crate::support::roce::Roce;
 
-/// Opcodes.
 const WRITE_ONLY: u8 = 0x0a;
 const READ_REQUEST: u8 = 0x0c;
 const READ_RESPONSE_ONLY: u8 = 0x10;
 const ACKNOWLEDGE: u8 = 0x11;
 
-/// ECN codepoint of a packet that a switch marked.
 const CE: u8 = 0b11;
 
 fn shown(frames: &[Built]) -> String {
@@ -33,7 +31,7 @@ fn packet(source: [u8; 4], destination: [u8; 4], packet: &Roce) -> Built {
 #[test]
 fn naks_alone_are_seen_where_only_one_direction_was_captured() {
     let (requester, responder) = ([10, 0, 0, 1], [10, 0, 0, 2]);
-    // Syndrome 0x60: NAK, PSN sequence error; 0x62: remote access error.
+    // Syndrome 0x60: NAK, PSN sequence error; 0x62: NAK, remote access error.
     let answers: Vec<Built> = [(1, 0x1f), (2, 0x60), (3, 0x62)]
         .into_iter()
         .map(|(psn, syndrome)| {

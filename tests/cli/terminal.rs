@@ -1,4 +1,4 @@
-//! Progress: on a terminal, and nowhere else.
+//! Progress is shown on a terminal, and nowhere else.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use crate::support::{fixture, require};
 
 const FILE: &str = "write_bw_rc_s128.pcap.gz";
 
-/// Runs a shell command line on a terminal of its own; what that showed.
+/// Runs a shell command on a pseudo-terminal; returns what it showed.
 fn on_a_terminal(line: &str) -> String {
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", line, "/dev/null"]);
@@ -17,7 +17,7 @@ fn on_a_terminal(line: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What a progress bar is drawn with: back to the start of the line, and clear it.
+/// What a redraw of the progress bar begins with: carriage return, clear line.
 const CLEAR_LINE: &str = "\r\x1b[2K";
 
 #[test]
@@ -27,13 +27,13 @@ fn progress_shows_on_a_terminal_and_leaves_nothing_behind() {
     }
     let railscope = env!("CARGO_BIN_EXE_railscope");
     let shown = on_a_terminal(&format!("{railscope} analyze {FILE}"));
-    let (bar, report) = shown.rsplit_once(CLEAR_LINE).expect("a bar was drawn and cleared");
+    let (bar, report) = shown.rsplit_once(CLEAR_LINE).expect("the bar was drawn and cleared");
     assert!(bar.contains("B/s"), "{bar}");
     assert!(report.contains("RDMA ports"), "{report}");
     assert!(report.contains("\x1b[1m"), "a terminal has colours");
 
     let shown = on_a_terminal(&format!("{railscope} packets {FILE}"));
-    assert!(!shown.contains(CLEAR_LINE), "lines are progress enough");
+    assert!(!shown.contains(CLEAR_LINE), "lines on the terminal need no bar");
     let shown = on_a_terminal(&format!("{railscope} analyze {FILE} 2> /dev/null"));
     assert!(!shown.contains(CLEAR_LINE));
 }
@@ -44,7 +44,7 @@ fn an_interrupt_leaves_the_terminal_as_it_was() {
         return;
     }
     let railscope = env!("CARGO_BIN_EXE_railscope");
-    // Its input stays open, so that the bar is up when it is interrupted.
+    // Its input stays open, so that the bar is visible when it is interrupted.
     let shown = on_a_terminal(&format!(
         "stty -g; (cat {FILE}; sleep 1.5) | timeout --foreground -s INT 1 {railscope} analyze -; \
          echo; stty -g"
@@ -53,7 +53,7 @@ fn an_interrupt_leaves_the_terminal_as_it_was() {
     let modes: Vec<&str> = shown.lines().filter(|line| line.matches(':').count() > 8).collect();
     assert_eq!(modes.len(), 2, "{shown}");
     assert_eq!(modes[0], modes[1]);
-    assert!(!shown.contains("\x1b[?25l"), "the cursor was hidden");
+    assert!(!shown.contains("\x1b[?25l"), "the cursor is hidden");
 }
 
 #[test]

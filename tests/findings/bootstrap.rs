@@ -1,4 +1,4 @@
-//! What ranks and logs say of the bootstrap and the network.
+//! Findings on the bootstrap and the network, from packets and logs.
 
 use super::scene::{Scene, bad, found, only};
 use crate::cli::railscope;
@@ -94,7 +94,7 @@ fn a_master_that_nobody_reaches() {
     let mut refused = Scene::default();
     refused.tcp([2, 1], [40_000, 29_500], SYN).tcp([1, 2], [29_500, 40_000], RST_ACK);
     assert_eq!(only(&refused.report(), "master_unreachable")["cause"], "refused");
-    // Refused at first, and then the master is there: clients try again.
+    // The first connection is refused, then the master listens: clients retry.
     refused.tcp([2, 1], [40_002, 29_500], SYN).tcp([1, 2], [29_500, 40_002], SYN_ACK);
     assert!(found(&refused.report(), "master_unreachable").is_empty());
     // Any other port may be closed.

@@ -26,7 +26,7 @@ fn exit_code_1_says_that_something_is_wrong() {
     }
 }
 
-/// Names of the findings in a report.
+/// Ids of a report's findings.
 fn names(report: &str) -> Vec<String> {
     let report: serde_json::Value = serde_json::from_str(report).unwrap();
     let findings = report["findings"].as_array().unwrap();
@@ -79,7 +79,7 @@ fn the_example_of_a_configuration_is_one() {
     with_config(&example).succeeds();
 }
 
-/// The agent's sections may be there, and what is wrong in them is told as well, all at once.
+/// The agent's sections may be present; their mistakes are reported too, all at once.
 #[test]
 fn one_file_serves_all_commands() {
     let text = "[taps]\ninterfaces = [\"rail*\"]\n[findings]\nsuppress = [\"loss\"]\n";

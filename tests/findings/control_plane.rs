@@ -1,5 +1,4 @@
-//! What packets of the control plane show, without any log: recorded jobs of NCCL, and one of the
-//! driver.
+//! What control plane packets show without logs: recorded jobs of NCCL, and one of the driver.
 
 use std::fs;
 
@@ -15,7 +14,7 @@ fn report_on(job: &Recording, arguments: &[&str]) -> Value {
     serde_json::from_str(&railscope_on(job, &all).succeeds()).unwrap()
 }
 
-/// The report of a recorded job with a configuration.
+/// The report on a recorded job with a configuration.
 fn configured(job: &Recording, config: &str) -> Value {
     fs::write(job.folder().join("config.toml"), config).unwrap();
     report_on(job, &["--config", "config.toml"])
@@ -38,8 +37,8 @@ fn a_rank_that_does_not_check_in_is_missed() {
     let job = Recording::unpack("loss1pct-2.27.5");
     let whole = report_on(&job, &[]);
     assert!(found(&whole, "bootstrap_incomplete").is_empty());
-    // Up to the check-in before that of rank 2, and 6 s later the last frame of each tap: time goes
-    // on.
+    // Everything up to the check-in before that of rank 2, and then each tap's last frame 6 s
+    // later, to advance the time.
     let origin: i64 = whole["capture"]["origin_ns"].as_str().unwrap().parse().unwrap();
     let evidence = whole["communicators"][0]["ranks"][3]["evidence"].as_array().unwrap();
     let check_in = evidence.iter().find(|reason| reason["kind"] == "check_in").unwrap();
@@ -99,7 +98,7 @@ fn data_on_tcp_is_told_from_packets_alone() {
     assert!(finding["evidence"][0]["frame"].is_u64(), "{finding}");
     assert_eq!(finding["subject"]["communicator"], report["communicators"][0]["id"]);
     assert_eq!(bad(&report).len(), 1, "{:?}", bad(&report));
-    // A log of somebody who believes in RDMA.
+    // The log of a rank that chose RDMA.
     for log in fs::read_dir(folder.path().join("logs")).unwrap() {
         let path = log.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();

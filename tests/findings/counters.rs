@@ -1,11 +1,11 @@
-//! NIC counters beside captures, and alone.
+//! NIC counters with captures, and alone.
 
 use serde_json::{Value, json};
 
 use super::scene::{CE, Packet, Scene, WRITE_FIRST, bad, found, only};
 use crate::support::pcap::FIRST_NS;
 
-/// Lines of one NIC, every 10 ms: the counter called `name` with these values.
+/// Lines of one NIC, 10 ms apart: the counter `name` with these values.
 fn lines(nic: &str, name: &str, values: impl IntoIterator<Item = u64>) -> String {
     let line = |(at, value): (u64, u64)| {
         let time = FIRST_NS + at * 10_000_000;
@@ -55,14 +55,14 @@ fn csv_says_the_same_as_json() {
 
 #[test]
 fn a_storm_that_no_capture_shows() {
-    // 10 ms in each 10 ms.
+    // Paused 10 ms in each 10 ms.
     let report = alone(&lines(NIC, "tx_prio3_pause_duration", (0..30).map(|at| at * 10_000)));
     let finding = only(&report, "pfc_storm");
     assert!(finding["title"].as_str().unwrap().contains("mlx5_0 of host3 pauses its switch"));
     assert_eq!(finding["subject"]["port"], "10.0.0.2");
     assert_eq!(report["pfc"][0]["source"], "counters");
     assert_eq!(report["pfc"][0]["paused_ns"], 290_000_000);
-    // A fifth of the time is no storm, and a warning.
+    // A fifth of the time is a warning, not a storm.
     let report = alone(&lines(NIC, "rx_prio3_pause_duration", (0..30).map(|at| at * 2_000)));
     assert!(found(&report, "pfc_storm").is_empty());
     assert_eq!(only(&report, "pause")["severity"], "warning");

@@ -1,4 +1,4 @@
-//! What the fabric does to packets.
+//! Findings on the fabric: marks, pause, traffic classes.
 
 use super::scene::{CE, CNP, NOT_ECT, Packet, Scene, WRITE_FIRST, bad, found, only};
 use crate::support::frame::FrameBuilder;
@@ -18,7 +18,7 @@ fn marks_that_nobody_answers() {
     assert_eq!((&finding["severity"], &finding["cause"]), (&"warning".into(), &"path".into()));
     assert_eq!(finding["evidence"][0]["frame"], 801);
     assert_eq!(only(&report, "ce_without_cnp")["flows"].as_array().unwrap().len(), 1);
-    // One CNP will do.
+    // One CNP is enough.
     scene.packet(0, Packet { qpn: 0x201, payload: 0, ..Packet::new(2, 1, CNP, 0) });
     let report = scene.report();
     assert!(found(&report, "ce_without_cnp").is_empty());
@@ -56,7 +56,7 @@ fn flows_that_switches_cannot_mark() {
         (&finding["severity"], &finding["cause"]),
         (&"warning".into(), &"some_flows".into())
     );
-    // Whoever sends decides.
+    // The sender decides.
     assert_eq!(finding["subject"]["port"], "10.0.0.1");
     // The same packets at two taps.
     let mut cleared = Scene::default();
@@ -94,7 +94,7 @@ fn a_station_that_pauses_without_end() {
     assert_eq!(finding["severity"], "critical");
     assert_eq!(finding["evidence"][0]["frame"], 33);
     assert!(found(&report, "pause").is_empty());
-    // Without a line rate nobody knows how long it was.
+    // Without a line rate the duration is unknown.
     let unknown = scene.report();
     assert_eq!(only(&unknown, "pause")["severity"], "info");
 }
@@ -124,7 +124,7 @@ fn both_ends_of_a_link_see_one_storm() {
 
 #[test]
 fn a_sender_that_cnps_do_not_slow_down() {
-    // A packet of 1,086 bytes a microsecond, one CNP a millisecond.
+    // A packet of 1,086 bytes per microsecond, one CNP per millisecond.
     let told = |pause_ns: u64| {
         let mut scene = Scene::default();
         for at in 0..15 {
@@ -139,7 +139,7 @@ fn a_sender_that_cnps_do_not_slow_down() {
     assert_eq!(finding["severity"], "warning");
     assert_eq!(finding["evidence"][0]["kind"], "frame");
     assert_eq!(finding["evidence"][0]["frame"], 1_201, "{finding}");
-    // Half a millisecond of rest after each.
+    // Half a millisecond of silence after each CNP.
     assert!(found(&told(500_000), "cnp_without_reaction").is_empty());
 }
 

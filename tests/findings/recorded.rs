@@ -1,4 +1,4 @@
-//! Recorded jobs: what is wrong with them is found, and nothing is with the others.
+//! Recorded jobs: their faults are found, and clean jobs have no findings.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ fn report_on(run: &str) -> Value {
     serde_json::from_str(&text.succeeds()).unwrap()
 }
 
-/// Jobs in which no rank is late and no packet suffers.
+/// Jobs without late ranks and without lost or delayed packets.
 const CLEAN: &[&str] = &[
     "allgather-2.27.5",
     "alltoall-2.27.5",
@@ -35,7 +35,7 @@ const CLEAN: &[&str] = &[
 #[test]
 fn nothing_is_wrong_with_clean_jobs() {
     for run in CLEAN {
-        // Who was late is the stragglers' own score.
+        // Late ranks are covered by the score of stragglers.
         let bad: Vec<String> = bad(&report_on(run))
             .into_iter()
             .filter(|finding| !finding.starts_with("\"straggler\""))

@@ -1,4 +1,4 @@
-//! Captures in the making: hosts 10.0.0.1 and up, several taps, logs and counters beside them.
+//! Built captures: hosts from 10.0.0.1 up, several taps, with logs and counters.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,26 +10,25 @@ use crate::support::ip::Ipv4;
 use crate::support::pcap;
 use crate::support::roce::Roce;
 
-/// Opcodes of RC.
 pub const WRITE_FIRST: u8 = 0x06;
 pub const WRITE_MIDDLE: u8 = 0x07;
 pub const WRITE_LAST: u8 = 0x08;
 pub const ACK: u8 = 0x11;
 pub const CNP: u8 = 0x81;
 
-/// An ACK's syndrome, and a NAK's for an access that is not allowed.
+/// Syndromes: an ACK, and a NAK for a remote access error.
 pub const ACKNOWLEDGED: u8 = 0x1f;
 pub const REMOTE_ACCESS_ERROR: u8 = 0x62;
 
-/// ECT(0) and CE of DSCP 26, and the same DSCP without ECN.
+/// DSCP 26 with ECT(0) and with CE, and the same DSCP without ECN.
 pub const ECT: u8 = 26 << 2 | 0b10;
 pub const CE: u8 = 26 << 2 | 0b11;
 pub const NOT_ECT: u8 = 26 << 2;
 
-/// Payload of full packets.
+/// Payload of a full packet, bytes.
 pub const PAYLOAD: usize = 1024;
 
-/// Captures by tap, and what lies beside them.
+/// Captures by tap, and files passed with them.
 #[derive(Default)]
 pub struct Scene {
     taps: Vec<Vec<(u64, Built)>>,
@@ -38,7 +37,6 @@ pub struct Scene {
     next_id: u16,
 }
 
-/// A packet from one host to another.
 #[derive(Clone, Copy)]
 pub struct Packet {
     pub from: u8,
@@ -53,7 +51,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// A packet of ECN-capable data.
+    /// A data packet with ECT(0).
     pub fn new(from: u8, to: u8, opcode: u8, psn: u32) -> Self {
         Self {
             from,
@@ -70,7 +68,7 @@ impl Packet {
 }
 
 impl Scene {
-    /// Time goes on.
+    /// Advances the time.
     pub fn wait(&mut self, ns: u64) -> &mut Self {
         self.now_ns += ns;
         self
@@ -86,7 +84,7 @@ impl Scene {
         self
     }
 
-    /// A packet passes a tap.
+    /// Adds a packet at a tap.
     pub fn packet(&mut self, tap: usize, packet: Packet) -> &mut Self {
         self.next_id = self.next_id.wrapping_add(1);
         let ip = Ipv4 {
@@ -109,7 +107,7 @@ impl Scene {
         self.frame(tap, frame)
     }
 
-    /// A message of three packets from PSN `psn` on, and its ACK, at one tap.
+    /// Adds a message of three packets, starting at PSN `psn`, and its ACK, at one tap.
     pub fn message(&mut self, tap: usize, like: Packet) -> &mut Self {
         for (opcode, psn) in [(WRITE_FIRST, 0), (WRITE_MIDDLE, 1), (WRITE_LAST, 2)] {
             self.packet(tap, Packet { opcode, psn: like.psn + psn, ..like });
@@ -125,7 +123,6 @@ impl Scene {
         self.packet(tap, ack)
     }
 
-    /// `count` messages.
     pub fn messages(&mut self, tap: usize, like: Packet, count: u32) -> &mut Self {
         for at in 0..count {
             self.message(tap, Packet { psn: like.psn + 3 * at, ..like });
@@ -145,23 +142,22 @@ impl Scene {
         header.extend(destination.to_be_bytes());
         header.extend([0, 0, 0, 1, 0, 0, 0, 0, 5 << 4, flags, 0xff, 0xff, 0, 0, 0, 0]);
         let mut frame = FrameBuilder::ethernet().ipv4(&ip).bytes(&header).finish();
-        // Protocol 6, in the IPv4 header behind 14 bytes of Ethernet.
+        // Protocol 6, in the IPv4 header after 14 bytes of Ethernet.
         frame.bytes[14 + 9] = 6;
         self.frame(0, frame)
     }
 
-    /// A file beside the captures, given with `option`.
+    /// A file passed with `option`.
     pub fn beside(&mut self, option: &'static str, name: &'static str, text: &str) -> &mut Self {
         self.files.push((option, name, text.to_owned()));
         self
     }
 
-    /// The report.
     pub fn report(&self) -> Value {
         self.report_with(&[])
     }
 
-    /// The report with further arguments.
+    /// The report with more arguments.
     pub fn report_with(&self, arguments: &[&str]) -> Value {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_railscope"));
@@ -186,20 +182,20 @@ impl Scene {
     }
 }
 
-/// The findings with this name.
+/// The findings with this id.
 pub fn found<'a>(report: &'a Value, id: &str) -> Vec<&'a Value> {
     let findings = report["findings"].as_array().unwrap();
     findings.iter().filter(|finding| finding["id"] == id).collect()
 }
 
-/// The only finding with this name.
+/// The only finding with this id.
 pub fn only<'a>(report: &'a Value, id: &str) -> &'a Value {
     let all = found(report, id);
     assert_eq!(all.len(), 1, "{id}: {:#}", report["findings"]);
     all[0]
 }
 
-/// Names of the findings that are bad.
+/// Ids of the findings of a bad severity.
 pub fn bad(report: &Value) -> Vec<String> {
     let findings = report["findings"].as_array().unwrap();
     let bad = findings.iter().filter(|finding| finding["severity"] != "info");

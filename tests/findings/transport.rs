@@ -1,4 +1,4 @@
-//! What queue pairs suffer.
+//! Findings on queue pairs: loss, refusals, keys.
 
 use super::scene::{
     ACK, ECT, Packet, REMOTE_ACCESS_ERROR, Scene, WRITE_FIRST, WRITE_LAST, WRITE_MIDDLE, bad,
@@ -28,7 +28,7 @@ fn loss_with_naks() {
 fn reordering_that_makes_senders_go_back() {
     let report = of_fixture("reorder_write_bw_post.pcap.gz");
     assert_eq!(only(&report, "reordering")["severity"], "warning");
-    // Some of what was sent again overtook its original, which nothing tells from loss.
+    // Some retransmissions overtook their originals, which looks the same as loss.
     assert_eq!(only(&report, "loss")["cause"], "loss_or_reordering");
 }
 
@@ -78,7 +78,7 @@ fn a_port_whose_partition_key_nobody_else_has() {
     let mut scene = Scene::default();
     scene.messages(0, Packet::new(1, 2, WRITE_FIRST, 0), 8);
     assert_eq!(bad(&scene.report()), [""; 0]);
-    // The same receiver, another key: no answer comes back.
+    // The same receiver, another key: no answer.
     for psn in 0..6 {
         let opcode = [WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST][psn as usize % 3];
         let packet = Packet::new(3, 2, opcode, psn);
@@ -88,7 +88,7 @@ fn a_port_whose_partition_key_nobody_else_has() {
     let finding = only(&report, "partition_key_mismatch");
     assert_eq!(finding["severity"], "critical");
     assert!(finding["title"].as_str().unwrap().contains("0x8001 against 0xffff"), "{finding}");
-    // Two limited members do not hear each other either.
+    // Two limited members of a partition cannot talk to each other either.
     let mut scene = Scene::default();
     scene.messages(0, Packet { partition_key: 0x7fff, ..Packet::new(1, 2, WRITE_FIRST, 0) }, 8);
     only(&scene.report(), "partition_key_mismatch");
@@ -123,7 +123,7 @@ fn packets_of_different_size() {
         (&"warning".into(), &"flows_differ".into())
     );
     assert_eq!(finding["subject"]["port"], "10.0.0.1");
-    // Where all are small, that is good to know; on a fast port it costs.
+    // A small MTU everywhere is information; on a fast port it costs throughput.
     let mut scene = Scene::default();
     scene.messages(0, Packet::new(1, 2, WRITE_FIRST, 0), 8);
     assert_eq!(only(&scene.report(), "path_mtu")["severity"], "info");

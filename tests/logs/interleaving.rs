@@ -1,5 +1,4 @@
-//! However lines of several processes interleave, they say the same; whatever the bytes, nothing
-//! panics.
+//! Lines of several processes give the same result in any interleaving; any bytes cause no panic.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +10,7 @@ use serde_json::Value;
 
 use super::log;
 
-/// The report of the lines as one log, without line numbers.
+/// The report on these lines as one log, without line numbers.
 fn report(lines: &[&[u8]]) -> Value {
     let flow = FlowConfig { flow_capacity: 1, line_rate_bps: None, keeps_details: false };
     let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity: None });

@@ -1,4 +1,4 @@
-//! One line of each kind, as releases spell it.
+//! One line of each kind, as each release spells it.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,6 @@ use railscope_core::decode::nccl_log::queue_pair::{QueuePair, QueuePairCreated};
 use railscope_core::model::nccl::{Algorithm, CollectiveKind, Protocol, Release};
 use railscope_core::model::qpn::Qpn;
 
-/// The message of a line with this text.
 fn read<T>(text: &str, then: impl FnOnce(Message<'_>) -> T) -> T {
     let line = format!("node-1:152:386 [0] NCCL INFO {text}");
     let mut found = entries(&line);
@@ -26,7 +25,7 @@ fn read<T>(text: &str, then: impl FnOnce(Message<'_>) -> T) -> T {
     then(message)
 }
 
-/// Every spelling means the same.
+/// All spellings mean the same.
 fn check(spellings: &[&str], expected: Message<'_>) {
     for text in spellings {
         read(text, |message| assert_eq!(message, expected, "{text}"));

@@ -1,14 +1,9 @@
-//! NCCL's logs: lines, what they amount to, and what people see of them.
+//! NCCL logs: lines, facts, and text output.
 
-// However lines of several processes interleave, they say the same.
 mod interleaving;
-// One line of each kind, as releases spell it.
 mod lines;
-// What pipes do to lines.
 mod prefixes;
-// The program with `--nccl-log`.
 mod program;
-// Logs against what the driver of the run knew.
 mod truth;
 
 use std::io::Read;
@@ -28,7 +23,6 @@ pub fn log(name: &str) -> Vec<u8> {
     text
 }
 
-/// What the lines of one log say.
 pub fn facts<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> LogFacts {
     let mut tracker = LogTracker::default();
     let id = tracker.add_log("log");

@@ -1,4 +1,4 @@
-//! What pipes do to lines: prefixes, colours, several entries on one line, cuts.
+//! Lines as pipes change them: prefixes, colours, several entries on one line, cuts.
 
 use railscope_core::decode::nccl_log::entry::{Entry, Level, Origin, Source};
 use railscope_core::decode::nccl_log::message::Message;
@@ -119,7 +119,7 @@ fn the_last_value_of_a_cut_list_is_left_out() {
         let Message::Trees(trees) = entry.message else { panic!("{entry:?}") };
         let shown = cut.matches(" [").count() - 2;
         let places: Vec<_> = trees.iter().collect();
-        assert_eq!(places.len(), shown, "whole ones");
+        assert_eq!(places.len(), shown, "complete lines");
         assert!(places.iter().all(|place| place.rank == place.channel * 10 + 2));
     });
     let ranks: String = (1000..1300).map(|rank| format!(" {rank}")).collect();

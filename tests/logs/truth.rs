@@ -1,4 +1,4 @@
-//! Logs against what the driver of the run knew.
+//! Logs, against the truth recorded by the run's driver.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ struct Truth {
     collectives: Vec<(usize, String, u64, Vec<u32>)>,
 }
 
-/// A connection, as an array.
+/// A connection; an array in JSON.
 #[derive(Deserialize)]
 struct TrueConnection {
     communicator: usize,
@@ -66,7 +66,7 @@ struct TrueNode {
     down: Vec<u32>,
 }
 
-/// A run's truth, what its logs amount to, and which communicator is which.
+/// A run's truth, the facts from its logs, and which communicators correspond.
 struct Run {
     truth: Truth,
     logs: LinkedLogs,
@@ -93,7 +93,7 @@ impl Run {
         Self { truth, logs, facts, places }
     }
 
-    /// Each communicator as it is, and as the logs tell it.
+    /// Each communicator in the truth and in the logs.
     fn communicators(&self) -> impl Iterator<Item = (usize, &TrueCommunicator, &Communicator)> {
         let found = self.places.iter().map(|place| &self.logs.job.communicators[*place]);
         let pairs = self.truth.communicators.iter().zip(found).enumerate();
@@ -246,8 +246,8 @@ fn calls() {
     }
 }
 
-/// What NCCL logs for a collective of these bytes: of a ReduceScatter the part of a rank, of an
-/// AlltoAll each send and receive.
+/// The sizes that NCCL logs for a collective: for a ReduceScatter one rank's part, for an AlltoAll
+/// each send and receive.
 fn true_calls(function: &str, bytes: u64, nranks: u64) -> Vec<(CollectiveKind, u64)> {
     match function {
         "AllReduce" => vec![(CollectiveKind::AllReduce, bytes)],
