@@ -1,4 +1,4 @@
-//! Short conversations whose report can be worked out by hand from the report's definitions.
+//! Short conversations whose report can be worked out by hand.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ const UC_SEND_ONLY: u8 = 0x24;
 const NAK_PSN_SEQUENCE: u8 = 0x60;
 const ACK: u8 = 0x11;
 
-/// Requests with the PSNs given, in order.
+/// Requests with these PSNs, in order.
 fn asked(psns: impl IntoIterator<Item = u32>) -> Conversation {
     let mut conversation = Conversation::default();
     for psn in psns {
@@ -97,7 +97,7 @@ fn identification_zero_throughout_proves_nothing() {
         conversation.ask_with_id(SEND_ONLY, psn, 0);
     }
     let report = conversation.report();
-    // Alone behind the highest PSN: late, as far as can be told.
+    // Only one packet follows the highest PSN: nothing shows more than that it was late.
     assert_eq!(classes(requests(&report)), [("gap", 1), ("out_of_order", 1)]);
 }
 
@@ -236,7 +236,7 @@ fn pauses_are_counted_by_station_and_priority() {
     let pfc = &report["pfc"][0];
     assert_eq!((&pfc["station"], &pfc["priority"]), (&json!("02:00:00:00:00:0a"), &json!(3)));
     assert_eq!((&pfc["pause_frames"], &pfc["resume_frames"]), (&json!(2), &json!(1)));
-    // A pcap file does not say how long a quanta lasts.
+    // A pcap file does not have the link speed, so a pause quantum has no duration.
     assert!(pfc["paused_ns"].is_null());
 }
 

@@ -1,4 +1,4 @@
-//! The invariant CRC, recomputed by a script that shares nothing with railscope.
+//! The invariant CRC, recomputed by an independent script.
 
 use std::process::Command;
 

@@ -1,10 +1,10 @@
-//! What is known of the captures from how they were made.
+//! What is known about the captures from the way they were made.
 
 use serde_json::Value;
 
 use crate::support::{fixture, railscope, tool};
 
-/// The sum of a class of packets over the flows of a report.
+/// The sum of a class of packets over a report's flows.
 fn sum(report: &Value, class: &str) -> u64 {
     let flows = report["flows"].as_array().unwrap();
     flows.iter().map(|flow| flow["psn"][class].as_u64().unwrap_or(0)).sum()
@@ -71,7 +71,7 @@ fn assert_clean(report: &Value, name: &str) {
     }
 }
 
-/// Recoveries that a NAK set off, and their packets.
+/// Recoveries that began with a NAK, and their packets.
 fn nak_recoveries(report: &Value) -> (u64, u64) {
     let flows = report["flows"].as_array().unwrap();
     let episodes = flows.iter().flat_map(|flow| flow["episodes"].as_array().unwrap());
@@ -106,7 +106,7 @@ fn two_taps_in_one_interface_see_copies_and_no_resend() {
     }
     let report = railscope::analyze(&[merged]);
     assert_clean(&report, "merged");
-    // What ranks 0 and 1 say to each other passes both ports: half of either's traffic.
+    // Traffic between ranks 0 and 1 passes both ports: half of each port's traffic.
     let copies = report["taps"][0]["tap_duplicates"].as_u64().unwrap();
     let apart = analyze(&["ring4_allreduce_pA", "ring4_allreduce_pB"]);
     let both_ways = |flow: &&Value| {

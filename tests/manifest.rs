@@ -1,4 +1,4 @@
-//! The fixtures are the files that the manifest describes, byte for byte.
+//! The fixtures match the manifest, byte for byte.
 
 use std::collections::BTreeSet;
 

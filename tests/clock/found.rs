@@ -1,4 +1,4 @@
-//! Offset and drift of taps whose clocks are wrong are found, to some microseconds.
+//! Offset and drift of wrong tap clocks are measured to within microseconds.
 
 use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::model::tap::{LinkType, Tap, TapFormat};
@@ -8,13 +8,13 @@ use serde_json::json;
 
 use super::{AHEAD, BEHIND, Clock, Job, Report};
 
-/// Every tap of a fabric, or of a management network, with the clock of its host.
+/// Checks every tap of the fabric or management network, with the clock of its host.
 fn check(report: &Report, job: &Job, network: &str, clocks: &[(&str, Clock, i64)]) {
     for (host, clock, drift_ppb) in clocks {
         let tap = report.tap(&format!("{host}.{network}"));
         let reference = report.tap(&format!("node01.{network}"));
         assert_eq!(tap["clock_reference"], reference["id"], "{tap}");
-        // First frames are aligned, so by the clock of the recording.
+        // First frames are aligned, so the recording's clock is used.
         let first = report.absolute(&tap["first_ns"]).unwrap() - job.start as i64;
         let offset_ns = tap["clock_offset_ns"].as_i64().unwrap();
         let error = offset_ns.abs_diff(clock(first));

@@ -1,11 +1,8 @@
-//! Clocks of several taps: recorded jobs, whose stamps are one clock's, as taps with clocks of their
-//! own would have stamped them. What is found must be what one clock gives.
+//! Clocks of several taps. Recorded jobs have timestamps of one clock; these tests give the taps
+//! clocks of their own. The report must be the same as with one clock.
 
-// Offset and drift are found.
 mod found;
-// What follows from times is as with one clock.
 mod unchanged;
-// What cannot be known is not made up.
 mod unknown;
 
 use std::path::PathBuf;
@@ -16,7 +13,7 @@ use crate::support::railscope;
 use crate::support::recording::Recording;
 use crate::support::skewed;
 
-/// What a clock shows, in nanoseconds, when `since` the job's start it is `time`.
+/// The time that a clock shows, in nanoseconds, at time `since` after the job's start.
 type Clock = fn(since: i64) -> i64;
 
 /// 37 ms ahead and 40 ppm fast.
@@ -25,16 +22,16 @@ const AHEAD: Clock = |since| 37_000_000 + since / 25_000;
 /// 37 ms behind and 40 ppm slow.
 const BEHIND: Clock = |since| -37_000_000 - since / 25_000;
 
-/// A recorded job.
 struct Job {
-    /// The folder lives as long as this.
+    /// Keeps the folder.
     _recording: Recording,
     captures: Vec<PathBuf>,
     start: u64,
 }
 
 impl Job {
-    /// The job `run`; of its captures, those whose name contains one of `taps`, or all.
+    /// The captures of the job `run` whose name contains one of `taps`; all captures if `taps` is
+    /// empty.
     fn new(run: &str, taps: &[&str]) -> Self {
         let recording = Recording::unpack(run);
         let names = recording.captures();
@@ -46,7 +43,7 @@ impl Job {
         Self { _recording: recording, captures, start }
     }
 
-    /// Lets the taps whose name contains `host` have a clock of their own.
+    /// Gives the taps whose name contains `host` a clock of their own.
     fn skew(&self, host: &str, clock: Clock) {
         self.change(host, |pcap| {
             skewed::restamp(pcap, |time| {
@@ -55,7 +52,7 @@ impl Job {
         });
     }
 
-    /// Lets the taps have missed all IPv4 packets but those from `source`.
+    /// Drops all IPv4 packets except those from `source`.
     fn keep_from(&self, source: [u8; 4]) {
         self.change("", |pcap| skewed::retain(pcap, |_, frame| frame[26..30] == source));
     }
@@ -72,13 +69,13 @@ impl Job {
         Report(railscope::analyze(&self.captures))
     }
 
-    /// The report in words.
+    /// The text report.
     fn text(&self) -> String {
         railscope::text(&self.captures)
     }
 }
 
-/// A report.
+/// The JSON report.
 struct Report(Value);
 
 impl Report {
@@ -88,7 +85,7 @@ impl Report {
         taps.find(|tap| tap["file"].as_str().unwrap().contains(name)).unwrap()
     }
 
-    /// A time of the report in nanoseconds since 1970.
+    /// A time in the report, in nanoseconds since 1970.
     fn absolute(&self, time: &Value) -> Option<i64> {
         let origin: i64 = self.0["capture"]["origin_ns"].as_str().unwrap().parse().unwrap();
         Some(origin + time.as_i64()?)

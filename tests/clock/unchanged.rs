@@ -1,17 +1,17 @@
-//! Collectives, ranks' times, phases, owners: with several clocks as with one.
+//! Collectives, ranks' times, phases and ranks' addresses do not change with several clocks.
 
 use serde_json::Value;
 
 use super::{AHEAD, BEHIND, Clock, Job, Report};
 
-/// Times may be off by what clocks are uncertain by, over three hops at most.
+/// Times may differ by the uncertainty of the clocks, over at most three hops.
 const TOLERANCE_NS: u64 = 20_000;
 
-/// Rates follow from times; which tap is named as a witness, and how flows are numbered, depends on
-/// whose clock is ahead.
+/// Rates follow from times. The tap cited as evidence and the numbers of flows depend on whose
+/// clock is ahead.
 const BESIDES: &[&str] = &["algbw_bytes_per_s", "busbw_bytes_per_s", "evidence", "flow"];
 
-/// Points in time; other `_ns` are durations.
+/// Keys with points in time; other `_ns` keys are durations.
 const TIMES: &[&str] = &[
     "start_ns",
     "end_ns",
@@ -25,10 +25,10 @@ const TIMES: &[&str] = &[
 /// A wait is a sum over the messages of a collective.
 const SUM_TOLERANCE_NS: u64 = 20 * TOLERANCE_NS;
 
-/// What follows from several taps at once.
+/// Sections that need several taps.
 const SECTIONS: &[&str] = &["communicators", "collectives", "phases", "conflicts"];
 
-/// Both reports say the same of the job.
+/// Both reports describe the same job.
 fn assert_same(one: &Report, other: &Report) {
     for section in SECTIONS {
         let reports = [one, other].map(|report| (report, &report.0[*section]));
@@ -83,7 +83,7 @@ fn compare([(one, a), (other, b)]: [(&Report, &Value); 2], path: &str) {
     }
 }
 
-/// The job with clocks of their own for some hosts gives the report that one clock gives.
+/// The report must not change when some hosts have clocks of their own.
 fn check(run: &str, clocks: &[(&str, Clock)]) {
     let job = Job::new(run, &[]);
     let one_clock = job.analyze();

@@ -1,10 +1,10 @@
-//! Where packets do not tell how clocks differ, or not all of it, the report says so.
+//! Where packets do not show how the clocks differ, or not fully, the report says so.
 
 use serde_json::{Value, json};
 
 use super::{AHEAD, Job};
 
-/// Reference, offset and reason of a tap.
+/// A tap's reference, its offset, and the reason why the offset is unknown.
 fn clock(tap: &Value) -> [&Value; 3] {
     ["clock_reference", "clock_offset_ns", "clock_why_unknown"].map(|key| &tap[key])
 }

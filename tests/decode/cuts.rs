@@ -1,4 +1,5 @@
-//! Frames cut at every length: no panic, the layers before the cut, and the reason for the rest.
+//! Frames cut at every length: no panic; the layers before the cut are read, and the reason for
+//! stopping is given.
 
 use railscope_core::decode::error::{DecodeError, Limit};
 use railscope_core::decode::packet::{Body, Packet, Tunnel};
@@ -62,13 +63,13 @@ fn cut_everywhere(name: &str, built: &Built) {
     }
 }
 
-/// The walk stops in the layer in which the cut falls, and nowhere else.
+/// Decoding stops in the layer that contains the cut, and nowhere else.
 fn assert_stop(stop: Option<DecodeError>, built: &Built, kept: usize, limit: Limit, what: &str) {
     let Some(place) = built.places.iter().find(|place| place.end() > kept) else {
         assert_eq!(stop, None, "{what}");
         return;
     };
-    let stop = stop.unwrap_or_else(|| panic!("{what}: no stop in {place:?}"));
+    let stop = stop.unwrap_or_else(|| panic!("{what}: did not stop in {place:?}"));
     let have = kept - place.offset;
     let need = place.needs.iter().find(|need| **need > have).unwrap();
     assert_eq!(stop.layer.name(), place.layer, "{what}");
@@ -77,7 +78,7 @@ fn assert_stop(stop: Option<DecodeError>, built: &Built, kept: usize, limit: Lim
     assert_eq!(stop.limit, limit, "{what}");
 }
 
-/// What was read of the cut frame is the beginning of what is read of the whole one.
+/// The result for the cut frame is a prefix of the result for the whole frame.
 fn assert_prefix(cut: &Packet<'_>, whole: &Packet<'_>, built: &Built, kept: usize, what: &str) {
     let tunnels: Vec<Tunnel> = cut.tunnels.iter().flatten().copied().collect();
     let all_tunnels: Vec<Tunnel> = whole.tunnels.iter().flatten().copied().collect();
@@ -96,7 +97,7 @@ fn assert_prefix(cut: &Packet<'_>, whole: &Packet<'_>, built: &Built, kept: usiz
     let bth = built.places.iter().position(|place| place.layer == "bth").unwrap();
     let complete = built.places[bth..].iter().filter(|place| place.end() <= kept).count();
     let Body::Roce(read) = &cut.body else {
-        assert_eq!(complete, 0, "{what}: the BTH was there");
+        assert_eq!(complete, 0, "{what}: the BTH was captured");
         return;
     };
     assert_eq!(headers(read), headers(all)[..complete], "{what}");
@@ -109,7 +110,7 @@ fn assert_prefix(cut: &Packet<'_>, whole: &Packet<'_>, built: &Built, kept: usiz
     assert_eq!(read.whole, (kept >= built.ip_end).then_some(packet), "{what}");
 }
 
-/// The headers that were read, in the order of the wire.
+/// The headers in wire order.
 fn headers(roce: &RocePacket<'_>) -> Vec<String> {
     let extensions = [
         roce.rdeth.map(|header| format!("{header:?}")),

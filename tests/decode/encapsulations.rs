@@ -1,4 +1,4 @@
-//! What lies around the innermost packet: tags, tunnels, mirrors, addresses and marks.
+//! Everything around the innermost packet: tags, tunnels, mirrors, addresses and marks.
 
 use std::net::IpAddr;
 
@@ -13,7 +13,7 @@ use crate::support::frame::{Built, DESTINATION_MAC, SOURCE_MAC};
 use crate::support::ip::{Ipv4, Ipv6};
 use crate::support::roce::Roce;
 
-/// A RoCE packet in the encapsulation called `name`.
+/// A RoCE packet in the encapsulation `name`.
 fn wrapped(name: &str, opcode: u8) -> Built {
     let (_, frame) = encapsulations().into_iter().find(|(other, _)| *other == name).unwrap();
     frame.roce(&Roce::new(opcode, 33)).finish()

@@ -1,5 +1,5 @@
-//! The invariant CRC: right on what was built, wrong after any change of a field that no router may
-//! change, right after a change of one that routers do change.
+//! The invariant CRC: right on built packets, wrong after a change of any field that routers must
+//! not change, right after a change of the fields that they do.
 
 use railscope_core::decode::roce::icrc;
 
@@ -8,7 +8,7 @@ use crate::support::frame::{Built, FrameBuilder};
 use crate::support::ip::{Ipv4, Ipv6};
 use crate::support::roce::Roce;
 
-/// Whether the packet's ICRC is right; `None` when it cannot be checked.
+/// Whether the ICRC is right; `None` if it cannot be checked.
 fn check(built: &Built) -> Option<bool> {
     roce(&decode_whole(built)).whole.and_then(icrc::check)
 }
@@ -26,7 +26,7 @@ fn every_opcode_and_payload_length_agrees() {
 #[test]
 fn every_encapsulation_agrees() {
     for (name, frame) in encapsulations() {
-        // The specification has no ICRC over IPv4 options or IPv6 extension headers.
+        // The specification defines no ICRC over IPv4 options or IPv6 extension headers.
         if name.contains("options") || name.starts_with("ipv6 ") {
             continue;
         }
@@ -35,7 +35,7 @@ fn every_encapsulation_agrees() {
     }
 }
 
-// Bytes from the start of the IP header, and the bits of each that routers may change.
+// Offset from the start of the IP header, and the bits that routers may change.
 
 /// IPv4: type of service, time to live, checksum; UDP checksum; BTH's F, B and reserved bits.
 const VARIANT_V4: [(usize, u8); 7] =
@@ -65,7 +65,7 @@ fn flip_every_bit(built: &Built, variant: &[(usize, u8)]) {
         let is_variant = variant.iter().any(|(byte, bits)| *byte == at && bits & mask != 0);
         match icrc::check(&flipped) {
             Some(is_right) => assert_eq!(is_right, is_variant, "byte {at}, mask {mask:#04x}"),
-            // Another version, header length or protocol: nothing that has an ICRC.
+            // Another version, header length or protocol: the packet has no ICRC any more.
             None => assert!(at == 0 || at == protocol, "byte {at}, mask {mask:#04x}"),
         }
     }

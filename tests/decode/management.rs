@@ -1,5 +1,5 @@
-//! Messages of the connection manager: built ones field by field, cut ones, and a real connection
-//! against tshark.
+//! Connection manager messages: built ones field by field, cut ones, and a real connection against
+//! tshark.
 
 use std::net::Ipv6Addr;
 
@@ -14,7 +14,7 @@ use super::{decode_cut, decode_whole, plain, roce};
 use crate::support::frame::Built;
 use crate::support::{fixture, mad, require, tshark};
 
-/// Hands the message in a frame to `visit`.
+/// Passes the message in a frame to `visit`.
 fn with_message(built: &Built, visit: impl FnOnce(ConnectionMessage<'_>)) {
     let datagram = roce(&decode_whole(built)).management().unwrap().unwrap();
     assert_eq!((datagram.management_class, datagram.class_version), (7, 2));
@@ -103,7 +103,7 @@ fn the_other_messages() {
 
 #[test]
 fn messages_cut_at_every_length() {
-    // Bytes of each message without private data; of a REJ, up to its additional information.
+    // Bytes of each message without private data; for a REJ, up to its additional information.
     let fixed = [
         (mad::REQ, 140),
         (mad::MRA, 10),
@@ -155,7 +155,7 @@ fn other_packets_carry_no_management() {
     }
 }
 
-/// A real connection by `rping`: every message that tshark sees, with the numbers it sees.
+/// A real connection by `rping`: the same messages and numbers that tshark shows.
 #[test]
 fn a_real_connection_reads_as_tshark_reads_it() {
     if !require::has("a_real_connection_reads_as_tshark_reads_it", "tshark") {
@@ -201,7 +201,7 @@ fn a_real_connection_reads_as_tshark_reads_it() {
     assert_eq!(attributes, expected);
 }
 
-/// The numbers of a message that the comparison with tshark is about, in the order of its fields.
+/// The numbers of a message that tshark also shows, in the order of its fields.
 fn numbers(message: &ConnectionMessage<'_>) -> Vec<u64> {
     let numbers = match message {
         ConnectionMessage::Req(req) => {

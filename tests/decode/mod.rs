@@ -1,26 +1,15 @@
-//! Built frames against what is decoded of them: the fields, every cut, the ICRC, and tshark.
+//! Built frames against their decoded form: fields, cuts, the ICRC, and tshark.
 
-// What is built around an IP packet is what is read around it.
 mod encapsulations;
-// A frame cut anywhere yields the layers before the cut and the reason.
 mod cuts;
-// The invariant CRC tells damage from routing.
 mod icrc;
-// What the connection manager's messages say.
 mod management;
-// Every opcode's headers carry the fields that were written.
 mod opcodes;
-// Frames that are odd but whole.
 mod oddities;
-// The same frames through tshark.
 mod tshark;
-// What real NCCL wrote into its peers' FIFOs.
 mod nccl_cts;
-// The table of layouts is that of released libraries.
 mod nccl_layouts;
-// Any bytes and any cut: no panic, and nothing that was not captured.
 mod nccl_cuts;
-// Hashes and ids that real NCCL made.
 mod nccl_hashes;
 
 use railscope_core::decode::packet::{Body, Packet, decode};
@@ -35,7 +24,6 @@ use crate::support::frame::{
 use crate::support::ip::{DESTINATION_OPTIONS, FRAGMENT, HOP_BY_HOP, Ipv4, Ipv6, ROUTING};
 use crate::support::roce::Roce;
 
-/// The UDP port of RoCEv2.
 const ROCE: u16 = 4791;
 
 /// Decodes the first `kept` bytes of a frame that had `wire_bytes`.
@@ -51,12 +39,12 @@ fn decode_cut(built: &Built, kept: usize, wire_bytes: usize) -> Packet<'_> {
     })
 }
 
-/// Decodes a frame that was kept whole.
+/// Decodes a frame that was captured whole.
 fn decode_whole(built: &Built) -> Packet<'_> {
     decode_cut(built, built.bytes.len(), built.bytes.len())
 }
 
-/// The RoCE packet in a frame that must hold one.
+/// The RoCE packet of a frame; fails if there is none.
 fn roce<'a>(packet: &Packet<'a>) -> RocePacket<'a> {
     match packet.body {
         Body::Roce(roce) => roce,
@@ -64,16 +52,16 @@ fn roce<'a>(packet: &Packet<'a>) -> RocePacket<'a> {
     }
 }
 
-/// A RoCE packet in the plainest frame there is.
+/// A RoCE packet over untagged Ethernet and plain IPv4.
 fn plain(packet: &Roce) -> Built {
     FrameBuilder::ethernet().ipv4(&Ipv4::default()).udp(49_152, ROCE).roce(packet).finish()
 }
 
-/// Everything that a RoCEv2 packet may be wrapped in, up to its UDP header, by name.
+/// Every encapsulation of a RoCEv2 packet, up to its UDP header, by name.
 fn encapsulations() -> Vec<(&'static str, FrameBuilder)> {
     let (v4, v6) = (Ipv4::default(), Ipv6::default());
     let ethernet = FrameBuilder::ethernet;
-    // The fabric's header around a tunnel: other addresses and marks than the packet's own.
+    // The outer header of a tunnel: other addresses and marks than the inner packet's.
     let outer_v4 = Ipv4 {
         source: [192, 0, 2, 1],
         destination: [192, 0, 2, 2],
@@ -93,7 +81,7 @@ fn encapsulations() -> Vec<(&'static str, FrameBuilder)> {
     };
     let options = |bytes| Ipv4 { options: vec![1; bytes], ..Ipv4::default() };
     let extended = |extensions: &[(u8, usize)]| Ipv6 {
-        // A Pad1 option of zeros; of a routing header, type 0 with nothing left to visit.
+        // Zeros are a Pad1 option, and a routing header of type 0 with no segments left.
         extensions: extensions.iter().map(|&(number, bytes)| (number, vec![0; bytes])).collect(),
         ..Ipv6::default()
     };
@@ -145,7 +133,7 @@ fn encapsulations() -> Vec<(&'static str, FrameBuilder)> {
             "erspan II of vxlan",
             vxlan(mirror(erspan_ii).ipv4(&outer_v4), 4789).inner_ethernet().ipv4(&v4),
         ),
-        // Spectrum switches mirror so: GRE without any option.
+        // Spectrum switches mirror with a GRE header without options.
         (
             "gre ethernet, plain",
             ethernet().ipv4(&outer_v4).gre(0x6558, None, None).inner_ethernet().ipv4(&v4),

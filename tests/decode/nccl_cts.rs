@@ -1,5 +1,5 @@
-//! Clear-to-send elements as real NCCL wrote them: one of each layout, from captures of jobs whose
-//! ranks and queue pairs are known.
+//! Clear-to-send elements as real NCCL wrote them: one of each layout, from captures of jobs with
+//! known ranks and queue pairs.
 
 use railscope_core::decode::nccl::cts::{
     CTS_32, CTS_32_UNTAGGED, CTS_64_EIGHT_KEYS, CTS_64_FOUR_KEYS, CTS_64_TWO_KEYS, Cts, CtsLayout,
@@ -7,7 +7,7 @@ use railscope_core::decode::nccl::cts::{
 use railscope_core::decode::nccl::layout;
 use railscope_core::model::nccl::Release;
 
-/// The third CTS of a connection that rank 3 sends data on, and its release.
+/// Release, and the third clear-to-send of a connection on which rank 3 sends data.
 const CAPTURED: [(Release, &str); 5] = [
     (Release::new(2, 18, 6), "00a08c7ee17f000000001000820a0000010000000300000003"),
     (
@@ -25,7 +25,7 @@ const CAPTURED: [(Release, &str); 5] = [
         "00b042dda87f00000000100000000000460c0000000000000000000000000000\
                              0000000000000000000000000000000001000000030000000300000000000000",
     ),
-    // From the source: no library of this release has debug information.
+    // From the source code: no library of this release has debug information.
     (Release::new(2, 11, 4), "00a08c7ee17f00000000100003000000820a000001"),
 ];
 
@@ -35,7 +35,7 @@ fn layout_of(release: Release) -> &'static CtsLayout {
     layout::of(release).map_or(&CTS_32_UNTAGGED, |layout| layout.cts)
 }
 
-/// The element, with the zeros that end it.
+/// The element, padded with zeros to its full size.
 fn element(release: Release, hex: &str) -> Vec<u8> {
     let digits = hex.as_bytes().chunks(2).map(|pair| str::from_utf8(pair).unwrap());
     let mut bytes: Vec<u8> = digits.map(|digits| u8::from_str_radix(digits, 16).unwrap()).collect();
@@ -100,7 +100,7 @@ fn data_is_no_cts() {
     for len in [32, 64] {
         assert_eq!(Cts::recognise(&vec![0; len], len as u32), None);
         assert_eq!(Cts::recognise(&vec![0xff; len], len as u32), None);
-        // Floating-point numbers, as gradients are.
+        // Floats, like gradients.
         let floats: Vec<u8> = (0..len / 4).flat_map(|k| (k as f32 / 7.0).to_le_bytes()).collect();
         assert_eq!(Cts::recognise(&floats, len as u32), None);
     }

@@ -1,4 +1,4 @@
-//! NCCL's formats with any bytes and any cut: no panic, and a whole structure or nothing.
+//! NCCL's formats with any bytes and any cut: no panic, and either a whole structure or none.
 
 use proptest::collection::vec;
 use proptest::prelude::{any, proptest};

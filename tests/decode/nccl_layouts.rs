@@ -1,5 +1,5 @@
-//! The table of NCCL's layouts against the debug information of released libraries: sizes and
-//! offsets as `readelf` shows them, one file a release (`tests/fixtures/nccl-layouts`).
+//! The table of NCCL layouts against the debug information of released libraries: sizes and offsets
+//! from `readelf`, one file per release (`tests/fixtures/nccl-layouts`).
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use railscope_core::model::nccl::Release;
 
 use crate::support::fixture;
 
-/// A structure: its size, and each field with offset, type and size.
+/// A structure: its size, and the offset, type and size of each field.
 #[derive(Debug, Default)]
 struct Structure {
     size: usize,
@@ -28,14 +28,12 @@ impl Structure {
         self.fields[field].2
     }
 
-    /// Elements of an array field.
     fn count(&self, field: &str) -> usize {
         let (_, kind, _) = &self.fields[field];
         kind.split_once('[').unwrap().1.trim_end_matches(']').parse().unwrap()
     }
 }
 
-/// The structures of a release.
 type Structures = BTreeMap<String, Structure>;
 
 fn read(text: &str) -> Structures {
@@ -57,7 +55,6 @@ fn read(text: &str) -> Structures {
     structures
 }
 
-/// Each release with its structures.
 fn releases() -> Vec<(Release, Structures)> {
     let files = std::fs::read_dir(fixture::path("nccl-layouts")).unwrap();
     let mut releases: Vec<_> = files
@@ -142,7 +139,7 @@ fn peer_info() {
             peer_info::BUS_ID,
         ];
         assert_eq!(fields.map(|field| theirs.at(field)), constants.map(Some));
-        // Not read from 64 bytes, of which there are several kinds.
+        // Not read at a size of 64 bytes: there are several such layouts.
         let nvml_device = theirs.at("nvmlDev").filter(|_| theirs.size > 64);
         assert_eq!(ours.nvml_device, nvml_device);
         assert_eq!(ours.version, theirs.at("version"));
@@ -194,7 +191,7 @@ fn exchange_of_queue_pairs() {
     each(|layout, structures| {
         let ours = layout.endpoint;
         let byte = structures.get("ncclIbDevExtraProps").map_or(0, |extra| extra.size);
-        // The number, then as many devices.
+        // The count, then that many devices.
         let devices = layout.devices.map(|list| (list.len, list.devices as usize));
         assert!(devices.is_none_or(|(len, devices)| len == 4 + 4 * devices + byte));
         let ports = match ours.ports {
@@ -254,7 +251,7 @@ fn clear_to_send() {
         assert_eq!(ours.requests.map(|at| at + 4), theirs.at("tag"));
         assert_eq!(Some(ours.number), theirs.at("idx"));
     });
-    assert!(LAYOUTS.iter().all(|row| row.cts != &CTS_32_UNTAGGED), "2.11 and before only");
+    assert!(LAYOUTS.iter().all(|row| row.cts != &CTS_32_UNTAGGED), "2.11 and earlier only");
 }
 
 #[test]

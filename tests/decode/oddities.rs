@@ -1,4 +1,4 @@
-//! Frames that are whole and yet not plain RoCE: fragments, other protocols, lying lengths, pauses.
+//! Complete frames that are not plain RoCE: fragments, other protocols, wrong lengths, pauses.
 
 use railscope_core::decode::error::{Layer, Limit};
 use railscope_core::decode::packet::{Body, Packet, Ports};
@@ -34,7 +34,7 @@ fn later_fragments_have_no_transport_header() {
     assert!(matches!(packet.body, Body::Unread));
     assert!(packet.ip.is_some());
 
-    // Offset 2 in units of eight bytes.
+    // Offset 2, in units of eight bytes.
     let extensions = vec![(FRAGMENT, vec![0, 2 << 3, 0, 0, 0, 9])];
     let ip = Ipv6 { extensions, ..Ipv6::default() };
     let v6 = FrameBuilder::ethernet().ipv6(&ip).udp(49_152, ROCE).roce(&Roce::new(0x0a, 32));
@@ -45,7 +45,7 @@ fn later_fragments_have_no_transport_header() {
 fn a_first_fragment_is_read_and_is_not_whole() {
     let ip = Ipv4 { more_fragments: true, ..Ipv4::default() };
     let mut built = ethernet_v4(&ip).udp(49_152, ROCE).roce(&Roce::new(0x0a, 32)).finish();
-    // The datagram goes on in the next fragment: its length exceeds this packet's.
+    // The datagram continues in the next fragment: its length exceeds this packet's.
     built.bytes[38..40].copy_from_slice(&4000_u16.to_be_bytes());
     let packet = decode_whole(&built);
     let read = roce(&packet);
@@ -106,7 +106,7 @@ fn lengths_inside_the_frame_end_the_packet() {
     // The UDP datagram ends inside the RETH.
     let built = overwritten(38, &30_u16.to_be_bytes());
     assert_eq!(stop(&built), (Layer::Reth, Limit::UdpLength));
-    // It ends between the headers and where the ICRC should be.
+    // It ends between the headers and the place of the ICRC.
     let built = overwritten(38, &38_u16.to_be_bytes());
     assert_eq!(stop(&built), (Layer::Icrc, Limit::UdpLength));
 }

@@ -1,4 +1,4 @@
-//! All 256 opcodes: the headers that each calls for, field by field.
+//! All 256 opcodes: the headers of each, field by field.
 
 use railscope_core::decode::roce::aeth::Syndrome;
 use railscope_core::decode::roce::packet::RocePacket;
@@ -75,7 +75,7 @@ fn names_and_places_in_the_psn_spaces() {
     }
 }
 
-/// Every field of `read` is the one that was written, and no header is there that was not.
+/// Every field of `read` equals the written one, and there is no other header.
 pub fn assert_fields(read: &RocePacket<'_>, written: &Roce) {
     let bth = read.bth;
     let what = format!("{written:?}");
@@ -151,7 +151,7 @@ pub fn assert_fields(read: &RocePacket<'_>, written: &Roce) {
     assert_eq!(read.payload_len as usize, written.payload.len(), "{what}");
 }
 
-/// The byte that a decoded syndrome stands for (IBTA volume 1, tables 44 to 46).
+/// The byte of a decoded syndrome (IBTA volume 1, tables 44 to 46).
 fn syndrome_byte(syndrome: Syndrome) -> u8 {
     use railscope_core::decode::roce::aeth::NakCode;
     match syndrome {

@@ -1,6 +1,6 @@
-//! Built frames through tshark: it reads the fields that were written and calls none malformed.
-//! That the builder is right is what this shows; `opcodes` and `encapsulations` show that the
-//! decoder agrees with the builder.
+//! Built frames through tshark: it reads the same fields and calls no frame malformed. This shows
+//! that the builder is right; `opcodes` and `encapsulations` show that the decoder agrees with the
+//! builder.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::support::ip::Ipv4;
 use crate::support::roce::{Header, Roce, meaning};
 use crate::support::{mad, pcap, require, tshark};
 
-/// What tshark 4.0 calls the fields of the BTH, and what was written.
+/// tshark 4.0's names for the BTH fields, and the written values.
 fn base_fields(written: &Roce) -> Vec<(&'static str, u64)> {
     vec![
         ("infiniband.bth.opcode", written.opcode.into()),
@@ -25,7 +25,7 @@ fn base_fields(written: &Roce) -> Vec<(&'static str, u64)> {
     ]
 }
 
-/// The same of an extension header; empty where tshark 4.0 has no such header.
+/// The same for an extension header; empty if tshark 4.0 does not know it.
 fn extension_fields(written: &Roce, header: Header) -> Vec<(&'static str, u64)> {
     match header {
         Header::Rdeth => vec![("infiniband.rdeth.eecnxt", written.ee_context.into())],
@@ -53,7 +53,7 @@ fn extension_fields(written: &Roce, header: Header) -> Vec<(&'static str, u64)> 
     }
 }
 
-/// Immediate data and the invalidated key are byte strings to tshark.
+/// tshark shows immediate data and the invalidated key as byte strings.
 const BYTE_STRINGS: [&str; 2] = ["infiniband.immdt", "infiniband.ieth"];
 
 fn byte_string_fields(written: &Roce, header: Header) -> Option<(&'static str, String)> {
@@ -64,15 +64,15 @@ fn byte_string_fields(written: &Roce, header: Header) -> Option<(&'static str, S
     }
 }
 
-/// Whether tshark 4.0 knows the headers of the opcode: not those of XRC, CNP, FLUSH and ATOMIC
-/// WRITE, and it looks for the RDETH of RD eight bytes too late.
+/// Whether tshark 4.0 knows the opcode's headers. It does not know XRC, CNP, FLUSH and ATOMIC
+/// WRITE, and looks for the RDETH of RD eight bytes too late.
 fn is_known_to_tshark(opcode: u8) -> bool {
     let meaning = meaning(opcode);
     matches!(meaning.transport, "RC" | "UC" | "UD")
         && meaning.name.is_some_and(|name| !matches!(name, "FLUSH" | "ATOMIC_WRITE"))
 }
 
-/// Every field that tshark shows of the frames, by name.
+/// Every field that tshark shows for the frames, by name.
 fn read(frames: &[Built]) -> Vec<BTreeMap<String, String>> {
     let mut names: Vec<&str> = vec!["_ws.malformed"];
     names.extend(BYTE_STRINGS);
@@ -94,7 +94,7 @@ fn read(frames: &[Built]) -> Vec<BTreeMap<String, String>> {
         .collect()
 }
 
-/// The fields that tshark shows of the frames.
+/// These fields of the frames, as tshark shows them.
 fn fields_of(frames: &[Built], names: &[&str]) -> Vec<Vec<String>> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), pcap::capture(frames)).unwrap();
@@ -251,7 +251,7 @@ fn pause_frames() {
     assert_eq!(numbers(&rows[1]), [Some(0x0001), Some(0x1234), None, None]);
 }
 
-/// The checksum of an IPv4 header is the builder's own: tshark checks it when asked to.
+/// The builder computes the IPv4 checksum itself; tshark checks it on request.
 #[test]
 fn header_checksums() {
     if !require::has("header_checksums", "tshark") {

@@ -1,4 +1,4 @@
-//! The flow layer against simulated wires whose truth is known exactly.
+//! The flow layer against simulated wires with exactly known truth.
 
 mod pairs;
 mod wire;
@@ -14,14 +14,14 @@ use railscope_core::report::{Detail, Report, ReportContext};
 
 use crate::support::pcap::FIRST_NS;
 
-/// What railscope says of frames at one tap.
+/// railscope's results for the frames of one tap.
 struct Seen {
     report: Report,
-    /// The queue pair that each message went to, and the message.
+    /// Messages with the queue pair that they went to.
     messages: Vec<(u32, Message)>,
 }
 
-/// Runs the pipeline over frames with times from 0 on.
+/// Runs the pipeline over frames whose times start at 0.
 fn see(frames: &[(u64, Vec<u8>)]) -> Seen {
     let flow = FlowConfig { flow_capacity: 1_000, line_rate_bps: None, keeps_details: true };
     let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity: None });
@@ -52,7 +52,7 @@ fn see(frames: &[(u64, Vec<u8>)]) -> Seen {
 }
 
 impl Seen {
-    /// The one flow to a queue pair.
+    /// The only flow to a queue pair.
     fn flow_to(&self, qpn: u32) -> &FlowReport {
         let mut flows = self.report.flows.iter().filter(|flow| flow.dest_qpn == qpn);
         let flow = flows.next().unwrap();

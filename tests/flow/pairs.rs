@@ -1,4 +1,4 @@
-//! Many queue pairs between two hosts: which flows are each other's reverse, and what a CNP does.
+//! Many queue pairs between two hosts: which flows belong together, and the effect of a CNP.
 
 use std::collections::BTreeMap;
 
@@ -18,17 +18,17 @@ const CNP: u8 = 0x81;
 #[derive(Clone, Debug)]
 struct Fabric {
     pairs: u32,
-    /// Different UDP source ports; a pair's two directions share one, or not.
+    /// Different UDP source ports; both directions of a pair may share one.
     ports: u16,
     has_port_per_direction: bool,
-    /// All count from 0, as NCCL's do, or each from somewhere.
+    /// All PSNs start at 0, as with NCCL, or each at a different value.
     is_in_lockstep: bool,
     rounds: u32,
     seed: u64,
 }
 
 impl Fabric {
-    /// The QPNs of pair `index` at both hosts: the same numbers at both, in another order.
+    /// The QPNs of pair `index` at both hosts: the same set of numbers in another order.
     fn qpns(&self, index: u32) -> [u32; 2] {
         [0x100 + index, 0x100 + (index + 3) % self.pairs]
     }
@@ -37,7 +37,7 @@ impl Fabric {
         if self.is_in_lockstep { 0 } else { index.wrapping_mul(0x3_1415) & 0xff_ffff }
     }
 
-    /// One message a round and pair, and its ACK.
+    /// One message per round and pair, and its ACK.
     fn frames(&self) -> Vec<(u64, Vec<u8>)> {
         let mut random = Random::new(self.seed);
         let mut frames = Vec::new();
@@ -73,7 +73,7 @@ fn frame(is_forward: bool, port: u16, identification: u16, packet: &Roce) -> Vec
     frame.udp(port, 4791).roce(packet).finish().bytes
 }
 
-/// Flows with a reverse; every one of them is right.
+/// The number of flows with a reverse flow; every one of them is right.
 fn paired_flows(fabric: &Fabric) -> usize {
     let seen = see(&fabric.frames());
     let hosts = [Ipv4::default().source, Ipv4::default().destination];
@@ -108,7 +108,7 @@ proptest! {
         let paired = paired_flows(&fabric);
         let has_own_ports = u32::from(ports) >= pairs && !has_port_per_direction;
         if has_own_ports || !is_in_lockstep {
-            prop_assert_eq!(paired, 2 * pairs as usize, "every pair is found");
+            prop_assert_eq!(paired, 2 * pairs as usize, "every pair is matched");
         }
     }
 
@@ -138,7 +138,7 @@ proptest! {
     }
 }
 
-/// A sender with `before` and `after` nanoseconds between packets around one CNP.
+/// A sender with gaps of `before` and `after` nanoseconds between packets around one CNP.
 fn reaction(before_ns: u64, after_ns: u64) -> (u64, u64, u64) {
     let mut frames = Vec::new();
     let mut time = 0;

@@ -1,4 +1,4 @@
-//! One queue pair over a wire that loses and reorders, tapped before and after the trouble.
+//! One queue pair over a wire that loses and reorders packets, tapped before and after that.
 
 use proptest::prelude::*;
 
@@ -45,8 +45,8 @@ fn scenario(operations: impl Strategy<Value = Vec<Operation>>) -> impl Strategy<
     let tap = prop::sample::select(vec![TapPlace::Before, TapPlace::After]);
     (operations, mtu(), first_psn(), identification(), tap, any::<u64>()).prop_map(
         |(operations, mtu, first_psn, identification, tap, seed)| Scenario {
-            // The first is acknowledged before anything happens: round trips tell a copy of a
-            // packet that the tap saw twice from one that was sent again.
+            // The first message is acknowledged before any fault: round trips distinguish a copy
+            // that the tap saw twice from a retransmission.
             operations: [&[Operation::Send(1)], operations.as_slice()].concat(),
             mtu,
             first_psn,
@@ -65,7 +65,7 @@ fn run(scenario: &Scenario) -> (Truth, Seen) {
     (truth, seen)
 }
 
-/// The classes of packets in the order of REPORT.
+/// The counts of a flow's packets by class.
 fn classes(seen: &Seen, qpn: u32) -> [u64; 6] {
     let psn = &seen.flow_to(qpn).psn;
     [
@@ -79,7 +79,8 @@ fn classes(seen: &Seen, qpn: u32) -> [u64; 6] {
     .map(Option::unwrap)
 }
 
-/// Each message once, and its bytes right where they are told; returns how many were not.
+/// Each message is there once, with the right number of bytes if any is given; returns how many
+/// have none.
 fn check_messages(scenario: &Scenario, seen: &Seen) -> Result<usize, TestCaseError> {
     let mut first_psn = 0;
     let mut expected = Vec::new();
@@ -148,7 +149,7 @@ proptest! {
         let again = truth.sent_again - copies;
         prop_assert_eq!(classes(&seen, RESPONDER_QPN), [0, 0, again, 0, 0, 0]);
         if matches!(scenario.identification, Identification::Rising(_)) {
-            // Without identifications, a packet that is sent a third time at once is a copy.
+            // Without identifications, an immediate third transmission counts as a copy.
             prop_assert_eq!(copies, 0);
         }
         let resent: u64 = flow.episodes.iter().map(|episode| episode.resent_packets).sum();
@@ -174,7 +175,7 @@ proptest! {
         prop_assert!(again <= truth.sent_again);
         prop_assert_eq!([ambiguous, uncaptured, unresolved], [0; 3]);
         if matches!(scenario.identification, Identification::Rising(_)) {
-            prop_assert_eq!(late, 0, "identifications prove that nothing is late");
+            prop_assert_eq!(late, 0, "by the identifications, no packet is late");
         }
         prop_assert_eq!(seen.flow_to(RESPONDER_QPN).frames, truth.seen);
         check_messages(&scenario, &seen)?;
@@ -187,7 +188,7 @@ proptest! {
     ) {
         scenario.tap = TapPlace::After;
         scenario.lost_per_mille = lost_per_mille;
-        // With it the path MTU is known, and so how many numbers a READ takes.
+        // It reveals the path MTU, and so the number of PSNs that a READ takes.
         scenario.operations.insert(1, Operation::Send(2 * scenario.mtu));
         let (truth, seen) = run(&scenario);
         let [gap, _, again, ambiguous, uncaptured, unresolved] = classes(&seen, RESPONDER_QPN);

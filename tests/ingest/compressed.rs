@@ -1,4 +1,4 @@
-//! gzip and zstd, recognised by content; whole, in several parts, and cut.
+//! gzip and zstd, recognised by content: whole, in several members, and cut.
 
 use std::io::Read;
 
@@ -8,7 +8,7 @@ use railscope::ingest::file::CaptureSet;
 
 fn plain() -> PcapFile {
     (0..40).fold(PcapFile::new(Order::Little, true), |file, number: u8| {
-        // Not one run of equal bytes, so that the compressed file has a length worth cutting.
+        // Not a run of equal bytes, so that the compressed file is long enough to cut.
         let frame: Vec<u8> =
             (0..60_u8).map(|byte| byte.wrapping_mul(number) ^ (byte << 3)).collect();
         file.record(1, u32::from(number), 60, &frame)
@@ -32,7 +32,7 @@ fn several_members_and_frames_are_one_stream() {
     }
 }
 
-/// The bytes that a decoder gives one by one until it fails: all that can be had of a cut stream.
+/// Everything that a decoder yields, byte by byte, until it fails: all that a cut stream contains.
 fn decodable(mut decoder: impl Read) -> Vec<u8> {
     let (mut bytes, mut byte) = (Vec::new(), [0]);
     while let Ok(1) = decoder.read(&mut byte) {
@@ -53,7 +53,7 @@ fn check_cuts(compressed: &[u8], name: &str, decoded: impl Fn(&[u8]) -> Vec<u8>)
             "cut at {length}"
         );
         let problem = told.iter().find(|line| !line.starts_with("frame") && line.contains(": "));
-        let problem = problem.unwrap_or_else(|| panic!("cut at {length}: no problem told"));
+        let problem = problem.unwrap_or_else(|| panic!("cut at {length}: no problem reported"));
         if decoded.len() >= 24 {
             assert!(problem.contains(&format!("the {name} stream is cut, at byte ")), "{problem}");
             assert!(problem.contains("of the uncompressed stream"), "{problem}");

@@ -1,4 +1,5 @@
-//! Files cut at every length: what is whole is delivered, and the place of the cut is named.
+//! Files cut at every length: complete records are delivered, and the offset of the cut is
+//! reported.
 
 use super::tell_bytes;
 use crate::support::capture_file::{BOTH_ORDERS, Extent, PcapFile, PcapNgFile};

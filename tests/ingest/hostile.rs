@@ -1,4 +1,4 @@
-//! Any bytes: no panic, an end, and every frame's bytes lie within the file.
+//! Any bytes: no panic, it terminates, and every frame's bytes are within the file.
 
 use std::io::Cursor;
 
@@ -8,7 +8,7 @@ use railscope::ingest::file::event::SourceEvent;
 
 use crate::support::capture_file::{Order, PcapFile, PcapNgFile, gzip, zstd};
 
-/// Reads everything and counts it both ways.
+/// Reads everything, and counts it in both ways.
 fn read_to_end(bytes: Vec<u8>) {
     let length = bytes.len();
     let Ok(mut captures) = CaptureSet::from_reader("f", Cursor::new(bytes)) else { return };

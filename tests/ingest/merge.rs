@@ -4,7 +4,7 @@ use super::tell;
 use crate::support::capture_file::{Order, PcapFile, PcapNgFile, gzip};
 use railscope::ingest::file::CaptureSet;
 
-/// Writes files called `0`, `1`, .. and reads them together; the directory is cut off the names.
+/// Writes files named `0`, `1`, .. and reads them together; names are shown without the directory.
 fn merged(files: &[Vec<u8>]) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     let path = |index: usize| directory.path().join(index.to_string());
@@ -29,7 +29,7 @@ fn earliest_head_first_and_ties_in_file_order() {
         .interface(1, 0, &[(9, vec![3])])
         .enhanced(1, 2_000, 0, &[], &[])
         .enhanced(0, 5, 0, &[], &[]);
-    // The third file steps back: its own order is kept.
+    // Time steps back within the third file: its own order is kept.
     let files =
         [pcap(&[2, 3, 3, 9]).bytes, section.bytes, gzip(&pcap(&[1, 3, 2]).bytes), pcap(&[]).bytes];
     let told = merged(&files);

@@ -21,7 +21,7 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures").join(name)
 }
 
-/// A source that gives one byte a read, as the slowest pipe would.
+/// A source that yields one byte per read, like the slowest pipe.
 pub(crate) struct Drip(pub(crate) Cursor<Vec<u8>>);
 
 impl Read for Drip {
@@ -31,7 +31,7 @@ impl Read for Drip {
     }
 }
 
-/// What a set of files tells, a line for each event.
+/// The events of a set of files, one line each.
 pub(crate) fn tell(mut captures: CaptureSet) -> Vec<String> {
     let mut lines = Vec::new();
     while let Some(event) = captures.next_event() {
@@ -40,7 +40,7 @@ pub(crate) fn tell(mut captures: CaptureSet) -> Vec<String> {
     lines
 }
 
-/// What one file called `f` tells; that it cannot be opened is a line too.
+/// The events of one file named `f`. An error on opening is a line too.
 pub(crate) fn tell_bytes(bytes: &[u8]) -> Vec<String> {
     match CaptureSet::from_reader("f", Cursor::new(bytes.to_vec())) {
         Ok(captures) => tell(captures),
@@ -48,7 +48,7 @@ pub(crate) fn tell_bytes(bytes: &[u8]) -> Vec<String> {
     }
 }
 
-/// The single place where expected and told lines meet; the pace of the reads must not matter.
+/// Compares events with expected lines. The size of reads must not matter.
 #[track_caller]
 pub(crate) fn check(bytes: &[u8], expected: &[&str]) {
     assert_eq!(tell_bytes(bytes), expected);

@@ -30,7 +30,7 @@ fn both_byte_orders_and_both_resolutions() {
 
 #[test]
 fn link_types_and_the_frame_check_sequence() {
-    // F bit and a length of two 16-bit units: the last four bytes on the wire are no frame.
+    // F bit and a length of two 16-bit units: the frame's last four bytes are its FCS.
     let network = 2 << 28 | 1 << 26 | 1;
     let with_fcs = PcapFile::with_header(Order::Little, false, 2, 0, network)
         .record(0, 0, 7, &[1, 2, 3, 9, 9, 9, 9])

@@ -1,4 +1,4 @@
-//! pcapng: sections, interfaces, the three packet blocks, and what else is told.
+//! pcapng: sections, interfaces, the three packet blocks, and the other blocks.
 
 use super::{check, tell_bytes};
 use crate::support::capture_file::{BOTH_ORDERS, Order, PcapNgFile};
@@ -163,7 +163,7 @@ fn blocks_without_use_are_skipped_and_large_ones_fit() {
 fn a_bad_block_is_skipped_when_its_length_is_sane() {
     let overrun = [[0; 12].as_slice(), &100_u32.to_le_bytes(), &[0; 12]].concat();
     let file = PcapNgFile::new(Order::Little)
-        // Too short for an interface description: it keeps its number.
+        // Too short for an interface description, but it still takes a number.
         .block(1, &[0; 4])
         .interface(1, 0, &[])
         .enhanced(0, 1, 5, &FRAME, &[])

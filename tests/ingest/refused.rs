@@ -1,4 +1,4 @@
-//! Files that cannot be opened: each is named, with the way out.
+//! Files that cannot be opened: the message names the file and what to do.
 
 use super::check;
 use crate::support::capture_file::{Order, PcapFile, PcapNgFile, gzip, zstd};

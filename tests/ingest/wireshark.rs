@@ -1,4 +1,4 @@
-//! What Wireshark's tools say of the same files: real captures and our own pcapng.
+//! Wireshark's tools on the same files: real captures, and our own pcapng.
 
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;

@@ -1,4 +1,4 @@
-//! Streams of real captures, byte for byte as tshark follows them.
+//! Streams of real captures, byte for byte the same as in tshark.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use crate::support::fixture;
 use crate::support::require;
 use crate::support::streams::{self, Recorded, Stretch};
 
-/// What both ends sent, by who sent the first segment and to whom.
+/// The bytes of both ends, by the first segment's sender and receiver.
 type Followed = BTreeMap<[SocketAddr; 2], [Vec<u8>; 2]>;
 
 /// Every connection of `capture` as `tshark -z follow` prints it.
@@ -34,7 +34,7 @@ fn followed(capture: &Path, connections: usize) -> Followed {
             let side = usize::from(line.starts_with('\t'));
             sent[side].extend(unhex(line.trim_start()));
         }
-        assert!(followed.insert(ends, sent).is_none(), "the same ends twice: {ends:?}");
+        assert!(followed.insert(ends, sent).is_none(), "the same endpoints twice: {ends:?}");
     }
     followed
 }
@@ -51,7 +51,7 @@ fn whole(sent: &[Stretch]) -> Vec<u8> {
     }
 }
 
-/// All connections of a fixture are those of tshark; hands them out.
+/// Checks that all connections of a fixture equal tshark's; returns them.
 fn compare(name: &str) -> Vec<Recorded> {
     let path = fixture::path("tcp").join(name);
     let recorded = streams::of_file(&path);

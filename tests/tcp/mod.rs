@@ -1,4 +1,4 @@
-//! TCP streams: what is delivered is what was sent.
+//! TCP streams: the delivered bytes are those sent.
 
 mod follow;
 mod oddities;

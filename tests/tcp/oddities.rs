@@ -28,7 +28,7 @@ fn client(sequence: u32, payload: &[u8]) -> Sent {
     }
 }
 
-/// A segment the other way.
+/// A segment in the other direction.
 fn server(sequence: u32, acknowledgment: u32, payload: &[u8]) -> Sent {
     let Sent { source, destination, .. } = client(0, &[]);
     Sent {
@@ -66,7 +66,7 @@ fn a_syn_tells_who_the_client_is_and_so_does_its_answer() {
     assert!(from_answer[0].connection.is_from_start);
     assert_eq!(from_answer[0].client, [bytes(b"ab")]);
     let from_data = run(&[server(500, 101, b"x"), client(101, b"ab")]);
-    assert_eq!(from_data[0].connection.client, end(2, 29_500), "heard first");
+    assert_eq!(from_data[0].connection.client, end(2, 29_500), "first seen");
     assert!(!from_data[0].connection.is_from_start);
 }
 
@@ -112,7 +112,7 @@ fn what_the_snap_length_cut_is_a_gap() {
         syn(100),
         Sent { cut: 3, ..client(101, b"ab") },
         client(106, b"c"),
-        // One that waits is cut, too.
+        // A buffered segment is cut too.
         Sent { cut: 1, ..client(108, b"e") },
         client(107, b"d"),
     ]);
@@ -143,7 +143,11 @@ fn both_directions_must_end_with_a_fin() {
     let last = Sent { flags: FIN, ..server(505, 105, &[]) };
     let closed = run(&[&half_closed[..], &[last]].concat());
     assert_eq!(closed[0].ending, Some(Ending::Finished));
-    assert_eq!(closed[0].client, [bytes(b"bye")], "the FIN's acknowledgment is no missing byte");
+    assert_eq!(
+        closed[0].client,
+        [bytes(b"bye")],
+        "the FIN's sequence number is not a missing byte"
+    );
 }
 
 #[test]
@@ -213,7 +217,7 @@ fn connections_that_wait_too_long_together_give_up() {
     }
     assert_eq!(feed.streams.counts().hold_overflows, 20 - 1_000 / 164);
     assert_eq!(feed.recorder.connections[0].client[0], Stretch::Gap(10));
-    assert!(feed.recorder.connections[19].client.is_empty(), "this one still waits");
+    assert!(feed.recorder.connections[19].client.is_empty(), "still buffered");
 }
 
 #[test]
@@ -245,7 +249,7 @@ fn after_enough_nothing_is_kept_and_everything_counted() {
     assert_eq!((totals.bytes, totals.missing_bytes, totals.gaps), (11, 0, 0));
 }
 
-/// As kernel programs tell of a long stream: of each mebibyte one segment's headers.
+/// As kernel programs report a long stream: the headers of one segment per mebibyte.
 #[test]
 fn headers_that_are_far_apart_count_what_lies_between() {
     let mut feed = Feed::new(TcpConfig::default());

@@ -1,4 +1,4 @@
-//! A stream cut into segments, which are lost, repeated, overlapped, cut short and reordered.
+//! A stream cut into segments, which are lost, repeated, overlapped, truncated and reordered.
 
 use proptest::prelude::*;
 
@@ -20,11 +20,11 @@ struct Wire {
     /// Sequence number of the SYN.
     first: u32,
     longest_segment: usize,
-    /// Places that a segment may move.
+    /// Positions that a segment may move by.
     disorder: u64,
     lost_per_mille: u64,
     repeated_per_mille: u64,
-    /// The receiver's ACKs pass the tap, too.
+    /// The tap also sees the receiver's ACKs.
     has_acks: bool,
     seed: u64,
 }
@@ -35,7 +35,7 @@ impl Wire {
         (0..self.bytes).map(|_| random.next() as u8).collect()
     }
 
-    /// Feeds it; returns what was delivered, and which bytes passed the tap.
+    /// Feeds the stream; returns the delivered data, and which bytes the tap saw.
     fn run(&self) -> (Recorded, Vec<bool>) {
         let content = self.content();
         let mut random = Random::new(self.seed);
@@ -81,7 +81,7 @@ impl Wire {
                 feed.send(&Sent { sequence: sequence_of(from), payload, ..blank.clone() });
             }
             if self.has_acks && random.happens(300) {
-                // The receiver has what the tap may have missed.
+                // The receiver has data that the tap may have missed.
                 let all = received.iter().position(|is| !is).unwrap_or(content.len());
                 let acknowledgment = Some(sequence_of(all));
                 feed.send(&Sent { acknowledgment, ..answer.clone() });
@@ -96,7 +96,7 @@ impl Wire {
     }
 }
 
-/// The stretches of `content` that passed the tap and those that did not.
+/// The ranges of `content` that the tap saw, and those that it missed.
 fn expected(content: &[u8], is_seen: &[bool]) -> Vec<Stretch> {
     let mut rest = content;
     let stretches = is_seen.chunk_by(|one, other| one == other).map(|same| {
@@ -130,7 +130,7 @@ proptest! {
 
     #[test]
     fn what_is_delivered_is_what_was_sent_with_what_was_lost_as_gaps(wire in wires()) {
-        // An ACK says that bytes are lost at the tap; a copy that comes later finds them given up.
+        // An ACK shows that the tap lost bytes. They are given up: a later copy would be ignored.
         let wire = if wire.lost_per_mille > 0 { Wire { repeated_per_mille: 0, ..wire } } else { wire };
         let content = wire.content();
         let (recorded, is_seen) = wire.run();

@@ -1,4 +1,4 @@
-//! Stores of real PyTorch: every request that its clients made, and every unique id.
+//! Stores of real PyTorch: every request of its clients, and every unique id.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use crate::support::streams::{self, Recorded, Stretch};
 
 const WITNESS: Witness = Witness::Line { log: LogId(0), number: 1 };
 
-/// A request in the words of the clients' script.
+/// A request in the notation of the clients' script.
 fn describe(request: &Request) -> Value {
     let name = match request.query {
         Query::Validate => "VALIDATE",
@@ -32,7 +32,7 @@ fn describe(request: &Request) -> Value {
         Query::MultiGet => "MULTI_GET",
         Query::MultiSet => "MULTI_SET",
         Query::Ping => "PING",
-        other => panic!("the script makes no {other:?}"),
+        other => panic!("the script has no {other:?}"),
     };
     let lengths = request.values.iter().map(|value| value.len);
     match request.query {
@@ -95,7 +95,7 @@ fn check(name: &str) {
         made.insert(one.connection.client.to_string(), Value::Array(requests));
         seen.extend(ids(one));
     }
-    // Connections without any request are left out of some scripts.
+    // Some scripts omit connections without requests.
     made.retain(|client, requests| {
         script["connections"].get(client).is_some() || requests != &json!([])
     });
@@ -106,7 +106,7 @@ fn check(name: &str) {
         assert_eq!((id.key.as_str(), id.store), ("/default_pg/0//cuda//0", server));
     }
     let setters = seen.iter().filter(|id| id.is_set).count();
-    assert_eq!((setters, seen.len()), (1, 4), "one sets it, three get it");
+    assert_eq!((setters, seen.len()), (1, 4), "one client sets it, three read it");
 }
 
 #[test]
@@ -132,6 +132,6 @@ fn ids_of_a_job() {
         }
     }
     let id = "fd21bbf4a48c5e0302008989c0a83201";
-    assert_eq!(seen.len(), 3, "the creator is on the store's own host");
+    assert_eq!(seen.len(), 3, "the creator runs on the store's host");
     assert!(seen.iter().all(|one| hex(&one.id.0).starts_with(id) && !one.is_set));
 }

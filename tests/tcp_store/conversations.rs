@@ -1,4 +1,4 @@
-//! Conversations of every version of PyTorch, in every way of cutting them up.
+//! Conversations of every PyTorch version, cut up in every way.
 
 use railscope_core::flow::tcp_stream::sink::{Interest, Side};
 use railscope_core::link::control::facts::StoredId;
@@ -53,7 +53,7 @@ fn talk(exchange: &[(Side, Vec<u8>)], longest: usize) -> (Vec<StoredId>, Option<
     (ids, conversation.stop())
 }
 
-/// Keys of the ids that are set and of those that are got.
+/// Keys of the ids that are set, and of those that are read.
 fn keys(exchange: &Exchange) -> [Vec<String>; 2] {
     let mut seen = Vec::new();
     for longest in [1, 2, 7, 1_000_000] {
@@ -63,7 +63,7 @@ fn keys(exchange: &Exchange) -> [Vec<String>; 2] {
         seen.push([set, got].map(|ids| ids.into_iter().map(|id| id.key).collect::<Vec<_>>()));
     }
     seen.dedup();
-    assert_eq!(seen.len(), 1, "it does not matter how the bytes are cut");
+    assert_eq!(seen.len(), 1, "the result does not depend on how the bytes are cut");
     seen.remove(0)
 }
 
@@ -92,7 +92,7 @@ fn every_query_of_the_latest_version() {
         (CLIENT, query(11, &[number(2), text(b"/a"), text(&id(4)), text(b"/b"), v.clone()])),
         (CLIENT, query(10, &[number(2), text(b"/a"), text(b"/c")])),
         (SERVER, [text(&id(4)), text(&id(5))].concat()),
-        // Given up, and answered before it was given up.
+        // Two cancelled waits: the second was answered before the store saw the cancel.
         (CLIENT, query(6, &[number(1), k.clone()])),
         (CLIENT, query(12, &[])),
         (SERVER, vec![1]),
@@ -118,7 +118,7 @@ fn every_query_of_the_latest_version() {
     assert_eq!(got, ["/compare", "/get", "/a", "/c", "/queue", "/last"]);
 }
 
-/// A client of PyTorch 2.1 and before has no signature, and counts from 0.
+/// A client of PyTorch 2.1 and earlier has no signature, and counts from 0.
 fn old_start() -> Vec<u8> {
     [query(3, &[text(b"init/"), number(1)]), query(5, &[number(1), text(b"init/")])].concat()
 }
@@ -163,7 +163,7 @@ fn other_protocols_are_no_store() {
         &[0; 200],
         &[0xff; 200],
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-        // Keys that PyTorch does not make, and a count beyond reason.
+        // Keys that PyTorch does not use, and an absurd count.
         &query(3, &[text(b"plain"), number(1)]),
         &query(3, &[text(b"/\x00"), number(1)]),
         &query(5, &[number(1 << 40), text(b"/k")]),
@@ -178,7 +178,11 @@ fn other_protocols_are_no_store() {
         assert_eq!(recognises(&bytes, CLIENT), Recognition::No);
     }
     let large = query(0, &[text(b"/k"), text(&vec![0; 5_000])]);
-    assert_eq!(recognises(&large[..5_000], CLIENT), Recognition::No, "nobody waits for ever");
+    assert_eq!(
+        recognises(&large[..5_000], CLIENT),
+        Recognition::No,
+        "recognition gives up at some length"
+    );
 }
 
 #[test]

@@ -1,7 +1,6 @@
-//! Every fixture as tshark sees it and as railscope reports it: the same frames, flows and counts.
-#![expect(non_snake_case, reason = "tests are called after their files")]
+//! Every fixture in tshark and in railscope's report: the same frames, flows and counts.
+#![expect(non_snake_case, reason = "tests are named after their files")]
 
-// Gaps, reordering and retransmission by an independent script.
 mod psn_classes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +11,7 @@ use crate::support::fixture::{self, Fixture};
 use crate::support::roce::meaning;
 use crate::support::{railscope, require, tshark};
 
-/// One test a fixture, so that they run in parallel and tshark reads each file once.
+/// One test per fixture, so that they run in parallel and tshark reads each file once.
 macro_rules! fixtures {
     ($($name:ident)*) => {
         $(
@@ -102,7 +101,7 @@ fn frames(file: &str) -> Vec<Frame> {
         .map(|row| {
             let text = |name: &str| &row[fields.iter().position(|field| *field == name).unwrap()];
             let number = |name| tshark::number(text(name));
-            // Of an IPv4 and an IPv6 field, one is there.
+            // Either the IPv4 or the IPv6 field is there.
             let either = |four: &str, six: &str| format!("{}{}", text(four), text(six));
             Frame {
                 number: number("frame.number").unwrap(),
@@ -159,7 +158,7 @@ fn flows_in(report: &Value) -> BTreeMap<FlowKey, &Value> {
     flows
 }
 
-/// Sightings of each value, by its text.
+/// How often each value occurs, by its text.
 fn histogram<'a>(
     frames: impl IntoIterator<Item = &'a Frame>,
     value: impl Fn(&Frame) -> String,
@@ -179,7 +178,7 @@ fn ecn_name(frame: &Frame) -> String {
     ["not_ect", "ect1", "ect0", "ce"][frame.ecn as usize].to_owned()
 }
 
-/// Acknowledgements and refusals by the AETH's top bits.
+/// ACK or kind of NAK, by the AETH's top bits.
 fn answer_name(frame: &Frame) -> Option<&'static str> {
     let syndrome = frame.syndrome?;
     match (syndrome >> 5, syndrome & 0x1f) {
@@ -269,7 +268,7 @@ fn check_flow(flow: &Value, frames: &[&Frame]) {
     }
     assert_eq!(flow["cnps"], all().filter(|frame| frame.opcode == 0x81).count(), "{flow}");
 
-    // A flow that asks for nothing has the PSNs of its answers.
+    // A flow without requests has the PSNs of its answers.
     let asks = all().any(|frame| meaning(frame.opcode).is_request);
     let mut psns = all().filter(|frame| meaning(frame.opcode).is_request == asks);
     let first = psns.next();

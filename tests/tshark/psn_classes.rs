@@ -1,5 +1,4 @@
-//! The classes of packets behind the highest PSN, as `psn_reference.py` counts them from tshark's
-//! fields.
+//! Gaps, reordering and retransmissions, as `psn_reference.py` counts them from tshark's fields.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -29,14 +28,14 @@ pub fn check(report: &Value, frames: &[Frame], row: &Fixture) {
             continue; // a flow of answers only
         };
         if flow["transport"] == "UD" {
-            // Datagrams to many receivers share the sender's numbers: nothing can be missed.
+            // Datagrams to many receivers share the sender's PSNs: loss cannot be detected.
             assert!(flow["psn"]["gap_packets"].is_null(), "{flow}");
             continue;
         }
         for class in ["gap", "out_of_order", "retransmitted", "ambiguous"] {
             assert_eq!(flow["psn"][format!("{class}_packets")], expected[class], "{class}: {flow}");
         }
-        // What became of a hole that stays open is for the report to say; there are none here.
+        // The report decides what became of a gap that stays open; the fixtures have none.
         let open = ["uncaptured_packets", "unresolved_packets"]
             .map(|class| flow["psn"][class].as_u64().unwrap());
         assert_eq!(open.iter().sum::<u64>(), expected["unfilled"].as_u64().unwrap(), "{flow}");
@@ -44,12 +43,12 @@ pub fn check(report: &Value, frames: &[Frame], row: &Fixture) {
             ["out_of_order", "retransmitted"].map(|class| expected[class].as_u64().unwrap());
         repeated_or_late += behind.iter().sum::<u64>() - expected["gap"].as_u64().unwrap();
     }
-    // Every skipped PSN of the fixtures came later, so what is left of the packets behind the
-    // highest PSN are those whose PSN had been seen.
+    // In the fixtures every skipped PSN arrived later. The other packets at or below the highest
+    // PSN have PSNs that were captured before.
     assert_eq!(repeated_or_late, row.finds.repeated_packets);
 }
 
-/// The script's counts, one object a flow.
+/// The script's counts, one object per flow.
 fn run_reference(lines: &str) -> Vec<Value> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/psn_reference.py");
     let mut child = Command::new("python3")
@@ -58,7 +57,7 @@ fn run_reference(lines: &str) -> Vec<Value> {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    // The script reads all of its input before it writes, so neither side can wait for the other.
+    // The script reads all input before it writes, so neither side blocks the other.
     child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
