@@ -1,4 +1,4 @@
-//! The suite of `railscope`: one binary, one module a subject.
+//! The suite of `railscope`: one binary, one module per subject.
 
 #![expect(
     clippy::expect_used,
@@ -6,12 +6,12 @@
     clippy::unwrap_used,
     reason = "a test fails by panicking; clippy's own exception covers only #[test] functions"
 )]
-#![expect(unreachable_pub, reason = "`pub` is what the modules of the suite share")]
+#![expect(unreachable_pub, reason = "`pub` marks what the suite's modules share")]
 
 // The agent: its settings and its pages.
 #[cfg(all(target_os = "linux", feature = "agent"))]
 mod agent;
-// What training processes call, as kernel programs tell it.
+// Calls of training processes, from kernel programs.
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod calls;
 // The program as a user runs it.
@@ -20,59 +20,59 @@ mod cli;
 mod clock;
 // Collectives: the forward model against recorded jobs, and the search against the model.
 mod collective;
-// Short conversations give the report that their definitions give.
+// Short conversations with reports worked out by hand.
 mod conversations;
-// Built frames against what is decoded of them.
+// Built frames against their decoded form.
 mod decode;
-// The driver: what it sends and what it says it did.
+// The driver: what it sends, and what it reports.
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod drive;
-// What is wrong is found, and nothing else is.
+// Findings: right where they apply, and none elsewhere.
 mod findings;
-// Loss, order, pairs and messages against simulated wires.
+// Loss, order, pairs and messages, against simulated wires.
 mod flow;
-// What people see of the fixtures.
+// Text output on the fixtures.
 mod golden;
-// What was missed, and that each counter of it is explained.
+// The counters of `health`, and that each is explained.
 mod health;
-// Whatever comes in: no panic, bounded memory, everything counted.
+// Any input: no panic, bounded memory, everything counted.
 mod hostile;
-// ICRC counts equal an independent script's.
+// ICRC counts against an independent script.
 mod icrc;
 // Capture files in, events out.
 mod ingest;
-// What is known of the captures is found in them.
+// Known facts about the captures.
 mod known_captures;
-// Training steps: found again in made-up jobs and in recorded ones.
+// Training steps in made-up and recorded jobs.
 mod iteration;
-// What traffic is linked to.
+// Links from traffic to ranks.
 mod link;
-// What is seen while it passes.
+// Live sources.
 #[cfg(target_os = "linux")]
 mod live;
 // NCCL's logs: lines, facts, text.
 mod logs;
-// Metrics: their catalogue, their sums, their text.
+// Metrics: catalogue, sums, text.
 mod metrics;
-// The captures under tests/fixtures are the ones that were described.
+// The captures in tests/fixtures match their manifest.
 mod manifest;
-// What a training node knows of itself besides packets, in trees of kernel files.
+// A training node's data besides packets, in trees of kernel files.
 #[cfg(target_os = "linux")]
 mod node;
-// OTLP, as real receivers take it.
+// OTLP, with real receivers.
 #[cfg(feature = "otlp")]
 mod otlp;
 // Timelines, checked by an independent script.
 mod perfetto;
-// What the README shows is what the program prints.
+// The README shows what the program prints.
 mod readme;
 // The JSON contract.
 mod schema;
 // Builders and oracles.
 mod support;
-// TCP streams against tshark and against an own segmenter.
+// TCP streams, against tshark and a segmenter of our own.
 mod tcp;
-// PyTorch's TCPStore against what its clients did.
+// PyTorch's TCPStore, against its clients' requests.
 mod tcp_store;
-// Every field that tshark also knows equals tshark's.
+// Fields that tshark also knows equal tshark's.
 mod tshark;

@@ -1,4 +1,4 @@
-//! Timelines of recorded jobs, checked by a script that shares nothing with railscope.
+//! Timelines of recorded jobs, checked by an independent script.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -10,7 +10,7 @@ use crate::cli::{railscope, railscope_on};
 use crate::support::recording::Recording;
 use crate::support::require;
 
-/// Events of each phase of the format, after the script found nothing wrong.
+/// Events by the format's phase, after the script found no errors.
 fn checked(trace: &str) -> BTreeMap<String, u64> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/trace_events.py");
     let mut python = Command::new("python3");
@@ -42,7 +42,7 @@ fn every_message_and_signal_is_on_the_timeline() {
         let naks: u64 =
             flows.map(|flow| flow["naks"]["psn_sequence_error"].as_u64().unwrap()).sum();
         let shown = counts.get("i").copied().unwrap_or(0);
-        // Two taps see each, and each is shown once.
+        // Two taps see each NAK, and each is shown once.
         assert!(shown <= naks && shown * 2 >= naks, "{run}: {shown} of {naks}");
     }
 }
@@ -83,7 +83,7 @@ fn training_steps_and_stragglers_are_on_the_timeline() {
     let all = |section: &str| report[section].as_array().unwrap().clone();
     assert_eq!(of("training_step"), all("iterations").len());
     let late = all("collectives").iter().filter(|one| !one["straggler"].is_null()).count();
-    assert!(late > 0, "a rank is late in five training steps");
+    assert!(late > 0, "no stragglers");
     assert_eq!(of("straggler"), late);
     assert!(of("wait") > 0);
 }
@@ -97,7 +97,8 @@ fn counters_of_nics_stand_on_the_hosts_of_their_ranks() {
     };
     let report: Value = serde_json::from_str(&analyze("json", &[])).unwrap();
     let origin: u64 = report["capture"]["origin_ns"].as_str().unwrap().parse().unwrap();
-    // Every 100 ms; pause in microseconds, of which the NIC tells the last 200 ms at their end.
+    // Every 100 ms; pause in microseconds, which the NIC reports for the last 200 ms only at their
+    // end.
     let samples = [(0, 5), (50_000, 5), (50_000, 15), (50_000, 15), (250_000, 15)];
     let lines = (0..).zip(samples).map(|(at, (paused_us, cnps)): (u64, _)| {
         format!(
@@ -127,8 +128,11 @@ fn counters_of_nics_stand_on_the_hosts_of_their_ranks() {
     assert_eq!(points("mlx5_0 10.0.0.3 np_cnp_sent", "per second"), [(100, 100.0), (200, 0.0)]);
     let paused = points("mlx5_0 10.0.0.3 rx_prio3_pause_duration", "% of the time");
     assert_eq!(paused, [(0, 50.0), (100, 0.0), (200, 100.0), (400, 0.0)]);
-    assert!(points("mlx5_0 10.0.0.3 out_of_sequence", "per second").is_empty(), "it stood still");
-    // Where the payload of the same port is.
+    assert!(
+        points("mlx5_0 10.0.0.3 out_of_sequence", "per second").is_empty(),
+        "a counter that did not change"
+    );
+    // In the same process as the payload of that port.
     let process = |name: &str| &events.iter().find(|event| event["name"] == name).unwrap()["pid"];
     assert_eq!(process("mlx5_0 10.0.0.3 np_cnp_sent"), process("10.0.0.3 RX payload"));
 }

@@ -1,5 +1,5 @@
-//! Jobs as the linker would hand them over, made by the forward model: collectives one after the
-//! other, with CTSs that run ahead as NCCL's proxies let them.
+//! Jobs in the form in which the linker delivers them, made by the forward model: collectives one
+//! after the other, with clear-to-sends that run ahead as far as NCCL's proxies allow.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -16,29 +16,29 @@ use railscope_core::model::tap::TapId;
 use railscope_core::model::time::{Span, Timestamp};
 use railscope_core::model::witness::Witness;
 
-/// A collective to be carried out.
+/// A collective to send.
 #[derive(Clone, Debug)]
 pub struct Operation {
     pub kind: CollectiveKind,
     pub protocol: Protocol,
-    /// Bytes of each channel's part, as the forward model counts them.
+    /// Bytes of each channel's part, in the forward model's units.
     pub shares: Vec<u64>,
     /// The root of a Broadcast.
     pub root: u32,
 }
 
-/// A job of one communicator with one rank a node.
+/// A job of one communicator with one rank per node.
 pub struct Cluster {
     nranks: u32,
-    /// Capacity of a ring's messages under Simple.
+    /// Largest message of a ring under Simple.
     simple_capacity: u64,
     job: Job,
     now: u64,
 }
 
-/// Nanoseconds that a message takes.
+/// Duration of a message, ns.
 const MESSAGE_NS: u64 = 1000;
-/// Nanoseconds between two collectives.
+/// Gap between two collectives, ns.
 const PAUSE_NS: u64 = 50_000;
 
 impl Cluster {
@@ -89,7 +89,8 @@ impl Cluster {
         self.job
     }
 
-    /// Message sizes on the connection from `rank` to the next, and what a CTS offers.
+    /// Message sizes on the connection from `rank` to the next rank, and the size that a
+    /// clear-to-send offers.
     fn sizes(&self, operation: &Operation, share: u64, rank: u32) -> Option<(Vec<u64>, u64)> {
         let is_simple = operation.protocol == Protocol::Simple;
         if operation.kind == CollectiveKind::Broadcast {
@@ -108,7 +109,7 @@ impl Cluster {
     }
 }
 
-/// Sends messages from `start` on; returns when the last has ended.
+/// Sends messages from `start` on; returns when the last one has ended.
 fn send(transfers: &mut Vec<Transfer>, sizes: &[u64], capacity: u64, start: u64) -> u64 {
     let time = Timestamp::from_nanos;
     // The receiver's buffer has eight steps; a message of a ring takes two under Simple.

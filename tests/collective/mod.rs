@@ -1,10 +1,8 @@
-//! Collectives: what NCCL sends for them, and how they are found again.
+//! Collectives: what NCCL sends for them, and how they are recognised.
 
 mod job;
 mod phases;
 mod plan;
 mod search;
-// Who is named.
 mod stragglers;
-// Where the time of a collective goes.
 mod waits;

@@ -1,4 +1,4 @@
-//! Phases of a job whose times are known.
+//! Phases of a job with known times.
 
 use railscope_core::analysis::phase::PhaseKind;
 use railscope_core::analysis::{collective, phase};

@@ -1,5 +1,5 @@
-//! The forward model against what NCCL sent in recorded jobs: message sizes of one connection as the
-//! proxy was told them, with the release that sent them.
+//! The forward model against recorded jobs: the message sizes of one connection as logged by NCCL's
+//! proxy, with the release that sent them.
 
 use railscope_core::analysis::collective::plan::{messages, ring_chunks, stream_chunks};
 use railscope_core::analysis::collective::slicing::{
@@ -21,8 +21,8 @@ fn spell(runs: &[(usize, u64)], times: usize) -> Vec<u64> {
 
 type Recorded = (&'static str, CollectiveKind, Protocol, u64, u64, u64, (Runs, usize));
 
-/// What was sent: release, kind, protocol, ranks, channels, bytes of the buffer (of AllGather and
-/// ReduceScatter one rank's), messages of a connection.
+/// Release, kind, protocol, ranks, channels, buffer size (for AllGather and ReduceScatter: one
+/// rank's), messages of one connection.
 #[rustfmt::skip]
 const RECORDED: &[Recorded] = &[
     ("2.18.6", AllReduce, Simple, 4, 2, 1_048_576, (&[(12, 65_536)], 1)),
@@ -80,7 +80,7 @@ fn loops_before_the_last_are_full() {
     assert_eq!(sent(AllReduce, 16 << 20, 4), spell(&[(24, 1 << 20)], 1));
     assert_eq!(sent(AllReduce, 10 << 20, 4), spell(&[(12, 1 << 20), (12, 262_144)], 1));
     assert_eq!(sent(AllGather, 5 << 20, 1), spell(&[(12, 1 << 20), (6, 524_288)], 1));
-    // Slices are rounded to 16 elements: of bytes in an AllGather, of floats in a ReduceScatter.
+    // Slices are rounded to 16 elements: bytes in an AllGather, floats in a ReduceScatter.
     assert_eq!(sent(ReduceScatter, 100_000, 4), spell(&[(1, 50_048), (1, 49_952)], 3));
     assert_eq!(sent(AllGather, 100_000, 1), spell(&[(1, 50_000), (1, 50_000)], 3));
 }

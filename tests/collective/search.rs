@@ -1,4 +1,5 @@
-//! What the forward model sends is found again; what is missing or broken is found as such.
+//! Whatever the forward model sends is recognised; missing and broken messages are reported as
+//! such.
 
 use proptest::prelude::*;
 use railscope_core::analysis::collective::{self, Collective};
@@ -24,7 +25,7 @@ fn bytes_of(operation: &Operation, nranks: u32) -> u64 {
     }
 }
 
-/// Sizes as training has them: multiples of an element, some exactly full loops.
+/// Sizes as in training: multiples of an element, some of them exactly full loops.
 fn any_share() -> impl Strategy<Value = u64> {
     prop_oneof![
         (1_u64..5000).prop_map(|elements| elements * 16),
@@ -166,12 +167,12 @@ fn a_capture_that_begins_and_ends_amid_a_collective_says_so() {
     assert_eq!(found[3].kind, CollectiveKind::Unknown);
 }
 
-/// How many messages of each connection in turn were not seen.
+/// Messages missing at the start of each connection, in turn.
 const BEGINNINGS: [[usize; 4]; 3] = [[10, 9, 7, 6], [3, 2, 2, 1], [11, 11, 12, 12]];
 
 #[test]
 fn a_capture_that_begins_amid_many_alike_finds_where_each_begins() {
-    // One loop of full chunks: as bytes go, a collective might as well have all loops there are.
+    // One loop of full chunks: by its bytes, a collective could as well have all loops.
     let reduce = operation(CollectiveKind::AllReduce, Protocol::Simple, &[8_388_608; 2]);
     for beginning in BEGINNINGS {
         let mut job = run(4, 2, &vec![reduce.clone(); 100]);
@@ -195,7 +196,7 @@ fn channels_that_nobody_names_are_told_apart_by_their_queue_pairs() {
     let mut job = run(4, 2, &vec![reduce; 20]);
     for (place, connection) in job.connections.iter_mut().enumerate() {
         connection.channel = None;
-        // Of some ranks the first channel is further, of others the second.
+        // Some ranks are ahead on the first channel, others on the second.
         connection.transfers.drain(..[3, 1, 2, 4, 1, 3, 4, 2][place]);
     }
     let found = collective::find(&job);
@@ -218,7 +219,7 @@ fn a_long_collective_is_one_though_receivers_are_late_now_and_then() {
             ended = transfer.received.map(|span| span.last);
         }
     }
-    // Clear-to-sends of one connection may never be seen.
+    // The clear-to-sends of one connection may never be captured.
     let mut partly = job.clone();
     partly.connections[1].transfers.iter_mut().for_each(|transfer| transfer.cts = None);
     for job in [job, partly] {
@@ -232,7 +233,7 @@ fn a_long_collective_is_one_though_receivers_are_late_now_and_then() {
 fn one_connection_that_goes_on_denies_that_halves_are_two_collectives() {
     let reduce = operation(CollectiveKind::AllReduce, Protocol::Simple, &[524_288; 2]);
     let mut job = run(4, 2, &vec![reduce; 3]);
-    // Half-way through the second one, seven of eight receivers were late.
+    // Half-way through the second collective, seven of eight receivers were late.
     for connection in &mut job.connections[1..] {
         let ended = connection.transfers[12 + 5].received.unwrap().last;
         connection.transfers[12 + 6].cts.as_mut().unwrap().posted = Some(ended.plus_nanos(1));
@@ -242,7 +243,7 @@ fn one_connection_that_goes_on_denies_that_halves_are_two_collectives() {
     assert_eq!(facts, [(CollectiveKind::AllReduce, Some(1_048_576)); 3]);
 }
 
-/// Numbers that look drawn by lot.
+/// Numbers that look random.
 const fn scattered(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }

@@ -1,4 +1,4 @@
-//! Who is named where one rank is late, takes data slowly, or nobody is.
+//! Which rank is named if one is late, if one receives slowly, and if none does.
 
 use railscope_core::analysis::collective::{self, Collective};
 use railscope_core::analysis::iteration::Iteration;
@@ -13,7 +13,7 @@ use railscope_core::model::time::{Span, Timestamp};
 use super::job::{Cluster, Operation};
 
 const COLLECTIVES: usize = 6;
-/// Where the trouble is.
+/// The affected rank.
 const AFFECTED: usize = 3;
 const LATE_NS: u64 = 400_000;
 
@@ -48,7 +48,8 @@ fn in_iterations(
     straggler::find(job, collectives, &waits, iterations)
 }
 
-/// Training steps of one collective each, so long that `LATE_NS` is twice what a straggler costs.
+/// Training steps of one collective each, so long that `LATE_NS` is twice the limit for a
+/// straggler.
 fn iterations(collectives: &[Collective]) -> Vec<Iteration> {
     let iteration = |(at, collective): (usize, &Collective)| {
         let first = collective.span.first;
@@ -113,7 +114,7 @@ fn a_rank_whose_data_alone_is_late_was_late_on_its_gpu() {
     let mut case = job();
     change(&mut case, AFFECTED, (2, true), |_, transfer| send_later(transfer, LATE_NS));
     let found = stragglers(&case.0, &case.1);
-    let named = found[AFFECTED].as_ref().expect("somebody was late");
+    let named = found[AFFECTED].as_ref().expect("a straggler");
     assert_eq!((named.rank, named.cause), (2, Cause::Compute));
     assert!(named.lag_ns.abs_diff(LATE_NS) <= 1000, "{named:?}");
     let is_rank = |sign: SignKind| matches!(sign, SignKind::StartWait { rank: 2, .. });
@@ -128,11 +129,11 @@ fn a_rank_whose_first_clear_to_send_is_late_too_was_called_late() {
     change(&mut case, AFFECTED, (2, true), |_, transfer| send_later(transfer, LATE_NS));
     change(&mut case, AFFECTED, (2, false), |_, transfer| {
         offer_later(transfer, LATE_NS);
-        // Who sends to it waits for that.
+        // Its sender waits for that.
         send_later(transfer, LATE_NS);
     });
     let found = stragglers(&case.0, &case.1);
-    let named = found[AFFECTED].as_ref().expect("somebody was late");
+    let named = found[AFFECTED].as_ref().expect("a straggler");
     assert_eq!((named.rank, named.cause), (2, Cause::Enqueue));
 }
 
@@ -147,7 +148,7 @@ fn a_rank_that_is_late_around_a_training_step_is_late_in_it_by_less() {
         change(&mut case, at, (2, true), |_, transfer| send_later(transfer, LATE_NS));
     }
     let found = in_iterations(&case.0, &case.1, &iterations);
-    let named = found[AFFECTED].as_ref().expect("rank 2 was late around it");
+    let named = found[AFFECTED].as_ref().expect("a straggler, rank 2");
     assert_eq!((named.rank, named.cause, named.grade), (2, Cause::Compute, Grade::Inferred));
     let reasons: Vec<&str> = named.evidence.iter().map(|sign| sign.kind.name()).collect();
     assert_eq!(reasons, ["start_wait", "busy_time", "first_cts", "persistent"]);
@@ -166,7 +167,7 @@ fn a_rank_that_takes_data_slowly_all_the_time_is_a_slow_receiver() {
     for at in 0..COLLECTIVES {
         change(&mut case, at, (1, false), |message, transfer| {
             if message >= 4 {
-                // Each window later by as much again.
+                // Each window is offered later than the one before.
                 offer_later(transfer, 100_000 * (message as u64 / 4));
                 send_later(transfer, 100_000 * (message as u64 / 4));
             }

@@ -1,4 +1,4 @@
-//! The parts of an edge's time sum to it, whatever was captured.
+//! The parts of a connection's time add up to the whole, whatever was captured.
 
 use proptest::prelude::*;
 use railscope_core::analysis::collective::{self, Collective};
@@ -21,8 +21,8 @@ const PARTS: [&str; 6] = [
     "recovery_ns",
 ];
 
-/// Jobs with loss, a dead path, two queue pairs, two GPUs a node, a tree, sends and receives, and
-/// one that was captured from the middle.
+/// Jobs with loss, a dead path, two queue pairs, two GPUs per node, a tree, sends and receives, and
+/// one captured from the middle.
 const RUNS: [&str; 7] = [
     "async-loss1pct-2.28.9",
     "blackhole-2.27.5",
@@ -52,7 +52,7 @@ fn parts_sum_to_the_time_of_each_edge_of_recorded_jobs() {
             assert_eq!(parts.iter().sum::<u64>() as i64, end - start, "{run}: {edge}");
             total.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
         }
-        assert!(total[4] > 0, "{run}: data flowed");
+        assert!(total[4] > 0, "{run}: no transfer time");
         let is_lossy = run.contains("loss") || run.contains("blackhole");
         assert_eq!(total[5] > 0, is_lossy, "{run}: {total:?}");
     }
@@ -72,7 +72,7 @@ fn job(operations: usize) -> (Job, Vec<Collective>) {
     (job, collectives)
 }
 
-/// Times moved apart or lost; a view without them is possible.
+/// Shifts some times and removes others: a capture may lack them.
 fn disturb(transfer: &mut Transfer, [a, b, c, d]: [u64; 4]) {
     let time = |nanos: u64| Timestamp::from_nanos(nanos);
     let span = |one: u64, other: u64| {
@@ -117,7 +117,7 @@ fn nobody_is_late_where_all_are_alike() {
     let waits = wait::find(&job, &Troubles::default(), &DepartureClocks::default(), &collectives);
     for (at, waits) in waits.iter().enumerate() {
         let measured = waits.ranks.iter().filter(|rank| rank.lateness.is_some()).count();
-        // In the first collective connections may have been set up.
+        // Connections may be set up during the first collective.
         assert_eq!(measured, if at == 0 { 0 } else { 4 });
         let ranks = &waits.ranks;
         for rank in ranks {

@@ -1,4 +1,4 @@
-//! Jobs as a list of calls: each takes a while, and compute lies between them.
+//! Jobs as a list of calls: each takes some time, with compute between them.
 
 use railscope_core::analysis::collective::Collective;
 use railscope_core::analysis::iteration::{self, Iteration};
@@ -9,7 +9,7 @@ use railscope_core::model::time::{Span, Timestamp};
 
 pub const MS: u64 = 1_000_000;
 
-/// A job under way.
+/// A job being written.
 pub struct Script {
     job: Job,
     collectives: Vec<Collective>,
@@ -17,20 +17,19 @@ pub struct Script {
     is_from_init: bool,
 }
 
-/// What is called.
+/// A call: kind and bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Called(pub CollectiveKind, pub Option<u64>);
 
-/// An AllReduce.
 pub fn reduced(bytes: u64) -> Called {
     Called(CollectiveKind::AllReduce, Some(bytes))
 }
 
-/// A collective that could not be read.
+/// A collective that could not be decoded.
 pub const UNREAD: Called = Called(CollectiveKind::Unknown, None);
 
 impl Script {
-    /// Of one job with `communicators` that share their ranks.
+    /// One job with `communicators` communicators of the same ranks.
     pub fn new(communicators: u32) -> Self {
         let mut job = Job::default();
         for number in 0..communicators {
@@ -42,13 +41,12 @@ impl Script {
         Self { job, collectives: Vec::new(), now: 1000 * MS, is_from_init: true }
     }
 
-    /// The first calls were not seen.
+    /// The first calls were not captured.
     pub fn joined_late(mut self) -> Self {
         self.is_from_init = false;
         self
     }
 
-    /// The GPUs compute.
     pub fn compute(&mut self, nanos: u64) {
         self.now += nanos;
     }
@@ -93,7 +91,7 @@ impl Script {
         iteration::find(&self.job, &self.collectives)
     }
 
-    /// First and one past the last collective of each training step.
+    /// Index of the first collective of each training step, and one past its last.
     pub fn found(&self) -> Vec<(usize, usize)> {
         let iterations = self.iterations();
         let ends = |one: &Iteration| (one.collectives[0], one.collectives.last().unwrap() + 1);

@@ -1,4 +1,4 @@
-//! Labels: what anchors and training logs call the training steps of made-up jobs.
+//! Labels: the numbers that anchors and training logs give to the training steps of made-up jobs.
 
 use railscope_core::analysis::iteration::Iteration;
 use railscope_core::analysis::iteration::label::{
@@ -9,10 +9,10 @@ use railscope_core::model::time::Timestamp;
 
 use super::calls::{MS, Script, reduced};
 
-/// Nanoseconds by which the clock of the logs is ahead of UTC: 2 h.
+/// The logs' clock is 2 h ahead of UTC.
 const ZONE_NS: u64 = 7_200_000_000_000;
 
-/// A job of training steps that compute for so many milliseconds each.
+/// A job whose training steps compute for these milliseconds.
 fn job(computes: &[u64]) -> Script {
     let mut script = Script::new(1);
     for compute in computes {
@@ -27,7 +27,7 @@ fn twenty() -> Script {
     job(&[150; 20])
 }
 
-/// The end of each training step's last call, by the clock of the log.
+/// The end of each training step's last call, by the log's clock.
 fn ends(script: &Script) -> Vec<u64> {
     let last = |one: &Iteration| script.collectives()[*one.collectives.last().unwrap()].span.last;
     script.iterations().iter().map(|one| last(one).as_nanos() + ZONE_NS).collect()
@@ -84,7 +84,7 @@ fn times_join_whatever_the_zone() {
     assert_eq!(labels, some(["4801", "4820"]));
     assert_eq!((told.method, told.agreeing), (Some(LabelMethod::Time), (20, 20)));
     assert_eq!(told.zone_ns, Some(ZONE_NS as i64));
-    // Every fifth is enough.
+    // Every fifth line is enough.
     let lines = (4801..).zip(ends(&script)).filter(|(number, _)| number % 5 == 0);
     let (labels, _) = by_log(&script, log(lines.map(|(number, end)| deepspeed(number, end + MS))));
     assert_eq!(labels, some(["4801", "4820"]));
@@ -119,7 +119,7 @@ fn lengths_join_where_they_differ() {
     let lines = (900..).zip(lengths).map(|(number, length)| megatron(number, length));
     let (labels, told) = by_log(&script, log(lines));
     assert_eq!((labels, told.method), (some(["900", "919"]), Some(LabelMethod::Length)));
-    // Equal ones fit anywhere.
+    // Equal training steps fit anywhere.
     let (labels, told) = by_log(&twenty(), log((700..710).map(|at| megatron(at, 170 * MS))));
     assert_eq!((labels, told.method), (vec![None, None], None));
 }

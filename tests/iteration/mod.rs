@@ -1,4 +1,4 @@
-//! Training steps: found again in made-up jobs and in recorded ones, and labelled.
+//! Training steps: found in made-up and recorded jobs, and labelled.
 
 mod calls;
 mod labels;

@@ -1,4 +1,4 @@
-//! Recorded jobs: as many training steps as there were, each with its own collectives.
+//! Recorded jobs: the right number of training steps, each with its own collectives.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,17 @@ use serde_json::Value;
 use crate::cli::railscope_on;
 use crate::support::recording::Recording;
 
-/// Part of the usual length by which a start may be off. The truth tells when the first rank handed
-/// its first message to the network; where ranks do not call ahead, its data waits for a
-/// clear-to-send.
+/// Error allowed for a start, as a share of the usual duration. The truth has the time at which the
+/// first rank handed its first message to the network. If ranks do not call ahead, its data waits
+/// for a clear-to-send.
 const AHEAD: f64 = 0.012;
 const NOT_AHEAD: f64 = 0.17;
 
-/// Starts of the collectives of each training step, by job and number, in nanoseconds since the
-/// epoch.
+/// Starts of the collectives of each training step, by job and number, in nanoseconds since 1970.
 fn truth(truth: &Value) -> Vec<Vec<i64>> {
     let communicators = truth["communicators"].as_array().unwrap();
     let ranks = |at: u64| communicators[at as usize]["ranks"].as_array().unwrap();
-    // Of communicators that share ranks, the first stands for the job.
+    // The first of the communicators that share ranks stands for the job.
     let job = |of: u64| (0..=of).find(|at| ranks(*at).iter().any(|rank| ranks(of).contains(rank)));
     let mut starts: BTreeMap<u64, BTreeMap<i64, i64>> = BTreeMap::new();
     for one in truth["collectives"].as_array().unwrap() {
@@ -62,7 +61,7 @@ fn check(run: &str, tolerance: f64) {
     for (found, truth) in found.iter().zip(&truth) {
         assert_eq!(found.len(), truth.len(), "{run}: training steps");
         let length = (truth[truth.len() - 1] - truth[0]) as f64 / (truth.len() - 1) as f64;
-        // Connections are set up in the first.
+        // The first training step sets up connections.
         for (found, truth) in found.iter().zip(truth).skip(1) {
             let off = (found - truth) as f64 / length;
             assert!((-0.001..tolerance).contains(&off), "{run}: off by {off} of {length} ns");
@@ -107,7 +106,7 @@ fn what_is_no_training_has_no_training_steps() {
     assert_eq!(report["iterations"], Value::Array(Vec::new()));
 }
 
-/// Rank 0 loses its network. What it sent is sent again, again and again, behind the last message.
+/// Rank 0 loses its network. Its last message is retransmitted again and again.
 #[test]
 fn nobody_waits_longer_than_the_training_step_lasts() {
     let job = Recording::unpack("blackhole-2.27.5");

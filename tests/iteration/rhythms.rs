@@ -1,4 +1,4 @@
-//! Rhythms that training has, and benchmarks have not.
+//! Rhythms of training, which benchmarks do not have.
 
 use proptest::prelude::*;
 use railscope_core::analysis::iteration::Iteration;
@@ -23,7 +23,7 @@ fn equal_buckets_belong_to_one_training_step() {
         run(&mut script, 200 * MS, &[reduced(256), reduced(256), reduced(256), reduced(128)]);
     }
     assert_eq!(script.found(), every(4, 0..24));
-    // Twenty of them, and compute between them as well, but less.
+    // Twenty collectives with compute between them, but less.
     let mut script = Script::new(1);
     for _ in 0..4 {
         script.compute(300 * MS);
@@ -75,7 +75,7 @@ fn evaluation_warm_up_and_pauses_lie_between() {
     }
     let expected = [every(3, 3..33), every(3, 41..62), every(3, 70..109)].concat();
     assert_eq!(script.found(), expected);
-    // Nobody's time is taken for a pause, nor a pause for anybody's.
+    // No training step's time counts as a pause, and no pause belongs to a training step.
     let lengths = script.iterations();
     let is_usual = |one: &Iteration| (40 * MS..200 * MS).contains(&one.length_ns());
     assert!(lengths.iter().all(is_usual), "{lengths:?}");
@@ -123,7 +123,7 @@ fn communicators_of_one_job_share_its_training_steps() {
     }
     assert_eq!(script.found().len(), 6);
     assert!(script.iterations().iter().all(|one| one.collectives.len() == 10));
-    assert_eq!(script.found()[0].0, 0, "the communicator with compute before it leads");
+    assert_eq!(script.found()[0].0, 0, "the communicator with compute before it sets the rhythm");
 }
 
 #[test]
@@ -152,12 +152,12 @@ fn a_piece_that_repeats_once_in_each_is_no_training_step() {
 }
 
 fn unit() -> impl Strategy<Value = Vec<u64>> {
-    // Sizes that differ somewhere: of equal ones compute decides.
+    // Sizes that differ somewhere: with equal sizes, compute decides.
     let sizes = prop::collection::vec(1_u64..5, 2..9);
     sizes.prop_filter("some differ", |sizes| sizes.iter().any(|size| *size != sizes[0]))
 }
 
-/// Whether the unit is itself no repetition of a smaller one.
+/// Whether the unit is not a repetition of a smaller one.
 fn is_primitive(unit: &[u64]) -> bool {
     (1..unit.len()).filter(|part| unit.len().is_multiple_of(*part)).all(|part| {
         unit.iter().zip(unit.iter().cycle().skip(part)).any(|(one, other)| one != other)

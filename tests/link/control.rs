@@ -1,5 +1,5 @@
-//! The control plane of real NCCL jobs, against what the jobs know of themselves (`truth.json`).
-//! Captures of as many nodes as it takes to see every connection between two nodes.
+//! The control plane of real NCCL jobs, against `truth.json` of the jobs. The captures of as many
+//! nodes as it takes to see every connection between two nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,16 +31,16 @@ impl Run {
     fn new(name: &str) -> Self {
         let (captures, truth) = control::run(name);
         let plane = control::plane_of(&captures);
-        assert_eq!(plane.counts(), Default::default(), "{name}: everything is understood");
+        assert_eq!(plane.counts(), Default::default(), "{name}: everything is decoded");
         Self { facts: plane.facts(), truth }
     }
 
-    /// The communicator with the magic of a ring.
+    /// The communicator with a ring's magic.
     fn communicator(&self, ring: &Ring) -> &Value {
         let magic = ring.magic.unwrap();
         let is_it = |communicator: &&Value| {
             let by_magic = communicator["magic"].as_str().map(hexadecimal);
-            // Children have the commHash there (2.23 and later).
+            // For child communicators (2.23 and later) the magic is the commHash.
             by_magic.unwrap_or_else(|| hexadecimal(text(communicator, "comm_hash"))) == magic
         };
         list(&self.truth, "communicators").iter().find(is_it).unwrap()
@@ -52,7 +52,7 @@ impl Run {
         list(&self.truth, "nodes").iter().find(|node| &node["rank"] == world).unwrap()
     }
 
-    /// Every element of every ring is what its rank is; together they are all ranks.
+    /// Every element of every ring describes its rank, and together they cover all ranks.
     fn check_rings(&self, releases: &str) {
         let mut seen: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
         for ring in &self.facts.rings {
@@ -90,7 +90,7 @@ impl Run {
         }
     }
 
-    /// Check-ins name the root and lead to the ring's listeners, which the root's replies name.
+    /// Check-ins name the root and the ring's listeners, which the root's replies name too.
     fn check_roots(&self) {
         let communicators = list(&self.truth, "communicators");
         let roots: BTreeSet<_> = communicators
@@ -118,13 +118,13 @@ impl Run {
         }
     }
 
-    /// Rings inside a node cannot be captured.
+    /// Connections inside a node cannot be captured.
     fn is_partial(&self) -> bool {
         self.truth["nodes"].as_array().unwrap().iter().any(|node| node["rank"] == 3)
             && self.facts.rings.len() <= 4
     }
 
-    /// Every connection has its queue pairs, and a set-up message that leads to its listener.
+    /// Every connection has its queue pairs and a set-up message that names its listener.
     fn check_connections(&self, graphs: &[Graph]) {
         let communicators = list(&self.truth, "communicators");
         let mut seen = BTreeSet::new();

@@ -1,6 +1,6 @@
-//! The control plane of jobs that nobody captured, written by an encoder of the suite's own: every
-//! release and size of ring, every way in which bytes come or go missing. And what is no control
-//! plane.
+//! The control plane of jobs without captures, written by the suite's own encoder: every release
+//! and ring size, and bytes that arrive in pieces, in any order, or not at all. Also protocols that
+//! are not NCCL's.
 
 use std::net::SocketAddr;
 
@@ -30,7 +30,7 @@ fn frames<'a>(magic: u64, bodies: impl IntoIterator<Item = &'a Vec<u8>>) -> Vec<
     bytes
 }
 
-/// Zeros with fields in them.
+/// A structure of zeros with some fields set.
 fn structure(len: usize, fields: &[(usize, &[u8])]) -> Vec<u8> {
     let mut bytes = vec![0; len];
     for (at, field) in fields {
@@ -49,8 +49,8 @@ fn address(host: u8, port: u16) -> [u8; 8] {
     [2, 0, high, low, 10, 1, 0, host]
 }
 
-/// A release: its version code if ranks tell it, lengths of the gathers of the ring, and where
-/// PeerInfo has the version and the topology the ring's number of channels.
+/// A release: its version code if ranks send it, the sizes of the ring's gathers, and the offsets
+/// of the version in PeerInfo and of the number of channels in the ring's topology.
 struct Release {
     code: Option<u32>,
     addresses: &'static [usize],
@@ -60,7 +60,7 @@ struct Release {
     name: &'static str,
 }
 
-/// Lengths as NCCL's sources of each release give them.
+/// Sizes by the NCCL sources of each release.
 #[rustfmt::skip]
 const RELEASES: [Release; 14] = [
     Release { code: None, addresses: &[28, 28], peer_info: (64, 0), topology: (988, 36), is_both_ways: false, name: "2.16 to 2.17" },
@@ -80,7 +80,7 @@ const RELEASES: [Release; 14] = [
 ];
 
 impl Release {
-    /// What a rank gathers, in order.
+    /// The elements that a rank gathers, in order.
     fn elements(&self, rank: u32) -> Vec<Vec<u8>> {
         let host = rank as u8 + 1;
         let mut elements: Vec<Vec<u8>> = self
@@ -100,7 +100,7 @@ impl Release {
         elements
     }
 
-    /// What passes on the connection of a ring from `rank` to the next: forwards and backwards.
+    /// The bytes on the ring connection from `rank` to the next one: forwards and backwards.
     fn ring(&self, rank: u32, nranks: u32, later: &[fn(u32) -> Vec<u8>]) -> [Vec<Vec<u8>>; 2] {
         let mut passed = [Vec::new(), Vec::new()];
         let ahead = if self.is_both_ways { nranks / 2 } else { nranks - 1 };
@@ -120,7 +120,7 @@ impl Release {
     }
 }
 
-/// Both directions in pieces of random length, the connector first.
+/// Feeds both directions in pieces of random length, the client first.
 fn tell(told: &mut Told, client: &[u8], server: &[u8], mut random: Random) {
     let ends: [SocketAddr; 2] = [([10, 1, 0, 1], 40_000).into(), ([10, 1, 0, 2], 4000).into()];
     let id = told.open(ends[0], ends[1]);
@@ -162,7 +162,8 @@ fn rings_of_every_release_and_size() {
                 assert_eq!(ring.releases.to_string(), release.name, "{what}");
                 let told: Vec<u32> = ring.members.iter().map(|member| member.rank).collect();
                 let others = (0..nranks).filter(|other| *other != (rank + 1) % nranks);
-                // Both ways, what the next rank says is on the wire and what the last one says not.
+                // In both directions: the next rank's element is on the wire, the last rank's is
+                // not.
                 assert!(
                     release.is_both_ways || told.iter().copied().eq(others),
                     "{what}: {told:?}"
@@ -226,12 +227,12 @@ fn a_root_of_several_and_its_reply() {
         assert_eq!(reply.next_ring_listener, Some(([10, 1, 0, 7], 80).into()));
         assert_eq!(reply.root_listener, ([10, 0, 0, 2], 50_000).into());
     }
-    // A rank that is none, and a root that is none.
+    // An invalid rank, and an invalid root.
     check_in[0..4].copy_from_slice(&int(256));
     assert!(facts_of(&frames(MAGIC, [&check_in]), &[]).check_ins.is_empty());
 }
 
-/// NET/IB's exchange of 2.24: two devices, four queue pairs.
+/// NET/IB's exchange in 2.24: two devices, four queue pairs.
 fn endpoint(first: u32) -> Vec<u8> {
     let mut bytes = structure(20, &[(0, &int(2)), (8, &int(1))]);
     let mut metadata = vec![0; 3576];
@@ -338,7 +339,7 @@ fn releases_before_the_greeting_are_counted() {
     assert_eq!(counts, ControlCounts { unsupported_connections: 1, ..Default::default() });
 }
 
-/// What other programs say first.
+/// First bytes of other protocols.
 #[test]
 fn other_programs() {
     let openings: [&[u8]; 8] = [
@@ -356,7 +357,7 @@ fn other_programs() {
         let (facts, counts) = heard(opening, b"hello there, whoever you may be", 5);
         assert!(facts.streams.is_empty(), "{opening:?}: {facts:?}");
         assert_eq!(counts, ControlCounts::default());
-        // A banner first, then something that looks like a greeting.
+        // A banner first, then what looks like a greeting.
         let mut told = Told::new(ControlConfig::default());
         let id = told.open(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
         told.say(id, Side::Server, opening);
@@ -392,7 +393,7 @@ proptest! {
     ) {
         let facts = facts_of(&client, &server);
         prop_assert!(facts.streams.is_empty());
-        // Even behind a greeting.
+        // Even after a greeting.
         let facts = facts_of(&[greeting(SOCKET_MAGIC, kind), client.clone()].concat(), &server);
         prop_assert!(facts.exchanges.is_empty() && facts.ras_peers.is_empty());
         let facts = facts_of(&[greeting(MAGIC, 1), client].concat(), &server);

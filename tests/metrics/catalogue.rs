@@ -1,4 +1,4 @@
-//! The catalogue keeps its own rules, and its page is current.
+//! The catalogue follows its own rules, and its page is up to date.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn the_page_is_the_printed_one() {
     let printed = railscope(["metrics", "--format", "markdown"]).succeeds();
     let bless = "cargo run -p railscope -- metrics --format markdown > dashboards/METRICS.md";
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(page == printed, "the catalogue changed; if that is meant:\n  {bless}");
+    assert!(page == printed, "the catalogue changed; if that is intended:\n  {bless}");
     let text = railscope(["metrics"]).succeeds();
     assert!(catalog::all().all(|metric| text.contains(metric.name) && page.contains(metric.name)));
 }
@@ -33,14 +33,17 @@ fn names_are_those_of_the_field() {
         // OpenTelemetry: no unit and no `total` in names.
         let last = name.rsplit(['.', '_']).next().unwrap();
         assert!(!["total", "seconds", "bytes", "ns", "ratio"].contains(&last), "{name}");
-        // Prometheus: these are parts of histograms, and counters.
+        // Prometheus: these endings belong to histograms and counters.
         let prometheus = metric.prometheus_name();
         let part = prometheus.rsplit('_').next().unwrap();
         let is_counter = metric.instrument == Instrument::Counter;
         assert!(is_counter || !["count", "sum", "bucket", "info"].contains(&part), "{prometheus}");
-        assert!(seen.insert(prometheus), "{name} is there twice");
+        assert!(seen.insert(prometheus), "{name} occurs twice");
         assert!(!metric.about.is_empty() && !metric.about.ends_with('.'), "{name}");
-        assert!(!name.replace("training_step", "").contains("step"), "{name}: of what?");
+        assert!(
+            !name.replace("training_step", "").contains("step"),
+            "{name}: `step` needs `training_`"
+        );
         if let Instrument::Histogram(bounds) = metric.instrument {
             assert!(bounds.is_sorted_by(|one, next| one < next), "{name}");
         }
@@ -60,7 +63,7 @@ fn series_are_bounded_and_ids_without_bound_are_no_attributes() {
         let banned = ["qpn", "psn", "gid", "pid"];
         assert!(!one.name.split(['.', '_']).any(|word| banned.contains(&word)), "{}", one.name);
         let is_used = catalog::all().any(|metric| metric.attributes.contains(one));
-        assert!(is_used, "{} is told nowhere", one.name);
+        assert!(is_used, "{} is exported nowhere", one.name);
     }
 }
 

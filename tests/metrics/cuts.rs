@@ -1,5 +1,5 @@
-//! Reports of a run come every now and then and overlap: whenever they come, and however much of what
-//! is past they still have, every training step, collective, packet and pause counts once.
+//! Reports on a run come now and then and overlap. Whenever they come, and however much of the past
+//! they still contain, every training step, collective, packet and pause counts once.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -28,7 +28,7 @@ const CONFIG: PipelineConfig = PipelineConfig {
     message_capacity: Some(MESSAGE_CAPACITY as usize),
 };
 
-/// Frames go in and, after every `every` of them, a report goes out; the last one is the whole.
+/// Makes a report after every `every` frames, and one on everything at the end.
 fn report_every(files: &[std::path::PathBuf], every: u64, mut told: impl FnMut(&Report, Ending)) {
     look_every(files, [every, u64::MAX], |look| {
         if let Look::Report(report, ending) = look {
@@ -37,14 +37,14 @@ fn report_every(files: &[std::path::PathBuf], every: u64, mut told: impl FnMut(&
     });
 }
 
-/// What one may look at while frames go in.
+/// What is observed while frames are read.
 enum Look<'a> {
     Report(&'a Report, Ending),
-    /// No report, but the state, and when it began.
+    /// Only the state, and the time at which it began.
     State(&'a Pipeline, Option<Timestamp>),
 }
 
-/// After so many frames a report, and the state after so many others.
+/// A report every so many frames, and the state at another interval.
 fn look_every(
     files: &[std::path::PathBuf],
     [report, state]: [u64; 2],
@@ -79,8 +79,8 @@ fn settings() -> Settings {
     Settings { ranks: true, peers: true, channels: true, ports: None }
 }
 
-/// What counters and histograms come to; gauges, and what analysis counts anew each time (`health`),
-/// are of the last report.
+/// Totals of counters and histograms. Gauges, and what analysis counts afresh each time (`health`),
+/// come from the last report.
 fn totals(points: Vec<Point>) -> Vec<(String, Value)> {
     let name = |point: &Point| format!("{} {:?}", point.metric.name, point.attributes);
     points.into_iter().map(|point| (name(&point), point.value)).collect()
@@ -90,7 +90,7 @@ fn totals(points: Vec<Point>) -> Vec<(String, Value)> {
 fn a_recorded_job_comes_to_the_same_however_often_one_looks() {
     for run in ["async-straggler-2.27.5", "loss1pct-2.27.5"] {
         let job = Recording::unpack(run);
-        // Two taps of one host: their clocks are one.
+        // Two taps of one host, so they share a clock.
         let files: Vec<_> = job.captures().iter().map(|file| job.folder().join(file)).collect();
         let come_to = |every| {
             let mut all = Accumulator::new(settings(), Timestamp::EPOCH);
@@ -105,7 +105,8 @@ fn a_recorded_job_comes_to_the_same_however_often_one_looks() {
         let (reports, cut) = come_to(1500);
         assert!(reports > 5, "{run}: {reports}");
         assert_eq!(without_owner(&cut), without_owner(&whole), "{run}");
-        // With what flows carried in between, and few reports, each of which takes from one look to the next.
+        // With flow counters in between, and few reports, each covering the time from one look to
+        // the next.
         let (mut looks, mut same) = (0, 0);
         let mut all = Accumulator::new(settings(), Timestamp::EPOCH);
         let mut ordered: Option<Report> = None;
@@ -138,7 +139,8 @@ fn a_recorded_job_comes_to_the_same_however_often_one_looks() {
     }
 }
 
-/// Sums over flows and taps. Owners become known while a job runs, so flows are told by port alone.
+/// Sums over flows and taps. A flow's rank may become known only during the job, so flows are keyed
+/// by port alone.
 fn without_owner(points: &[Point]) -> BTreeMap<String, u64> {
     let is_sum = |name: &str| name.starts_with("rdma.") || name.starts_with("railscope.tap");
     let sums = points.iter().filter(|point| is_sum(point.metric.name)).cloned();
@@ -151,17 +153,17 @@ fn without_owner(points: &[Point]) -> BTreeMap<String, u64> {
     by_port
 }
 
-/// Those that change between reports.
+/// The points that change between reports.
 fn flow_points(points: &[Point]) -> Vec<Point> {
     let of_flows = |point: &&Point| point.metric.name.starts_with("rdma.flow");
     points.iter().filter(of_flows).cloned().collect()
 }
 
-/// A made-up run: training steps one after the other, a collective in each, flows that go on or are
-/// followed by another one with the same name, pauses.
+/// A made-up run: consecutive training steps with one collective each, flows that continue or are
+/// followed by another of the same name, pauses.
 #[derive(Clone, Debug)]
 struct Run {
-    /// Lengths in nanoseconds.
+    /// Durations in nanoseconds.
     iterations: Vec<u64>,
     flows: Vec<MadeUpFlow>,
 }
@@ -206,7 +208,7 @@ static TEMPLATES: LazyLock<(Report, FlowReport)> = LazyLock::new(|| {
 });
 
 impl Run {
-    /// Starts of the training steps, and the end of the last.
+    /// Starts of the training steps, and the end of the last one.
     fn starts(&self) -> Vec<i64> {
         let ends = self.iterations.iter().scan(0, |at, length| {
             *at += *length as i64;
@@ -220,7 +222,7 @@ impl Run {
         flows.max(*self.starts().last().unwrap())
     }
 
-    /// What is known at `time` of what began at `since` or later.
+    /// What is known at `time` about everything that began at `since` or later.
     fn report(&self, since: i64, time: i64) -> Report {
         let (empty, flow) = &*TEMPLATES;
         let mut report = empty.clone();
@@ -229,7 +231,7 @@ impl Run {
         let begun = starts.windows(2).enumerate().filter(|(_, span)| span[0] <= time);
         for (at, span) in begun.filter(|(_, span)| span[0] >= since) {
             let number = report.iterations.len() as u32;
-            // The last one ends with what was seen last.
+            // The last one ends at the last observed time.
             let end = span[1].min(time);
             report.iterations.push(iteration(number, at, (span[0], end)));
             report.collectives.push(collective(number, at, (span[0], end - (end - span[0]) / 2)));
@@ -317,7 +319,7 @@ fn flows() -> impl Strategy<Value = Vec<MadeUpFlow>> {
         let mut next = [0; 3];
         let mut all = Vec::new();
         for (qpn, rest, length, frames) in flows {
-            // A QPN is used again when its last use is over.
+            // A QPN is reused after its last use has ended.
             let start = next[qpn as usize] + rest;
             next[qpn as usize] = start + length + 1;
             all.push(MadeUpFlow { qpn, start, end: start + length, frames });
@@ -337,7 +339,7 @@ proptest! {
         let end = run.end();
         let look = |since, time| keep_last_uses(run.report(since, time));
         let mut whole = Accumulator::new(settings(), Timestamp::EPOCH);
-        // Earlier uses of a QPN are in no later report: each is looked at before the next begins.
+        // Earlier uses of a QPN are in no later report: each is observed before the next begins.
         let mut looks: Vec<(i64, f64)> =
             cuts.drain(..).map(|(at, kept)| ((at * end as f64) as i64, kept)).collect();
         let mut ends: Vec<i64> = run.flows.iter().map(|flow| flow.end).collect();
@@ -351,7 +353,7 @@ proptest! {
         let mut cut = Accumulator::new(settings(), Timestamp::EPOCH);
         let mut unsettled = 0;
         for (time, kept) in looks {
-            // What was told may be gone; what may still grow is not.
+            // Exported data may be gone; data that may still grow is kept.
             cut.observe(&look((unsettled as f64 * kept) as i64, time), Ending::Open);
             unsettled = run.starts().into_iter().rfind(|start| *start <= time).unwrap().min(time);
             unsettled = unsettled.min(*run.starts().iter().rev().nth(1).unwrap());
@@ -371,14 +373,14 @@ proptest! {
         let complete: u64 = complete.map(|(_, length)| length).sum();
         prop_assert_eq!(sum("nccl.training_step.duration"), complete);
         prop_assert_eq!(sum("nccl.collective.io"), run.iterations.len() as u64 * (1 << 20));
-        // Once sent, once received.
+        // Sent once and received once.
         let frames: u64 = run.flows.iter().map(|flow| flow.frames + 1).sum();
         prop_assert_eq!(sum("rdma.flow.packets"), 2 * frames);
         prop_assert_eq!(totals(points), totals(whole.points(Timestamp::EPOCH)));
     }
 }
 
-/// Of flows with one name a report without epochs has the last.
+/// Without epochs, a report has only the last of the flows with the same name.
 fn keep_last_uses(mut report: Report) -> Report {
     for flow in std::mem::take(&mut report.flows) {
         report.flows.retain(|other| other.dest_qpn != flow.dest_qpn);

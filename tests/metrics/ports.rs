@@ -1,4 +1,4 @@
-//! What ports are called: those of different hosts never share a series.
+//! Names of ports: those of different hosts never share a series.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ fn report() -> Report {
     pipeline.finish(ReportContext::default())
 }
 
-/// What all series together call ports.
+/// The port names in all series.
 fn names(report: &Report) -> BTreeSet<String> {
     let mut all = Accumulator::new(Settings::default(), Timestamp::EPOCH);
     all.observe(report, Ending::Closed);

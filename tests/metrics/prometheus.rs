@@ -17,7 +17,7 @@ use crate::support::data_base::{DataBase, free_port, hold_the_same, samples};
 use crate::support::receivers;
 use crate::support::recording::Recording;
 
-/// Name, labels, value and type of each sample; `None` where the parser cannot be had.
+/// Name, labels, value and type of each sample; `None` if the parser is not available.
 fn parsed(test: &str, text: &str) -> Option<Vec<(String, Json, f64, String)>> {
     let mut python = receivers::python(test, "prometheus_client")?;
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/prometheus_text.py");
@@ -102,7 +102,7 @@ fn a_recorded_job_is_scraped() {
     let frames: u64 =
         report["taps"].as_array().unwrap().iter().map(|tap| tap["frames"].as_u64().unwrap()).sum();
     assert_eq!(total("railscope_tap_frames_total"), frames as f64);
-    // Nothing was told of pause, so nothing says 0.
+    // Without pause data there are no pause series, not even with 0.
     assert!(!text.contains("rdma_pfc"), "{text}");
     assert!(!text.contains("nccl_training_step_paused_time"), "{text}");
     let unknown = total("railscope_training_step_unknown_total");
@@ -114,7 +114,7 @@ fn promtool_has_nothing_to_complain_of() {
     let test = "promtool_has_nothing_to_complain_of";
     let job = Recording::unpack("async-straggler-2.27.5");
     let text = railscope_on(&job, &["analyze", "--format", "prometheus"]).succeeds();
-    // And all that no capture has.
+    // And all metrics that no capture has.
     let all: Vec<Point> = catalog::all().map(point_of).collect();
     let mut every = Vec::new();
     prometheus::write(&all, &mut every).unwrap();
@@ -129,7 +129,7 @@ fn promtool_has_nothing_to_complain_of() {
     }
 }
 
-/// Serves `text` to whoever asks; the port.
+/// Serves `text` over HTTP; returns the port.
 fn serve(text: String) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -168,7 +168,7 @@ fn a_real_prometheus_scrapes_it_and_answers_the_documented_queries() {
         .arg(format!("--storage.tsdb.path={}", data.path().join("data").display()))
         .arg(format!("--web.listen-address=127.0.0.1:{port}"));
     let data_base = DataBase::start(&mut program, port, "/-/ready");
-    // Rates need several.
+    // Rates need several scrapes.
     eventually("it was scraped four times", || {
         let scrapes = "count_over_time(nccl_training_step_incomplete_total[1m]) > 3";
         !data_base.ask(scrapes, None).is_empty()

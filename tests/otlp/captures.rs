@@ -1,4 +1,4 @@
-//! `analyze --otlp`: what a receiver gets is what the report and the text of Prometheus say.
+//! `analyze --otlp`: a receiver gets the values of the report and of the Prometheus text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,14 +12,14 @@ use crate::support::recording::Recording;
 
 const JOB: &str = "async-straggler-2.27.5";
 
-/// Runs `analyze --otlp` on the job; what it says on standard error, and whether it was content.
+/// Runs `analyze --otlp` on the job; returns standard error and whether the run succeeded.
 fn send(job: &Recording, url: &str, variables: &[(&str, &str)]) -> (String, bool) {
     let mut command = railscope(&["analyze", "--otlp", url], variables);
     let output = command.args(job.captures()).current_dir(job.folder()).output().unwrap();
     (String::from_utf8(output.stderr).unwrap(), output.status.success())
 }
 
-/// What Prometheus' text says: values by name and labels.
+/// The values of the Prometheus text, by name and labels.
 fn scraped(job: &Recording) -> BTreeMap<String, f64> {
     let text = railscope_on(job, &["analyze", "--format", "prometheus"]).succeeds();
     lines(&text)
@@ -58,7 +58,7 @@ fn by_either_protocol_the_numbers_are_those_of_prometheus_text() {
             let start = if point["kind"] == "gauge" { 0 } else { origin };
             assert_eq!(point["start"], start, "{point}");
         }
-        // Training steps are told when they were, not all at the end.
+        // Training steps have their own times, not all that of the end.
         let times: BTreeSet<u64> = points
             .iter()
             .filter(|point| point["name"] == "nccl.training_step.duration")
@@ -74,7 +74,7 @@ fn by_either_protocol_the_numbers_are_those_of_prometheus_text() {
     }
 }
 
-/// A span for each collective, with one for each rank below it; how many.
+/// Checks one span per collective with a child span per rank; returns their number.
 fn check_spans(report: &Value, spans: &[Value]) -> usize {
     let collectives = report["collectives"].as_array().unwrap();
     let ranks = collectives.iter().map(|one| one["ranks"].as_array().unwrap().len());
@@ -124,7 +124,7 @@ fn check_logs(report: &Value, records: &[Value]) {
 #[test]
 fn a_share_of_traces_is_the_same_on_every_host() {
     let test = "a_share_of_traces_is_the_same_on_every_host";
-    // Each host saw its own end only; both saw the bootstrap.
+    // Each host saw only its own end; both saw the bootstrap.
     let job = Recording::unpack("ring-2.27.5");
     let hosts: Vec<String> = job.captures();
     let traces = |files: &[String], ratio: &str| {
@@ -156,7 +156,7 @@ fn a_share_of_traces_is_the_same_on_every_host() {
         hosts.iter().filter(|file| !file.starts_with(&first)).cloned().collect();
     let (one, rest) = (traces(&host(&first), "1").unwrap(), traces(&others, "1").unwrap());
     assert!(!one.is_empty() && one.is_subset(&all), "{one:?}");
-    assert_eq!(rest, all, "the same ids without a word between them");
+    assert_eq!(rest, all, "two hosts derive the same ids independently");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Receivers that are dead, slow or ask to come again cost neither memory nor time, and nothing is lost
-//! but what the queue's bound says.
+//! Receivers that are down, slow or ask for a retry cost neither memory nor time, and nothing is
+//! lost except beyond the queue's limit.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::{Receiver, items};
 use crate::support::clock::{PATIENCE, duration_of, eventually};
 use crate::support::data_base::free_port;
 
-/// One point; its value tells it from others.
+/// One point, identified by its value.
 fn point(number: u64) -> Vec<Point> {
     let time = Timestamp::from_nanos(number);
     let value = Value::Number(number);
@@ -48,25 +48,25 @@ fn while_the_receiver_is_dead_the_newest_wait_and_the_oldest_are_counted() {
         let port = free_port();
         let exporter = exporter(protocol, port, BOUND);
         let took = duration_of(|| (0..ALL).for_each(|number| send(&exporter, number)));
-        assert!(took < PATIENCE / 4, "nobody waits");
+        assert!(took < PATIENCE / 4, "the caller does not wait");
         let dropped = of_metrics(&exporter.figures()).dropped;
         assert!(dropped > 0 && dropped < ALL);
         assert!(exporter.waiting_bytes() <= BOUND);
-        eventually("it tried", || exporter.trouble().is_some());
+        eventually("it has tried to send", || exporter.trouble().is_some());
         let (grpc, http) = if protocol == "grpc" { (port, 0) } else { (0, port) };
         let options = ["--grpc-port", &grpc.to_string(), "--http-port", &http.to_string()];
         let Some(receiver) = Receiver::start(test, &options) else { return };
         let (figures, trouble) = exporter.finish(PATIENCE);
         let figures = of_metrics(&figures);
         assert_eq!((figures.dropped, figures.failed, trouble), (dropped, 0, None));
-        assert_eq!(figures.sent, ALL - dropped, "what waited came");
+        assert_eq!(figures.sent, ALL - dropped, "the queued points arrived");
         let points = items(&receiver.requests(), "metrics");
         let mut numbers: Vec<u64> =
             points.iter().map(|point| point["value"].as_u64().unwrap()).collect();
-        assert!(numbers.is_sorted(), "in their order");
+        assert!(numbers.is_sorted(), "in order");
         numbers.dedup();
         assert_eq!(numbers.len() as u64, ALL - dropped, "each once");
-        // What was being sent when the receiver was dead was kept, the newest were.
+        // The points in flight when the receiver was down were kept, and so were the newest.
         assert_eq!(numbers.last(), Some(&(ALL - 1)));
     }
 }
@@ -95,5 +95,5 @@ fn an_exporter_ends_in_time_and_counts_what_it_leaves() {
     assert!(took < PATIENCE / 4);
     let (figures, trouble) = outcome.unwrap();
     assert_eq!(of_metrics(&figures), ExportFigures { dropped: 5, ..ExportFigures::default() });
-    assert!(trouble.unwrap().contains("onnect"), "it says why");
+    assert!(trouble.unwrap().contains("onnect"), "no reason given");
 }

@@ -1,5 +1,5 @@
-//! A real data base takes what `analyze --otlp` sends, holds the same numbers as the text that would be
-//! scraped, and answers the documented queries.
+//! A real database accepts `analyze --otlp`, stores the same numbers as the text for scrapes, and
+//! answers the documented queries.
 
 use railscope_core::metrics::queries;
 use serde_json::Value;
@@ -35,7 +35,7 @@ fn a_data_base_holds_what_was_sent_and_answers_the_documented_queries() {
     let capture = &serde_json::from_str::<Value>(&report).unwrap()["capture"];
     let origin: u64 = capture["origin_ns"].as_str().unwrap().parse().unwrap();
     let end_ns = origin + capture["duration_ns"].as_u64().unwrap();
-    // It counts milliseconds.
+    // VictoriaMetrics has millisecond timestamps.
     let end = Some(end_ns.div_ceil(1_000_000) as f64 / 1e3);
     let text = railscope_on(&job, &["analyze", "--format", "prometheus"]).succeeds();
     let expected = samples(&text);
@@ -44,10 +44,10 @@ fn a_data_base_holds_what_was_sent_and_answers_the_documented_queries() {
     hold_the_same(&held, &expected);
     for query in queries::ALL {
         let answer = data_base.ask(query.promql, end);
-        // Of the capture's own time; flows and ports have their one point at its end.
+        // These have the capture's own times; flows and ports have a single point at its end.
         let has_answer = ["training step", "rank is late", "collectives", "wrong"];
         if has_answer.iter().any(|asked| query.question.contains(asked)) {
-            assert!(!answer.is_empty(), "{}: nothing for {}", query.question, query.promql);
+            assert!(!answer.is_empty(), "{}: no answer to {}", query.question, query.promql);
         }
     }
 }
