@@ -73,7 +73,7 @@ fn a_lost_packet_is_sent_again_from_the_hole_on() {
 }
 
 #[test]
-fn a_late_packet_is_told_by_its_older_identification() {
+fn a_late_packet_has_an_older_identification() {
     let mut conversation = asked(100..120);
     conversation.ask_with_id(SEND_ONLY, 121, 21).ask_with_id(SEND_ONLY, 122, 22);
     conversation.ask_with_id(SEND_ONLY, 120, 20).ask_with_id(SEND_ONLY, 123, 23);
@@ -82,7 +82,7 @@ fn a_late_packet_is_told_by_its_older_identification() {
 }
 
 #[test]
-fn a_copy_that_overtook_its_original_is_told_by_its_newer_identification() {
+fn a_copy_that_overtook_its_original_has_a_newer_identification() {
     let mut conversation = asked(100..120);
     conversation.ask_with_id(SEND_ONLY, 121, 21).ask_with_id(SEND_ONLY, 120, 30);
     conversation.ask_with_id(SEND_ONLY, 120, 20);

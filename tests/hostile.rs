@@ -278,7 +278,7 @@ fn at_times(times_ns: &[u64]) -> Report {
 }
 
 #[test]
-fn times_at_both_ends_of_what_can_be_told() {
+fn times_at_both_ends_of_their_range() {
     for times in [
         vec![0; 20],
         vec![u64::MAX; 20],

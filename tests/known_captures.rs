@@ -17,7 +17,7 @@ fn analyze(names: &[&str]) -> Value {
 }
 
 #[test]
-fn reordering_is_told_from_retransmission() {
+fn reordering_is_distinguished_from_retransmission() {
     let report = analyze(&["reorder_write_bw_post"]);
     assert_eq!(sum(&report, "out_of_order_packets"), 130);
     assert_eq!(sum(&report, "retransmitted_packets"), 8308);

@@ -94,7 +94,7 @@ fn every_report_keeps_the_contract() {
 }
 
 #[test]
-fn what_other_programs_do_is_linked_to_nobody() {
+fn traffic_of_other_programs_is_linked_to_no_rank() {
     let text = railscope(["analyze", "--format", "json", "rc_pingpong.pcap.gz"]).succeeds();
     let report: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(report["schema"], "railscope.report/1");

@@ -68,7 +68,7 @@ fn the_example_has_every_key() {
 }
 
 #[test]
-fn everything_wrong_is_told_at_once_with_what_is_right() {
+fn all_mistakes_are_reported_at_once_with_the_correct_form() {
     let text = r#"
 colour = "red"
 
@@ -132,7 +132,7 @@ line 36: no section is called [prometeus]; there are [host], [taps], [sources], 
 }
 
 #[test]
-fn what_is_no_toml_is_told_with_its_line() {
+fn invalid_toml_is_reported_with_its_line() {
     let problems = wrong("[otlp]\nqueue = \n[labels]\nrank = maybe\n");
     assert!(problems[0].starts_with("line 2: "), "{problems:?}");
     assert!(problems.iter().any(|problem| problem.starts_with("line 4: ")), "{problems:?}");

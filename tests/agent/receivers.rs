@@ -129,9 +129,9 @@ fn three_receivers_hold_the_same_numbers() {
 /// Spans and logs are sent once: a receiver that misses them never gets them. Metrics are
 /// cumulative.
 #[test]
-fn a_receiver_that_is_gone_for_a_minute_misses_nothing() {
+fn a_receiver_that_is_down_for_a_minute_misses_nothing() {
     const GONE: Duration = Duration::from_secs(60);
-    let test = "a_receiver_that_is_gone_for_a_minute_misses_nothing";
+    let test = "a_receiver_that_is_down_for_a_minute_misses_nothing";
     Fabric::of(test, 2, move |fabric| {
         let port = free_port().to_string();
         let options = ["--grpc-port", &port];

@@ -127,7 +127,7 @@ fn a_recovery_that_two_taps_saw_is_one() {
 }
 
 #[test]
-fn findings_stand_with_what_they_concern() {
+fn findings_are_shown_with_their_subject() {
     let job = Recording::unpack("loss1pct-2.27.5");
     let names = |arguments: &[&str]| -> Vec<String> {
         let arguments = [&["explain", "--format", "json"], arguments].concat();

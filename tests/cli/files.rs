@@ -16,7 +16,7 @@ fn check_refused(file: &str, message: &str) {
 }
 
 #[test]
-fn what_is_no_capture_is_refused_by_name() {
+fn files_that_are_no_capture_are_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();
     check_refused("no_such.pcap", ": No such file or directory (os error 2)");
     check_refused(text(directory.path()), ": it is a directory; name the capture files in it");

@@ -60,7 +60,7 @@ fn by_opcode() {
 }
 
 #[test]
-fn filters_go_together_and_hide_without_changing_what_is_counted() {
+fn filters_combine_and_do_not_change_the_counts() {
     let none = railscope(["analyze", "--host", "10.0.0.1", "--qpn", "99", PINGPONG]).warns();
     assert!(none.contains("\nonly --host 10.0.0.1 --qpn 99\n"), "{none}");
     assert!(none.contains("No flow is like that."), "{none}");
@@ -128,7 +128,7 @@ fn filters_that_match_only_apart_say_so() {
 }
 
 #[test]
-fn what_is_no_opcode_is_answered_with_what_was_meant() {
+fn a_wrong_opcode_gets_a_suggestion() {
     let fails = |opcode: &str| railscope(["packets", "--opcode", opcode, PINGPONG]).fails();
     let nak = fails("nak");
     assert!(
@@ -169,7 +169,7 @@ fn times_after_the_start_and_dates_mean_the_same() {
 }
 
 #[test]
-fn a_range_outside_the_capture_is_said() {
+fn a_range_outside_the_capture_is_reported() {
     for range in [
         ["--since", "100s"],
         ["--until", "2001-01-01T00:00:00Z"],

@@ -51,7 +51,7 @@ fn naks_alone_are_seen_where_only_one_direction_was_captured() {
 }
 
 #[test]
-fn what_a_read_brings_back_belongs_to_the_read() {
+fn read_responses_belong_to_the_read() {
     let (requester, responder) = ([10, 0, 0, 1], [10, 0, 0, 2]);
     let mut frames = Vec::new();
     for psn in 0..20 {

@@ -88,7 +88,7 @@ fn a_clock_that_was_set_while_the_capture_ran() {
 }
 
 #[test]
-fn text_says_what_was_corrected() {
+fn the_text_lists_clock_corrections() {
     let job = Job::new("ranks2-2.27.5", &["roce0"]);
     assert!(!job.text().contains("clock of"));
     job.skew("node02", AHEAD);

@@ -127,7 +127,7 @@ proptest! {
 }
 
 #[test]
-fn neighbours_of_one_size_are_told_apart_by_clear_to_sends() {
+fn collectives_of_one_size_are_separated_by_clear_to_sends() {
     let gather = operation(CollectiveKind::AllGather, Protocol::Simple, &[131_072; 2]);
     let reduce = operation(CollectiveKind::AllReduce, Protocol::Simple, &[524_288; 2]);
     let job = run(4, 2, &[gather.clone(), gather, reduce]);
@@ -191,7 +191,7 @@ fn a_capture_that_begins_amid_many_alike_finds_where_each_begins() {
 }
 
 #[test]
-fn channels_that_nobody_names_are_told_apart_by_their_queue_pairs() {
+fn channels_without_names_are_distinguished_by_queue_pairs() {
     let reduce = operation(CollectiveKind::AllReduce, Protocol::Simple, &[8_388_608, 4_194_304]);
     let mut job = run(4, 2, &vec![reduce; 20]);
     for (place, connection) in job.connections.iter_mut().enumerate() {
@@ -230,7 +230,7 @@ fn a_long_collective_is_one_though_receivers_are_late_now_and_then() {
 }
 
 #[test]
-fn one_connection_that_goes_on_denies_that_halves_are_two_collectives() {
+fn one_connection_that_continues_keeps_two_halves_one_collective() {
     let reduce = operation(CollectiveKind::AllReduce, Protocol::Simple, &[524_288; 2]);
     let mut job = run(4, 2, &vec![reduce; 3]);
     // Half-way through the second collective, seven of eight receivers were late.

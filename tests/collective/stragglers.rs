@@ -104,13 +104,13 @@ fn offer_later(transfer: &mut Transfer, by_ns: u64) {
 }
 
 #[test]
-fn nobody_is_named_where_all_are_alike() {
+fn no_straggler_if_all_ranks_are_equal() {
     let (job, collectives) = job();
     assert_eq!(stragglers(&job, &collectives), vec![None; COLLECTIVES]);
 }
 
 #[test]
-fn a_rank_whose_data_alone_is_late_was_late_on_its_gpu() {
+fn late_data_alone_means_a_late_gpu() {
     let mut case = job();
     change(&mut case, AFFECTED, (2, true), |_, transfer| send_later(transfer, LATE_NS));
     let found = stragglers(&case.0, &case.1);
@@ -124,7 +124,7 @@ fn a_rank_whose_data_alone_is_late_was_late_on_its_gpu() {
 }
 
 #[test]
-fn a_rank_whose_first_clear_to_send_is_late_too_was_called_late() {
+fn a_late_clear_to_send_too_means_a_late_call() {
     let mut case = job();
     change(&mut case, AFFECTED, (2, true), |_, transfer| send_later(transfer, LATE_NS));
     change(&mut case, AFFECTED, (2, false), |_, transfer| {

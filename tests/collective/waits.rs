@@ -112,7 +112,7 @@ proptest! {
 }
 
 #[test]
-fn nobody_is_late_where_all_are_alike() {
+fn no_rank_is_late_if_all_are_equal() {
     let (job, collectives) = job(4);
     let waits = wait::find(&job, &Troubles::default(), &DepartureClocks::default(), &collectives);
     for (at, waits) in waits.iter().enumerate() {

@@ -44,7 +44,7 @@ fn element(release: Release, hex: &str) -> Vec<u8> {
 }
 
 #[test]
-fn every_layout_is_told_from_the_others() {
+fn every_layout_is_distinguished_from_the_others() {
     for (release, hex) in CAPTURED {
         let bytes = element(release, hex);
         let (cts, layout) = Cts::recognise(&bytes, bytes.len() as u32).unwrap();
@@ -62,7 +62,7 @@ fn every_layout_is_told_from_the_others() {
 }
 
 #[test]
-fn what_was_cut_off_is_not_told() {
+fn bytes_that_were_cut_off_are_not_decoded() {
     for (release, hex) in CAPTURED {
         let bytes = element(release, hex);
         let (whole, layout) = Cts::recognise(&bytes, bytes.len() as u32).unwrap();

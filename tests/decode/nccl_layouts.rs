@@ -255,7 +255,7 @@ fn clear_to_send() {
 }
 
 #[test]
-fn sizes_tell_the_release() {
+fn sizes_identify_the_release() {
     let range = |fits: fn(&Layout) -> bool| ReleaseRange::of(narrow(&LAYOUTS, fits)).unwrap();
     let gathers = range(|layout| layout.topology.len == 1192);
     let exchange = range(|layout| layout.endpoint.len == 552);

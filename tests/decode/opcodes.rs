@@ -21,7 +21,7 @@ fn every_opcode_reads_the_fields_that_were_written() {
 }
 
 #[test]
-fn every_value_of_the_small_fields_comes_through() {
+fn every_value_of_the_small_fields_is_decoded() {
     let base = Roce::new(0x11, 0);
     let mut cases = Vec::new();
     for bit in 0..24 {

@@ -199,7 +199,7 @@ fn ended(mut job: Running) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn ctrl_c_shows_what_there_is() {
+fn ctrl_c_prints_the_report_so_far() {
     let job = running(29512);
     signal(job.parent.id(), Signal::SIGINT);
     let (code, rest, _) = ended(job);
@@ -245,7 +245,7 @@ fn a_port_in_use_ends_all() {
 }
 
 #[test]
-fn a_rank_that_never_comes_is_missed() {
+fn a_missing_rank_is_reported() {
     let options = ["-b", "4K", "-e", "4K", "--missing-rank", "1", "--timeout", "1s"];
     let output = loopback(&options, 29516).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));

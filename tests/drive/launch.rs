@@ -89,7 +89,7 @@ fn one_bad_end_ends_all_within_a_second() {
 }
 
 #[test]
-fn an_interrupt_ends_all_and_keeps_what_was_said() {
+fn an_interrupt_ends_all_ranks_and_keeps_their_output() {
     let talk = r#"echo '{"progress":{"done":1,"total":2}}'; exec sleep 60"#;
     let pipe = channel();
     let to = pipe.0.clone();

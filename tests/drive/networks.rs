@@ -272,7 +272,7 @@ fn in_order(told: &[Told]) {
 }
 
 #[test]
-fn who_does_not_come_is_named() {
+fn a_missing_peer_is_named() {
     let link = LinkSpec { channel: 3, sender: 1, receiver: 2 };
     let patience = Duration::from_millis(30);
     let mut net = ib(8, 2, Release::V2_27_7, 1, &[]);

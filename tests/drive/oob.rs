@@ -178,7 +178,7 @@ fn real_nccl_and_the_driver_understand_each_other() {
 }
 
 #[test]
-fn a_silent_stranger_holds_nobody_up() {
+fn a_silent_stranger_blocks_nobody() {
     let exchanges = exchanges("ring-2.27.5");
     let mut network = network(Release::V2_27_7);
     let (_, handle) = network.listen(&LINK).unwrap();

@@ -52,7 +52,7 @@ fn real_conversations_are_understood() {
 }
 
 #[test]
-fn a_unique_id_goes_round() {
+fn a_unique_id_reaches_every_rank() {
     let server = server();
     let id = UniqueId::new(7, "10.0.0.1:50000".parse().unwrap());
     let found = std::thread::scope(|scope| {
@@ -71,7 +71,7 @@ fn a_unique_id_goes_round() {
 }
 
 #[test]
-fn a_wait_in_vain_ends_and_the_client_goes_on() {
+fn a_wait_times_out_and_the_client_continues() {
     let server = server();
     let client = client(&server);
     let short = Deadline::after(Duration::from_millis(50));

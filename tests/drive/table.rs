@@ -137,7 +137,7 @@ fn the_header_is_nccl_tests_with_comments_of_ours() {
 /// Counts, operators and bandwidths of each collective: nccl-tests' `*GetCollByteCount` and
 /// `*GetBw`.
 #[test]
-fn each_collective_has_its_own_arithmetic() {
+fn each_collective_has_its_own_bandwidth_formula() {
     // 1 GB in 1 s is 1 GB/s.
     let cases = [
         (Kind::AllReduce, "250000000     float     sum      -1", 1.5),

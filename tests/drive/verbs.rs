@@ -15,7 +15,7 @@ fn without_the_feature_it_says_how_to_build() {
 
 #[test]
 #[cfg(feature = "verbs")]
-fn an_address_without_device_is_told_apart() {
+fn an_address_without_a_device_gets_advice() {
     use railscope_drive::rdma::verbs::inventory;
 
     let said = VerbsAdapter::open(&at(IpAddr::V4(Ipv4Addr::LOCALHOST))).err().unwrap().to_string();
@@ -183,7 +183,7 @@ mod on_a_device {
 
     #[test]
     #[ignore = "needs an RDMA device: cargo xtask lab"]
-    fn an_idle_poll_waits_as_long_as_it_was_told() {
+    fn an_idle_poll_waits_for_its_timeout() {
         let [mut side, _] = pair();
         let wait = Deadline::after(Duration::from_millis(200));
         side.adapter.poll(&mut side.completions, Duration::from_millis(100)).unwrap();

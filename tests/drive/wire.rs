@@ -150,7 +150,7 @@ fn check_run(run: &str, release: Release, queue_pairs: usize) -> Seen {
 }
 
 #[test]
-fn what_real_nccl_sent_comes_back_byte_for_byte() {
+fn messages_of_real_nccl_are_encoded_byte_for_byte() {
     let seen = check_run("ring-2.21.5", Release::V2_21_5, 1);
     assert!(seen.check_ins > 0 && seen.replies > 0 && seen.addresses > 0, "{seen:?}");
     assert!(seen.peer_infos > 0 && seen.topologies > 0, "{seen:?}");
@@ -168,7 +168,7 @@ fn address(text: &str) -> SocketAddr {
 }
 
 #[test]
-fn railscope_reads_what_the_driver_says_of_ranks() {
+fn railscope_reads_the_drivers_ranks() {
     for release in Release::ALL {
         let layout = layout::of(theirs(release)).unwrap();
         let (rank, ranks) = (2, 4);

@@ -79,7 +79,7 @@ fn another_network_than_expected() {
 }
 
 #[test]
-fn a_master_that_nobody_reaches() {
+fn an_unreachable_master() {
     let mut scene = Scene::default();
     for _ in 0..4 {
         scene.tcp([2, 1], [40_000, 29_500], SYN).wait(1_000_000_000);

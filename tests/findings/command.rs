@@ -41,7 +41,7 @@ fn with_config(text: &str) -> crate::cli::Run {
 }
 
 #[test]
-fn findings_that_are_not_wanted_are_not_told() {
+fn suppressed_findings_are_not_reported() {
     let all = with_config("").succeeds();
     assert!(names(&all).contains(&"loss".to_owned()));
     let text = with_config("[findings]\nsuppress = [\"loss\"]\n").succeeds();

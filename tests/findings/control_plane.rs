@@ -76,12 +76,12 @@ fn addresses_that_were_not_expected() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn data_on_tcp_is_told_from_packets_alone() {
+fn data_on_tcp_is_found_from_packets_alone() {
     use super::scene::bad;
     use crate::support::railscope::analyze;
     use crate::support::require;
 
-    let test = "data_on_tcp_is_told_from_packets_alone";
+    let test = "data_on_tcp_is_found_from_packets_alone";
     if !require::root(test) || !require::has(test, "ip") {
         return;
     }

@@ -21,7 +21,7 @@ fn alone(text: &str) -> Value {
 const NIC: &str = r#""host":"host3","device":"mlx5_0","address":"10.0.0.2""#;
 
 #[test]
-fn what_was_read_is_told() {
+fn counters_are_reported_with_resets_and_unread_lines() {
     let text = lines(NIC, "np_cnp_sent", [5, 15, 3, 4]) + "not a line\n";
     let report = alone(&text);
     let nic = &report["counters"][0];
@@ -71,7 +71,7 @@ fn a_storm_that_no_capture_shows() {
 }
 
 #[test]
-fn what_transport_counters_tell() {
+fn findings_from_transport_counters() {
     for (name, id) in [
         ("packet_seq_err", "loss"),
         ("local_ack_timeout_err", "timeouts"),

@@ -8,7 +8,7 @@ fn pause(quanta: u16) -> crate::support::frame::Built {
 }
 
 #[test]
-fn marks_that_nobody_answers() {
+fn marks_without_cnps() {
     let mut scene = Scene::default();
     scene.messages(0, Packet::new(1, 2, WRITE_FIRST, 0), 200);
     assert_eq!(bad(&scene.report()), [""; 0]);
@@ -26,7 +26,7 @@ fn marks_that_nobody_answers() {
 }
 
 #[test]
-fn incast_is_told_from_congestion() {
+fn incast_is_distinguished_from_congestion() {
     let mut scene = Scene::default();
     for from in 1..=4 {
         let packet =

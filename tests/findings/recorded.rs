@@ -45,7 +45,7 @@ fn nothing_is_wrong_with_clean_jobs() {
 }
 
 #[test]
-fn a_dead_path_is_told_by_timeouts() {
+fn a_dead_path_shows_as_timeouts() {
     let report = report_on("blackhole-2.27.5");
     let findings = found(&report, "timeouts");
     assert_eq!(findings[0]["subject"]["port"], "10.0.0.2");
@@ -53,7 +53,7 @@ fn a_dead_path_is_told_by_timeouts() {
 }
 
 #[test]
-fn loss_is_told_at_the_port_where_it_happens() {
+fn loss_is_counted_at_the_port_where_it_happens() {
     let report = report_on("loss1pct-2.27.5");
     let loss = found(&report, "loss");
     assert_eq!(

@@ -74,7 +74,7 @@ fn a_key_that_opens_nothing() {
 }
 
 #[test]
-fn a_port_whose_partition_key_nobody_else_has() {
+fn a_port_with_a_partition_key_of_its_own() {
     let mut scene = Scene::default();
     scene.messages(0, Packet::new(1, 2, WRITE_FIRST, 0), 8);
     assert_eq!(bad(&scene.report()), [""; 0]);

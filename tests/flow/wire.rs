@@ -199,7 +199,7 @@ proptest! {
     }
 
     #[test]
-    fn late_and_lost_packets_are_told_apart_by_identifications(
+    fn late_and_lost_packets_are_distinguished_by_identifications(
         mut scenario in scenario(operations()),
         start: u16,
         lost_per_mille in 0..40_u64,

@@ -78,7 +78,7 @@ fn zstd_cut_at_every_length() {
 }
 
 #[test]
-fn a_damaged_stream_is_told_with_its_place() {
+fn a_damaged_stream_is_reported_with_its_offset() {
     let file = plain();
     let mut bytes = [gzip(&file.bytes), b"this is no gzip member".to_vec()].concat();
     let told = tell_bytes(&bytes);

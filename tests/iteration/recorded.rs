@@ -99,7 +99,7 @@ fn jobs_that_do_not_call_ahead() {
 }
 
 #[test]
-fn what_is_no_training_has_no_training_steps() {
+fn jobs_without_training_have_no_training_steps() {
     let job = Recording::unpack("tcpstore-torch2.8.0-uv");
     let json = railscope_on(&job, &["analyze", "--format", "json"]).succeeds();
     let report: Value = serde_json::from_str(&json).unwrap();

@@ -34,7 +34,7 @@ fn equal_buckets_belong_to_one_training_step() {
 }
 
 #[test]
-fn where_all_calls_are_equal_compute_tells() {
+fn compute_separates_equal_calls() {
     let mut script = Script::new(1);
     (0..5).for_each(|_| run(&mut script, 30 * MS, &[reduced(256)]));
     assert_eq!(script.found(), every(1, 0..5));

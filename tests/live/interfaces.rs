@@ -125,8 +125,8 @@ fn a_vlan_tag_that_the_kernel_took_out_is_put_back() {
 }
 
 #[test]
-fn an_interface_that_goes_is_told_once() {
-    in_namespace("an_interface_that_goes_is_told_once", || {
+fn an_interface_that_disappears_is_reported_once() {
+    in_namespace("an_interface_that_disappears_is_reported_once", || {
         cable();
         let mut source = AfPacket::open(&config(&["a"])).unwrap();
         ip("link set dev a down");
@@ -147,8 +147,8 @@ fn an_interface_that_goes_is_told_once() {
 }
 
 #[test]
-fn what_finds_no_room_is_counted() {
-    in_namespace("what_finds_no_room_is_counted", || {
+fn frames_beyond_the_ring_are_counted() {
+    in_namespace("frames_beyond_the_ring_are_counted", || {
         cable();
         let mut source = AfPacket::open(&config(&["a"])).unwrap();
         const SENT: u64 = 20_000;

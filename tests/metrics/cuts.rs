@@ -87,7 +87,7 @@ fn totals(points: Vec<Point>) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn a_recorded_job_comes_to_the_same_however_often_one_looks() {
+fn a_recorded_job_has_the_same_totals_however_often_reports_come() {
     for run in ["async-straggler-2.27.5", "loss1pct-2.27.5"] {
         let job = Recording::unpack(run);
         // Two taps of one host, so they share a clock.

@@ -99,7 +99,7 @@ fn the_least_set_of_capabilities_of_each_source() {
 }
 
 #[test]
-fn what_the_kernel_lacks_is_told() {
+fn missing_kernel_features_are_reported() {
     let verdict =
         |source: Source, changes: &[(&str, &str)]| source.can_run(&host(ALL, changes)).to_string();
     let old = verdict(Source::TrafficControl, &[("6.8.0", "5.15.0")]);

@@ -403,7 +403,7 @@ fn devices_come_and_go() {
 }
 
 #[test]
-fn why_there_is_nothing_is_told() {
+fn a_host_without_counters_has_a_reason() {
     let text = fixture("sysfs", "mlx5.tree");
     let tree = Tree::new([text.as_str()]);
     let why = |source: &mut CounterSource<_>| source.discover(FIRST).unwrap_err().to_string();

@@ -24,8 +24,8 @@ fn every_interface_can_be_asked() {
 
 /// The first statistic of a veth is its peer's index.
 #[test]
-fn a_veth_tells_its_peer() {
-    let test = "a_veth_tells_its_peer";
+fn a_veth_reports_its_peer() {
+    let test = "a_veth_reports_its_peer";
     if !require::has(test, "ip") || !require::root(test) {
         return;
     }

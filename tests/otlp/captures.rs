@@ -160,8 +160,8 @@ fn a_share_of_traces_is_the_same_on_every_host() {
 }
 
 #[test]
-fn what_a_receiver_refuses_is_said() {
-    let test = "what_a_receiver_refuses_is_said";
+fn items_that_a_receiver_rejects_are_reported() {
+    let test = "items_that_a_receiver_rejects_are_reported";
     let job = Recording::unpack(JOB);
     for protocol in ["grpc", "http/protobuf"] {
         let variables = [("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)];

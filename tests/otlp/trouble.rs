@@ -72,8 +72,8 @@ fn while_the_receiver_is_dead_the_newest_wait_and_the_oldest_are_counted() {
 }
 
 #[test]
-fn a_receiver_that_asks_to_come_again_gets_everything() {
-    let test = "a_receiver_that_asks_to_come_again_gets_everything";
+fn a_receiver_that_asks_for_a_retry_gets_everything() {
+    let test = "a_receiver_that_asks_for_a_retry_gets_everything";
     for protocol in ["grpc", "http/protobuf"] {
         let Some(receiver) = Receiver::start(test, &["--refuse", "2"]) else { return };
         let port = if protocol == "grpc" { receiver.grpc_port } else { receiver.http_port };

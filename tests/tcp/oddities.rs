@@ -60,7 +60,7 @@ fn bytes(bytes: &[u8]) -> Stretch {
 }
 
 #[test]
-fn a_syn_tells_who_the_client_is_and_so_does_its_answer() {
+fn a_syn_or_its_answer_identifies_the_client() {
     let from_answer = run(&[syn_ack(500, 101), client(101, b"ab")]);
     assert_eq!(from_answer[0].connection.client, end(1, 40_000));
     assert!(from_answer[0].connection.is_from_start);
@@ -96,7 +96,7 @@ fn a_keep_alive_is_no_data() {
 }
 
 #[test]
-fn an_acknowledged_byte_that_nobody_saw_is_a_gap_at_once() {
+fn an_acknowledged_byte_that_was_not_captured_is_a_gap_at_once() {
     let mut feed = Feed::new(TcpConfig::default());
     for segment in [syn(100), client(101, b"ab"), server(1, 108, &[])] {
         feed.send(&segment);

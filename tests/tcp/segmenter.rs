@@ -129,7 +129,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_delivered_is_what_was_sent_with_what_was_lost_as_gaps(wire in wires()) {
+    fn delivered_data_equals_sent_data_with_gaps_for_losses(wire in wires()) {
         // An ACK shows that the tap lost bytes. They are given up: a later copy would be ignored.
         let wire = if wire.lost_per_mille > 0 { Wire { repeated_per_mille: 0, ..wire } } else { wire };
         let content = wire.content();

@@ -219,7 +219,7 @@ fn a_reply_that_was_not_captured_is_settled_by_the_next_request() {
 }
 
 #[test]
-fn what_cannot_be_is_not_read_on() {
+fn malformed_exchanges_stop_the_reading() {
     let start = (CLIENT, validation());
     let unasked = [start.clone(), (SERVER, vec![1])];
     let no_answer = [start.clone(), (CLIENT, query(5, &[number(0)])), (SERVER, vec![7])];
@@ -236,7 +236,7 @@ fn what_cannot_be_is_not_read_on() {
 }
 
 #[test]
-fn keys_beyond_what_is_kept_are_skipped() {
+fn keys_beyond_the_limit_are_skipped() {
     let keys: Vec<Vec<u8>> = (0..40_000_u32).map(|at| text(&at.to_le_bytes())).collect();
     let ask = query(10, &[number(40_000), keys.concat()]);
     let replies = text(&id(1)).repeat(40_000);

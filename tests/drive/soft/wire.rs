@@ -367,7 +367,7 @@ fn marks_slow_a_sender_and_lose_nothing() {
 }
 
 #[test]
-fn queue_pairs_share_what_may_be_on_the_way_to_a_peer() {
+fn queue_pairs_share_the_window_to_a_peer() {
     let mut wire = Wire::new(4096, 7, Trouble::default(), 1);
     let target = wire.ends[1].target;
     for _ in 0..8 {
