@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the ICRC of every whole RoCEv2 packet in captures, with nothing but the standard library.
+"""Checks the ICRC of every whole RoCEv2 packet in captures, using only the standard library.
 
 Arguments: pcap files, gzip allowed. Standard output: a line per file, "checked bad". Whole means
 that the capture kept the IP packet to its end; Ethernet, IPv4 without options or IPv6.
@@ -12,7 +12,7 @@ import zlib
 
 
 def frames(path):
-    """The frames of a pcap file, as bytes kept."""
+    """The captured bytes of each frame of a pcap file."""
     with open(path, "rb") as file:
         data = file.read()
     if data[:2] == b"\x1f\x8b":

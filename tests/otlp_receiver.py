@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Receives OTLP over gRPC and HTTP with OpenTelemetry's official protobufs, and prints what came: one
-line of JSON a request. First comes a line with both ports.
+"""Receives OTLP over gRPC and HTTP with OpenTelemetry's official protobufs, and prints one
+line of JSON per request. The first line has both ports.
 
   otlp_receiver.py [--grpc-port P] [--http-port P] [--refuse N] [--reject N] [--forbid]
 
---refuse: so many requests are told to come again; --reject: of each later one so many items are rejected;
---forbid: every request is refused for good.
+--refuse: the first N requests are asked to retry; --reject: N items of each later request are rejected;
+--forbid: every request is refused permanently.
 """
 
 import argparse
@@ -123,7 +123,7 @@ def is_refused():
 
 
 def take(signal, protocol, request, headers):
-    """Prints what came; the answer."""
+    """Prints a request; returns the answer."""
     _, answer, items, rejected, resources = SIGNALS[signal]
     told = {
         "signal": signal,
@@ -191,6 +191,6 @@ web = ThreadingHTTPServer(("127.0.0.1", options.http_port), Handler)
 server.start()
 threading.Thread(target=web.serve_forever, daemon=True).start()
 print(json.dumps([grpc_port, web.server_address[1]]), flush=True)
-# Whoever started this closes standard input when it is done.
+# The parent process closes standard input when it is done.
 sys.stdin.read()
 server.stop(None)

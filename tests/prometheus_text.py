@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Reads Prometheus' text format from standard input with the official parser of prometheus_client,
-checks what the parser does not, and prints one line of JSON a sample: name, labels, value, type.
+makes the checks that the parser omits, and prints one line of JSON per sample: name, labels, value, type.
 """
 
 import json

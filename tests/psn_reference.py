@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
-"""REPORT's classes of request packets, counted a second time from tshark's fields.
+"""The report's classes of request packets, counted independently from tshark's fields.
 
-Standard input: one request packet a line in the order of capture, tab-separated: flow, PSN, IPv4
-identification (hexadecimal, empty for IPv6). Standard output: one JSON object a flow.
+Standard input: one request packet per line in capture order, tab-separated: flow, PSN, IPv4
+identification (hexadecimal, empty for IPv6). Standard output: one JSON object per flow.
 
-A packet ahead of the highest PSN skips what lies between (gap). One at or behind it is, by the
-first rule that decides: (1) its PSN was seen: retransmitted; (2) identifications are proven to
-rise: older than that of the packet which set the highest PSN: out of order, newer: retransmitted;
-(3) it fills a hole: with another packet behind the highest PSN right before or after it:
-retransmitted, alone: out of order; (4) ambiguous.
+A packet above the highest PSN skips the PSNs between (gap). A packet at or below it is classified by
+the first rule that applies: (1) its PSN was captured before: retransmitted; (2) identifications are
+proven to increase: older than that of the packet with the highest PSN: out of order, newer:
+retransmitted; (3) it fills a gap: retransmitted if the packet right before or after it is also below
+the highest PSN, else out of order; (4) ambiguous.
 """
 
 import json
 import sys
 
 PSNS = 1 << 24
-PROOF = 8  # rises before identifications count as proof; one fall ends the trust
+PROOF = 8  # increases until identifications count as proof; one decrease ends that
 
 
 def ahead(psn, high):
-    """Signed distance on the circle of PSNs."""
+    """Signed distance of two PSNs, modulo 2^24."""
     return (psn - high + PSNS // 2) % PSNS - PSNS // 2
 
 
@@ -28,7 +28,7 @@ def classify(packets):
     high, rises = first, 0
     seen, skipped = {first}, set()
     counts = dict(gap=0, out_of_order=0, retransmitted=0, ambiguous=0)
-    # Whether each packet is behind the highest PSN at its time: known before the classes are.
+    # Whether each packet is below the highest PSN so far; needed before the classes.
     behind, top = [False], first
     for psn, _ in packets[1:]:
         behind.append(ahead(psn, top) <= 0)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks a trace in Chrome's Trace Event Format, with nothing but the standard library.
+"""Checks a trace in Chrome's Trace Event Format, using only the standard library.
 
-Standard input: the JSON. Standard output: "name count" of the events of each phase, after these
-hold: every event has the fields that its phase needs; slices of a thread nest; times rise along
-each thread, asynchronous row and counter; every asynchronous slice that begins ends, once and not
-before; every process and thread with events has a name.
+Standard input: the JSON. Standard output: "name count" for the events of each phase, after these
+checks: every event has the fields that its phase needs; slices of a thread nest; times increase in
+each thread, asynchronous row and counter; every asynchronous slice ends exactly once, after its
+begin; every process and thread with events has a name.
 """
 
 import collections
@@ -22,7 +22,7 @@ NEEDED = {
 
 
 def row(event):
-    """What an event's time has to rise along."""
+    """The sequence in which an event's time must increase."""
     if event["ph"] in "be":
         return ("async", event["pid"], event["cat"], event["name"])
     if event["ph"] == "C":

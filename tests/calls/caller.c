@@ -1,4 +1,4 @@
-// Waits for a line on its standard input, then calls every function once, each argument another number.
+// Waits for a line on standard input, then calls every function once, with a different number for each argument.
 #include "calls.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// What NCCL and libibverbs declare, as far as it is called here (NCCL 2.32, nccl.h).
+// The declarations of NCCL (2.32, nccl.h) and libibverbs that are used here.
 #include <infiniband/verbs.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-// NCCL's functions, and those of libibverbs that are watched, with the declarations of NCCL 2.32
-// (nccl.h) and rdma-core (libibverbs/verbs.h). They do nothing but fill what they return.
+// NCCL's functions and the watched ones of libibverbs, with the declarations of NCCL 2.32 (nccl.h) and
+// rdma-core (libibverbs/verbs.h). They only fill in their results.
 #include "calls.h"
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
@@ -54,7 +54,7 @@ ncclResult_t ncclCommRevoke(ncclComm_t comm, int flags) { (void)comm, (void)flag
 ncclResult_t ncclCommUserRank(ncclComm_t comm, int *rank) { (void)comm; *rank = 11; return 0; }
 ncclResult_t ncclCommCount(ncclComm_t comm, int *count) { (void)comm; *count = 12; return 0; }
 
-// Functions that have a second form, with a configuration of the call behind the other arguments.
+// Functions with a second variant that takes a configuration as its last argument.
 #define CONFIG , __attribute__((unused)) const void *config
 #define WITH_OPERATION(name, config)                                                                         \
   ncclResult_t name(const void *send, void *receive, size_t count, int type, int operation, ncclComm_t comm, \

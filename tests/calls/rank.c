@@ -1,5 +1,5 @@
-// Rank 2 of 4, as NCCL's process looks from outside: a communicator, a queue pair to the next rank, then
-// collectives until its standard input ends.
+// Rank 2 of 4, looking like a process with NCCL: a communicator, a queue pair to the next rank, then
+// collectives until standard input ends.
 #include "calls.h"
 
 #include <poll.h>

@@ -1,5 +1,5 @@
-"""Calls functions of a real libnccl.so.2 that need no GPU; prints the unique id that it got, in
-hexadecimal digits, and what an initialisation returned that has none to use."""
+"""Calls functions of a real libnccl.so.2 that need no GPU; prints the unique id in
+hexadecimal, and the result of an initialisation, which fails without a GPU."""
 
 import ctypes
 import sys

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The guest's first process: runs /host/job.sh at the second serial port, leaves its exit status in
+# The guest's first process: runs /host/job.sh on the second serial port, writes its exit status to
 # /host/job.rc and powers off.
 export PATH=/usr/sbin:/usr/bin HOME=/tmp TERM=${TERM:-linux} LC_ALL=C.UTF-8
 
@@ -13,7 +13,7 @@ mount -t devpts pts /dev/pts
 for folder in /run /tmp /dev/shm; do mount -t tmpfs tmpfs $folder; done
 ip link set lo up
 hostname lab
-# A copy: bash reads scripts while it runs them, and the host may be changing them.
+# A copy: bash reads a script while it runs, and the host may change it meanwhile.
 cp -r /repo/tests/lab /lab
 for module in rdma_rxe ib_uverbs ib_umad rdma_ucm veth bridge; do modprobe $module; done
 ulimit -l unlimited

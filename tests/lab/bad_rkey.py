@@ -1,5 +1,5 @@
 """Writes eight times from host 0 to host 1 over one connection, the last time with an R_Key that
-host 1 never gave out. All RDMA devices are visible from here, so one process is both ends."""
+host 1 never issued. All RDMA devices are visible here, so one process is both ends."""
 
 import sys
 import time
@@ -10,12 +10,12 @@ from pyverbs.wr import SGE, SendWR
 from end import BYTES, End
 
 GOOD_WRITES = 7
-# One packet: the NAK cannot cut the message short.
+# One packet: the NAK cannot interrupt the message.
 REFUSED_BYTES = 1000
 
 
 def write(sender, receiver, rkey, size):
-    """One RDMA WRITE; the status of its completion."""
+    """Does one RDMA WRITE; returns the status of its completion."""
     request = SendWR(
         opcode=e.IBV_WR_RDMA_WRITE,
         num_sge=1,

@@ -1,13 +1,13 @@
 #!/bin/bash
-# railscope's own driver over soft-RoCE: the adapter alone, then a training job in small, one rank at
-# each of four hosts, started as torchrun would start them.
+# railscope's own driver over soft-RoCE: the adapter alone, then a small training job with one rank on
+# each of four hosts, started as by torchrun.
 set -eu
 hosts='0 1 2 3' filter='tcp or udp port 4791'
 . /lab/fabric.sh
 . /lab/observe.sh
 fabric_up 4500
 
-# All four ranks, with these options; more of NCCL's variables come from the environment.
+# Runs all four ranks with these options; other NCCL variables come from the environment.
 ranks() {
   local rank started=() status=0
   mkdir logs
@@ -27,7 +27,7 @@ ranks() {
   rm truth.rank?.jsonl
 }
 
-# RoCE packets to host 2 are lost, one in a hundred.
+# Drops 1 % of the RoCE packets to host 2.
 losing() {
   at_switch tc qdisc add dev p2 root handle 1: prio bands 2 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
   at_switch tc filter add dev p2 parent 1: protocol ip prio 1 flower ip_proto udp dst_port 4791 \

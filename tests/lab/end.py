@@ -1,4 +1,4 @@
-"""One end of a reliable connection of a soft-RoCE device, rxeN of host N."""
+"""One end of a reliable connection on a soft-RoCE device, rxeN of host N."""
 
 from pyverbs.addr import AHAttr, GlobalRoute
 from pyverbs.cq import CQ
@@ -29,7 +29,7 @@ class End:
         )
 
     def connect(self, qpn, gid):
-        """To the queue pair with this number, at the port with this GID."""
+        """Connects to the queue pair with this number, at the port with this GID."""
         attr = QPAttr(port_num=PORT)
         attr.qp_access_flags = e.IBV_ACCESS_REMOTE_WRITE
         self.qp.to_init(attr)

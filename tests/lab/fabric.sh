@@ -1,19 +1,19 @@
 # Four hosts and a switch, to be sourced: network namespaces h0 to h3 with eth0, addresses 10.0.0.1 to .4
-# and fd00::1 to ::4, each joined by a veth to a bridge in the namespace `switch`, whose ports are p0 to
-# p3; `fabric_up` makes soft-RoCE devices rxe0 to rxe3 on them, too.
+# and fd00::1 to ::4, each connected by a veth to a bridge in the namespace `switch`, whose ports are p0
+# to p3; `fabric_up` also makes soft-RoCE devices rxe0 to rxe3 on them.
 
-# Says what ended a script that runs with `set -eE`, also where standard error goes to a file.
+# Prints the command that ended a script with `set -eE`, even if standard error goes to a file.
 exec {told}>&2
 trap 'echo "$BASH_SOURCE:$LINENO: $BASH_COMMAND: status $?" >&$told' ERR
 
-# Runs a command at a host: `at 2 ping 10.0.0.1`.
+# Runs a command on a host: `at 2 ping 10.0.0.1`.
 at() {
   local host=$1
   shift
   nsenter --net=/run/netns/h$host -- "$@"
 }
 
-# The same in the background, where `$!` is the command itself and not a shell that would get its
+# The same in the background; `$!` is then the command itself, not a shell that would get its
 # signals: `instead_at 2 ib_write_bw &`.
 instead_at() {
   local host=$1
@@ -23,7 +23,7 @@ instead_at() {
 
 at_switch() { nsenter --net=/run/netns/switch -- "$@"; }
 
-# Makes the fabric with this MTU of Ethernet, 1500 if none is given.
+# Makes the fabric with this Ethernet MTU, by default 1500.
 fabric_up() {
   local host
   ethernet_up "$@"
@@ -32,7 +32,7 @@ fabric_up() {
   done
 }
 
-# Hosts and switch alone.
+# Hosts and switch, without RDMA devices.
 ethernet_up() {
   local mtu=${1:-1500} host
   ip netns add switch
@@ -41,7 +41,7 @@ ethernet_up() {
   at_switch ip link set br0 up
   for host in 0 1 2 3; do
     ip netns add h$host
-    # Addresses are there at once.
+    # No duplicate address detection: addresses are usable at once.
     at $host sysctl -qw net.ipv6.conf.default.accept_dad=0
     at $host ip link set lo up
     ip link add p$host mtu "$mtu" netns switch type veth peer name eth0 mtu "$mtu" netns h$host
@@ -56,7 +56,7 @@ ethernet_up() {
   done
 }
 
-# Waits until a host reaches an address: nothing is lost to neighbours that are not known yet.
+# Waits until a host reaches an address, so that no packet is lost to unresolved neighbours.
 reaches() {
   local _
   for _ in $(seq 50); do

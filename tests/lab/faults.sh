@@ -1,15 +1,15 @@
 #!/bin/bash
-# One fault a case, between a client at host 0 and a server at host 1.
+# One fault per case, between a client on host 0 and a server on host 1.
 set -eEu
 . /lab/fabric.sh
 . /lab/observe.sh
 . /lab/programs.sh
 fabric_up 4500
 
-# RoCE packets to host 1 pass the queueing discipline that `path` names, until the path ends; what
-# this counted goes to `qdisc`.
+# Sends RoCE packets to host 1 through the queueing discipline that `path` names, until path_end, which
+# writes its counters to `qdisc`.
 path_begin() {
-  # Of a case that crashed.
+  # Left by a case that crashed.
   at_switch tc qdisc delete dev p1 root 2> /dev/null || true
   at_switch tc qdisc add dev p1 root handle 1: prio bands 2 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
   at_switch tc filter add dev p1 parent 1: protocol ip prio 1 flower ip_proto udp dst_port 4791 \
@@ -31,14 +31,14 @@ through() {
 losing() { at_switch tc qdisc add dev p1 parent 1:2 handle 2: netem loss 2% seed 4791; }
 reordering() { at_switch tc qdisc add dev p1 parent 1:2 handle 2: netem delay 5ms reorder 97% seed 4791; }
 marking() { at_switch tc qdisc add dev p1 parent 1:2 handle 2: netem loss 5% ecn seed 4791; }
-# A queue that is shorter than the window of what may be sent, so that its length marks.
+# A queue shorter than the send window, so that packets are marked for its length.
 congested() {
   at_switch tc qdisc add dev p1 parent 1:2 handle 2: tbf rate 8mbit burst 5k limit 1m
   at_switch tc qdisc add dev p1 parent 2:1 handle 3: red limit 500k min 4k max 12k avpkt 1000 burst 5 \
     bandwidth 8mbit probability 0.5 ecn
 }
 
-# So slow that a transfer lasts as long as it takes to notice that it goes on.
+# Slow enough for a transfer to last until its progress is noticed.
 crawling() { at_switch tc qdisc add dev p1 parent 1:2 handle 2: tbf rate 800kbit burst 5k limit 1m; }
 
 packets_received() { echo $(($(< /sys/class/infiniband/rxe1/ports/1/hw_counters/rcvd_pkts) - received)); }
@@ -56,8 +56,8 @@ begin_long_transfer() {
   eventually receives_more_than 60
 }
 
-# perftest asks for 7 retries, which rxe takes for no end of them: the client is ended after two.
-# The time between them, a second, is silence that no busy machine makes.
+# perftest asks for 7 retries, which rxe takes as unlimited: the client is killed after two. They are a
+# second apart, a longer silence than a busy machine causes.
 kill_server() {
   begin_long_transfer -m 1024 -s 4096 -n 100000 -t 4 -u 18
   kill -KILL $server
@@ -69,7 +69,7 @@ kill_server() {
 retries() { cat /sys/class/infiniband/rxe0/ports/1/hw_counters/completer_retry_err; }
 retries_more_than() { [ "$(retries)" -gt "$1" ]; }
 
-# The link comes back when the client has sent again, in vain.
+# The link comes back after a retransmission that was lost too.
 flap_link() {
   path_begin
   begin_long_transfer -m 1024 -s 4096 -n 1000 -t 2 -u 18

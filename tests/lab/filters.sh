@@ -1,6 +1,6 @@
 #!/bin/bash
-# The agent on a kernel whose traffic control has filters only: its verifier takes the programs, they see a
-# job from its first connection on, and what a killed agent leaves is removed by the next.
+# The agent on a kernel without TCX, with traffic control filters only: the verifier accepts the programs,
+# they see a job from its first connection on, and the next agent removes what a killed one left.
 set -eEu
 . /lab/fabric.sh
 . /lab/observe.sh
@@ -16,7 +16,7 @@ agent_up() {
 
 is_ready() { [ "$(page readyz)" = ok ]; }
 
-# Programs of the filters at eth0.
+# Programs of the filters on eth0.
 programs() {
   local side
   for side in ingress egress; do
@@ -37,7 +37,7 @@ for rank in 0 1; do
   wait ${ranks[$rank]} || { cat rank*.out agent.log; exit 1; }
 done
 
-# Asked more often, a guest without KVM has no time to tell.
+# If asked more often, a guest without KVM has no time to make a report.
 for _ in $(seq 30); do
   page report.json > report
   [ "$(grep -o '"kind": *"all_reduce"' report | wc -l)" -ge 6 ] && break

@@ -1,21 +1,21 @@
-# What each case of a scenario leaves behind, to be sourced after fabric.sh: a folder of the case's
-# name in the folder where the scenario was started, with captures of the hosts as they see the
-# wire, and of the RDMA devices' counters by how much each grew.
+# The records of each case of a scenario, to be sourced after fabric.sh: a folder named after the case, in
+# the folder where the scenario was started, with captures of the hosts and the growth of the RDMA
+# devices' counters.
 
-# Hosts to capture at, and what; a scenario may set other ones first.
+# Hosts to capture on, and the filter; a scenario may set others first.
 hosts=${hosts:-0 1}
 filter=${filter:-udp port 4791}
 
-# Runs a function as the case of that name, with the rest as its arguments. A foreign program that
-# crashes (perftest's connection manager code does now and then, where the machine is slow) tells
-# nothing about the wire: the case begins anew, twice at most.
+# Runs a function as the case of that name, with the rest as its arguments. A crash of a
+# program under test (perftest's connection manager code sometimes crashes on a slow machine) says nothing
+# about the wire: the case is repeated, at most twice.
 run_case() {
   local name=$1 status attempt
   shift
   echo "$name: $*"
   for attempt in 1 2 3; do
     status=0
-    # Not as a condition, which would switch off `set -e` in it.
+    # Not as a condition: that would disable `set -e` inside.
     (attempt_case "$name" "$@") &
     wait $! || status=$?
     [ $status -eq $CRASHED ] && [ $attempt -lt 3 ] || break
@@ -25,7 +25,7 @@ run_case() {
   return $status
 }
 
-# Exit status of a shell whose program got SIGSEGV.
+# Exit status after SIGSEGV.
 CRASHED=139
 
 attempt_case() {
@@ -43,7 +43,7 @@ attempt_case() {
   growth > counters
 }
 
-# Leaves no capture behind, however the case ends.
+# Ends the captures however the case ends.
 capture_stop() {
   local host
   for host in "${!capturing[@]}"; do
@@ -62,8 +62,7 @@ growth() {
     /tmp/before /tmp/after
 }
 
-# Thousands of slots of whole RoCE packets. With --immediate-mode no packet waits for its block to be
-# full.
+# Room for thousands of whole RoCE packets. With --immediate-mode no packet waits for a full block.
 capture_begin() {
   local host
   capturing=()
@@ -77,8 +76,8 @@ capture_begin() {
   done
 }
 
-# Ends captures when they hold what the devices counted, and nothing more comes. What is missing
-# then is for the checks to say.
+# Ends captures when they have every packet that the devices counted, or no more arrive. The checks report
+# missing packets.
 capture_end() {
   local host
   for host in $hosts; do
@@ -112,7 +111,7 @@ packets_counted() {
 
 has_more_lines() { [ "$(wc -l < "$1")" -gt "$2" ]; }
 
-# Tries a command until it succeeds, for half a minute.
+# Repeats a command until it succeeds, for at most half a minute.
 eventually() {
   local _
   for _ in $(seq 300); do

@@ -1,6 +1,6 @@
 # The agent's pages, to be sourced after fabric.sh.
 
-# A page of the agent on host 0, without the head of the answer.
+# A page of the agent on host 0, without HTTP headers.
 page() {
   at 0 bash -c 'exec 3<> /dev/tcp/127.0.0.1/9474
     printf "GET /$0 HTTP/1.0\r\nHost: lab\r\n\r\n" >&3

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Foreign RDMA programs over a fabric that loses nothing: perftest and rping, host 0 to host 1.
+# perftest and rping from host 0 to host 1 over a fabric without loss.
 set -eEu
 . /lab/fabric.sh
 . /lab/observe.sh

@@ -1,12 +1,12 @@
-# Foreign RDMA programs from host 0, the client, to host 1, to be sourced after observe.sh. They leave
-# what they print in `client` and `server`.
+# RDMA programs from host 0, the client, to host 1, to be sourced after observe.sh. Their output goes to
+# `client` and `server`.
 
-# Runs a program of perftest at both hosts: `perftest ib_write_bw -n 100`.
+# Runs a program of perftest on both hosts: `perftest ib_write_bw -n 100`.
 perftest() {
   perftest_between "$(gid 0)" "$(gid 1)" 10.0.0.2 "$@"
 }
 
-# The same with the connection manager, which chooses GIDs by addresses.
+# The same with the connection manager, which selects GIDs by address.
 perftest_cm() {
   local program=$1
   shift
@@ -15,8 +15,8 @@ perftest_cm() {
   both_end $! "$program" -d rxe0 -F -R "$@" 10.0.0.2
 }
 
-# Runs a client and waits for the server with this process id; the worse status of both, so that a crash
-# of one is not hidden behind the other's complaint.
+# Runs a client and waits for the server with this process id. Returns the worse status, so that a crash of
+# one is not hidden by an error of the other.
 both_end() {
   local server=$1 client=0 status=0
   shift
@@ -46,6 +46,6 @@ rping_cm() {
   both_end $! rping -c -a 10.0.0.2 -v "$@"
 }
 
-# Whether a server at host 1 waits at perftest's port: of TCP, of the connection manager.
+# Whether a server on host 1 listens on perftest's port: TCP, or the connection manager's.
 listens() { [ -n "$(at 1 ss -Hltn 'sport = 18515')" ]; }
 listens_cm() { at 1 rdma resource show cm_id link rxe1 | grep -q LISTEN; }

@@ -1,13 +1,13 @@
 #!/bin/bash
-# The agent on a host with queue pairs older than it is, while others come and go: what it lists is what
-# the kernel lists at the same moment.
+# The agent on a host with queue pairs older than itself, while others come and go: it lists the same as
+# the kernel at the same moment.
 set -eEu
 . /lab/fabric.sh
 . /lab/observe.sh
 . /lab/page.sh
 fabric_up 4500
 
-# Both lists of one moment, as NAME.ours and NAME.kernel: the kernel's is the same before and after.
+# Both lists at one moment, as NAME.ours and NAME.kernel: the kernel's is the same before and after.
 lists() {
   local name=$1 _
   for _ in $(seq 50); do
@@ -20,8 +20,8 @@ lists() {
   return 1
 }
 
-# Host 0 writes to host 1 over some queue pairs, then both are stopped: $3 queue pairs are there in all,
-# and nothing keeps the guest busy.
+# Host 0 writes to host 1 over some queue pairs, then both programs are stopped, so that the guest is idle.
+# $3 is the total number of queue pairs.
 traffic() {
   local port=$1 pairs=$2 server client
   instead_at 1 ib_write_bw -d rxe1 -x $(gid 1) -p $port -q $pairs -s 4096 -D 120 > server.$port 2>&1 &
@@ -35,7 +35,7 @@ traffic() {
   programs="$server $client"
 }
 
-# So many queue pairs of both hosts send and receive.
+# Whether this many queue pairs of both hosts are ready to send and receive.
 are_ready() { [ "$(rdma resource show qp | grep 'type RC' | grep -c 'state RT')" -eq "$1" ]; }
 
 traffic 18515 3 6
@@ -55,7 +55,7 @@ lists newer
 kill -KILL $newer
 eventually are_ready 0
 lists none
-# Programs at traffic control are in this kernel, too.
+# This kernel also runs the programs at traffic control.
 page metrics > metrics
 kill $agent
 wait $agent

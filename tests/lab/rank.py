@@ -1,7 +1,7 @@
-"""A rank, as NCCL's process looks from outside: a communicator by the unique id that all share, two
-connections to the other rank, then one AllReduce after the other. The first connection is there before a
-line comes on standard input, all else follows. The functions of the libnccl.so.2 that is given do nothing,
-libibverbs and the queue pairs are real."""
+"""A rank that looks like a process with NCCL: a communicator with a shared unique id, two connections to the
+other rank, then one AllReduce after the other. The first connection is made before a line arrives on
+standard input, everything else after it. The functions of the given libnccl.so.2 do nothing; libibverbs
+and the queue pairs are real."""
 
 import ctypes
 import os
@@ -21,7 +21,7 @@ class UniqueId(ctypes.Structure):
 
 
 def connect(name):
-    """A connection to the other rank, which is told where this one ends by a file."""
+    """A connection to the other rank; a file gives that rank the address of this end."""
     end = End(rank)
     mine = f"{name}.{rank}"
     with open(mine + ".new", "w") as file:
@@ -54,7 +54,7 @@ assert nccl.ncclCommInitRank(ctypes.byref(communicator), RANKS, unique_id, rank)
 count = ctypes.c_size_t(1 << 20)
 while True:
     assert nccl.ncclAllReduce(None, None, count, FLOAT32, SUM, communicator, None) == 0
-    # As NCCL from 2.22 on, which connects when a communicator is first used.
+    # NCCL from 2.22 on connects when a communicator is first used.
     if len(ends) == 1:
         ends.append(connect("newer"))
     time.sleep(0.1)

@@ -1,13 +1,13 @@
 #!/bin/bash
-# Ranks on a host whose NIC carries packets past the kernel: the agent sees no packet, and knows from
-# calls and from the kernel's list who is a rank and whose every queue pair is.
+# Ranks on a host whose NIC bypasses the kernel: the agent sees no packets, and finds ranks and the owners
+# of queue pairs from calls and the kernel's list.
 set -eEu
 . /lab/fabric.sh
 . /lab/observe.sh
 . /lab/page.sh
 fabric_up 4500
 
-# On /host one file has several inodes, and a uprobe is at one.
+# On /host one file has several inodes, and a uprobe is attached to one of them.
 cp /host/libnccl.so.2 /tmp
 declare -A rank line
 for number in 0 1; do
@@ -25,11 +25,11 @@ eventually grep -q 'calls of .*/libibverbs.so.1.* are seen' agent.log
 for number in 0 1; do
   echo >&${line[$number]}
 done
-# Both ranks have called for a second, and the kernel's list has come since.
+# Both ranks have made calls for a second, and the kernel's list was read after that.
 is_told() { page report.json > report && grep -q 'RDMA is not visible: 4 queue pairs of 2 ranks' report; }
 for _ in $(seq 60); do
   is_told && break
-  # Asked more often, a guest without KVM has no time to do it.
+  # If asked more often, a guest without KVM has no time to make a report.
   sleep 3
 done
 rdma resource show qp -j > kernel

@@ -3,7 +3,7 @@
     libnccl_root.py PEERS LIBNCCL RELEASE [RANKS]
 
 PEERS is the example program `peers` (cargo build --example peers), LIBNCCL the library of the wheel
-nvidia-nccl-cu12, RELEASE what the driver speaks: 2.21.5 or 2.27.7. ncclGetUniqueId starts the root;
+nvidia-nccl-cu12, RELEASE the protocol that the driver speaks: 2.21.5 or 2.27.7. ncclGetUniqueId starts the root;
 the driver plays all ranks, which check in, get their answers, build the ring and gather over it.
 """
 

@@ -3,8 +3,8 @@ client on its server.
 
     torch_store.py PEERS
 
-PEERS is the example program `peers` (cargo build --example peers). Everything that this PyTorch's
-client can do is done and compared with what the store should say.
+PEERS is the example program `peers` (cargo build --example peers). Runs every
+operation of this PyTorch's client and compares the results with the expected ones.
 """
 
 import datetime
@@ -102,7 +102,7 @@ def use(port):
     if hasattr(first, "append"):
         first.append("text", "ab")
         first.append("text", "cd")
-        first.num_keys()  # Appending is not answered; this is, after it.
+        first.num_keys()  # append has no answer; num_keys, after it, has one.
         check("append", second.get("text"), b"abcd")
         first.multi_set(["m1", "m2"], ["v1", "v2"])
         check("multi_get", second.multi_get(["m1", "m2"]), [b"v1", b"v2"])
