@@ -1,6 +1,6 @@
-//! The agent: its settings, its pages, its report on a job, and how it ends.
+//! The agent: its settings, its sources, its pages, what it reports about a job, and how it ends.
 
-mod asked_for;
+mod check;
 mod config;
 #[cfg(target_os = "linux")]
 mod ending;
@@ -9,3 +9,4 @@ mod live;
 #[cfg(target_os = "linux")]
 mod receivers;
 mod server;
+mod source;

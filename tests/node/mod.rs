@@ -1,7 +1,6 @@
-//! A training node's own data: counters of its NICs (trees with each vendor's real names), its
-//! processes, and the sources that can run. The same for this machine.
+//! What a training node knows of itself: counters of its NICs, against trees with the real names of
+//! each vendor, its processes and queue pairs; and the same of this machine.
 
-mod capabilities;
 mod counters;
 mod netdevs;
 mod processes;

@@ -1,23 +1,21 @@
 //! The agent: live sources, the pipeline and exporters, composed and kept running on a training node.
 //!
 //! ```text
-//! packets (live), NIC counters, calls -> Pipeline -> Report now and then -+-> Accumulator -+-> /metrics
-//!                                           |                             |       ^        +-> OTLP
-//!                                           |                             +-------|----------> /report.json
-//!                                           +-- what flows carried, every interval
+//! sources -> Pipeline -> Report now and then -+-> Accumulator -+-> /metrics
+//!               |                             |       ^        +-> OTLP
+//!               |                             +-------|----------> /report.json
+//!               +-- the flows' counters, every interval
 //! ```
 //!
-//! A report costs CPU time, of which it may take little, so that it may come less often than metrics are
-//! told; what flows carried is brought up to date in between, unless a report is being made.
+//! A report costs CPU time, of which it may take little, so reports may come less often than metrics are
+//! exported. The flows' metrics are updated in between, unless a report is being made.
 //!
-//! Whatever is missing (a capability, an interface, a receiver) is said once, shows in
+//! Whatever is missing (a capability, an interface, a receiver) is reported once, shows in
 //! `railscope.source.visible`, and stops nothing else.
 
 pub mod server;
-pub mod sight;
+pub mod source;
 
-mod interfaces;
-mod nics;
 mod node;
 #[cfg(feature = "otlp")]
 mod otlp;
@@ -26,24 +24,20 @@ mod otlp;
 mod otlp;
 mod own;
 mod pages;
-mod processes;
-mod queue_pairs;
-mod taps;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use self::nics::Nics;
 use self::node::{Node, Running, Updates};
 use self::otlp::Otlp;
 use self::own::Own;
 use self::pages::Pages;
-use self::processes::Processes;
 use self::server::Server;
-use self::taps::Taps;
+use self::source::check;
+use self::source::running::Sources;
 use crate::config::Config;
-use crate::ingest::capability::Verdict;
+use crate::ingest::capability::{Host, Verdict};
 use crate::live::analyst::SHARE_BESIDE_TRAINING;
 use crate::live::runner::{Pace, Runner};
 use crate::live::session::Session;
@@ -53,13 +47,13 @@ use railscope_core::metrics::accumulator::Accumulator;
 use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::{Pipeline, PipelineConfig, Settings};
 
-/// Flows followed at a time.
+/// Flows tracked at once.
 const FLOW_CAPACITY: usize = 16_384;
 
-/// How long packets are waited for before other things are looked after.
+/// Longest wait for packets in each round.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Polls at the end: the kernel's ring has room for as much as two take.
+/// Polls at the end: two of them empty a full kernel ring.
 const LAST_POLLS: u32 = 2;
 
 /// An agent that runs.
@@ -70,21 +64,19 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Opens everything that there is; `variable` is the environment, `say` hears what is missing.
+    /// Opens all sources and exporters. `variable` is the environment, `say` takes what is missing.
     ///
     /// # Errors
     ///
-    /// What was asked for by name cannot be had: an address that nobody may listen on, a receiver's
-    /// URL that makes no sense.
+    /// The address of the pages cannot be used, or the receiver's URL is wrong.
     pub fn start(
         config: Config,
         variable: &dyn Fn(&str) -> Option<String>,
         say: &mut dyn FnMut(String),
     ) -> anyhow::Result<Self> {
-        let now = now();
-        let host = config.host.name.clone().unwrap_or_else(interfaces::host_name);
-        let mut own = Own::default();
-        let verdicts = sight::verdicts(config.sources);
+        let host = config.host.name.clone().unwrap_or_else(host_name);
+        let rights = Host::read("/proc".as_ref(), "/sys".as_ref());
+        let verdicts = check::verdicts(config.sources, &rights);
         if !verdicts.iter().all(Verdict::runs) {
             verdicts.iter().for_each(|verdict| say(verdict.to_string()));
         }
@@ -95,9 +87,7 @@ impl Agent {
         pipeline.configure(Settings { findings: config.findings.clone(), rails: None });
         pipeline.processes_mut().set_host(&*host);
         let mut session = Session::new(pipeline);
-        let taps = Taps::open(&config, &mut session, &mut own, say);
-        let nics = Nics::open(&config, &host, now, session.pipeline_mut(), &mut own, say);
-        let processes = Processes::open(&config, &mut own, say);
+        let sources = Sources::open(&config, &host, &rights, &mut session, say);
         let labels = config.labels;
         let settings = MetricSettings {
             ranks: labels.rank,
@@ -124,26 +114,27 @@ impl Agent {
             window: Some(config.window.length),
             patience: PATIENCE,
         };
-        let accumulator = Accumulator::new(settings, now);
+        let accumulator = Accumulator::new(settings, now());
         let updates = Updates::every(interval);
-        let node = Node { taps, nics, processes, own, accumulator, otlp, pages, updates };
+        let own = Own::default();
+        let node = Node { sources, own, accumulator, otlp, pages, updates };
         Ok(Self { runner: Runner::new(session, pace)?, node, server })
     }
 
-    /// Where `/metrics` is, if it is.
+    /// Address of the pages, if they are served.
     #[must_use]
     pub fn address(&self) -> Option<std::net::SocketAddr> {
         self.server.as_ref().map(Server::address)
     }
 
-    /// Runs until `is_over`; then tells what is left, and ends.
+    /// Runs until `is_over`, then exports what is left.
     ///
     /// # Errors
     ///
     /// A source or the analysis fails for good.
     pub fn run(mut self, is_over: &AtomicBool, say: &mut dyn FnMut(String)) -> anyhow::Result<()> {
         self.runner.run(&mut Running { node: &mut self.node, is_over, say })?;
-        // What lies in the kernel's rings, and what found no room there.
+        // What is left in the kernel's rings, and what was lost there.
         for _ in 0..LAST_POLLS {
             if let Err(error) = self.runner.session_mut().poll(Duration::ZERO, say) {
                 say(format!("packets: {error}"));
@@ -154,8 +145,14 @@ impl Agent {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "metrics are told with the time of the clock")]
+#[expect(clippy::disallowed_methods, reason = "metrics and samples have the time of the clock")]
 fn now() -> Timestamp {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// The kernel's name of this host.
+fn host_name() -> String {
+    let name = nix::unistd::gethostname().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }

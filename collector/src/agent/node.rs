@@ -1,17 +1,14 @@
-//! What an agent does besides packets: it reads what else the node tells, and gives what reports say to
-//! everybody who wants it.
+//! The agent's loop around packets: it reads the other sources, and exports reports and metrics.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::nics::Nics;
 use super::now;
 use super::otlp::Otlp;
 use super::own::Own;
 use super::pages::Pages;
-use super::processes::Processes;
-use super::taps::Taps;
+use super::source::running::Sources;
 use crate::live::analyst::{self, timed};
 use crate::live::runner::{Observer, Runner};
 use crate::live::session::Session;
@@ -20,17 +17,15 @@ use railscope_core::model::time::Timestamp;
 use railscope_core::report::Report;
 use railscope_core::report::ledger::Ending;
 
-/// Of one CPU, telling what flows carried takes at most one part in so many.
+/// Updating the flows' metrics takes at most one part in so many of a CPU.
 const SHARE_OF_UPDATES: u32 = 250;
 
-/// How long what waits for a receiver may still take when all is over.
+/// Time to send what is queued for a receiver when the agent ends.
 const FLUSHING: Duration = Duration::from_secs(5);
 
-/// Sources besides packets, and where reports go.
+/// The sources, and where reports and metrics go.
 pub(super) struct Node {
-    pub(super) taps: Taps,
-    pub(super) nics: Option<Nics>,
-    pub(super) processes: Option<Processes>,
+    pub(super) sources: Sources,
     pub(super) own: Own,
     pub(super) accumulator: Accumulator,
     pub(super) otlp: Option<Otlp>,
@@ -38,16 +33,16 @@ pub(super) struct Node {
     pub(super) updates: Updates,
 }
 
-/// When what flows carried is told between reports.
+/// When the flows' metrics are updated between reports.
 pub(super) struct Updates {
     interval: Duration,
-    /// When metrics were told last.
-    told: Instant,
-    /// From then on it is not told for so long, unless by a report.
+    /// When metrics were exported last, by an update or a report.
+    latest: Instant,
+    /// The next update comes no sooner after that.
     pause: Duration,
 }
 
-/// A node while its agent runs, and who hears what it says.
+/// A node while its agent runs, and who takes its messages.
 pub(super) struct Running<'a> {
     pub(super) node: &'a mut Node,
     pub(super) is_over: &'a AtomicBool,
@@ -57,7 +52,7 @@ pub(super) struct Running<'a> {
 impl Updates {
     /// Once in `interval`, or less often where it costs too much.
     pub(super) fn every(interval: Duration) -> Self {
-        Self { interval, told: instant(), pause: interval }
+        Self { interval, latest: instant(), pause: interval }
     }
 }
 
@@ -71,14 +66,7 @@ impl Observer for Running<'_> {
     }
 
     fn round(&mut self, session: &mut Session) -> anyhow::Result<()> {
-        let Self { node, say, .. } = self;
-        node.taps.look(session, &mut node.own, say);
-        if let Some(nics) = &mut node.nics {
-            nics.read(session.pipeline_mut(), &mut node.own, say);
-        }
-        if let Some(processes) = &mut node.processes {
-            processes.read(session.pipeline_mut(), say);
-        }
+        self.node.sources.read(session, self.say);
         Ok(())
     }
 
@@ -87,35 +75,33 @@ impl Observer for Running<'_> {
     }
 
     fn report(&mut self, session: &Session, report: Box<Report>) -> anyhow::Result<()> {
-        self.node.tell(*report, Ending::Open, session, self.say);
+        self.node.export(*report, Ending::Open, session, self.say);
         Ok(())
     }
 
     fn rest(&mut self, session: &Session) {
         let updates = &self.node.updates;
-        if updates.told.elapsed() < updates.pause {
+        if updates.latest.elapsed() < updates.pause {
             return;
         }
-        let ((), took) = timed(|| self.node.tell_traffic(session, self.say));
+        let ((), took) = timed(|| self.node.update(session, self.say));
         let updates = &mut self.node.updates;
         updates.pause = analyst::pause(took, SHARE_OF_UPDATES).max(updates.interval);
     }
 }
 
 impl Node {
-    /// Tells what is left.
+    /// Reads and exports what is left.
     pub(super) fn finish(mut self, mut runner: Runner, say: &mut dyn FnMut(String)) {
-        if let Some(processes) = &mut self.processes {
-            processes.finish(runner.session_mut().pipeline_mut(), say);
-        }
-        self.tell(runner.last_report(), Ending::Closed, runner.session(), say);
+        self.sources.finish(runner.session_mut(), say);
+        self.export(runner.last_report(), Ending::Closed, runner.session(), say);
         if let Some(otlp) = self.otlp.take() {
             otlp.finish(FLUSHING, say);
         }
     }
 
-    /// Gives what a report adds to everybody who wants it.
-    fn tell(
+    /// Exports a report: its news by OTLP and to the user, its metrics, and itself as a page.
+    fn export(
         &mut self,
         report: Report,
         ending: Ending,
@@ -127,40 +113,41 @@ impl Node {
         for finding in &news.findings {
             say(format!("{}: {}", finding.severity, finding.title));
         }
-        // The report is of when it was ordered.
+        // The report is as old as its order; the flows have moved on.
         self.accumulator.observe_traffic(session.pipeline().tracker());
         if let Some(otlp) = &mut self.otlp {
             otlp.send(&report, &news, now);
         }
         self.own.add_report();
-        self.tell_metrics(now, session, say);
+        self.export_metrics(now, session, say);
         self.pages.set_report(report);
     }
 
-    /// Gives what flows have carried since they were told to everybody who wants it.
-    fn tell_traffic(&mut self, session: &Session, say: &mut dyn FnMut(String)) {
+    /// Exports the flows' growth since the last export.
+    fn update(&mut self, session: &Session, say: &mut dyn FnMut(String)) {
         self.accumulator.observe_traffic(session.pipeline().tracker());
         self.own.add_update();
-        self.tell_metrics(now(), session, say);
+        self.export_metrics(now(), session, say);
     }
 
-    fn tell_metrics(&mut self, now: Timestamp, session: &Session, say: &mut dyn FnMut(String)) {
+    fn export_metrics(&mut self, now: Timestamp, session: &Session, say: &mut dyn FnMut(String)) {
         let exports = self.otlp.as_ref().map(Otlp::figures).unwrap_or_default();
-        let mut kernel_times = session.kernel_times();
-        kernel_times.extend(self.processes.iter().flat_map(Processes::kernel_times));
-        self.accumulator.observe_own(&self.own.figures(kernel_times, exports));
+        let kernel_times = self.sources.kernel_times(session);
+        let visibility = self.sources.visibility();
+        let own = self.own.figures(visibility.figures(), kernel_times, exports);
+        self.accumulator.observe_own(&own);
         self.accumulator.observe_processes(session.pipeline().processes());
         let points = self.accumulator.points(now);
         if let Some(otlp) = &mut self.otlp {
             otlp.send_metrics(&points, say);
         }
         self.pages.set_points(points);
-        self.pages.set_blindness(self.own.blindness());
-        self.updates.told = instant();
+        self.pages.set_blindness(visibility.blindness());
+        self.updates.latest = instant();
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "metrics are told once in an interval")]
+#[expect(clippy::disallowed_methods, reason = "metrics are exported once in an interval")]
 fn instant() -> Instant {
     Instant::now()
 }

@@ -1,4 +1,4 @@
-//! What the agent tells of itself.
+//! Figures about the agent itself.
 
 use std::time::Duration;
 
@@ -6,69 +6,28 @@ use nix::time::{ClockId, clock_gettime};
 
 use railscope_core::metrics::own::{ExportFigures, OwnFigures, SourceFigures};
 
-/// Its sources, as they are now.
+/// What it has done so far.
 #[derive(Debug, Default)]
 pub(super) struct Own {
-    sources: Vec<SourceFigures>,
     reports: u64,
     updates: u64,
 }
 
 impl Own {
-    /// A source that sees what it is for.
-    pub(super) fn add_seeing(&mut self, source: &'static str, device: &str) {
-        self.add(source, device, None);
-    }
-
-    /// A source that does not, and why: always the same words for the same reason.
-    pub(super) fn add_blind(&mut self, source: &'static str, device: &str, why: &'static str) {
-        self.add(source, device, Some(why.to_owned()));
-    }
-
-    /// A source of which nothing more is known.
-    pub(super) fn remove(&mut self, source: &str, device: &str) {
-        self.sources.retain(|known| known.source != source || known.device != device);
-    }
-
-    /// The only devices that a source sees now; without any, `why` it is blind.
-    pub(super) fn set(&mut self, source: &'static str, devices: &[String], why: &'static str) {
-        self.sources.retain(|known| known.source != source);
-        devices.iter().for_each(|device| self.add_seeing(source, device));
-        if devices.is_empty() {
-            self.add_blind(source, "all", why);
-        }
-    }
-
-    /// Why there is nothing to tell of this host; `None` where a source sees something.
-    pub(super) fn blindness(&self) -> Option<String> {
-        if self.sources.is_empty() {
-            return Some("all sources are switched off".to_owned());
-        }
-        let why = |one: &SourceFigures| {
-            let why = one.why_blind.as_deref()?;
-            Some(format!("{} ({}): {why}", one.source, one.device))
-        };
-        let reasons: Option<Vec<String>> = self.sources.iter().map(why).collect();
-        Some(format!("no source sees anything: {}", reasons?.join("; ")))
-    }
-
-    fn add(&mut self, source: &'static str, device: &str, why_blind: Option<String>) {
-        self.sources.push(SourceFigures { source, device: device.to_owned(), why_blind });
-    }
-
-    /// Another report is made.
+    /// Counts a report.
     pub(super) fn add_report(&mut self) {
         self.reports += 1;
     }
 
-    /// What flows carried is told again.
+    /// Counts an update of the flows' metrics between two reports.
     pub(super) fn add_update(&mut self) {
         self.updates += 1;
     }
 
-    /// All of it.
+    /// All figures, with the CPU time of this process and of its kernel programs.
     pub(super) fn figures(
         &self,
+        sources: Vec<SourceFigures>,
         kernel_times: Vec<(String, Duration)>,
         exports: Vec<(&'static str, ExportFigures)>,
     ) -> OwnFigures {
@@ -77,9 +36,8 @@ impl Own {
             .into_iter()
             .map(|(program, time)| (program, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)));
         let cpu_ns = [("agent".to_owned(), used)].into_iter().chain(kernel).collect();
-        let Self { sources, reports, updates } = self;
-        let sources = sources.clone();
-        OwnFigures { sources, reports: *reports, updates: *updates, cpu_ns, exports }
+        let Self { reports, updates } = *self;
+        OwnFigures { sources, reports, updates, cpu_ns, exports }
     }
 }
 

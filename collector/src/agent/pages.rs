@@ -1,12 +1,12 @@
-//! What the agent's HTTP server shows.
+//! The pages of the agent's HTTP server.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 
-use super::queue_pairs;
 use super::server::{Page, Route};
+use super::source::queue_pairs::page::rows;
 use crate::export::{json, prometheus};
 use railscope_core::metrics::point::Point;
 use railscope_core::report::Report;
@@ -26,25 +26,24 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Replaces the report. Whoever asks for it waits for its text, nobody else.
+    /// Replaces the report. Its text is made when a client asks for it.
     pub(super) fn set_report(&self, report: Report) {
         *held(&self.report) = Some(Arc::new(report));
     }
 
-    /// Replaces the metrics, likewise.
+    /// Replaces the metrics; likewise.
     pub(super) fn set_points(&self, points: Vec<Point>) {
         *held(&self.points) = Arc::new(points);
     }
 
-    /// Replaces the reason why no source sees anything; `None` where one does.
+    /// Replaces the reason why no source sees anything; `None` if one does.
     pub(super) fn set_blindness(&self, why: Option<String>) {
         *held(&self.blindness) = why;
     }
 
-    /// `/metrics`; `/report.json`, the report on what is in the window; `/queue_pairs.json`, the
-    /// kernel's queue pairs with their processes, which `proc` tells of, and ranks; `/healthz`, which
-    /// answers while the agent runs; `/readyz`, which says whether there is a report yet, and a source that
-    /// sees something.
+    /// `/metrics`; `/report.json`, the report on the current window; `/queue_pairs.json`, the kernel's
+    /// queue pairs with processes (looked up in `proc`) and ranks; `/healthz`, which answers while the
+    /// agent runs; `/readyz`, which is 503 until there is a report, and while no source sees anything.
     pub(super) fn routes(pages: &Arc<Self>, proc: PathBuf) -> Vec<Route> {
         let [metrics, report, pairs, ready] = [(); 4].map(|()| Arc::clone(pages));
         let not_yet = || page(503, TEXT, "no report yet\n".to_owned());
@@ -99,7 +98,7 @@ fn text(document: &impl Serialize) -> String {
 
 fn queue_pair_page(proc: &Path, pages: &Pages) -> Page {
     let report = held(&pages.report).clone();
-    match queue_pairs::rows(proc, report.as_deref()) {
+    match rows(proc, report.as_deref()) {
         Ok(rows) => page(200, JSON, text(&rows)),
         Err(error) => page(503, TEXT, format!("{error}\n")),
     }

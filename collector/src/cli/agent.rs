@@ -10,9 +10,10 @@ use clap::Args;
 
 use super::config::read_settings;
 use crate::agent::Agent;
-use crate::agent::sight;
+use crate::agent::source::check;
 use crate::config::reader::Override;
 use crate::config::{Config, environment};
+use crate::ingest::capability::Host;
 
 /// Options of `railscope agent`, as typed.
 #[derive(Args)]
@@ -70,18 +71,19 @@ pub(super) fn run(args: &AgentArgs) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// Says what could be seen here, and what the settings ask for in vain; the exit code.
+/// Prints what could be seen here, and what the settings ask for that cannot work; the exit code.
 fn check(config: &Config) -> anyhow::Result<u8> {
-    let verdicts = sight::verdicts(config.sources);
+    let host = Host::read("/proc".as_ref(), "/sys".as_ref());
     let mut out = anstream::stdout().lock();
+    let verdicts = check::verdicts(config.sources, &host);
     verdicts.iter().try_for_each(|verdict| writeln!(out, "{verdict}"))?;
     out.flush()?;
-    let in_vain = sight::in_vain(config, &verdicts);
-    for sentence in &in_vain {
-        // Nothing is left to tell a failing standard error to.
-        let _ = writeln!(anstream::stderr(), "error: {sentence}");
+    let problems = check::problems(config, &host);
+    for problem in &problems {
+        // A failing standard error cannot be reported anywhere.
+        let _ = writeln!(anstream::stderr(), "error: {problem}");
     }
-    Ok(u8::from(!in_vain.is_empty()))
+    Ok(u8::from(!problems.is_empty()))
 }
 
 fn flag(text: &str) -> anyhow::Result<Override> {

@@ -9,7 +9,10 @@ pub mod environment;
 pub mod reader;
 pub mod setting;
 
+mod counters;
 mod findings;
+mod packets;
+mod sources;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,8 +21,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytesize::ByteSize;
-use glob::Pattern;
 use toml::de::DeValue;
+
+pub use self::counters::CounterConfig;
+pub use self::packets::TapConfig;
+pub use self::sources::SourceConfig;
 
 use self::reader::{Override, Problem, Reader};
 use self::setting::Setting;
@@ -60,37 +66,6 @@ pub struct HostConfig {
     pub proc: PathBuf,
     /// Where its devices are.
     pub sysfs: PathBuf,
-}
-
-/// Interfaces whose packets are followed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TapConfig {
-    /// Names, or patterns.
-    pub interfaces: Vec<Pattern>,
-    /// Those of them that are left alone.
-    pub exclude: Vec<Pattern>,
-}
-
-/// Which sources run, where they can.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SourceConfig {
-    /// Packets of interfaces.
-    pub packets: bool,
-    /// Counters of NICs.
-    pub counters: bool,
-    /// Calls of libnccl and libibverbs.
-    pub calls: bool,
-    /// Connections and queue pairs of processes, their containers and jobs.
-    pub processes: bool,
-}
-
-/// NIC counters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CounterConfig {
-    /// Time from one reading to the next.
-    pub interval: Duration,
-    /// RDMA devices that are left alone.
-    pub exclude_devices: Vec<Pattern>,
 }
 
 /// What is kept.
@@ -165,16 +140,11 @@ impl fmt::Display for Problems {
 
 impl Default for Config {
     fn default() -> Self {
-        let all =
-            |names: &[&str]| names.iter().filter_map(|name| Pattern::new(name).ok()).collect();
         Self {
             host: HostConfig { name: None, proc: "/proc".into(), sysfs: "/sys".into() },
-            taps: TapConfig { interfaces: all(&["*"]), exclude: all(&["lo"]) },
-            sources: SourceConfig { packets: true, counters: true, calls: true, processes: true },
-            counters: CounterConfig {
-                interval: Duration::from_secs(1),
-                exclude_devices: Vec::new(),
-            },
+            taps: TapConfig::default(),
+            sources: SourceConfig::default(),
+            counters: CounterConfig::default(),
             window: WindowConfig { length: Duration::from_secs(300), messages: 1 << 17 },
             prometheus: PrometheusConfig {
                 enabled: true,
@@ -233,20 +203,9 @@ impl Config {
             section.key("proc", &mut all.host.proc);
             section.key("sysfs", &mut all.host.sysfs);
         });
-        reader.section("taps", |section| {
-            section.key("interfaces", &mut all.taps.interfaces);
-            section.key("exclude", &mut all.taps.exclude);
-        });
-        reader.section("sources", |section| {
-            section.key("packets", &mut all.sources.packets);
-            section.key("counters", &mut all.sources.counters);
-            section.key("calls", &mut all.sources.calls);
-            section.key("processes", &mut all.sources.processes);
-        });
-        reader.section("counters", |section| {
-            section.within("interval", &mut all.counters.interval, 10 * MILLISECOND..=HOUR);
-            section.key("exclude-devices", &mut all.counters.exclude_devices);
-        });
+        all.taps.read(&mut reader);
+        all.sources.read(&mut reader);
+        all.counters.read(&mut reader);
         reader.section("window", |section| {
             section.within("length", &mut all.window.length, SECOND..=24 * HOUR);
             section.within("messages", &mut all.window.messages, 1_000..=100_000_000);

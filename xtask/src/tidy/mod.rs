@@ -4,6 +4,7 @@
 //! One file a check. A check sees the whole [`Tree`] and returns [`Problem`]s, each with a message
 //! that says the fix.
 
+mod agent_sources;
 mod documents;
 mod heads;
 mod layers;
@@ -39,6 +40,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Problem>] = &[
     manifests::check,
     machine::check,
     documents::check,
+    agent_sources::check,
 ];
 
 /// The repository's text files.

@@ -1,8 +1,8 @@
-//! What this process may do and what the kernel offers, and so which sources can run here: facts,
-//! and for each source that cannot run a reason, so that a missing source is told and never silent.
+//! What this process may do and what the kernel offers: facts, and a [`Verdict`] for each source that
+//! needs them, so that a source which cannot run is reported with its reason.
 
 mod host;
-mod source;
+mod verdict;
 
 pub use host::{Capability, Host, KernelRelease};
-pub use source::{Source, Verdict};
+pub use verdict::Verdict;

@@ -4,6 +4,8 @@ use std::io;
 
 use aya::programs::ProgramError;
 
+use crate::ingest::capability::Verdict;
+
 /// Why not.
 #[derive(Debug, thiserror::Error)]
 pub enum EbpfError {
@@ -60,6 +62,18 @@ pub enum EbpfError {
 }
 
 impl EbpfError {
+    /// Whether a verdict allows the programs to be loaded.
+    ///
+    /// # Errors
+    ///
+    /// It does not; the error says what is missing.
+    pub fn unless_runs(verdict: &Verdict) -> Result<(), Self> {
+        match verdict.runs() {
+            true => Ok(()),
+            false => Err(Self::Missing { missing: verdict.missing.join("; ") }),
+        }
+    }
+
     pub(in crate::ingest) fn load(error: aya::EbpfError) -> Self {
         Self::Load(error.into())
     }

@@ -16,6 +16,7 @@ pub(super) mod error;
 mod event;
 pub(super) mod log;
 mod loss;
+mod needs;
 pub(super) mod object;
 pub(super) mod sys;
 
@@ -27,13 +28,14 @@ use std::time::Duration;
 pub use self::attach::EbpfConfig;
 pub use self::cost::ProgramCost;
 pub use self::error::EbpfError;
+pub use self::needs::needs;
 
 use self::attach::{Attached, Port};
 use self::clock::Clock;
 use self::event::Record;
 use self::log::KernelLog;
 use self::object::Object;
-use super::capability::{Host, Source};
+use super::capability::Host;
 use super::live::{LiveEvent, LiveSource};
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::tap::TapId;
@@ -83,11 +85,7 @@ impl Ebpf {
     /// An interface is not there, or the kernel refuses: too old, or this process may not; the
     /// error says what is missing.
     pub fn open(config: &EbpfConfig) -> Result<Self, EbpfError> {
-        let verdict =
-            Source::TrafficControl.can_run(&Host::read("/proc".as_ref(), "/sys".as_ref()));
-        if !verdict.runs() {
-            return Err(EbpfError::Missing { missing: verdict.missing.join("; ") });
-        }
+        EbpfError::unless_runs(&needs(&Host::read("/proc".as_ref(), "/sys".as_ref())))?;
         let mut object = Object::load(config)?;
         let attached = Attached::new(&mut object, config)?;
         let state = |(port, id): (&Port, u32)| {

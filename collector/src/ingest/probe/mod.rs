@@ -32,7 +32,7 @@ use self::attach::Attached;
 use self::library::Contents;
 use self::record::Reading;
 use self::search::{FileId, Found, Search};
-use super::capability::{Host, Source};
+use super::capability::Host;
 use super::ebpf::clock::Clock;
 use super::ebpf::cost::{Costs, ProgramCost};
 use super::ebpf::error::EbpfError;
@@ -113,17 +113,9 @@ impl Probes {
     ///
     /// # Errors
     ///
-    /// The kernel refuses: too old, or this process may not; the error says what is missing.
+    /// The kernel refuses: it is too old, or this process may not load programs.
     pub fn open(config: &ProbeConfig) -> Result<Self, EbpfError> {
         let host = Host::read("/proc".as_ref(), "/sys".as_ref());
-        let wanted =
-            [(Source::LibraryCalls, config.calls), (Source::TcpStates, config.connections)];
-        for (source, _) in wanted.into_iter().filter(|(_, is_wanted)| *is_wanted) {
-            let verdict = source.can_run(&host);
-            if !verdict.runs() {
-                return Err(EbpfError::Missing { missing: verdict.missing.join("; ") });
-            }
-        }
         let bytes = (config.ring_mebibytes.clamp(1, 1024) << 20).next_power_of_two();
         let settings = Global(Settings { logs: config.logs.into(), ..Settings::DEFAULT });
         let mut loader = object::loader(&["ACTS", "PENDING"], &settings);

@@ -6,10 +6,10 @@ use std::io;
 use glob::Pattern;
 use nix::ifaddrs::getifaddrs;
 
-/// `ARPHRD_ETHER` (linux/if_arp.h): others have no Ethernet header.
+/// `ARPHRD_ETHER` (linux/if_arp.h). Other kinds have no Ethernet header.
 const ETHERNET: u16 = 1;
 
-/// Names of all interfaces that have Ethernet frames.
+/// Names of all interfaces with Ethernet frames.
 ///
 /// # Errors
 ///
@@ -22,8 +22,8 @@ pub(super) fn ethernet() -> io::Result<BTreeSet<String>> {
     Ok(getifaddrs()?.filter(is_ethernet).map(|interface| interface.interface_name).collect())
 }
 
-/// Those of `names` that a pattern asks for, in order. Where packets pass several interfaces of the kernel
-/// one after the other (a bridge and its ports), each of them is a tap.
+/// The `names` that a pattern matches, in order. Where packets pass several interfaces, such as a bridge
+/// and its ports, each of them is a tap.
 pub(super) fn matching(
     pattern: &Pattern,
     exclude: &[Pattern],
@@ -32,10 +32,4 @@ pub(super) fn matching(
     let is_excluded = |name: &str| exclude.iter().any(|one| one.matches(name));
     let is_wanted = |name: &&String| pattern.matches(name) && !is_excluded(name);
     names.iter().filter(is_wanted).cloned().collect()
-}
-
-/// The kernel's name of this host.
-pub(super) fn host_name() -> String {
-    let name = nix::unistd::gethostname().unwrap_or_default();
-    name.to_string_lossy().into_owned()
 }

@@ -1,5 +1,4 @@
-//! The queue pairs of this host and whose they are: listed by the kernel every now and then, so that
-//! ranks get theirs, and when somebody asks.
+//! `/queue_pairs.json`: the kernel's queue pairs when somebody asks, with processes and ranks.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +15,7 @@ use railscope_core::report::communicators::{CommunicatorReport, RankQueuePairRep
 
 /// A queue pair in `/queue_pairs.json`. Names of kinds and states are those of `rdma resource show qp`.
 #[derive(Debug, Serialize)]
-pub(super) struct QueuePairRow {
+pub(in crate::agent) struct QueuePairRow {
     device: String,
     port: Option<u32>,
     qpn: u32,
@@ -24,7 +23,7 @@ pub(super) struct QueuePairRow {
     #[serde(rename = "type")]
     kind: &'static str,
     state: &'static str,
-    /// The process, or the thread of it that made the queue pair; `null` for the kernel's own.
+    /// The process, or its thread that made the queue pair; `null` for the kernel's own.
     pid: Option<u32>,
     /// Name of the process, or of the part of the kernel.
     name: Option<String>,
@@ -35,21 +34,21 @@ pub(super) struct QueuePairRow {
     slurm_job: Option<u32>,
     /// Rank by Slurm (`SLURM_PROCID`).
     slurm_task: Option<u32>,
-    /// The communicator that it serves, as the latest report has it; not every one is known.
+    /// The communicator that it serves according to the latest report; `null` where that is not known.
     communicator: Option<String>,
     /// The rank in it.
     rank: Option<u32>,
-    /// How sure that is: `proven`, `inferred` or `unknown`.
+    /// How certain that is: `proven`, `inferred` or `unknown`.
     grade: Option<&'static str>,
 }
 
-/// All queue pairs of the RDMA devices that this network namespace sees, those included that are older
-/// than the agent; with the ranks that `report` knows.
+/// All queue pairs of the RDMA devices that this network namespace sees, older ones than the agent
+/// included, with the ranks that `report` knows.
 ///
 /// # Errors
 ///
 /// The kernel has no RDMA subsystem, or does not answer.
-pub(super) fn rows(
+pub(in crate::agent) fn rows(
     proc: &Path,
     report: Option<&Report>,
 ) -> Result<Vec<QueuePairRow>, NetlinkError> {
@@ -62,7 +61,7 @@ pub(super) fn rows(
     }
     let rows = pairs.iter().map(|pair| {
         let process = match pair.owner {
-            // One that has gone since is nobody.
+            // It may have ended since.
             QueuePairOwner::Process(pid) => {
                 known.entry(pid).or_insert_with(|| processes.identify(pid).ok()).as_ref()
             }
@@ -74,30 +73,10 @@ pub(super) fn rows(
     Ok(rows.collect())
 }
 
-/// The same pairs for the pipeline, and why some are missing: owners are processes, where they were
-/// threads of them.
-///
-/// # Errors
-///
-/// The kernel does not answer.
-pub(super) fn owned(
-    kernel: &mut RdmaNetlink,
-    processes: &Processes,
-) -> Result<(Vec<HostQueuePair>, Option<NetlinkError>), NetlinkError> {
-    let (mut pairs, failure) = kernel.all_queue_pairs()?;
-    let mut known: BTreeMap<u32, u32> = BTreeMap::new();
-    for pair in &mut pairs {
-        if let QueuePairOwner::Process(pid) = &mut pair.owner {
-            *pid = *known.entry(*pid).or_insert_with(|| processes.of_thread(*pid).unwrap_or(*pid));
-        }
-    }
-    Ok((pairs, failure))
-}
-
-/// Whom a queue pair serves.
+/// The communicator and rank that a queue pair serves.
 type Served<'a> = (&'a CommunicatorReport, &'a RankReport, &'a RankQueuePairReport);
 
-/// Whom the queue pairs serve, by device and number.
+/// The same for all queue pairs of the report, by device and number.
 fn ranks(report: &Report) -> BTreeMap<(&str, u32), Served<'_>> {
     let mut served = BTreeMap::new();
     for communicator in &report.communicators {

@@ -1,0 +1,174 @@
+//! The thread for sources that cannot be read between packets: attaching to a library, or asking a
+//! device for its queue pairs, takes longer than packets can wait.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::processes::Ended;
+use railscope_core::model::health::event::HealthEvent;
+use railscope_core::pipeline::Pipeline;
+
+/// Time between two rounds of the thread. Nobody is woken for a record in a kernel ring, and each look
+/// costs CPU.
+const NAP: Duration = Duration::from_millis(250);
+
+/// Deliveries that wait for the pipeline.
+const WAITING: usize = 1 << 16;
+
+/// How long the thread may take to deliver what is left at the end.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Something for the pipeline, or for the user: what to do with it, by the source that read it.
+pub(super) type Delivery = Box<dyn FnOnce(&mut Pipeline, &mut dyn FnMut(String)) + Send>;
+
+/// Boxes what to do.
+pub(super) fn delivery(
+    act: impl FnOnce(&mut Pipeline, &mut dyn FnMut(String)) + Send + 'static,
+) -> Delivery {
+    Box::new(act)
+}
+
+/// A source that is read on the thread.
+pub(super) trait Beside: Send {
+    /// Its name in error messages.
+    fn name(&self) -> &'static str;
+
+    /// It is read every so many rounds of the thread, which are 250 ms apart.
+    fn every(&self) -> u32 {
+        1
+    }
+
+    /// Delivers what has come. The last time it delivers all losses and looks for nothing new.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read. It is tried again; the same error is reported once.
+    fn read(&mut self, is_last: bool, deliver: &mut dyn FnMut(Delivery)) -> anyhow::Result<()>;
+
+    /// CPU time of its kernel programs, by name.
+    fn kernel_times(&self) -> Vec<(String, Duration)> {
+        Vec::new()
+    }
+}
+
+/// The agent's end of the thread.
+pub(super) struct Reading {
+    shared: Arc<Shared>,
+    /// `None` when the thread has delivered everything.
+    deliveries: Receiver<Option<Delivery>>,
+    thread: Option<JoinHandle<()>>,
+    ended: Ended,
+}
+
+#[derive(Default)]
+struct Shared {
+    is_over: AtomicBool,
+    dropped: AtomicU64,
+    kernel_times: Mutex<Vec<(String, Duration)>>,
+}
+
+impl Reading {
+    /// Starts the thread; `None` where there is nothing to read, or no thread to be had.
+    pub(super) fn start(
+        sources: Vec<Box<dyn Beside>>,
+        proc: &Path,
+        say: &mut dyn FnMut(String),
+    ) -> Option<Self> {
+        if sources.is_empty() {
+            return None;
+        }
+        let shared = Arc::new(Shared::default());
+        let (sender, deliveries) = sync_channel(WAITING);
+        let sources = sources.into_iter().map(|source| (source, None)).collect();
+        let mut work = Work { sources, sender, shared: Arc::clone(&shared) };
+        let thread = thread::Builder::new().name("processes".to_owned()).spawn(move || work.run());
+        let thread = thread.map_err(|error| say(format!("calls: start a thread: {error}"))).ok()?;
+        Some(Self { shared, deliveries, thread: Some(thread), ended: Ended::new(proc) })
+    }
+
+    /// Takes in what was delivered.
+    pub(super) fn read(&mut self, pipeline: &mut Pipeline, say: &mut dyn FnMut(String)) {
+        for delivery in self.deliveries.try_iter().take(WAITING).flatten() {
+            delivery(pipeline, say);
+        }
+        let dropped = self.shared.dropped.swap(0, Ordering::Relaxed);
+        if dropped > 0 {
+            pipeline.add_health(HealthEvent::ProcessesEventsDropped, dropped);
+        }
+        self.ended.forget(pipeline);
+    }
+
+    /// Takes in what is left, and ends the thread.
+    pub(super) fn finish(&mut self, pipeline: &mut Pipeline, say: &mut dyn FnMut(String)) {
+        self.shared.is_over.store(true, Ordering::Relaxed);
+        // The thread may be waiting for a device that does not answer.
+        while let Ok(Some(delivery)) = self.deliveries.recv_timeout(PATIENCE) {
+            delivery(pipeline, say);
+        }
+        self.read(pipeline, say);
+    }
+
+    /// CPU time of kernel programs, by name.
+    pub(super) fn kernel_times(&self) -> Vec<(String, Duration)> {
+        self.shared.kernel_times.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.shared.is_over.store(true, Ordering::Relaxed);
+        // A thread that panicked has reported it.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// The thread's end.
+struct Work {
+    /// Each with its last error, which is reported once.
+    sources: Vec<(Box<dyn Beside>, Option<String>)>,
+    sender: SyncSender<Option<Delivery>>,
+    shared: Arc<Shared>,
+}
+
+impl Work {
+    fn run(&mut self) {
+        for round in (0..u32::MAX).cycle() {
+            let is_last = self.shared.is_over.load(Ordering::Relaxed);
+            self.round(round, is_last);
+            if is_last {
+                return send(&self.sender, &self.shared, None);
+            }
+            thread::sleep(NAP);
+        }
+    }
+
+    fn round(&mut self, round: u32, is_last: bool) {
+        let Self { sources, sender, shared } = self;
+        let mut deliver = |delivery| send(sender, shared, Some(delivery));
+        for (source, trouble) in &mut *sources {
+            if !is_last && !round.is_multiple_of(source.every()) {
+                continue;
+            }
+            let done = source.read(is_last, &mut deliver);
+            let failed = done.err().map(|error| format!("{}: {error:#}", source.name()));
+            if failed != *trouble {
+                if let Some(words) = failed.clone() {
+                    deliver(Box::new(move |_, say| say(words)));
+                }
+                *trouble = failed;
+            }
+        }
+        let times = sources.iter().flat_map(|(source, _)| source.kernel_times()).collect();
+        *shared.kernel_times.lock().unwrap_or_else(PoisonError::into_inner) = times;
+    }
+}
+
+fn send(sender: &SyncSender<Option<Delivery>>, shared: &Shared, delivery: Option<Delivery>) {
+    if let Err(TrySendError::Full(_)) = sender.try_send(delivery) {
+        shared.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,65 @@
+//! Calls of libnccl and libibverbs by all processes of this host.
+
+mod needs;
+
+use super::beside::delivery;
+use super::probes::{self, Watched};
+use super::processes::describe;
+use super::{Context, Opened, Opening, Source};
+use crate::config::SourceConfig;
+use crate::ingest::capability::{Host, Verdict};
+use crate::ingest::probe::ProbeEvent;
+use crate::ingest::process::Processes;
+use railscope_core::model::call::{Action, Call};
+
+/// The source.
+pub(super) struct Calls;
+
+impl Source for Calls {
+    fn key(&self) -> &'static str {
+        "sources.calls"
+    }
+
+    fn is_on(&self, on: SourceConfig) -> bool {
+        on.calls
+    }
+
+    fn needs(&self, host: &Host) -> Vec<Verdict> {
+        vec![needs::needs(host)]
+    }
+
+    fn open(&self, opening: &Opening<'_>, context: &mut Context<'_>) -> Opened {
+        let processes = Processes::new(&opening.config.host.proc);
+        let take = move |event| {
+            let ProbeEvent::Call(call) = event else { return None };
+            let introduction = introduction(&call, &processes);
+            Some(delivery(move |pipeline, say| {
+                pipeline.processes_mut().observe(&call);
+                introduction.into_iter().for_each(say);
+            }))
+        };
+        probes::open(
+            Watched::Calls,
+            &needs::needs(opening.rights),
+            Box::new(take),
+            opening,
+            context,
+        )
+    }
+}
+
+/// Who a process is that has become a rank.
+fn introduction(call: &Call, processes: &Processes) -> Option<String> {
+    let Action::Initialise { nranks, rank, communicator: Some(_), .. } = call.action else {
+        return None;
+    };
+    if !call.returned.is_some_and(|returned| returned.is_success) || rank >= nranks {
+        return None;
+    }
+    let pid = call.caller.pid;
+    let who = match processes.identify(pid) {
+        Ok(process) => describe(&process),
+        Err(error) => error.to_string(),
+    };
+    Some(format!("rank {rank} of {nranks} is process {pid}: {who}"))
+}

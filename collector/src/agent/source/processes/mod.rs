@@ -1,0 +1,73 @@
+//! Containers, pods and Slurm jobs of processes. Nothing is opened for them: other sources and the page
+//! `/queue_pairs.json` look a process up in `/proc` when they meet it.
+
+mod needs;
+
+use std::path::Path;
+
+use super::{Context, Opened, Opening, Source};
+use crate::config::SourceConfig;
+use crate::ingest::capability::{Host, Verdict};
+use crate::ingest::process::Processes as Identities;
+use railscope_core::model::process::Process;
+use railscope_core::pipeline::Pipeline;
+
+/// Rounds of the agent between two looks for processes that have ended.
+const LOOK_EVERY: u32 = 100;
+
+/// The source.
+pub(super) struct Processes;
+
+impl Source for Processes {
+    fn key(&self) -> &'static str {
+        "sources.processes"
+    }
+
+    fn is_on(&self, on: SourceConfig) -> bool {
+        on.processes
+    }
+
+    fn needs(&self, host: &Host) -> Vec<Verdict> {
+        vec![needs::needs(host)]
+    }
+
+    fn open(&self, _: &Opening<'_>, _: &mut Context<'_>) -> Opened {
+        Opened::Nothing
+    }
+}
+
+/// Makes the pipeline forget processes that have ended, whichever source brought them.
+pub(super) struct Ended {
+    identities: Identities,
+    rounds: u32,
+}
+
+impl Ended {
+    pub(super) fn new(proc: &Path) -> Self {
+        Self { identities: Identities::new(proc), rounds: 0 }
+    }
+
+    /// Looks for them once in 100 calls.
+    pub(super) fn forget(&mut self, pipeline: &mut Pipeline) {
+        self.rounds += 1;
+        if self.rounds >= LOOK_EVERY {
+            self.rounds = 0;
+            pipeline.processes_mut().retain(|pid| self.identities.is_alive(pid));
+        }
+    }
+}
+
+/// Name, container, pod and Slurm task, as far as they are known.
+pub(super) fn describe(process: &Process) -> String {
+    let container = process.container.as_ref().map(|container| {
+        let short = container.id.get(..12).unwrap_or(&container.id);
+        format!("container {short}")
+    });
+    let pod = process.pod.as_ref().map(|uid| format!("pod {uid}"));
+    let slurm = process.slurm.as_ref().map(|slurm| {
+        let task = slurm.task.map(|task| format!(", task {task}")).unwrap_or_default();
+        format!("Slurm job {}{task}", slurm.job)
+    });
+    let all = [Some(process.name.clone()), container, pod, slurm];
+    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,71 @@
+//! The sources while the agent runs.
+
+use std::time::Duration;
+
+use super::beside::{Beside, Reading};
+use super::visibility::Visibility;
+use super::{Between, Context, Opened, Opening, SOURCES};
+use crate::config::Config;
+use crate::ingest::capability::Host;
+use crate::live::session::Session;
+
+/// The open sources.
+pub(in crate::agent) struct Sources {
+    between: Vec<Box<dyn Between>>,
+    beside: Option<Reading>,
+    visibility: Visibility,
+}
+
+impl Sources {
+    /// Opens all sources that are switched on and can run here.
+    pub(in crate::agent) fn open(
+        config: &Config,
+        host: &str,
+        rights: &Host,
+        session: &mut Session,
+        say: &mut dyn FnMut(String),
+    ) -> Self {
+        let opening = Opening { config, host, rights };
+        let mut visibility = Visibility::default();
+        let (mut between, mut beside) = (Vec::new(), Vec::<Box<dyn Beside>>::new());
+        for source in SOURCES.iter().filter(|source| source.is_on(config.sources)) {
+            let mut context = Context { session, visibility: &mut visibility, say };
+            match source.open(&opening, &mut context) {
+                Opened::Between(source) => between.push(source),
+                Opened::Beside(source) => beside.push(source),
+                Opened::Nothing => {}
+            }
+        }
+        let beside = Reading::start(beside, &config.host.proc, say);
+        Self { between, beside, visibility }
+    }
+
+    /// Reads what is due, in each round of the agent.
+    pub(in crate::agent) fn read(&mut self, session: &mut Session, say: &mut dyn FnMut(String)) {
+        let Self { between, beside, visibility } = self;
+        for source in between {
+            source.read(&mut Context { session, visibility, say });
+        }
+        if let Some(beside) = beside {
+            beside.read(session.pipeline_mut(), say);
+        }
+    }
+
+    /// Reads what is left, and stops.
+    pub(in crate::agent) fn finish(&mut self, session: &mut Session, say: &mut dyn FnMut(String)) {
+        if let Some(beside) = &mut self.beside {
+            beside.finish(session.pipeline_mut(), say);
+        }
+    }
+
+    /// What the sources see now.
+    pub(in crate::agent) fn visibility(&self) -> &Visibility {
+        &self.visibility
+    }
+
+    /// CPU time of all kernel programs, by name.
+    pub(in crate::agent) fn kernel_times(&self, session: &Session) -> Vec<(String, Duration)> {
+        let between = self.between.iter().flat_map(|source| source.kernel_times(session));
+        between.chain(self.beside.iter().flat_map(Reading::kernel_times)).collect()
+    }
+}

@@ -1,0 +1,30 @@
+//! `[taps]`: settings of the source `packets`.
+
+use glob::Pattern;
+
+use super::reader::Reader;
+
+/// Interfaces whose packets are followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TapConfig {
+    /// Names, or patterns.
+    pub interfaces: Vec<Pattern>,
+    /// Names or patterns of interfaces that are left out, even if `interfaces` matches them.
+    pub exclude: Vec<Pattern>,
+}
+
+impl Default for TapConfig {
+    fn default() -> Self {
+        let all = |name: &str| Pattern::new(name).into_iter().collect();
+        Self { interfaces: all("*"), exclude: all("lo") }
+    }
+}
+
+impl TapConfig {
+    pub(super) fn read(&mut self, reader: &mut Reader<'_>) {
+        reader.section("taps", |section| {
+            section.key("interfaces", &mut self.interfaces);
+            section.key("exclude", &mut self.exclude);
+        });
+    }
+}

@@ -1,0 +1,34 @@
+//! `[sources]`: a switch for each live source, or for several that belong together. What else can be
+//! set of a source is a section of its own, in the file named after the source.
+
+use super::reader::Reader;
+
+/// Which sources run, where they can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceConfig {
+    /// Packets of interfaces.
+    pub packets: bool,
+    /// Counters of NICs.
+    pub counters: bool,
+    /// Calls of libnccl and libibverbs.
+    pub calls: bool,
+    /// Connections and queue pairs of processes, their containers and jobs.
+    pub processes: bool,
+}
+
+impl Default for SourceConfig {
+    fn default() -> Self {
+        Self { packets: true, counters: true, calls: true, processes: true }
+    }
+}
+
+impl SourceConfig {
+    pub(super) fn read(&mut self, reader: &mut Reader<'_>) {
+        reader.section("sources", |section| {
+            section.key("packets", &mut self.packets);
+            section.key("counters", &mut self.counters);
+            section.key("calls", &mut self.calls);
+            section.key("processes", &mut self.processes);
+        });
+    }
+}
