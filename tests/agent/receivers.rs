@@ -174,7 +174,7 @@ fn a_receiver_that_is_down_for_a_minute_misses_nothing() {
         requests.extend(receiver.requests());
 
         assert!(after < before + 8 * 1024, "{before} KiB, then {after} KiB");
-        assert!(said.contains("takes everything again"), "{said}");
+        assert!(said.contains("accepts everything again"), "{said}");
         assert!(!said.contains("were not sent"), "{said}");
         let spans = items(&requests, "traces");
         let name = |span: &Value| format!("{} {}", span["trace"], span["span"]);

@@ -313,8 +313,8 @@ fn a_device_is_never_read_faster_than_its_values_change() {
     let now = FIRST.plus_nanos(21_000_000);
     assert_eq!(often.next_due(now), FIRST.plus_nanos(30_000_000));
     let note =
-        "mlx5_0 port 1 answers anew every 10 ms only; it is read that often and not every 1 ms";
-    let all = "counters only, of whole ports and not of flows: mlx5_0 port 1";
+        "mlx5_0 port 1 updates its counters every 10 ms; it is read that often, not every 1 ms";
+    let all = "counters of whole ports, not of flows: mlx5_0 port 1";
     assert_eq!(often.completeness(), [all, note]);
     // A clock set back by an hour does not stop the reading.
     let mut clock = || Timestamp::from_nanos(FIRST.as_nanos() - 3_600_000_000_000);

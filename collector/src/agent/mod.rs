@@ -56,7 +56,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Polls at the end: two of them empty a full kernel ring.
 const LAST_POLLS: u32 = 2;
 
-/// An agent that runs.
+/// A running agent.
 pub struct Agent {
     runner: Runner,
     node: Node,

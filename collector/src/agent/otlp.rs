@@ -1,4 +1,4 @@
-//! OTLP, as the agent's settings and OpenTelemetry's variables say.
+//! OTLP, configured by the agent's settings and OpenTelemetry's variables.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ use railscope_core::model::time::Timestamp;
 use railscope_core::report::Report;
 use railscope_core::report::ledger::News;
 
-/// An exporter, and its last trouble.
+/// The exporter, and its latest problem.
 pub(super) struct Otlp {
     exporter: Exporter,
     trouble: Option<String>,
 }
 
 impl Otlp {
-    /// Begins to export; `None` where nothing is to be.
+    /// Starts to export; `None` if OTLP is off or has no endpoint.
     pub(super) fn start(
         config: &Config,
         host: &str,
@@ -34,7 +34,7 @@ impl Otlp {
         };
         let headers = settings.headers.iter();
         let headers: Vec<_> = headers.map(|(name, value)| format!("{name}={value}")).collect();
-        // The settings have heeded these variables already.
+        // The settings already include these variables.
         let settled = |name: &str| match name {
             "OTEL_EXPORTER_OTLP_PROTOCOL" => Some(protocol(settings.protocol).to_owned()),
             "OTEL_EXPORTER_OTLP_HEADERS" => Some(headers.join(",")),
@@ -54,7 +54,7 @@ impl Otlp {
         Ok(Some(Self { exporter, trouble: None }))
     }
 
-    /// Puts what a report adds into the queue.
+    /// Queues the news of a report.
     pub(super) fn send(&mut self, report: &Report, news: &News<'_>, now: Timestamp) {
         let config = self.exporter.config();
         let resource = &config.resource;
@@ -63,25 +63,25 @@ impl Otlp {
         self.exporter.send(logs::batches(report, &news.findings, now, resource));
     }
 
-    /// Puts metrics into the queue; `say` hears when trouble begins or ends.
+    /// Queues metrics. `say` takes a message when a problem begins or ends.
     pub(super) fn send_metrics(&mut self, points: &[Point], say: &mut dyn FnMut(String)) {
         self.exporter.send(metrics::batches(points, &self.exporter.config().resource));
         let trouble = self.exporter.trouble();
         if trouble != self.trouble {
             say(match &trouble {
                 Some(trouble) => format!("OTLP: {trouble}"),
-                None => "OTLP: the receiver takes everything again".to_owned(),
+                None => "OTLP: the receiver accepts everything again".to_owned(),
             });
             self.trouble = trouble;
         }
     }
 
-    /// What became of everything so far.
+    /// Items sent, dropped and queued so far.
     pub(super) fn figures(&self) -> Vec<(&'static str, ExportFigures)> {
         named(self.exporter.figures())
     }
 
-    /// Sends what is left, and says what could not be sent.
+    /// Sends what is queued, and reports what could not be sent.
     pub(super) fn finish(self, within: Duration, say: &mut dyn FnMut(String)) {
         let (figures, trouble) = self.exporter.finish(within);
         let dropped: u64 = figures.iter().map(|(_, figures)| figures.dropped).sum();

@@ -1,7 +1,7 @@
-//! The agent's pages over HTTP/1.1, served by hyper: one page per request, then the connection ends.
+//! The agent's pages over HTTP/1.1, served by hyper: one page per request, then the connection closes.
 //!
-//! A client costs bounded time and no thread of its own. One thread serves all connections and a few make
-//! pages; a client that is silent or slow is cut off at a deadline, and one too many is refused at once.
+//! A client costs bounded time and no thread of its own. One thread serves all connections, a few make
+//! pages. Idle and slow clients are disconnected after a timeout, and one too many is refused at once.
 
 use std::convert::Infallible;
 use std::io::{self, Write};
@@ -24,7 +24,7 @@ use tokio::{runtime, task, time};
 
 /// Connections served at once.
 const CONNECTION_LIMIT: u32 = 16;
-/// Threads that make pages. They end when there is nothing to make.
+/// Threads that make pages. They end when idle.
 const PAGE_THREADS: usize = 4;
 /// Bytes of a request head.
 const REQUEST_LIMIT: usize = 8 * 1024;
@@ -57,14 +57,14 @@ pub struct Page {
     pub body: String,
 }
 
-/// A page's path, and what makes it when it is asked for. Several threads may ask at once.
+/// A page's path, and the function that makes it for each request. Several threads may call it at once.
 pub type Route = (&'static str, Box<dyn Fn() -> Page + Send + Sync>);
 
 /// Why the server cannot start.
 #[derive(Debug, thiserror::Error)]
 #[error("listen on {address}")]
 pub struct ServerError {
-    /// Where it should have.
+    /// The address.
     pub address: SocketAddr,
     /// The system's reason.
     #[source]
@@ -208,7 +208,7 @@ async fn wait_for_close(stream: &TcpStream) {
 
 async fn respond(request: &Request<Incoming>, routes: Arc<[Route]>) -> Response<Full<Bytes>> {
     let page = if matches!(request.method(), &Method::GET | &Method::HEAD) {
-        // Scrapers may add a query, which no page looks at.
+        // Scrapers may add a query; no page uses it.
         let path = request.uri().path().to_owned();
         let made = task::spawn_blocking(move || page_at(&path, &routes)).await;
         made.unwrap_or_else(|_| text_page(StatusCode::INTERNAL_SERVER_ERROR, "page failed"))

@@ -1,4 +1,4 @@
-//! The agent's OTLP in a build without the feature `otlp`: there is none, which the type says.
+//! The agent's OTLP in a build without the feature `otlp`: a type without values.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use railscope_core::report::ledger::News;
 pub(super) enum Otlp {}
 
 impl Otlp {
-    /// Always `None`; settings that ask for OTLP were refused when they were read.
+    /// Always `None`: settings with an OTLP endpoint are refused when they are read.
     pub(super) fn start(
         _: &Config,
         _: &str,

@@ -1,4 +1,4 @@
-//! `railscope agent`: on a training node, always.
+//! `railscope agent`: stays on a training node.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ pub(super) fn run(args: &AgentArgs) -> anyhow::Result<u8> {
     }
     let is_over = Arc::new(AtomicBool::new(false));
     let over = is_over.clone();
-    // Ctrl-C and SIGTERM end it as it ends by itself.
+    // Ctrl-C and SIGTERM end it in order.
     ctrlc::set_handler(move || over.store(true, Ordering::Relaxed)).context("wait for SIGTERM")?;
     let mut say = |text: String| eprintln!("{text}");
     Agent::start(config, &variable, &mut say)?.run(&is_over, &mut say)?;

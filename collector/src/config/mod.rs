@@ -1,9 +1,9 @@
 //! The settings: one TOML file for the agent and for the commands that read captures, of which every
 //! key may be left out. `collector.example.toml` has each key with its default and why.
 //!
-//! Variables win over the file, flags over both. A file with anything wrong is refused as a whole,
-//! with all that is wrong in it, whichever command reads it: an agent that runs otherwise than it was
-//! told to is worse than none.
+//! Variables override the file, flags override both. A file with a mistake is refused as a whole, with all
+//! its mistakes, whichever command reads it: an agent with other settings than configured is worse than
+//! none.
 
 pub mod environment;
 pub mod reader;

@@ -1,4 +1,4 @@
-//! Reads a TOML table key by key. What is wrong is collected, so that all of it can be told at once.
+//! Reads a TOML table key by key. Problems are collected, so that all are reported at once.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::setting::{Quantity, Setting};
 
-/// Where something wrong stands.
+/// Where a problem is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// A line of the file, from 1.
@@ -19,7 +19,7 @@ pub enum Place {
     Given(String),
 }
 
-/// Something wrong, and what would be right.
+/// Something wrong, and the correct form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// Where.
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
         self.problems.push(Problem { place: Place::Line(line), message });
     }
 
-    /// All that is wrong, in the order of lines; sections and overrides that nobody took are wrong.
+    /// All problems in the order of lines, including unknown sections and overrides.
     pub(super) fn finish(mut self, sections: &[&str]) -> Vec<Problem> {
         let list = sections.iter().map(|name| format!("[{name}]")).collect::<Vec<_>>().join(", ");
         for (key, value) in std::mem::take(&mut self.table) {

@@ -1,4 +1,4 @@
-//! What every live source is: events while they happen, handed out to whoever asks in time.
+//! What all live sources have in common: they deliver events as they happen, to a caller that polls.
 
 use std::fmt;
 use std::io;
@@ -9,66 +9,65 @@ use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::run::Run;
 use railscope_core::model::tap::{HostName, Tap, TapId};
 
-/// Where traffic is seen while it passes.
+/// A source of live traffic.
 pub trait LiveSource: Send {
-    /// Hands out what comes, in the order of time; waits for it, at most for `patience`. It returns soon
-    /// whatever comes: call it again. Asked without patience it tells all that was lost until now.
+    /// Delivers events in the order of time, and waits for them at most for `patience`. It returns soon
+    /// however many come: call it again. Without patience it also reports all losses so far.
     ///
     /// # Errors
     ///
     /// The source as a whole cannot go on. Trouble of one tap is an event.
     fn poll(&mut self, patience: Duration, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()>;
 
-    /// Whether nothing will ever come again.
+    /// Whether no event will ever come again.
     fn is_over(&self) -> bool;
 
-    /// CPU time that it costs in the kernel, by program; nothing where it has no programs there.
+    /// CPU time of its kernel programs, by name; empty where it has none.
     fn kernel_times(&self) -> Vec<(String, Duration)> {
         Vec::new()
     }
 
-    /// How complete it is, and what it cannot see, in sentences for people.
+    /// What it sees and what it cannot, in sentences for people.
     fn completeness(&self) -> Vec<String>;
 }
 
-/// Something that a live source tells. A source numbers its taps from 0, in the order in which it
-/// tells of them.
+/// An event of a live source. A source numbers its taps from 0, in the order of their `Tap` events.
 #[derive(Clone, Debug)]
 pub enum LiveEvent<'a> {
     /// The next tap, before its first frame.
     Tap(Tap),
     /// A frame.
     Frame(Frame<'a>),
-    /// Packets that were counted where they passed, and the next frame of their flow.
+    /// Packets that the kernel counted, and the next frame of their flow.
     Run(Run, Frame<'a>),
-    /// Frames that found no room and that nobody will see.
+    /// Frames that were dropped because a buffer was full.
     Lost {
-        /// Where.
+        /// The tap.
         tap: TapId,
-        /// How many since the last time.
+        /// Their number since the last such event.
         frames: u64,
     },
     /// A name that a capture gives to an address.
     HostName(HostName),
     /// Something else was missed.
     Missed {
-        /// What.
+        /// The counter.
         event: HealthEvent,
-        /// How many since the last time.
+        /// Its growth since the last such event.
         count: u64,
     },
-    /// Nothing comes from a tap, for now or for ever.
+    /// A tap delivers nothing, for now or for good.
     Silent {
-        /// Which.
+        /// The tap.
         tap: TapId,
-        /// Why.
+        /// The reason.
         why: Silence,
     },
     /// Something that the user should know, in words.
     Warning(String),
 }
 
-/// Why nothing comes from a tap.
+/// Why a tap delivers nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Silence {
     /// Its interface is down; frames come again once it is up.
@@ -82,7 +81,7 @@ pub enum Silence {
 impl fmt::Display for Silence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Down => f.write_str("the interface is down; nothing is seen until it is up"),
+            Self::Down => f.write_str("the interface is down: no packets until it is up"),
             Self::Removed => f.write_str("the interface was removed"),
             Self::Failed(reason) => f.write_str(reason),
         }

@@ -1,5 +1,4 @@
-//! The sources of frames, lines and samples: they deliver what they read and know nothing of what it
-//! means.
+//! The sources of frames, lines and samples. They deliver what they read; later layers understand it.
 
 #[cfg(target_os = "linux")]
 pub mod af_packet;

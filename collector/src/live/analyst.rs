@@ -1,5 +1,5 @@
-//! Reports made beside the traffic: the analysis of what was seen so far may take longer than the
-//! room for new frames lasts, so a thread of its own does it on a copy of the state.
+//! Makes reports on a thread of its own, from a copy of the state: an analysis may take longer than the
+//! buffers for new frames last.
 
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
@@ -11,46 +11,45 @@ use railscope_core::analysis::understanding::Understanding;
 use railscope_core::pipeline::Pipeline;
 use railscope_core::report::{Report, ReportContext};
 
-/// Of one CPU, reports take at most one part in so many where somebody looks at a screen ...
+/// Reports take at most one part in so many of a CPU for a screen ...
 pub const SHARE_FOR_SCREEN: u32 = 4;
-/// ... and where a training runs that must not notice. What is longer than the pauses allow, or urgent,
-/// takes more.
+/// ... and beside a training job, which must not notice. Long or urgent reports take more.
 pub const SHARE_BESIDE_TRAINING: u32 = 500;
 
-/// The longest pause, for instance between two reports, whatever they cost: figures that are older mislead.
+/// The longest pause between two reports, whatever they cost: older figures would mislead.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// What was made of a copy of the state.
+/// The analysis of a copy of the state.
 pub struct Analysed {
-    /// Everything that was judged.
+    /// All judgements.
     pub understanding: Understanding,
-    /// The same as people and programs read it.
+    /// Their projection for people and programs.
     pub report: Report,
 }
 
 /// A thread that makes reports, one at a time.
 pub struct Analyst {
     orders: Sender<(Pipeline, ReportContext)>,
-    /// With the CPU time that each took.
+    /// Each with the CPU time that it took.
     reports: Receiver<(Box<Analysed>, Duration)>,
     /// Whether a report is being made.
     is_ordered: bool,
     /// When the latest report came.
     latest: Option<Instant>,
-    /// CPU time that went into it.
+    /// Its CPU time.
     cost: Duration,
     every: Duration,
     share: u32,
 }
 
 impl Analyst {
-    /// Begins to wait for orders; makes a report at most once in `every`, and takes at most one part in
-    /// `share` of a CPU for it.
+    /// Starts the thread. It makes a report at most once in `every`, and uses at most one part in `share` of
+    /// a CPU.
     pub fn start(every: Duration, share: u32) -> anyhow::Result<Self> {
         let (orders, ordered) = channel::<(Pipeline, ReportContext)>();
         let (made, reports) = channel();
         let work = move || {
-            // Ends with whoever orders.
+            // Ends when the sender is dropped.
             for (pipeline, context) in ordered {
                 if made.send(timed(|| analyse(pipeline, &context))).is_err() {
                     return;
@@ -62,8 +61,8 @@ impl Analyst {
         Ok(Self { orders, reports, is_ordered: false, latest: None, cost, every, share })
     }
 
-    /// Orders a report of `pipeline`, if it is time for one, or where its window is full: messages that
-    /// find no room would be in none; whether it was.
+    /// Orders a report of `pipeline` if it is time for one, or if its window is full and messages would be
+    /// lost. Returns whether it did.
     pub fn offer(&mut self, pipeline: &Pipeline, context: impl FnOnce() -> ReportContext) -> bool {
         let pause = self.every.max(pause(self.cost, self.share));
         let is_early = self.latest.is_some_and(|latest| latest.elapsed() < pause);
@@ -112,19 +111,19 @@ fn analyse(pipeline: Pipeline, context: &ReportContext) -> Box<Analysed> {
     Box::new(Analysed { understanding, report })
 }
 
-/// How long what took so much CPU time waits for the next time, to take one part in `share` of a CPU.
+/// The pause after work that took so much CPU time, to use one part in `share` of a CPU.
 pub fn pause(took: Duration, share: u32) -> Duration {
     took.saturating_mul(share).min(LONGEST_PAUSE)
 }
 
-/// What work makes, and the CPU time that it took.
+/// The result of work, and its CPU time.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let before = used();
     let done = work();
     (done, used().saturating_sub(before))
 }
 
-/// CPU time of this thread: on a busy machine, less than what passes.
+/// CPU time of this thread, which on a busy machine is less than elapsed time.
 #[cfg(target_os = "linux")]
 fn used() -> Duration {
     use nix::time::{ClockId, clock_gettime};
@@ -132,14 +131,14 @@ fn used() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
-/// What passes, where CPU time is not known.
+/// Elapsed time, where CPU time is not known.
 #[cfg(not(target_os = "linux"))]
 fn used() -> Duration {
     static BEGUN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     BEGUN.get_or_init(now).elapsed()
 }
 
-#[expect(clippy::disallowed_methods, reason = "reports are made now and then")]
+#[expect(clippy::disallowed_methods, reason = "reports are made at intervals")]
 fn now() -> Instant {
     Instant::now()
 }

@@ -1,6 +1,5 @@
-//! Live sources on their way into reports: [`packets`] opens the best source of packets that there
-//! is here, [`session`] reads it into a pipeline, [`analyst`] makes reports of it beside that, and
-//! [`runner`] is the loop of it all, for whoever observes.
+//! From live sources to reports: [`packets`] opens the best source of packets, [`session`] reads it into a
+//! pipeline, [`analyst`] makes reports on another thread, and [`runner`] is the loop for [`runner::Observer`]s.
 
 pub mod analyst;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Which source of packets: kernel programs where they may run, else packet sockets.
+//! Opens the best source of packets: kernel programs if they may run, else packet sockets.
 
 use std::path::PathBuf;
 
@@ -7,35 +7,35 @@ use crate::ingest::af_packet::{AfPacket, AfPacketConfig, AfPacketError, ROCE_BYT
 use crate::ingest::ebpf::{Ebpf, EbpfConfig, EbpfError};
 use crate::ingest::live::LiveSource;
 
-/// Room for what was not taken yet, MiB.
+/// Size of the ring, MiB.
 const RING_MEBIBYTES: u32 = 32;
 
-/// Bytes of payload of each direction of a TCP connection that kernel programs hand out.
+/// Bytes of payload that kernel programs deliver of each direction of a TCP connection.
 #[cfg(feature = "live")]
 const STREAM_LIMIT: u32 = 256 << 10;
 
-/// How packets are to be seen.
+/// Which source of packets to open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// Kernel programs if they may run here, else packet sockets.
     Auto,
-    /// Kernel programs: middles of messages are counted in the kernel.
+    /// Kernel programs: packets in the middle of messages are counted in the kernel.
     Ebpf,
     /// Packet sockets: every frame is copied.
     AfPacket,
 }
 
-/// A source of packets that is open.
+/// An open source of packets.
 pub struct Packets {
     /// The source.
     pub source: Box<dyn LiveSource>,
-    /// What it is: `ebpf` or `af_packet`.
+    /// Its kind: `ebpf` or `af_packet`.
     pub name: &'static str,
-    /// Why it is not the better one, in words.
+    /// Why it is packet sockets and not kernel programs, in words.
     pub why_not_better: Option<String>,
 }
 
-/// Why there is none.
+/// Why there is no source of packets.
 #[derive(Debug, thiserror::Error)]
 pub enum PacketsError {
     /// No packet sockets.
@@ -50,12 +50,12 @@ pub enum PacketsError {
     NotBuilt,
 }
 
-/// Opens `interfaces`, which are in `namespace` or here. Kernel programs log what they lose where
-/// `logs_losses`.
+/// Opens `interfaces` of `namespace`, or of the caller's. With `logs_losses`, kernel programs log what they
+/// lose.
 ///
 /// # Errors
 ///
-/// When an interface is not there, or nothing may observe it.
+/// When an interface does not exist, or cannot be observed.
 pub fn open(
     choice: Choice,
     interfaces: Vec<String>,
@@ -99,7 +99,7 @@ fn ebpf(_: &[String], _: Option<PathBuf>, _: bool) -> Result<Box<dyn LiveSource>
     Err(PacketsError::NotBuilt)
 }
 
-/// An error and what caused it, each once, and of each its first line.
+/// The first line of an error and of each of its causes, without repetition.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut below = error.source();

@@ -1,7 +1,7 @@
 //! The loop of everything that is live: packets into a pipeline, reports out of it at a bounded cost.
 //!
-//! `watch`, `demo` and the agent differ in what they do with a report and in what else they look after:
-//! each is an [`Observer`].
+//! `watch`, `demo` and the agent differ in what they do with a report and between packets: each is an
+//! [`Observer`].
 
 use std::time::Duration;
 
@@ -14,17 +14,17 @@ use railscope_core::report::{Detail, Report};
 /// How often reports are made, and how far they look back.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// At most one report in so long.
+    /// Least time from one report to the next.
     pub every: Duration,
-    /// Of one CPU, reports take at most one part in so many.
+    /// Reports take at most one part in so many of a CPU.
     pub share: u32,
-    /// Older messages are forgotten; `None` keeps all.
+    /// Older messages are dropped; `None` keeps all.
     pub window: Option<Duration>,
-    /// How long packets are waited for before other things are looked after.
+    /// Longest wait for packets in each round.
     pub patience: Duration,
 }
 
-/// Who takes what is seen, and looks after other things in between.
+/// Takes reports, and does other work between packets.
 pub trait Observer {
     /// Whether this was the last round.
     fn is_over(&self, session: &Session) -> bool;
@@ -32,7 +32,7 @@ pub trait Observer {
     /// Takes what the user should know.
     fn say(&mut self, text: String);
 
-    /// Looks after other things, once in every round.
+    /// Does other work, once in every round.
     ///
     /// # Errors
     ///
@@ -46,18 +46,18 @@ pub trait Observer {
         false
     }
 
-    /// Takes a report on the state as it was when the report was ordered.
+    /// Takes a report. It describes the state at the time when it was ordered.
     ///
     /// # Errors
     ///
     /// Ends the loop.
     fn report(&mut self, session: &Session, report: Box<Report>) -> anyhow::Result<()>;
 
-    /// Takes the state, where there is a report on it already and none is being made.
+    /// Takes the state while no report is being made.
     fn rest(&mut self, _session: &Session) {}
 }
 
-/// A session whose reports are made beside it.
+/// A session, and the analyst that makes its reports on another thread.
 pub struct Runner {
     session: Session,
     analyst: Analyst,
@@ -67,7 +67,7 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Makes ready to run.
+    /// Starts the analyst.
     ///
     /// # Errors
     ///
@@ -77,17 +77,17 @@ impl Runner {
         Ok(Self { session, analyst, pace, ordered_frames: 0 })
     }
 
-    /// What is seen.
+    /// The session.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// What is seen, to take in what comes last.
+    /// The session, to read what comes last.
     pub fn session_mut(&mut self) -> &mut Session {
         &mut self.session
     }
 
-    /// Goes round until the observer has enough.
+    /// Runs until the observer says that it is over.
     ///
     /// # Errors
     ///
@@ -116,12 +116,12 @@ impl Runner {
         Ok(())
     }
 
-    /// The report on all that was taken in.
+    /// The report on everything that was read.
     pub fn last_report(&self) -> Report {
         self.session.pipeline().report(self.session.context(Detail::Summary))
     }
 
-    /// Orders a report, if it is time for one and it would have anything new.
+    /// Orders a report if it is time for one and there is news.
     fn order(&mut self, has_other_news: bool) {
         let frames = self.session.frames();
         if frames == self.ordered_frames && !has_other_news {

@@ -1,4 +1,4 @@
-//! Live sources on their way into a pipeline.
+//! Reads live sources into a pipeline.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,7 +13,7 @@ use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::Pipeline;
 use railscope_core::report::{Detail, ReportContext};
 
-/// A pipeline that is fed live.
+/// A pipeline with live sources.
 pub struct Session {
     sources: Vec<Feed>,
     pipeline: Pipeline,
@@ -22,28 +22,28 @@ pub struct Session {
     frames: u64,
 }
 
-/// A source, and which taps of the pipeline its own are.
+/// A source, and its taps' ids in the pipeline.
 struct Feed {
     source: Box<dyn LiveSource>,
     taps: Vec<TapId>,
 }
 
 impl Session {
-    /// Without a source nothing comes.
+    /// A session without sources yet.
     pub fn new(pipeline: Pipeline) -> Self {
         Self { sources: Vec::new(), pipeline, origin: None, taps: Vec::new(), frames: 0 }
     }
 
-    /// Reads this source, too. Its frames are in the order of time, but not with those of other sources.
+    /// Adds a source. Its frames are in the order of time; those of several sources are not merged.
     pub fn add(&mut self, source: Box<dyn LiveSource>) {
         self.sources.push(Feed { source, taps: Vec::new() });
     }
 
-    /// Takes in what comes within `patience`; `say` hears what the user should know.
+    /// Reads what comes within `patience`. `say` takes what the user should know.
     ///
     /// # Errors
     ///
-    /// A source cannot go on.
+    /// A source fails for good.
     pub fn poll(&mut self, patience: Duration, say: &mut dyn FnMut(String)) -> io::Result<()> {
         let Self { sources, pipeline, origin, taps, frames } = self;
         let Some(patience) = patience.checked_div(u32::try_from(sources.len()).unwrap_or(u32::MAX))
@@ -82,17 +82,17 @@ impl Session {
         Ok(())
     }
 
-    /// Whether nothing will ever come again.
+    /// Whether no frame will ever come again.
     pub fn is_over(&self) -> bool {
         self.sources.iter().all(|feed| feed.source.is_over())
     }
 
-    /// Frames taken in so far.
+    /// Frames read so far.
     pub fn frames(&self) -> u64 {
         self.frames
     }
 
-    /// CPU time that its sources cost in the kernel, by program.
+    /// CPU time of the sources' kernel programs, by name.
     pub fn kernel_times(&self) -> Vec<(String, Duration)> {
         let mut times: BTreeMap<String, Duration> = BTreeMap::new();
         for (program, time) in self.sources.iter().flat_map(|feed| feed.source.kernel_times()) {
@@ -101,7 +101,7 @@ impl Session {
         times.into_iter().collect()
     }
 
-    /// What its sources can and cannot see.
+    /// What the sources can and cannot see.
     pub fn completeness(&self) -> Vec<String> {
         self.sources.iter().flat_map(|feed| feed.source.completeness()).collect()
     }
@@ -111,23 +111,23 @@ impl Session {
         &self.pipeline
     }
 
-    /// The state, to add to it what comes from elsewhere.
+    /// The state, to add what other sources deliver.
     pub fn pipeline_mut(&mut self) -> &mut Pipeline {
         &mut self.pipeline
     }
 
-    /// Forgets what is older than the window; `understanding` is the latest one of this state.
+    /// Drops what is older than the window. `understanding` is the latest one of this state.
     pub fn slide(&mut self, window_ns: u64, understanding: &Understanding) {
         self.pipeline.slide(window_ns, understanding);
     }
 
-    /// For a report of the state.
+    /// The context for a report on the state.
     pub fn context(&self, detail: Detail) -> ReportContext {
         ReportContext { origin: self.origin, detail, ..ReportContext::default() }
     }
 }
 
-/// The event with the pipeline's numbers of taps.
+/// The event with the pipeline's ids of taps.
 fn renumbered<'a>(event: LiveEvent<'a>, numbers: &[TapId]) -> LiveEvent<'a> {
     let number = |tap: TapId| numbers.get(tap.0 as usize).copied().unwrap_or(tap);
     let at_home = |frame: Frame<'a>| Frame { tap: number(frame.tap), ..frame };

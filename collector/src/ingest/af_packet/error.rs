@@ -2,18 +2,18 @@
 
 use std::io;
 
-/// Why not.
+/// Why an interface cannot be observed.
 #[derive(Debug, thiserror::Error)]
 pub enum AfPacketError {
-    /// There is none of this name.
+    /// There is no interface of this name.
     #[error("no interface {name} here; there are: {have}")]
     NoInterface {
-        /// As it was named.
+        /// The name that was given.
         name: String,
-        /// Those that are there.
+        /// The existing ones.
         have: String,
     },
-    /// The kernel does not let this process.
+    /// This process lacks the permission.
     #[error(
         "observe {name}: it needs root, or the capability: setcap cap_net_raw+ep on this program"
     )]
@@ -21,7 +21,7 @@ pub enum AfPacketError {
         /// The interface.
         name: String,
     },
-    /// It carries something else than Ethernet or IP.
+    /// Its frames are neither Ethernet nor IP.
     #[error(
         "observe {name}: its frames are of type {kind} (linux/if_arp.h), not Ethernet{}",
         if *kind == libc::ARPHRD_INFINIBAND {
@@ -41,7 +41,7 @@ pub enum AfPacketError {
     Open {
         /// The interface.
         name: String,
-        /// Its reason.
+        /// The kernel's reason.
         #[source]
         source: io::Error,
     },

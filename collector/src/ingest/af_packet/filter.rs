@@ -1,7 +1,6 @@
-//! The program that the kernel runs for each frame to know how much of it to keep (classic BPF,
-//! Documentation/networking/filter.rst): the first bytes of a RoCEv2 packet, because the rest is
-//! the application's data, and everything of any other frame, because NCCL's words are in TCP
-//! payload.
+//! The program that decides how much the kernel keeps of each frame (classic BPF,
+//! Documentation/networking/filter.rst): the first bytes of a RoCEv2 packet, as the rest is application
+//! data, and all of any other frame, as NCCL's control plane is in TCP payload.
 
 /// One instruction: `struct sock_filter`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,9 +14,9 @@ pub(super) struct Instruction {
 /// `BPF_LD | BPF_ABS` of 2 bytes and of 1.
 const LOAD_HALF: u16 = 0x28;
 const LOAD_BYTE: u16 = 0x30;
-/// `BPF_LD | BPF_IND | BPF_H`: 2 bytes at a place counted from X.
+/// `BPF_LD | BPF_IND | BPF_H`: 2 bytes at an offset from X.
 const LOAD_HALF_FROM_X: u16 = 0x48;
-/// `BPF_LDX | BPF_MSH | BPF_B`: X is the length of the IPv4 header at a place.
+/// `BPF_LDX | BPF_MSH | BPF_B`: X is the length of the IPv4 header at an offset.
 const LOAD_HEADER_LEN: u16 = 0xb1;
 /// `BPF_JMP | BPF_JEQ | BPF_K` and `BPF_JMP | BPF_JSET | BPF_K`.
 const IF_EQUAL: u16 = 0x15;
@@ -30,20 +29,20 @@ const IPV6: u32 = 0x86dd;
 const UDP: u32 = 17;
 /// IANA's port of RoCEv2.
 const ROCE_V2: u32 = 4791;
-/// Of IPv4: only the first fragment has ports.
+/// The fragment offset of IPv4: only the first fragment has ports.
 const FRAGMENT_OFFSET: u32 = 0x1fff;
-/// No frame is longer, with offloads of TCP neither.
+/// No frame is longer, not even with TCP offloads.
 const WHOLE_BYTES: u32 = 0x4_0000;
 
-/// Where instructions are that others jump to.
+/// Indices of instructions that others jump to.
 const AT_IPV6: u8 = 9;
 const AT_ROCE: u8 = 14;
 const AT_WHOLE: u8 = 15;
 
-/// Of Ethernet frames: keeps `roce_bytes` of RoCEv2 over IPv4 or IPv6, and all of the rest.
+/// For Ethernet frames: keeps `roce_bytes` of RoCEv2 over IPv4 or IPv6, and other frames whole.
 ///
-/// A VLAN tag is not there when it runs: the kernel puts it aside. What has two is kept whole. The
-/// kernel drops a frame that ends where the program wants to read: a UDP header cut on the wire.
+/// The kernel removes a VLAN tag before the program runs. Frames with two tags are kept whole. The kernel
+/// drops a frame that is too short for the program's reads, as with a UDP header truncated on the wire.
 pub(super) fn program(roce_bytes: u32) -> [Instruction; 16] {
     [
         load(LOAD_HALF, 12),
@@ -69,7 +68,7 @@ fn load(code: u16, value: u32) -> Instruction {
     Instruction { code, if_true: 0, if_false: 0, value }
 }
 
-/// A jump from the instruction at `from`; the kernel counts from the one behind it.
+/// A jump from the instruction at `from`; the kernel counts from the next one.
 fn branch(from: u8, code: u16, value: u32, if_true: u8, if_false: u8) -> Instruction {
     let distance = |to: u8| to.wrapping_sub(from).wrapping_sub(1);
     Instruction { code, if_true: distance(if_true), if_false: distance(if_false), value }

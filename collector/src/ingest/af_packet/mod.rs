@@ -1,13 +1,13 @@
-//! Interfaces of this machine, live, by packet sockets: each interface a tap, both directions, with
-//! the kernel's stamps in nanoseconds.
+//! Interfaces of this machine, live, from packet sockets: each interface is a tap, in both directions,
+//! with the kernel's timestamps in nanoseconds.
 //!
 //! ```text
 //! interface -> filter (how much to keep) -> ring shared with the kernel (sys) -+
 //!                                                        k-way merge by time   +-> LiveEvent
 //! ```
 //!
-//! What such a socket sees is what passes the kernel. An RDMA NIC moves its own RoCE packets without
-//! the kernel, and no error says so.
+//! Such a socket sees what passes the kernel. The RoCE packets of an RDMA NIC bypass the kernel, and no
+//! error says so.
 
 mod error;
 mod filter;
@@ -29,18 +29,18 @@ use self::port::Port;
 use super::live::{LiveEvent, LiveSource};
 use railscope_core::model::tap::TapId;
 
-/// How long the kernel may hold back frames of a block that is not full.
+/// How long the kernel may hold back a block that is not full.
 const RETIRE: Duration = Duration::from_millis(20);
 
-/// What the kernel holds back at one interface may be older than what it gave at another: frames
-/// of several interfaces are put in order when they are this old.
+/// Frames held back at one interface may be older than frames delivered at another: frames of several
+/// interfaces are sorted once they are this old.
 const HOLD: Duration = Duration::from_millis(60);
 
-/// Most frames that one call hands out.
+/// Most frames that one poll delivers.
 const MOST_FRAMES: u32 = 1 << 16;
 
-/// Bytes kept of a RoCEv2 packet unless told: all of its headers behind any tunnel that hosts use,
-/// and a clear-to-send of NCCL, which is 64 bytes of payload.
+/// Bytes kept of a RoCEv2 packet by default: all headers, in any tunnel that hosts use, and a
+/// clear-to-send of NCCL, which is 64 bytes of payload.
 pub const ROCE_BYTES: u32 = 256;
 
 /// What to open.
@@ -48,28 +48,28 @@ pub const ROCE_BYTES: u32 = 256;
 pub struct AfPacketConfig {
     /// Names of interfaces.
     pub interfaces: Vec<String>,
-    /// The network namespace that has them (`/proc/PID/ns/net`); `None`: the caller's.
+    /// Their network namespace (`/proc/PID/ns/net`); `None`: the caller's.
     pub namespace: Option<PathBuf>,
     /// Bytes kept of each RoCEv2 packet; other frames are kept whole.
     pub roce_bytes: u32,
-    /// Room for frames of each interface, MiB.
+    /// Size of the ring of each interface, MiB.
     pub ring_mebibytes: usize,
 }
 
-/// Interfaces that are observed.
+/// Observed interfaces.
 #[derive(Debug)]
 pub struct AfPacket {
     ports: Vec<Port>,
-    is_told: bool,
+    has_announced_taps: bool,
 }
 
 impl AfPacket {
-    /// Begins to observe.
+    /// Starts to observe.
     ///
     /// # Errors
     ///
-    /// An interface is not there or cannot be observed, or this process may not: it needs
-    /// `CAP_NET_RAW` in the user namespace that owns the network namespace.
+    /// An interface does not exist or cannot be observed, or this process lacks `CAP_NET_RAW` in the user
+    /// namespace that owns the network namespace.
     pub fn open(config: &AfPacketConfig) -> Result<Self, AfPacketError> {
         let open = || {
             let ports = config.interfaces.iter().zip(0..);
@@ -81,7 +81,7 @@ impl AfPacket {
                 let refused =
                     |source| AfPacketError::Namespace { path: path.display().to_string(), source };
                 let namespace = File::open(path).map_err(refused)?;
-                // Namespaces belong to threads, and sockets stay where they were opened.
+                // A namespace is entered by a thread; sockets stay in it after the thread ends.
                 let enter = || {
                     setns(&namespace, CloneFlags::CLONE_NEWNET)
                         .map_err(|error| refused(error.into()))?;
@@ -91,10 +91,10 @@ impl AfPacket {
                 thread::scope(|scope| scope.spawn(enter).join()).map_err(|_| failed())?
             }
         };
-        Ok(Self { ports: ports?, is_told: false })
+        Ok(Self { ports: ports?, has_announced_taps: false })
     }
 
-    /// Hands out frames in the order of time, as long as no earlier one can come; whether there
+    /// Delivers frames in the order of time, as long as no earlier one can come. Returns whether there
     /// was any.
     fn hand_out(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) -> bool {
         let now = now_ns();
@@ -105,7 +105,7 @@ impl AfPacket {
         for handed in 0..MOST_FRAMES {
             let heads = self.ports.iter_mut().enumerate();
             let first = heads.filter_map(|(at, port)| Some((port.head()?, at))).min();
-            // A frame of the future was stamped before the clock was set back.
+            // A frame from the future was stamped before the clock was set back.
             let first = first.filter(|(time, _)| *time <= horizon || *time > now);
             let Some(port) = first.and_then(|(_, at)| self.ports.get_mut(at)) else {
                 return handed > 0;
@@ -115,7 +115,7 @@ impl AfPacket {
         true
     }
 
-    /// Waits for frames, or until those that are there are old enough.
+    /// Waits for frames, or until pending ones are old enough.
     fn wait(&mut self, patience: Duration) -> io::Result<()> {
         let first = self.ports.iter_mut().filter_map(Port::head).min();
         if let Some(first) = first {
@@ -136,14 +136,14 @@ impl AfPacket {
 
 impl LiveSource for AfPacket {
     fn poll(&mut self, patience: Duration, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
-        if !std::mem::replace(&mut self.is_told, true) {
+        if !std::mem::replace(&mut self.has_announced_taps, true) {
             self.ports.iter().for_each(|port| sink(LiveEvent::Tap(port.tap())));
         }
         if !self.hand_out(sink) && !self.is_over() {
             self.wait(patience)?;
             self.hand_out(sink);
         }
-        self.ports.iter_mut().try_for_each(|port| port.tell_trouble(sink))
+        self.ports.iter_mut().try_for_each(|port| port.report_trouble(sink))
     }
 
     fn is_over(&self) -> bool {
@@ -155,7 +155,7 @@ impl LiveSource for AfPacket {
         vec![
             format!(
                 "packet sockets at {}: every frame that passes the kernel there, both directions; \
-                 frames without room are counted as lost",
+                 frames dropped for a full ring are counted as lost",
                 names.join(", ")
             ),
             "not visible there: RoCE that an RDMA NIC sends and receives itself, which never \

@@ -1,4 +1,4 @@
-//! One interface that is observed: its frames made into what a capture of it would hold.
+//! One observed interface: turns its frames into what a capture would contain.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,7 +14,7 @@ use railscope_core::model::frame::Frame;
 use railscope_core::model::tap::{LinkType, Tap, TapFormat, TapId};
 use railscope_core::model::time::Timestamp;
 
-/// Where the tag of a VLAN stands: behind both addresses.
+/// Offset of a VLAN tag: after both addresses.
 const TAG_PLACE: usize = 12;
 const TAG_BYTES: u32 = 4;
 
@@ -29,7 +29,7 @@ pub(super) struct Port {
     /// Frames so far.
     frames: u64,
     is_removed: bool,
-    /// A frame with its tag put back.
+    /// Buffer for a frame with its tag restored.
     tagged: Vec<u8>,
 }
 
@@ -47,10 +47,11 @@ impl Port {
         let Ok(index) = if_nametoindex(name.as_str()) else {
             return Err(AfPacketError::NoInterface { name, have: interfaces() });
         };
-        // It is known once a socket is bound: the filter goes by Ethernet, which nearly all are.
+        // The type is known once a socket is bound. The filter assumes Ethernet, which is right for nearly
+        // all interfaces.
         let program = filter::program(config.roce_bytes);
         let open = |program| {
-            // Each frame passes a loopback twice, out and in.
+            // A frame passes a loopback interface twice, out and in.
             Ring::open(index, name == "lo", program, config.ring_mebibytes, RETIRE)
         };
         let mut ring = open(Some(&program)).map_err(refused)?;
@@ -83,18 +84,18 @@ impl Port {
             format: TapFormat::AfPacket,
             interface: Some(self.name.clone()),
             link_type: self.link_type,
-            // Only RoCE is cut.
+            // Only RoCE packets are truncated.
             snap_len: None,
             line_rate_bps: None,
         }
     }
 
-    /// When its next frame came.
+    /// Time of its next frame.
     pub(super) fn head(&mut self) -> Option<u64> {
         self.ring.head()
     }
 
-    /// Hands out the frame that `head` has found.
+    /// Delivers the frame that `head` found.
     pub(super) fn hand_out(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) {
         let Some(raw) = self.ring.frame() else { return };
         self.frames += 1;
@@ -121,8 +122,8 @@ impl Port {
         self.ring.advance();
     }
 
-    /// Tells what was lost, and whether anything comes at all.
-    pub(super) fn tell_trouble(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
+    /// Reports losses, and an interface that is down or gone.
+    pub(super) fn report_trouble(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
         if self.is_removed {
             return Ok(());
         }
@@ -148,8 +149,8 @@ impl AsFd for Port {
     }
 }
 
-/// Which way a frame passed the interface, as far as that tells whose it is: what a bridge or a
-/// mirror passes on through the interface is another host's.
+/// Direction of a frame that this interface itself sent or received; `None` for frames of other hosts,
+/// which a bridge or mirror forwards.
 fn direction(raw: &RawFrame<'_>, own: [u8; 6]) -> Option<Direction> {
     if own == [0; 6] {
         return None;

@@ -13,15 +13,15 @@ pub enum Capability {
     DacReadSearch,
     /// Attach programs to interfaces.
     NetAdmin,
-    /// See all packets of an interface.
+    /// Receive all packets of an interface.
     NetRaw,
-    /// Look into processes of others.
+    /// Inspect processes of other users.
     SysPtrace,
     /// Everything else; includes `Bpf` and `Perfmon`.
     SysAdmin,
-    /// Attach to tracepoints and functions, and read what they have in hand. Linux 5.8.
+    /// Attach to tracepoints and functions, and read their arguments. Linux 5.8.
     Perfmon,
-    /// Load programs and make maps. Linux 5.8.
+    /// Load programs and create maps. Linux 5.8.
     Bpf,
 }
 
@@ -64,28 +64,28 @@ impl fmt::Display for KernelRelease {
     }
 }
 
-/// What was found out. What could not be is as if it were not there.
+/// Facts about this process and its kernel. A fact that cannot be read counts as absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
     /// Effective capabilities, by bit.
     effective: u64,
-    /// This is the host's own user namespace; in others capabilities count for what is in them: their
-    /// network, but not the kernel's programs.
+    /// This is the initial user namespace. In others, capabilities cover only what belongs to them: their
+    /// network, but not kernel programs.
     pub is_initial_user_namespace: bool,
     /// The kernel's version.
     pub kernel: Option<KernelRelease>,
-    /// The kernel tells its own types (`/sys/kernel/btf/vmlinux`).
+    /// The kernel exports its types (`/sys/kernel/btf/vmlinux`).
     pub has_btf: bool,
-    /// Where tracepoints are listed.
+    /// Where tracefs is mounted, if it is.
     pub tracefs: Option<PathBuf>,
-    /// Uprobes can be had without tracefs (Linux 4.17).
+    /// Uprobes work without tracefs (Linux 4.17).
     pub has_uprobe_events: bool,
-    /// A place for pinned programs is mounted at `/sys/fs/bpf`.
+    /// A filesystem for pinned programs is mounted at `/sys/fs/bpf`.
     pub has_bpffs: bool,
-    /// `kernel.unprivileged_bpf_disabled`: 0 allows a few kinds of programs without capabilities, none
-    /// of those that are used here.
+    /// `kernel.unprivileged_bpf_disabled`: 0 allows a few kinds of programs without capabilities, but
+    /// none that are used here.
     pub unprivileged_bpf_disabled: Option<u8>,
-    /// There is an RDMA device now, in a network namespace that this process sees.
+    /// There is an RDMA device in this process's network namespace.
     pub has_rdma_device: bool,
 }
 

@@ -1,8 +1,7 @@
-//! NIC counters, read live: of RDMA devices from sysfs, of their network interfaces as `ethtool -S`.
+//! NIC counters, read live: RDMA devices' from sysfs, their network interfaces' as `ethtool -S` does.
 //!
-//! They say what a whole port went through and nothing of flows. A device answers from a cache for
-//! the time that it calls `lifespan` (mlx5: 10 ms); it is never read faster than that, for the values
-//! would repeat.
+//! They count whole ports, not flows. A device answers from a cache for the time in its `lifespan` (mlx5:
+//! 10 ms) and is not read more often, as the values would repeat.
 
 pub mod ethtool;
 pub mod port;
@@ -23,7 +22,7 @@ use railscope_core::model::health::Health;
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::time::Timestamp;
 
-/// How often devices are looked for again: NICs come and go rarely.
+/// Time between two looks for devices: NICs come and go rarely.
 const DISCOVERY: Duration = Duration::from_secs(60);
 
 /// What to read, and how often.
@@ -35,14 +34,14 @@ pub struct CounterConfig {
     pub host: String,
     /// Time from one reading to the next.
     pub interval: Duration,
-    /// Names of RDMA devices that are left alone.
+    /// Names of RDMA devices that are not read.
     pub excluded: Vec<Pattern>,
-    /// Which of an interface's statistics are wanted, by driver and name: a NIC has thousands, most of
-    /// them of single queues. All of an RDMA device's own are taken.
+    /// Which statistics of an interface are wanted, by driver and name: a NIC has thousands, most of them
+    /// of single queues. All counters of an RDMA device are read.
     pub wants: fn(Option<&str>, &str) -> bool,
 }
 
-/// Why there is nothing to read.
+/// Why there are no counters.
 #[derive(Debug, thiserror::Error)]
 pub enum NoCounters {
     /// No RDMA driver is loaded.
@@ -51,7 +50,7 @@ pub enum NoCounters {
     /// The list of devices cannot be read.
     #[error("list RDMA devices in {folder}")]
     Unreadable {
-        /// Where they should be.
+        /// The folder.
         folder: PathBuf,
         /// The system's reason.
         #[source]
@@ -60,7 +59,7 @@ pub enum NoCounters {
     /// The host has none.
     #[error("this host has no RDMA device")]
     NoDevices,
-    /// None is left.
+    /// All are excluded.
     #[error("all RDMA devices of this host are excluded: {}", .0.join(", "))]
     AllExcluded(Vec<String>),
 }
@@ -84,17 +83,17 @@ struct Reader {
 }
 
 impl<N: NetdevStatistics> CounterSource<N> {
-    /// A source that has not looked for devices.
+    /// A source that has not looked for devices yet.
     pub fn new(config: CounterConfig, netdevs: N) -> Self {
         let (silent_netdevs, health) = (BTreeMap::new(), Health::default());
         Self { config, netdevs, ports: Vec::new(), discovered: None, silent_netdevs, health }
     }
 
-    /// Looks for devices, anew; [`read`](Self::read) does so once a minute.
+    /// Looks for devices again; [`read`](Self::read) does so once a minute.
     ///
     /// # Errors
     ///
-    /// When there is none to read. The source goes on looking.
+    /// When there is no device to read. The source keeps looking.
     pub fn discover(&mut self, now: Timestamp) -> Result<(), NoCounters> {
         self.discovered = Some(now);
         let found = self.find();
@@ -137,12 +136,11 @@ impl<N: NetdevStatistics> CounterSource<N> {
         Ok(ports)
     }
 
-    /// Reads every port whose time has come. `clock` tells the time, which passes while devices
-    /// answer.
+    /// Reads every port that is due. `clock` is read again for each port, as devices take time to answer.
     ///
     /// # Errors
     ///
-    /// When devices were looked for again and there is none.
+    /// When a new look for devices found none.
     pub fn read(
         &mut self,
         clock: &mut dyn FnMut() -> Timestamp,
@@ -169,7 +167,7 @@ impl<N: NetdevStatistics> CounterSource<N> {
         let time = clock();
         let Some(reader) = self.ports.get_mut(at) else { return };
         let interval = nanos(reader.interval(&self.config));
-        // A clock that was set back must not stop the reading until it has caught up.
+        // If the clock was set back, reading must not pause until it has caught up.
         if reader.last.is_some_and(|last| time >= last && time.nanos_since(last) < interval) {
             return;
         }
@@ -181,7 +179,7 @@ impl<N: NetdevStatistics> CounterSource<N> {
         self.health.add(HealthEvent::CounterUnreadableFiles, unreadable);
         if port.members.is_empty() {
             for (name, value) in self.statistics(&port, port.netdev.as_deref()) {
-                // What an RDMA device calls as its interface does is its own.
+                // Where both have a name, the RDMA device's counter is kept.
                 if values.iter().all(|(known, _)| *known != name) {
                     values.push((name, value));
                 }
@@ -196,7 +194,7 @@ impl<N: NetdevStatistics> CounterSource<N> {
         }
     }
 
-    /// The statistics of an interface that are wanted.
+    /// The wanted statistics of an interface.
     fn statistics(&mut self, port: &Port, netdev: Option<&str>) -> Vec<(String, u64)> {
         let Some(netdev) = netdev else { return Vec::new() };
         match self.netdevs.read(netdev) {
@@ -213,7 +211,7 @@ impl<N: NetdevStatistics> CounterSource<N> {
         }
     }
 
-    /// When the next port is to be read.
+    /// When the next port is due.
     pub fn next_due(&self, now: Timestamp) -> Timestamp {
         let due = self.ports.iter().map(|reader| {
             let interval = nanos(reader.interval(&self.config));
@@ -228,23 +226,23 @@ impl<N: NetdevStatistics> CounterSource<N> {
         self.ports.iter().map(|reader| &reader.port)
     }
 
-    /// How complete it is, and what it cannot see, in sentences for people: first what is read, then
-    /// what is read less often than asked for, and what cannot be.
+    /// What is read, what is read less often than configured, and what cannot be read, in sentences for
+    /// people.
     pub fn completeness(&self) -> Vec<String> {
         let names = self.ports().map(|port| format!("{} port {}", port.device, port.number));
         let names: Vec<String> = names.collect();
         let all = match names.as_slice() {
             [] => "no counters are read".to_owned(),
             names => {
-                format!("counters only, of whole ports and not of flows: {}", names.join(", "))
+                format!("counters of whole ports, not of flows: {}", names.join(", "))
             }
         };
         let slow = self.ports().filter(|port| port.lifespan > self.config.interval).map(|port| {
             let Port { device, number, lifespan, .. } = port;
             let (lifespan, wanted) = (lifespan.as_millis(), self.config.interval.as_millis());
             format!(
-                "{device} port {number} answers anew every {lifespan} ms only; it is read that often \
-                 and not every {wanted} ms"
+                "{device} port {number} updates its counters every {lifespan} ms; it is read that often, \
+                 not every {wanted} ms"
             )
         });
         let silent = self.silent_netdevs.iter().map(|(netdev, reason)| {

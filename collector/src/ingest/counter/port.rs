@@ -1,4 +1,4 @@
-//! A port of an RDMA device in sysfs: what it is called, and what stands in its files.
+//! A port of an RDMA device in sysfs: its names and its files.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -9,29 +9,28 @@ use std::time::Duration;
 use crate::ingest::kernel_file;
 use railscope_core::model::counter::{PortLink, PortState};
 
-/// Files of one port that are read.
+/// Most files read of one port.
 const FILE_LIMIT: usize = 512;
-/// Entries of its GID table that are read.
+/// Most entries read of its GID table.
 const GID_LIMIT: usize = 256;
 
-/// A port, as it was found.
+/// A port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
     /// RDMA device, such as `mlx5_0`.
     pub device: String,
     /// Number, from 1.
     pub number: u32,
-    /// Driver of the device's PCI function, such as `mlx5_core`, `bnxt_en`, `ice` or `efa`; `None` of
+    /// Driver of the device's PCI function, such as `mlx5_core`, `bnxt_en`, `ice` or `efa`; `None` for
     /// devices without hardware.
     pub driver: Option<String>,
     /// Its network interface.
     pub netdev: Option<String>,
-    /// The interfaces that its interface is made of, if that is a bond, which counts nothing itself.
+    /// Members of its interface, if that is a bond, which has no counters itself.
     pub members: Vec<String>,
-    /// Addresses in its GID table; none of InfiniBand, whose GIDs are no IP addresses.
+    /// Addresses in its GID table; empty for InfiniBand, whose GIDs are not IP addresses.
     pub addresses: Vec<IpAddr>,
-    /// The device tells the same values again within this time (`hw_counters/lifespan`); zero where
-    /// it does not say.
+    /// The device repeats its values within this time (`hw_counters/lifespan`); zero if unknown.
     pub lifespan: Duration,
     folder: PathBuf,
 }
@@ -65,9 +64,9 @@ impl Port {
         Ok(ports)
     }
 
-    /// The link; `None` where the port does not tell.
+    /// The link; `None` where the port does not report it.
     pub(super) fn link(&self) -> Option<PortLink> {
-        // EFA's driver says that it is active, whatever it is (`efa_query_port`).
+        // EFA's driver always reports it as active (`efa_query_port`).
         if self.driver.as_deref() == Some("efa") {
             return None;
         }
@@ -78,8 +77,8 @@ impl Port {
         Some(PortLink { state, rate_bps: rate.as_deref().and_then(rate_bps) })
     }
 
-    /// Adds the values of one folder of counters, without names that are there already; returns how
-    /// many files could not be read.
+    /// Adds the values of one folder of counters, except for names already present. Returns the number of
+    /// unreadable files.
     pub(super) fn read(&self, counters: &str, values: &mut Vec<(String, u64)>) -> u64 {
         let folder = self.folder.join(counters);
         let Ok(names) = kernel_file::names(&folder) else { return 0 };
@@ -99,8 +98,8 @@ impl Port {
 
 const LIFESPAN: &str = "lifespan";
 
-/// A value. Devices without a performance management agent say `N/A (no PMA)`; ionic's driver says
-/// the largest number where the device told none.
+/// A value. Devices without a performance management agent report `N/A (no PMA)`; ionic's driver reports
+/// the largest number where it has no value.
 fn value(text: &str) -> Option<u64> {
     text.parse().ok().filter(|value| *value != u64::MAX)
 }
@@ -111,7 +110,7 @@ fn lifespan(port: &Path) -> Duration {
     Duration::from_millis(milliseconds.unwrap_or(0))
 }
 
-/// Bits a second of `400 Gb/sec (4X NDR)`; `None` of a port without a link, whose rate means nothing.
+/// Bits per second of `400 Gb/sec (4X NDR)`; `None` for a port without a link, whose rate is meaningless.
 fn rate_bps(text: &str) -> Option<u64> {
     let (number, _) = text.split_once(" Gb/sec")?;
     let gigabits: f64 = number.parse().ok()?;
@@ -121,7 +120,7 @@ fn rate_bps(text: &str) -> Option<u64> {
 /// The interface that the GID table names, else the only one of the device.
 fn netdev(device: &Path, port: &Path) -> Option<String> {
     let names = port.join("gid_attrs/ndevs");
-    // Entries that are not in use cannot be read.
+    // Unused entries cannot be read.
     let named = (0..GID_LIMIT).map(|at| names.join(at.to_string()));
     let named = named.take_while(|path| path.exists());
     let named =
@@ -132,14 +131,13 @@ fn netdev(device: &Path, port: &Path) -> Option<String> {
     })
 }
 
-/// The interfaces that a bond is made of; none of what is no bond.
+/// The members of a bond; empty for other interfaces.
 fn members(net: &Path, netdev: &str) -> Vec<String> {
     let members = kernel_file::text(&net.join(netdev).join("bonding/slaves")).unwrap_or_default();
     members.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The IP addresses of a RoCE port: GIDs are IPv6 addresses, or IPv4 addresses as such (RFC 4291,
-/// 2.5.5.2).
+/// The IP addresses of a RoCE port: GIDs are IPv6 addresses, or IPv4-mapped ones (RFC 4291, 2.5.5.2).
 fn addresses(port: &Path) -> Vec<IpAddr> {
     let link_layer = kernel_file::text(&port.join("link_layer")).unwrap_or_default();
     if link_layer != "Ethernet" {

@@ -1,4 +1,4 @@
-//! Where the programs stand.
+//! Attaches the programs to interfaces.
 
 use std::fs::File;
 use std::io;
@@ -16,7 +16,7 @@ use super::error::EbpfError;
 use super::object::{DIRECTIONS, Object, program};
 use railscope_core::model::tap::{LinkType, Tap, TapFormat};
 
-/// Since then a program has a link of its own, which dies with the process (`tcx`).
+/// From this release on a program has its own link, which ends with the process (`tcx`).
 const TCX_SINCE: KernelVersion = KernelVersion::new(6, 6, 0);
 
 /// What to observe.
@@ -24,24 +24,24 @@ const TCX_SINCE: KernelVersion = KernelVersion::new(6, 6, 0);
 pub struct EbpfConfig {
     /// Names of interfaces.
     pub interfaces: Vec<String>,
-    /// The network namespace that has them (`/proc/PID/ns/net`); `None`: the caller's.
+    /// Their network namespace (`/proc/PID/ns/net`); `None`: the caller's.
     pub namespace: Option<PathBuf>,
-    /// Room for events of all interfaces, MiB.
+    /// Size of the ring for the events of all interfaces, MiB.
     pub ring_mebibytes: u32,
-    /// Bytes of payload of each direction of a TCP connection that are looked at.
+    /// Bytes of payload delivered of each direction of a TCP connection.
     pub stream_limit: u32,
     /// Whether the programs log what they lose, as warnings.
     pub logs: bool,
 }
 
 impl EbpfConfig {
-    /// The size of the ring: the kernel wants a power of two.
+    /// Size of the ring, a power of two as the kernel requires.
     pub(super) fn ring_bytes(&self) -> u32 {
         (self.ring_mebibytes.clamp(1, 1024) << 20).next_power_of_two()
     }
 }
 
-/// An interface that is observed.
+/// An observed interface.
 #[derive(Debug)]
 pub(super) struct Port {
     pub(super) name: String,
@@ -57,14 +57,14 @@ impl Port {
             format: TapFormat::Ebpf,
             interface: Some(self.name.clone()),
             link_type: LinkType::Ethernet,
-            // Only RoCE is cut.
+            // Only RoCE packets are truncated.
             snap_len: None,
             line_rate_bps: None,
         }
     }
 }
 
-/// All of them.
+/// All observed interfaces.
 #[derive(Debug)]
 pub(super) struct Attached {
     pub(super) ports: Vec<Port>,
@@ -79,7 +79,7 @@ impl Attached {
                 let refused =
                     |source| EbpfError::Namespace { path: path.display().to_string(), source };
                 let namespace = File::open(path).map_err(refused)?;
-                // Namespaces belong to threads, and programs stay where they were attached.
+                // A namespace is entered by a thread; the programs stay attached after it ends.
                 let enter = || {
                     setns(&namespace, CloneFlags::CLONE_NEWNET)
                         .map_err(|error| refused(error.into()))?;
@@ -100,7 +100,7 @@ fn port(object: &mut Object, name: &str) -> Result<Port, EbpfError> {
     };
     let has_links = KernelVersion::current().is_ok_and(|kernel| kernel >= TCX_SINCE);
     if !has_links {
-        // It may be there already.
+        // It may exist already.
         _ = qdisc_add_clsact(name);
     }
     for (program_name, side) in DIRECTIONS.iter().zip([TcAttachType::Ingress, TcAttachType::Egress])
@@ -108,7 +108,7 @@ fn port(object: &mut Object, name: &str) -> Result<Port, EbpfError> {
         let options = if has_links {
             TcAttachOptions::TcxOrder(LinkOrder::default())
         } else {
-            // What a run that was killed has left behind.
+            // A killed run leaves its programs behind.
             _ = qdisc_detach_program(name, side, program_name);
             TcAttachOptions::Netlink(NlOptions::default())
         };

@@ -1,4 +1,4 @@
-//! The clock of kernel programs, put onto that of everybody else.
+//! Converts the clock of kernel programs to wall-clock time.
 
 use std::time::Duration;
 
@@ -6,11 +6,10 @@ use nix::time::{ClockId, clock_gettime};
 
 use railscope_core::model::time::Timestamp;
 
-/// Two readings of one clock that are no further apart are the same: what lies between is how long
-/// the reading takes.
+/// Offsets that differ by less are the same: the difference is the time that reading two clocks takes.
 const JITTER_NS: i64 = 10_000;
 
-/// `CLOCK_REALTIME` less `CLOCK_MONOTONIC`, which changes when the clock is set.
+/// `CLOCK_REALTIME` minus `CLOCK_MONOTONIC`, which changes when the clock is set.
 #[derive(Debug)]
 pub(in crate::ingest) struct Clock {
     offset_ns: i64,

@@ -1,25 +1,24 @@
-//! What the kernel programs cost. To measure a program takes the kernel as long as the program takes
-//! with a packet, so it is done for one second in thirty, and the times between are taken to be alike.
+//! CPU time of the kernel programs. Measuring a run costs as much as the run itself, so the kernel
+//! measures for one second in thirty, and the figure is extrapolated to the time between.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use aya::sys::{Stats, enable_stats};
 
-/// How long they are measured at a time, first when they are loaded.
+/// Length of a measurement. The first starts when the programs are loaded.
 const WINDOW: Duration = Duration::from_secs(1);
-/// From one beginning to the next.
+/// Time from the start of one measurement to the start of the next.
 const EVERY: Duration = Duration::from_secs(30);
 
-/// What a program cost so far.
+/// The cost of a program so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramCost {
     /// Its name.
     pub name: String,
-    /// How often it ran while it was measured.
+    /// Its runs while it was measured.
     pub runs: u64,
-    /// How long all its runs took, all CPUs together, as far as can be said; zero where the kernel
-    /// does not measure.
+    /// Estimated CPU time of all its runs, on all CPUs; zero if the kernel does not measure.
     pub time: Duration,
 }
 
@@ -27,18 +26,18 @@ pub struct ProgramCost {
 pub(in crate::ingest) struct Costs {
     estimate: Estimate,
     loaded: Instant,
-    /// The kernel measures as long as this is there.
+    /// The kernel measures while this is open.
     statistics: Option<OwnedFd>,
 }
 
 impl Costs {
-    /// Of programs that are loaded; measures from now on.
+    /// Starts to measure loaded programs.
     pub(in crate::ingest) fn of(ebpf: &aya::Ebpf) -> Self {
         let statistics = enable_stats(Stats::RunTime).ok();
         Self { estimate: Estimate::begin(read(ebpf)), loaded: now(), statistics }
     }
 
-    /// Begins or ends to measure, if it is time to.
+    /// Starts or ends a measurement when it is due.
     pub(in crate::ingest) fn look(&mut self, ebpf: &aya::Ebpf) {
         let now = self.loaded.elapsed();
         if self.estimate.is_over(now) {
@@ -50,7 +49,7 @@ impl Costs {
         }
     }
 
-    /// What they cost so far.
+    /// Costs so far.
     pub(in crate::ingest) fn now(&self, ebpf: &aya::Ebpf) -> Vec<ProgramCost> {
         match self.estimate.is_first() {
             true => self.estimate.sum(self.loaded.elapsed(), &read(ebpf)),
@@ -59,14 +58,14 @@ impl Costs {
     }
 }
 
-/// Costs by what was measured in windows. It never falls: but for the first, a window counts when it is
-/// over, for its first moments say little about the time before.
+/// Costs extrapolated from measured windows. It never falls: a window counts once it is over, because its
+/// first moments say little about the time before. Only the first counts while it is open.
 struct Estimate {
-    /// As of the last window.
+    /// As of the last complete window.
     settled: Vec<ProgramCost>,
-    /// What the kernel had measured when the window began that is open.
+    /// The kernel's figures when the open window began.
     before: Option<Vec<ProgramCost>>,
-    /// When the last window began, and when the one before it ended, from the load of the programs on.
+    /// Start of the last window and end of the one before it, since the programs were loaded.
     begun: Duration,
     ended: Duration,
 }
@@ -79,7 +78,7 @@ impl Estimate {
         Self { settled, before: Some(before), begun, ended }
     }
 
-    /// Nothing was extrapolated yet.
+    /// The first window is still open.
     fn is_first(&self) -> bool {
         self.ended.is_zero()
     }
@@ -103,7 +102,7 @@ impl Estimate {
         self.ended = now;
     }
 
-    /// With what was measured in the window, which stands for the time since the last one too.
+    /// Adds the open window, extrapolated to the time since the last one.
     fn sum(&self, now: Duration, after: &[ProgramCost]) -> Vec<ProgramCost> {
         let mut costs = self.settled.clone();
         let Some(before) = &self.before else { return costs };
@@ -118,7 +117,7 @@ impl Estimate {
     }
 }
 
-/// What the kernel has measured of the programs that are loaded, by name.
+/// The kernel's figures of the loaded programs, by name.
 fn read(ebpf: &aya::Ebpf) -> Vec<ProgramCost> {
     let cost = |(name, program): (&str, &aya::programs::Program)| {
         let info = program.info().ok()?;
@@ -129,7 +128,7 @@ fn read(ebpf: &aya::Ebpf) -> Vec<ProgramCost> {
     costs
 }
 
-#[expect(clippy::disallowed_methods, reason = "programs are measured now and then")]
+#[expect(clippy::disallowed_methods, reason = "programs are measured at intervals")]
 fn now() -> Instant {
     Instant::now()
 }
@@ -138,10 +137,10 @@ fn now() -> Instant {
 mod tests {
     use super::*;
 
-    /// A program that takes a tenth of the time, and a thousand runs a second.
+    /// A program that uses a tenth of a CPU, in a thousand runs a second.
     #[test]
-    fn what_is_measured_now_and_then_stands_for_all_the_time() {
-        // The kernel's own figures, which go on while it measures only.
+    fn costs_are_extrapolated_from_windows() {
+        // The kernel's figures, which grow only while it measures.
         let mut measured = Duration::ZERO;
         let reading = |measured: Duration| {
             let (runs, time) = (measured.as_millis() as u64, measured / 10);
@@ -149,7 +148,7 @@ mod tests {
         };
         let mut estimate = Estimate::begin(reading(measured));
         let tick = Duration::from_millis(50);
-        let (mut told, mut windows) = (Duration::ZERO, 0);
+        let (mut latest, mut windows) = (Duration::ZERO, 0);
         for round in 1..=2_000 {
             let now = tick * round;
             if estimate.before.is_some() {
@@ -163,8 +162,8 @@ mod tests {
             } else if estimate.is_due(now) {
                 estimate.measure(now, reading(measured));
             }
-            assert!(estimate.settled[0].time >= told, "it fell at {now:?}");
-            told = estimate.settled[0].time;
+            assert!(estimate.settled[0].time >= latest, "it fell at {now:?}");
+            latest = estimate.settled[0].time;
         }
         assert_eq!(windows, 4);
         assert_eq!(u128::from(estimate.settled[0].runs), (4 * WINDOW).as_millis());

@@ -1,4 +1,4 @@
-//! Why kernel programs cannot observe.
+//! Why kernel programs cannot run.
 
 use std::io;
 
@@ -6,18 +6,18 @@ use aya::programs::ProgramError;
 
 use crate::ingest::capability::Verdict;
 
-/// Why not.
+/// Why kernel programs cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum EbpfError {
     /// There is no interface of this name.
     #[error("no interface {name} here; there are: {have}")]
     NoInterface {
-        /// As it was named.
+        /// The name that was given.
         name: String,
-        /// Those that are there.
+        /// The existing ones.
         have: String,
     },
-    /// This process may not, or the kernel is too old.
+    /// This process lacks a capability, or the kernel is too old.
     #[error("load kernel programs: {missing}")]
     Missing {
         /// What is missing, in words.
@@ -29,19 +29,19 @@ pub enum EbpfError {
     /// The kernel's verifier refuses a program.
     #[error("load kernel programs: the verifier of this kernel says \"{verdict}\"")]
     Refused {
-        /// The last thing that it says.
+        /// The last line of its log.
         verdict: String,
-        /// What the kernel returns.
+        /// The kernel's error.
         #[source]
         source: io::Error,
     },
-    /// The object lacks something that this program was built with.
+    /// The object lacks a part that this program expects.
     #[error("the object with the kernel programs has no {part}: `cargo xtask ebpf` rebuilds it")]
     Object {
         /// What is missing.
         part: String,
     },
-    /// The kernel refuses to run them at an interface.
+    /// The kernel refuses to attach them to an interface or function.
     #[error("observe {name} with kernel programs")]
     Attach {
         /// The interface.
@@ -95,7 +95,7 @@ impl EbpfError {
     }
 }
 
-/// What the verifier says at last, behind the instructions that it looked at; `None` where it says nothing.
+/// The verifier's verdict: its last line but figures; `None` where it has none.
 fn verdict(log: &str) -> Option<String> {
     const FIGURES: [&str; 3] = ["processed ", "verification time ", "stack depth "];
     let is_figure = |line: &&str| FIGURES.iter().any(|figure| line.starts_with(figure));

@@ -1,4 +1,4 @@
-//! Records of the ring, made into frames.
+//! Turns records of the ring into frames.
 
 use railscope_ebpf::event::{
     EventHeader, PAYLOAD_ROOMS, PacketEvent, Run as RunRecord, SegmentEvent,
@@ -13,7 +13,7 @@ use railscope_core::model::psn::Psn;
 use railscope_core::model::run::Run;
 use railscope_core::model::tap::{LinkType, TapId};
 
-/// Where the tag of a VLAN stands: behind both addresses.
+/// Offset of a VLAN tag: after both addresses.
 const TAG_PLACE: usize = 12;
 
 const ETHERNET_LEN: usize = 14;
@@ -29,12 +29,12 @@ const ENDS: u8 = 0x0d;
 /// One record of the ring.
 pub(super) enum Record<'a> {
     Packet(&'a PacketEvent),
-    /// And its payload.
+    /// With its payload.
     Segment(&'a SegmentEvent, &'a [u8]),
 }
 
 impl<'a> Record<'a> {
-    /// A record by its length; `None` for one that no program writes.
+    /// A record, whose kind follows from its length; `None` for a length that no program writes.
     pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
         if let Ok(packet) = bytemuck::try_from_bytes(bytes) {
             return Some(Self::Packet(packet));
@@ -51,7 +51,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Packets that were counted before it.
+    /// Packets that the kernel counted before it.
     pub(super) fn counted(&self) -> u64 {
         match self {
             Self::Packet(event) => u64::from(event.run.frames),
@@ -60,7 +60,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Where frames are put together.
+/// The buffer that frames are built in.
 #[derive(Default)]
 pub(super) struct Buffer(Vec<u8>);
 
@@ -83,8 +83,8 @@ impl Buffer {
                 let head = first(&event.head, header.head_len);
                 let payload = first(room, header.payload_len);
                 self.0.extend_from_slice(head);
-                // Each piece of what the kernel joined is a segment. Headers alone go on saying how much there
-                // was.
+                // Each piece of a segment that the kernel merged becomes a segment. Headers without
+                // payload keep the original length.
                 let end = header.head_len + header.payload_offset + header.payload_len;
                 if !payload.is_empty() && (header.payload_offset > 0 || end < wire_len) {
                     cut(&mut self.0, payload.len(), header.payload_offset, end >= wire_len);
@@ -116,8 +116,8 @@ impl Buffer {
     }
 }
 
-/// Which way a frame went, where the interface itself sent or received it: at a port of a bridge, or
-/// of a mirror, it did neither.
+/// Direction of a frame that the interface itself sent or received; `None` at a port of a bridge or
+/// mirror, which did neither.
 fn direction(header: &EventHeader, frame: &[u8], own: Option<[u8; 6]>) -> Option<Direction> {
     let own = own?;
     let is_own = |range| frame.get::<std::ops::Range<usize>>(range) == Some(&own[..]);
@@ -148,9 +148,8 @@ fn run(record: &RunRecord, clock: &Clock) -> Run {
     }
 }
 
-/// Makes the headers in `head` those of the piece of a TCP segment that begins `offset` bytes into its
-/// payload and has `payload_len` bytes. A SYN stands before the first piece, a FIN, a PSH and an RST behind
-/// the last.
+/// Rewrites the headers in `head` for a piece of a TCP segment: `payload_len` bytes from `offset` in its
+/// payload. SYN stays on the first piece; FIN, PSH and RST on the last.
 fn cut(head: &mut [u8], payload_len: usize, offset: u32, is_last: bool) {
     let mut ip = ETHERNET_LEN;
     let ether_type = |head: &[u8], ip: usize| head.get(ip - 2..ip).map(<[u8]>::to_vec);

@@ -1,4 +1,4 @@
-//! What the kernel programs log, line by line.
+//! The log of the kernel programs, line by line.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -31,7 +31,7 @@ impl KernelLog {
     }
 }
 
-/// Takes what the reader has put into words.
+/// Takes the formatted lines.
 struct Lines(Sender<String>);
 
 impl Log for Lines {
@@ -40,7 +40,7 @@ impl Log for Lines {
     }
 
     fn log(&self, record: &Record<'_>) {
-        // The reader keeps the other end.
+        // The receiver lives as long as this sender.
         _ = self.0.send(record.args().to_string());
     }
 

@@ -1,4 +1,4 @@
-//! What a loss of the kernel programs is in `health`.
+//! The `health` counter of each loss in the kernel programs.
 
 use railscope_ebpf::loss::Loss;
 

@@ -1,13 +1,13 @@
-//! Interfaces of this machine, live, by kernel programs: each interface a tap, both directions.
+//! Interfaces of this machine, live, from kernel programs: each interface is a tap, in both directions.
 //!
 //! ```text
 //! packet -> program at traffic control -+- nothing new: counted in a map
 //!                                       +- else: ring shared with the kernel -> LiveEvent
 //! ```
 //!
-//! A packet socket copies every frame; these programs hand out what tells something (message starts
-//! and ends, ACKs, CNPs, what is out of order, the control plane's TCP) and count the rest where it
-//! passes. What the kernel does not see, they do not see either: RoCE that an RDMA NIC moves itself.
+//! A packet socket copies every frame. These programs deliver packets that carry information (message
+//! starts and ends, ACKs, CNPs, packets out of order, the control plane's TCP) and count the rest. They
+//! see only what passes the kernel: not the RoCE traffic of an RDMA NIC.
 
 mod attach;
 pub(super) mod clock;
@@ -40,45 +40,45 @@ use super::live::{LiveEvent, LiveSource};
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::tap::TapId;
 
-/// How long events may lie in the ring: nobody is woken for them. The first look at a flow after a while
-/// costs the most, for its state has left the caches, so many events at a time cost less than few.
+/// Longest time between two looks at the ring, which wakes nobody. The first event of a flow costs the
+/// most, as its state has left the CPU's caches: many events at once are cheaper than a few.
 const LONGEST_NAP: Duration = Duration::from_millis(100);
 
-/// The same, where they are many.
+/// The same when events are many.
 const SHORTEST_NAP: Duration = Duration::from_millis(1);
 
-/// The part of the ring above which events are many. That leaves room for four times as many.
+/// Events are many when they fill more than a quarter of the ring.
 const MANY: u32 = 4;
 
-/// Most events that one call hands out.
+/// Most events that one poll delivers.
 const MOST_EVENTS: u32 = 1 << 16;
 
-/// Programs that run, and what they hand out. When it is dropped, or its process dies, they are gone.
+/// Running programs and their events. The kernel removes them when this is dropped or the process dies.
 pub struct Ebpf {
     object: Object,
     attached: Attached,
     ports: HashMap<u32, PortState>,
     clock: Clock,
     event: event::Buffer,
-    is_told: bool,
-    /// How long events lie in the ring now.
+    has_announced_taps: bool,
+    /// Current time between two looks at the ring.
     nap: Duration,
-    /// Bytes of events that are many.
+    /// Bytes of events above which they are many.
     many: usize,
-    /// There was more in the ring than one call hands out.
+    /// The last poll left events in the ring.
     is_behind: bool,
 }
 
-/// What is known of a tap besides its name.
+/// A tap's id, address and number of frames.
 struct PortState {
     id: TapId,
     hardware_address: Option<[u8; 6]>,
-    /// Frames so far, those that were counted included.
+    /// Frames so far, including those that the kernel counted.
     frames: u64,
 }
 
 impl Ebpf {
-    /// Loads the programs and begins to observe.
+    /// Loads the programs and starts to observe.
     ///
     /// # Errors
     ///
@@ -99,20 +99,20 @@ impl Ebpf {
             ports,
             clock: Clock::new(),
             event: event::Buffer::default(),
-            is_told: false,
+            has_announced_taps: false,
             nap: LONGEST_NAP,
             many: (config.ring_bytes() / MANY) as usize,
             is_behind: false,
         })
     }
 
-    /// What the programs cost so far.
+    /// CPU time of the programs so far.
     #[must_use]
     pub fn costs(&self) -> Vec<ProgramCost> {
         self.object.costs()
     }
 
-    /// Hands out what lies in the ring, and learns how soon to look again.
+    /// Delivers the events in the ring, and sets the time until the next look.
     fn hand_out(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) {
         self.clock.look();
         let mut bytes = 0;
@@ -138,12 +138,12 @@ impl Ebpf {
         self.nap = nap.clamp(SHORTEST_NAP, LONGEST_NAP);
     }
 
-    fn tell_log(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) {
+    fn report_log(&mut self, sink: &mut dyn FnMut(LiveEvent<'_>)) {
         let log = self.object.log.as_mut();
         log.into_iter().flat_map(KernelLog::news).for_each(|line| sink(LiveEvent::Warning(line)));
     }
 
-    fn tell_losses(
+    fn report_losses(
         &mut self,
         at_once: bool,
         sink: &mut dyn FnMut(LiveEvent<'_>),
@@ -157,17 +157,17 @@ impl Ebpf {
 
 impl LiveSource for Ebpf {
     fn poll(&mut self, patience: Duration, sink: &mut dyn FnMut(LiveEvent<'_>)) -> io::Result<()> {
-        if !std::mem::replace(&mut self.is_told, true) {
+        if !std::mem::replace(&mut self.has_announced_taps, true) {
             self.attached.ports.iter().for_each(|port| sink(LiveEvent::Tap(port.tap())));
         }
-        // Whoever looked again at once would find the few that came meanwhile, and never rest.
+        // Looking again at once would find a few new events each time, and never rest.
         if !self.is_behind {
             thread::sleep(self.nap.min(patience));
         }
         self.hand_out(sink);
-        // Who has no patience will not ask again.
-        self.tell_losses(patience.is_zero(), sink)?;
-        self.tell_log(sink);
+        // A caller without patience does not poll again.
+        self.report_losses(patience.is_zero(), sink)?;
+        self.report_log(sink);
         self.object.measure();
         Ok(())
     }
@@ -184,9 +184,9 @@ impl LiveSource for Ebpf {
         let names: Vec<_> = self.attached.ports.iter().map(|port| port.name.as_str()).collect();
         vec![
             format!(
-                "kernel programs at {}: all RoCEv2 that passes the kernel there, both directions, \
-                 middles of messages and ACKs of their parts counted; of TCP the first bytes of each \
-                 connection",
+                "kernel programs at {}: all RoCEv2 that passes the kernel there, both directions; \
+                 packets in the middle of messages and their ACKs are only counted; the first bytes of \
+                 each TCP connection",
                 names.join(", ")
             ),
             "not visible there: RoCE that an RDMA NIC sends and receives itself, which never \

@@ -1,4 +1,4 @@
-//! The object with all programs and maps, once it is in the kernel.
+//! The object with all programs and maps, loaded into the kernel.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -29,8 +29,8 @@ pub(in crate::ingest) const OBJECT: &[u8] =
 /// The programs at traffic control, in and out.
 pub(super) const DIRECTIONS: [&str; 2] = ["packets_in", "packets_out"];
 
-/// Maps that only some of the programs use, and the least size that the kernel makes them in: a ring
-/// takes whole pages, of 64 KiB at most.
+/// Maps that only some programs use, and the smallest size that the kernel allows: a ring takes whole
+/// pages, of up to 64 KiB.
 const MAPS: [(&str, u32); 6] = [
     ("EVENTS", 1 << 16),
     ("FLOWS", 1),
@@ -40,7 +40,7 @@ const MAPS: [(&str, u32); 6] = [
     (log::MAP, 1 << 16),
 ];
 
-/// A loader of the object, whose maps are as small as can be but for those that are used.
+/// A loader of the object. Maps that are not `used` are made as small as possible.
 pub(in crate::ingest) fn loader<'a>(used: &[&str], settings: &'a Global) -> EbpfLoader<'a> {
     let mut loader = EbpfLoader::new();
     let is_used = |name: &str| used.contains(&name) || name == log::MAP && settings.0.logs != 0;
@@ -51,13 +51,13 @@ pub(in crate::ingest) fn loader<'a>(used: &[&str], settings: &'a Global) -> Ebpf
     loader
 }
 
-/// How often the kernel is asked for losses: each counter is a call of its own.
+/// Time between two readings of the losses: each counter is a system call.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
-/// Counters of what could not be done.
+/// The programs' counters of losses.
 pub(in crate::ingest) struct Losses {
     map: PerCpuArray<MapData, u64>,
-    told: [u64; Loss::ALL.len()],
+    reported: [u64; Loss::ALL.len()],
     asked: Instant,
 }
 
@@ -66,21 +66,21 @@ impl Losses {
         let missing = || EbpfError::Object { part: "LOSSES".to_owned() };
         let map = ebpf.take_map("LOSSES").ok_or_else(missing)?;
         let map = map.try_into().map_err(|_| missing())?;
-        Ok(Self { map, told: [0; Loss::ALL.len()], asked: now() })
+        Ok(Self { map, reported: [0; Loss::ALL.len()], asked: now() })
     }
 
-    /// What was lost since it was told last; nothing where the kernel was asked just now, unless it is
-    /// asked `at_once`.
+    /// Losses since the last report. Empty if the counters were read less than a second ago, unless
+    /// `at_once`.
     pub(in crate::ingest) fn news(&mut self, at_once: bool) -> io::Result<Vec<(HealthEvent, u64)>> {
         let mut news = Vec::new();
         if !at_once && self.asked.elapsed() < ASK_EVERY {
             return Ok(news);
         }
         self.asked = now();
-        for (loss, told) in Loss::ALL.iter().zip(&mut self.told) {
+        for (loss, reported) in Loss::ALL.iter().zip(&mut self.reported) {
             let counts = self.map.get(&(*loss as u32), 0).map_err(io::Error::other)?;
             let sum: u64 = counts.iter().sum();
-            let count = sum.saturating_sub(std::mem::replace(told, sum));
+            let count = sum.saturating_sub(std::mem::replace(reported, sum));
             if count > 0 {
                 news.push((health_event(*loss), count));
             }
@@ -93,7 +93,7 @@ impl Losses {
 pub(super) struct Object {
     pub(super) ebpf: aya::Ebpf,
     pub(super) events: RingBuf<MapData>,
-    /// `None` where nobody asked for it.
+    /// `None` unless logging is on.
     pub(super) log: Option<KernelLog>,
     losses: Losses,
     costs: Costs,
@@ -124,13 +124,13 @@ impl Object {
         })
     }
 
-    /// What was lost since it was told last; nothing where the kernel was asked just now, unless it is
-    /// asked `at_once`.
+    /// Losses since the last report. Empty if the counters were read less than a second ago, unless
+    /// `at_once`.
     pub(super) fn losses(&mut self, at_once: bool) -> io::Result<Vec<(HealthEvent, u64)>> {
         self.losses.news(at_once)
     }
 
-    /// Measures its programs now and then.
+    /// Measures the programs at intervals.
     pub(super) fn measure(&mut self) {
         self.costs.look(&self.ebpf);
     }
@@ -149,7 +149,7 @@ pub(super) fn program<'a>(
     ebpf.program_mut(name).ok_or_else(missing)?.try_into().map_err(|_| missing())
 }
 
-#[expect(clippy::disallowed_methods, reason = "losses are looked at now and then")]
+#[expect(clippy::disallowed_methods, reason = "losses are read at intervals")]
 fn now() -> Instant {
     Instant::now()
 }

@@ -1,6 +1,6 @@
-//! The records of maps, as the loader wants them marked.
+//! Marks records as plain data for the loader.
 
-#![expect(unsafe_code, reason = "a marker of the loader's")]
+#![expect(unsafe_code, reason = "the loader's marker trait is unsafe")]
 
 use railscope_ebpf::settings::Settings;
 

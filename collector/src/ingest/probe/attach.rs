@@ -12,7 +12,7 @@ use aya::programs::uprobe::{
 use super::function::Signature;
 use crate::ingest::ebpf::error::EbpfError;
 
-/// The program where functions are entered, and that where they return.
+/// The programs where functions are entered and where they return.
 pub(super) const ENTERED: &str = "call_entered";
 const RETURNED: &str = "call_returned";
 
@@ -45,7 +45,7 @@ impl Attached {
         let mut attached = Self { links: Vec::new() };
         for (signature, offset) in functions {
             let plan = signature.plan(number).to_bits();
-            // The return first: who returns has entered before.
+            // The return first: a reported entry then never lacks its return.
             for name in
                 [RETURNED, ENTERED].into_iter().filter(|name| signature.returns || *name == ENTERED)
             {
@@ -66,12 +66,12 @@ impl Attached {
         Ok(attached)
     }
 
-    /// Takes the programs away, soon: for each the kernel waits until all CPUs have passed by, 50 ms
-    /// or so, which nobody else waits for.
+    /// Detaches the programs on a thread: the kernel waits about 50 ms for each, until all CPUs have
+    /// passed a quiescent state.
     pub(super) fn detach(self, ebpf: &mut aya::Ebpf) {
         let taken = |(name, link)| program(ebpf, name).ok()?.take_link(link).ok();
         let links: Vec<UProbeLink> = self.links.into_iter().filter_map(taken).collect();
-        // Where there is no thread to be had, they go here.
+        // If no thread can be started, they are dropped here.
         _ = thread::Builder::new().name("detach".to_owned()).spawn(move || drop(links));
     }
 }

@@ -1,4 +1,4 @@
-//! TCP's changes of state: the program at the kernel's tracepoint, and its records.
+//! Changes of TCP state: the program at the kernel's tracepoint, and its records.
 
 use std::collections::HashMap;
 use std::io;
@@ -39,7 +39,7 @@ pub(super) fn attach(ebpf: &mut aya::Ebpf, host: &Host) -> Result<(), EbpfError>
     if host.tracefs.is_some() {
         return attach();
     }
-    // The thread sees what it mounts, nobody else does; the program stays where it was attached.
+    // Only this thread sees its mount; the program stays attached after the thread ends.
     let mounted = || {
         mount_tracefs()
             .map_err(|source| EbpfError::Namespace { path: TRACEFS.to_owned(), source })?;
@@ -59,7 +59,7 @@ fn mount_tracefs() -> io::Result<()> {
     Ok(mount(Some("tracefs"), TRACEFS, Some("tracefs"), MsFlags::empty(), NONE)?)
 }
 
-/// Sockets whose owners are remembered. Beyond that all are forgotten.
+/// Sockets with a remembered owner. Beyond that all are forgotten.
 const MEMORY_LIMIT: usize = 1 << 16;
 
 /// Reads records in the order of the ring.
@@ -69,15 +69,15 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// A record; `None` for states that no release of Linux has.
+    /// A record; `None` for states that Linux does not have.
     pub(super) fn read(
         &mut self,
         event: &ConnectionEvent,
         clock: &Clock,
     ) -> Option<ConnectionChange> {
         let (before, after) = (TcpState::of(event.old_state)?, TcpState::of(event.new_state)?);
-        // A process makes these changes itself, by `connect` and `listen`. All others may come with a
-        // packet, and packets are worked on in whatever process runs just then.
+        // A process makes these changes itself, by `connect` and `listen`. All others may be caused by
+        // a packet, which is handled in whatever process is running.
         if matches!((before, after), (TcpState::Close, TcpState::SynSent | TcpState::Listen)) {
             let name = event.name.split(|byte| *byte == 0).next().unwrap_or_default();
             let name = String::from_utf8_lossy(name).into_owned();

@@ -1,9 +1,9 @@
-//! The functions that are watched, and what is read of each call (NCCL `src/nccl.h.in`, releases 2.0
-//! to 2.32; rdma-core `libibverbs/verbs.h`).
+//! The watched functions, and what is read of each call (NCCL `src/nccl.h.in`, releases 2.0 to 2.32;
+//! rdma-core `libibverbs/verbs.h`).
 
 use railscope_ebpf::call::{Place, Plan, Reading};
 
-/// Which library has a function.
+/// The library of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Library {
     /// NCCL, on its own or inside another library.
@@ -62,7 +62,7 @@ pub(super) enum Function {
     DeregMr,
 }
 
-/// What is known of a function.
+/// How a function is watched.
 #[derive(Debug)]
 pub(super) struct Signature {
     pub(super) function: Function,
@@ -70,7 +70,7 @@ pub(super) struct Signature {
     pub(super) symbol: &'static str,
     copy: Reading,
     word: Reading,
-    /// Its return is told, too.
+    /// Whether its return is reported, too.
     pub(super) returns: bool,
 }
 
@@ -112,14 +112,14 @@ const fn verbs(function: Function, symbol: &'static str, readings: [Reading; 2])
     signature(Library::Verbs, function, symbol, readings)
 }
 
-const fn told_twice(signature: Signature) -> Signature {
+const fn with_return(signature: Signature) -> Signature {
     Signature { returns: true, ..signature }
 }
 
 const NOTHING: Reading = Reading::NOTHING;
 const ARGUMENTS_ONLY: [Reading; 2] = [NOTHING, NOTHING];
 
-/// `ncclUniqueId` among the arguments, and `ncclComm_t *`, the first one.
+/// `ncclUniqueId` among the arguments, and `ncclComm_t *` as the first.
 const BY_ID: [Reading; 2] = [at(Place::ByValue, 0, ID), communicator(0)];
 /// `struct ibv_qp` is the first argument: `qp_num`.
 const QP_NUM: Reading = behind(0, 52, 4);
@@ -145,10 +145,10 @@ pub(super) const SIGNATURES: [Signature; 44] = [
     nccl(Function::CommSplit, "ncclCommSplit", [NOTHING, communicator(3)]),
     nccl(Function::CommShrink, "ncclCommShrink", [NOTHING, communicator(3)]),
     nccl(Function::CommGrow, "ncclCommGrow", [behind(2, 0, ID), communicator(4)]),
-    told_twice(nccl(Function::CommFinalize, "ncclCommFinalize", ARGUMENTS_ONLY)),
-    told_twice(nccl(Function::CommDestroy, "ncclCommDestroy", ARGUMENTS_ONLY)),
-    told_twice(nccl(Function::CommAbort, "ncclCommAbort", ARGUMENTS_ONLY)),
-    told_twice(nccl(Function::CommRevoke, "ncclCommRevoke", ARGUMENTS_ONLY)),
+    with_return(nccl(Function::CommFinalize, "ncclCommFinalize", ARGUMENTS_ONLY)),
+    with_return(nccl(Function::CommDestroy, "ncclCommDestroy", ARGUMENTS_ONLY)),
+    with_return(nccl(Function::CommAbort, "ncclCommAbort", ARGUMENTS_ONLY)),
+    with_return(nccl(Function::CommRevoke, "ncclCommRevoke", ARGUMENTS_ONLY)),
     nccl(Function::CommUserRank, "ncclCommUserRank", [NOTHING, result(Place::Argument(1), 0, 4)]),
     nccl(Function::CommCount, "ncclCommCount", [NOTHING, result(Place::Argument(1), 0, 4)]),
     nccl(Function::AllReduce, "ncclAllReduce", ARGUMENTS_ONLY),
@@ -162,7 +162,7 @@ pub(super) const SIGNATURES: [Signature; 44] = [
     nccl(Function::Scatter, "ncclScatter", ARGUMENTS_ONLY),
     nccl(Function::Send, "ncclSend", ARGUMENTS_ONLY),
     nccl(Function::Recv, "ncclRecv", ARGUMENTS_ONLY),
-    // With a configuration of the call behind the other arguments (2.31).
+    // With a per-call configuration as the last argument (2.31).
     nccl(Function::AllReduceConfig, "ncclAllReduceConfig", ARGUMENTS_ONLY),
     nccl(Function::ReduceScatterConfig, "ncclReduceScatterConfig", ARGUMENTS_ONLY),
     nccl(Function::AllGatherConfig, "ncclAllGatherConfig", ARGUMENTS_ONLY),
@@ -175,7 +175,7 @@ pub(super) const SIGNATURES: [Signature; 44] = [
     nccl(Function::GroupEnd, "ncclGroupEnd", ARGUMENTS_ONLY),
     // `struct ibv_qp_init_attr`: `qp_type` is at 52.
     verbs(Function::CreateQp, "ibv_create_qp", [behind(1, 0, 64), result(Place::Result, 52, 4)]),
-    // `struct ibv_qp_attr` without what comes behind `rnr_retry`.
+    // `struct ibv_qp_attr` up to `rnr_retry`.
     verbs(Function::ModifyQp, "ibv_modify_qp", [behind(1, 0, 136), QP_NUM]),
     verbs(Function::DestroyQp, "ibv_destroy_qp", [NOTHING, QP_NUM]),
     verbs(Function::RegMr, "ibv_reg_mr", NEW_KEYS),
@@ -186,12 +186,12 @@ pub(super) const SIGNATURES: [Signature; 44] = [
 ];
 
 impl Signature {
-    /// That of a function by its number in [`Plan`].
+    /// The signature of a function, by its number in [`Plan`].
     pub(super) fn of(number: u8) -> Option<&'static Self> {
         SIGNATURES.get(usize::from(number))
     }
 
-    /// What the kernel's program is told of it where it stands in a library.
+    /// What the kernel program at this function needs to know, as its cookie.
     pub(super) const fn plan(&self, library: u16) -> Plan {
         Plan {
             function: self.function as u8,

@@ -1,4 +1,4 @@
-//! A library file, and where the functions that are watched stand in it.
+//! A library file, and the offsets of the watched functions in it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -26,7 +26,7 @@ pub(super) enum Contents {
     Functions(Vec<(&'static Signature, u64)>),
     /// It calls NCCL in another library.
     Imports,
-    /// None of the functions is named in it.
+    /// It has no symbols of the functions.
     Nameless,
 }
 
@@ -38,7 +38,7 @@ impl PartialEq for Signature {
 
 impl Eq for Signature {}
 
-/// Reads the tables of symbols of a library.
+/// Reads the symbol tables of a library.
 ///
 /// # Errors
 ///
@@ -66,21 +66,21 @@ pub(super) fn read(file: &File) -> io::Result<Contents> {
     })
 }
 
-/// Addresses of symbols that may be functions that are watched.
+/// Addresses of symbols that may be watched functions.
 struct Symbols {
     addresses: BTreeMap<String, u64>,
     imports_nccl: bool,
 }
 
 impl Symbols {
-    /// From the table that the dynamic linker reads, which every library keeps, and, for functions
-    /// that it does not export, from the table that stripping takes away.
+    /// From the dynamic linker's table, which every library keeps, else, for functions that are not
+    /// exported, from the table that stripping removes.
     fn of<'a, R: ReadRef<'a>>(elf: &ElfFile<'a, FileHeader64<Endianness>, R>) -> io::Result<Self> {
         let mut all = Self { addresses: BTreeMap::new(), imports_nccl: false };
         let sections = elf.elf_section_table();
         let versions = sections.versions(elf.endian(), elf.data()).map_err(invalid)?;
         for symbol in elf.dynamic_symbols() {
-            // Of several versions of a function, programs that are built now get the default one.
+            // Programs built today link to the default version of a function.
             let is_old = versions.as_ref().is_some_and(|versions| {
                 versions.version_index(elf.endian(), symbol.index()).is_hidden()
             });
@@ -110,7 +110,7 @@ impl Symbols {
     }
 }
 
-/// Where an address of the loaded library lies in its file.
+/// The offset in the file of an address in the loaded library.
 fn offset<'a, R: ReadRef<'a>>(
     elf: &ElfFile<'a, FileHeader64<Endianness>, R>,
     address: u64,
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_such_functions_is_told() {
+    fn files_without_the_functions_are_recognised() {
         let manifest = File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).unwrap();
         assert!(read(&manifest).is_err());
         assert_eq!(read(&File::open("/bin/true").unwrap()).unwrap(), Contents::Nameless);

@@ -1,14 +1,13 @@
-//! What processes of this host do, live, by kernel programs: the calls that they make of NCCL and
-//! libibverbs, and their TCP connections.
+//! What processes of this host do, live, from kernel programs: their calls of NCCL and libibverbs, and
+//! their TCP connections.
 //!
 //! ```text
 //! processes -> libraries that they map -> programs at functions -+-> ring shared with the kernel
 //! TCP's changes of state -> program at a tracepoint -------------+        -> ProbeEvent
 //! ```
 //!
-//! A program stands in a library's file: it runs for every process that maps it, those that begin later
-//! included. Calls are told when they are made; when the work is done that they ask for, they do not
-//! tell.
+//! A program is attached to a library's file and runs for every process that maps it, also for those
+//! that start later. A call is reported when it is made; when the requested work is done is not known.
 
 mod attach;
 mod connection;
@@ -43,14 +42,14 @@ use railscope_core::model::call::Call;
 use railscope_core::model::connection::ConnectionChange;
 use railscope_core::model::health::event::HealthEvent;
 
-/// Most records that one call hands out.
+/// Most records that one poll delivers.
 const MOST_RECORDS: u32 = 1 << 16;
 
-/// How often processes are looked for.
+/// Time between two looks for processes.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Library files that are watched at a time: each takes a descriptor for every function, and one more
-/// for those whose return is told.
+/// Library files watched at once: each takes a descriptor for every function, and a second one if the
+/// function's return is reported.
 const LIBRARY_LIMIT: usize = 64;
 
 /// What to watch.
@@ -60,15 +59,15 @@ pub struct ProbeConfig {
     pub calls: bool,
     /// TCP connections.
     pub connections: bool,
-    /// Where processes are: `/proc`, or the host's as a container has it mounted.
+    /// The `proc` filesystem: `/proc`, or the host's as it is mounted in a container.
     pub proc: PathBuf,
-    /// Room for what was not taken yet, MiB.
+    /// Size of the ring, MiB.
     pub ring_mebibytes: u32,
     /// Whether the programs log what they lose, as warnings.
     pub logs: bool,
 }
 
-/// Something that a process did, or that the user should know.
+/// An event of a process, or a message for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbeEvent {
     /// A call.
@@ -77,28 +76,28 @@ pub enum ProbeEvent {
     Connection(ConnectionChange),
     /// Something was missed.
     Missed {
-        /// What.
+        /// The counter.
         event: HealthEvent,
-        /// How many since the last time.
+        /// Its growth since the last such event.
         count: u64,
     },
-    /// A library's calls are seen from now on.
+    /// Calls of a library are seen from now on.
     Watched {
-        /// Its path, as the process sees it that mapped it first.
+        /// Its path, as seen by the process that mapped it first.
         path: String,
-        /// Functions that it has.
+        /// How many watched functions it has.
         functions: usize,
     },
-    /// Something is not seen, in words.
+    /// Something that cannot be seen, in words.
     Warning(String),
 }
 
-/// Programs that run. When it is dropped, or its process dies, they are gone.
+/// Running programs. The kernel removes them when this is dropped or the process dies.
 pub struct Probes {
     ebpf: aya::Ebpf,
     ring: RingBuf<MapData>,
     losses: Losses,
-    /// `None` where nobody asked for it.
+    /// `None` unless logging is on.
     log: Option<KernelLog>,
     clock: Clock,
     calls: record::Reader,
@@ -145,13 +144,12 @@ impl Probes {
         })
     }
 
-    /// Hands out what has happened since the last time, in the order of the kernel's ring; now and
-    /// then looks for new processes first. Never waits. The last time it tells all that was lost, and
-    /// looks for nobody.
+    /// Delivers the events since the last poll, in the order of the kernel's ring; now and then it looks
+    /// for new processes first. Never waits. The last poll reports all losses and looks for no processes.
     ///
     /// # Errors
     ///
-    /// When processes cannot be listed, or the kernel's counters not be read.
+    /// When processes cannot be listed or the kernel's counters cannot be read.
     pub fn poll(&mut self, is_last: bool, sink: &mut dyn FnMut(ProbeEvent)) -> io::Result<()> {
         if let Some(libraries) = self.libraries.as_mut().filter(|_| !is_last) {
             libraries.look(&mut self.ebpf, sink)?;
@@ -173,36 +171,36 @@ impl Probes {
         Ok(())
     }
 
-    /// What the programs cost so far.
+    /// CPU time of the programs so far.
     #[must_use]
     pub fn costs(&self) -> Vec<ProgramCost> {
         self.costs.now(&self.ebpf)
     }
 
-    /// How complete it is, and what it cannot see, in sentences for people.
+    /// What is seen and what cannot be, in sentences for people.
     #[must_use]
     pub fn completeness(&self) -> Vec<String> {
-        let calls = "calls of libnccl and libibverbs by all processes of this host, when they are \
-                     made: a collective's is when it is asked for, not when it runs. Not visible: \
-                     calls from before the library was found, at most seconds after it was loaded, \
-                     and work requests, which no library function is called for";
-        let connections = "TCP connections of this host, all network namespaces; the process of \
-                           those that it asks for, not of those that it accepts";
+        let calls = "calls of libnccl and libibverbs by all processes of this host, at the time of the \
+                     call: when a collective is requested, not when it runs. Not visible: calls before \
+                     the library was found, which takes up to seconds after it was loaded, and work \
+                     requests, which are posted without a call of the library";
+        let connections = "TCP connections of this host, in all network namespaces; the process of \
+                           outgoing ones, not of accepted ones";
         let said = [(self.libraries.is_some(), calls), (self.has_connections, connections)];
         let said = said.into_iter().filter(|(is_seen, _)| *is_seen);
         said.map(|(_, sentence)| sentence.to_owned()).collect()
     }
 }
 
-/// Allows this process as many descriptors as it may have: many systems begin with 1024. Where that
-/// cannot be, attaching says so.
+/// Raises the limit of descriptors to its maximum: many systems start with 1024. If that fails,
+/// attaching reports it.
 fn allow_descriptors() {
     if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
         _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
     }
 }
 
-/// Reads a record by its length; `None` for one that tells nothing new.
+/// Reads a record, whose kind follows from its length; `None` for a duplicate.
 fn read(
     calls: &mut record::Reader,
     connections: &mut connection::Reader,
@@ -223,15 +221,15 @@ fn read(
     connections.read(event, clock).map(ProbeEvent::Connection)
 }
 
-/// Library files that were found.
+/// Library files found so far.
 struct Libraries {
     search: Search,
     begun: Instant,
     due: Duration,
     attached: BTreeMap<FileId, Attached>,
-    /// Files that have nothing to attach to, or that the kernel refused.
+    /// Files with nothing to attach to, and files that the kernel refused.
     useless: BTreeSet<FileId>,
-    /// How many were attached to so far.
+    /// Files attached to so far.
     count: u16,
     refused: usize,
 }
@@ -249,7 +247,7 @@ impl Libraries {
         }
     }
 
-    /// Looks for processes, if it is time to.
+    /// Looks for processes when it is time to.
     fn look(&mut self, ebpf: &mut aya::Ebpf, sink: &mut dyn FnMut(ProbeEvent)) -> io::Result<()> {
         let now = self.begun.elapsed();
         if now < self.due {
@@ -257,8 +255,8 @@ impl Libraries {
         }
         self.due = now + LOOK_EVERY;
         self.find(ebpf, now, sink)?;
-        // A file that nobody maps any more could not be unmounted while a program stands in it. But
-        // who mapped it since they were looked at goes on to need the program.
+        // A program in a file that is no longer mapped would block unmounting. But a process may have
+        // mapped the file since the last look, and needs the program.
         let is_unused = |search: &Search, id: FileId| !search.is_used(id);
         if self.attached.keys().any(|id| is_unused(&self.search, *id)) {
             self.search.hurry();
@@ -270,16 +268,19 @@ impl Libraries {
         self.useless.retain(|id| !is_unused(&self.search, *id));
         let refused = std::mem::replace(&mut self.refused, self.search.refused);
         if refused == 0 && self.refused > 0 {
+            let processes = match self.refused {
+                1 => "1 process".to_owned(),
+                several => format!("{several} processes"),
+            };
             sink(ProbeEvent::Warning(format!(
-                "calls: {} processes may not be looked into; what only they call is not seen (those of \
-                 other users need CAP_SYS_PTRACE)",
-                self.refused
+                "calls: no permission to inspect {processes}: libraries that no other process uses are \
+                 not watched (processes of other users need CAP_SYS_PTRACE)"
             )));
         }
         Ok(())
     }
 
-    /// Looks at processes that are due, and attaches to what they have mapped.
+    /// Inspects processes that are due, and attaches to the libraries they have mapped.
     fn find(
         &mut self,
         ebpf: &mut aya::Ebpf,
@@ -310,9 +311,9 @@ impl Libraries {
             Ok(Contents::Imports) => return useless(None),
             Ok(Contents::Nameless) => {
                 return useless(Some(
-                    "it names none of the functions. If NCCL is linked into it, its symbols were \
-                     stripped: a build that keeps them, or one that uses libnccl.so.2 \
-                     (USE_SYSTEM_NCCL=1 for PyTorch), is seen"
+                    "it names none of the watched functions. If NCCL is linked into it, its symbols \
+                     were stripped: use a build that keeps them, or one that loads libnccl.so.2 \
+                     (USE_SYSTEM_NCCL=1 for PyTorch)"
                         .to_owned(),
                 ));
             }
@@ -329,13 +330,13 @@ impl Libraries {
     }
 }
 
-/// An error and what caused it.
+/// An error with its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let below = std::iter::successors(error.source(), |error| error.source());
     below.fold(error.to_string(), |words, error| format!("{words}: {error}"))
 }
 
-#[expect(clippy::disallowed_methods, reason = "processes are looked for now and then")]
+#[expect(clippy::disallowed_methods, reason = "processes are looked for at intervals")]
 fn now() -> Instant {
     Instant::now()
 }

@@ -1,4 +1,4 @@
-//! Records of calls, made into calls.
+//! Turns records of the kernel program into calls.
 
 use std::collections::HashMap;
 
@@ -14,8 +14,8 @@ use railscope_core::model::nccl::UniqueId;
 use railscope_core::model::qpn::Qpn;
 use railscope_core::model::queue_pair::{QueuePairKind, QueuePairState};
 
-/// Threads and begun calls that are remembered. Beyond that all are forgotten: those that are of use
-/// come again, those that ended without a word do not.
+/// Threads and unfinished calls that are remembered. Beyond that all are forgotten: active ones come
+/// again, those of threads that ended unnoticed do not.
 const MEMORY_LIMIT: usize = 1 << 15;
 
 /// `ncclInProgress`.
@@ -26,19 +26,18 @@ const NO_COLOR: i32 = -1;
 /// Reads records in the order of the ring.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// Where each thread entered a function last, and the number of the library that told.
+    /// The function that each thread entered last, and the number of the library that reported it.
     last: HashMap<u32, (u64, u8, u16)>,
-    /// What was copied when a function was entered whose return is told, too.
+    /// Copies made when functions were entered, for those whose return is reported too.
     begun: HashMap<(u32, u8), [u64; COPY_LEN / 8]>,
 }
 
 /// A record.
 pub(super) enum Reading {
     Call(Box<Call>),
-    /// A call that was told already: one file in two places, such as a layer that containers share,
-    /// has programs twice.
+    /// A duplicate: a file seen in two places, such as a layer that containers share, has two programs.
     Again,
-    /// No function that is known.
+    /// Not a watched function.
     Unknown,
 }
 
@@ -46,7 +45,7 @@ impl Reader {
     pub(super) fn read(&mut self, event: &CallEvent, clock: &Clock) -> Reading {
         let plan = Plan::from_bits(event.plan);
         let Some(signature) = Signature::of(plan.function) else { return Reading::Unknown };
-        if event.returned == 0 && self.is_told(event, plan) {
+        if event.returned == 0 && self.is_duplicate(event, plan) {
             return Reading::Again;
         }
         let fields = Fields { event, copy: self.copy(event, plan) };
@@ -68,22 +67,22 @@ impl Reader {
         Reading::Call(Box::new(Call { caller, time, returned, action }))
     }
 
-    /// Whether another program at the same function has told the same call: they run one after the
-    /// other, with no step of the caller between them.
-    fn is_told(&mut self, event: &CallEvent, plan: Plan) -> bool {
-        let is_told = self.last.get(&event.tid).is_some_and(|(address, function, library)| {
+    /// Whether another program at the same function has reported the same call: the two run one after the
+    /// other, and the caller does nothing in between.
+    fn is_duplicate(&mut self, event: &CallEvent, plan: Plan) -> bool {
+        let is_duplicate = self.last.get(&event.tid).is_some_and(|(address, function, library)| {
             (*address, *function) == (event.address, plan.function) && *library != plan.library
         });
-        if !is_told {
+        if !is_duplicate {
             if self.last.len() >= MEMORY_LIMIT {
                 self.last.clear();
             }
             self.last.insert(event.tid, (event.address, plan.function, plan.library));
         }
-        is_told
+        is_duplicate
     }
 
-    /// What was copied of the caller's memory, now or when the function was entered.
+    /// The copy of the caller's memory, made now or when the function was entered.
     fn copy(&mut self, event: &CallEvent, plan: Plan) -> Option<[u64; COPY_LEN / 8]> {
         let key = (event.tid, plan.function);
         let copy = (event.read & HAS_COPY != 0).then_some(event.copy);
@@ -102,7 +101,7 @@ impl Reader {
     }
 }
 
-/// A record with what belongs to it.
+/// A record with its copy of the caller's memory.
 struct Fields<'a> {
     event: &'a CallEvent,
     copy: Option<[u64; COPY_LEN / 8]>,
@@ -189,12 +188,12 @@ impl Fields<'_> {
     }
 
     fn communication(&self, function: Function) -> Option<Communication> {
-        /// Places of the arguments that differ.
+        /// Positions of the arguments that differ between functions.
         struct Places {
             function: Communicating,
             operation: Option<usize>,
             root: Option<usize>,
-            /// Behind it is the stream.
+            /// The stream follows it.
             communicator: usize,
         }
         let places = |function, operation, root, communicator| Places {
@@ -203,7 +202,7 @@ impl Fields<'_> {
             root,
             communicator,
         };
-        // All begin with one or two buffers, the count and the type.
+        // All start with one or two buffers, the count and the type.
         let (buffers, places) = match function {
             Function::AllReduce | Function::AllReduceConfig => {
                 ([Some(0), Some(1)], places(Communicating::AllReduce, Some(4), None, 5))
@@ -266,7 +265,7 @@ impl Fields<'_> {
         })
     }
 
-    /// `struct ibv_qp_attr`, as far as the mask says (`enum ibv_qp_attr_mask`).
+    /// The fields of `struct ibv_qp_attr` that the mask names (`enum ibv_qp_attr_mask`).
     fn change(&self, mask: u32) -> Option<QueuePairChange> {
         self.copy?;
         let long =
@@ -293,7 +292,7 @@ impl Fields<'_> {
     }
 
     fn short(&self, place: usize) -> Option<u32> {
-        // The upper half of the register means nothing.
+        // The upper half of the register is undefined.
         self.argument(place).map(|argument| argument as u32)
     }
 
@@ -339,14 +338,14 @@ impl Fields<'_> {
         self.bytes(0).map(UniqueId)
     }
 
-    /// Bytes of what was copied.
+    /// Bytes of the copy.
     fn bytes<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
         let copy = self.copy.as_ref()?;
         bytemuck::cast_slice::<u64, u8>(copy).get(at..at + N)?.try_into().ok()
     }
 }
 
-/// `enum ibv_qp_type`, which counts otherwise than the kernel's from reliable datagrams on.
+/// `enum ibv_qp_type`, which differs from the kernel's numbers from reliable datagrams on.
 const fn queue_pair_kind(number: u32) -> QueuePairKind {
     match number {
         2 => QueuePairKind::ReliableConnection,

@@ -1,7 +1,7 @@
 //! Which processes have mapped which libraries, from `/proc`.
 //!
-//! A library is known by the file that is mapped, not by its path: processes may see other files
-//! under the same path, or have a file mapped that was deleted since.
+//! A library is identified by the mapped file, not by its path: processes may see different files under
+//! one path, or have a deleted file mapped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
@@ -15,10 +15,10 @@ use crate::ingest::kernel_file;
 /// Bytes of `/proc/PID/maps` that are read: PyTorch has about 5,000 lines.
 const MAPS_LIMIT: u64 = 8 << 20;
 
-/// Libraries of one process.
+/// Most libraries of one process.
 const LIBRARY_LIMIT: usize = 32;
 
-/// A process is looked at again after a quarter of the time that it is known, within these bounds:
+/// A process is inspected again after a quarter of the time since it was found, within these bounds:
 /// libraries are loaded early, or on first use.
 const SOONEST: Duration = Duration::from_secs(1);
 const LATEST: Duration = Duration::from_secs(30);
@@ -30,7 +30,7 @@ pub(super) struct FileId {
     inode: u64,
 }
 
-/// A library that a process has mapped, and that was not known before.
+/// A new library that a process has mapped.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) id: FileId,
@@ -44,11 +44,11 @@ pub(super) struct Found {
 pub(super) struct Search {
     proc: PathBuf,
     processes: BTreeMap<u32, Known>,
-    /// Processes that could not be looked at the last time.
+    /// Processes that could not be inspected the last time.
     pub(super) refused: usize,
 }
 
-/// A process that was looked at.
+/// An inspected process.
 #[derive(Debug)]
 struct Known {
     since: Duration,
@@ -67,7 +67,7 @@ impl Search {
         self.processes.values_mut().for_each(|known| known.due = Duration::ZERO);
     }
 
-    /// Looks at processes that are new or due, `now` after the beginning; hands out every library that
+    /// Inspects processes that are new or due, `now` after the start; returns every library that
     /// `is_known` does not know.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ impl Search {
         Ok(found)
     }
 
-    /// Whether a process had it mapped when it was looked at.
+    /// Whether a process had it mapped when it was last inspected.
     pub(super) fn is_used(&self, library: FileId) -> bool {
         self.processes.values().any(|known| known.libraries.contains(&library))
     }
@@ -128,10 +128,10 @@ struct Mapped {
 }
 
 impl Mapped {
-    /// The file: the mapped one itself, which only a privileged process may open, else what the
-    /// process sees under the path, else what is here under the path; if it is the same file.
+    /// The file: the mapping itself, which only a privileged process may open, else the file that the
+    /// process sees at the path, else the file at the path here, if it is the same one.
     fn open(self, folder: &Path) -> io::Result<Found> {
-        // What stands under a path by now may be a pipe, on which opening would wait.
+        // The path may be a pipe by now, and opening it would block.
         let open =
             |path: &Path| OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
         let mapped = open(&folder.join("map_files").join(&self.range));
@@ -148,7 +148,7 @@ impl Mapped {
     }
 }
 
-/// Libraries with functions that are watched, or that may be.
+/// Libraries that have watched functions, or may have them.
 fn libraries(folder: &Path) -> io::Result<Vec<Mapped>> {
     let maps = kernel_file::bytes(&folder.join("maps"), MAPS_LIMIT)?;
     let mut found: Vec<Mapped> = Vec::new();
@@ -164,7 +164,7 @@ fn libraries(folder: &Path) -> io::Result<Vec<Mapped>> {
     Ok(found)
 }
 
-/// Reads a line of `/proc/PID/maps` (proc_pid_maps(5)); `None` of anything but code of such a library.
+/// Reads a line of `/proc/PID/maps` (proc_pid_maps(5)); `None` unless it is code of such a library.
 fn mapping(line: &str) -> Option<Mapped> {
     let (fields, path) = line.split_at_checked(line.find('/')?)?;
     let mut fields = fields.split_ascii_whitespace();

@@ -1,5 +1,5 @@
-//! `/proc/PID/cgroup`: which container, pod or Slurm job a process belongs to, by the names that
-//! those who make control groups give them.
+//! `/proc/PID/cgroup`: which container, pod or Slurm job a process belongs to, from the names that
+//! container runtimes and Slurm give to control groups.
 //!
 //! ```text
 //! kubelet, systemd    /kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod<UID>.slice/cri-containerd-<ID>.scope
@@ -12,12 +12,12 @@
 //! Slurm, v2           /system.slice/slurmstepd.scope/job_4711/step_0/user/task_3
 //! ```
 //!
-//! systemd's names have `_` where a UID has `-`. With version 1 there is one path a hierarchy, and not
-//! all of them need to tell.
+//! systemd's names have `_` where a UID has `-`. Version 1 has one path for each hierarchy, and some of
+//! them may name nothing.
 
 use railscope_core::model::process::{Container, Runtime, SlurmTask};
 
-/// What the names tell.
+/// What a process belongs to, by these names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Membership {
     pub container: Option<Container>,
@@ -25,8 +25,8 @@ pub(super) struct Membership {
     pub slurm: Option<SlurmTask>,
 }
 
-/// Beginnings of names of containers. Processes that watch containers (`crio-conmon-<ID>.scope`) have
-/// no id behind these.
+/// Prefixes of containers' names. In the names of container monitors (`crio-conmon-<ID>.scope`) no id
+/// follows them.
 const RUNTIMES: [(&str, Runtime); 5] = [
     ("cri-containerd", Runtime::Containerd),
     ("nerdctl", Runtime::Containerd),
@@ -44,7 +44,7 @@ impl Membership {
             all.container = all.container.or(one.container);
             all.pod = all.pod.or(one.pod);
             all.slurm = match (all.slurm, one.slurm) {
-                // The hierarchy that goes down to the task tells most.
+                // The hierarchy that names the task is the most detailed.
                 (Some(known), Some(other)) if depth(&known) >= depth(&other) => Some(known),
                 (known, other) => other.or(known),
             };
@@ -55,8 +55,8 @@ impl Membership {
     fn of_path(path: &str) -> Self {
         let mut found = Self { slurm: slurm_task(path), ..Self::default() };
         let mut above = "";
-        // runc joins the three parts of `SLICE:PREFIX:ID` by colons where the runtime speaks to
-        // systemd and the kubelet does not.
+        // runc keeps the colons of `SLICE:PREFIX:ID` where the runtime uses systemd and the kubelet
+        // does not.
         for name in path.split(['/', ':']) {
             let name = ["slice", "scope"]
                 .iter()
@@ -65,7 +65,7 @@ impl Membership {
             if found.pod.is_none() {
                 found.pod = pod(name);
             }
-            // A container in a container is a matter of the outer one.
+            // For a container in a container, the outer one counts.
             if found.container.is_none() {
                 found.container = container(name, above, found.pod.is_some());
             }
@@ -94,7 +94,7 @@ fn container(name: &str, above: &str, is_in_pod: bool) -> Option<Container> {
     let (prefix, id) = name.rsplit_once('-').unwrap_or((above, name));
     let is_id = id.len() == 64 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let runtime = runtime_of(prefix);
-    // An id alone is a container's where a pod or a runtime stands above it.
+    // A bare id is a container's if its parent is a pod or a runtime.
     let is_container = is_id && (runtime.is_some() || (is_in_pod && id == name));
     is_container.then(|| Container { id: id.to_owned(), runtime })
 }
@@ -121,7 +121,7 @@ fn slurm_task(path: &str) -> Option<SlurmTask> {
         } else if let (Some(task), Some(text)) = (&mut task, name.strip_prefix("step_")) {
             task.slurm_step = Some(text.to_owned());
         } else if let (Some(task), Some(number)) = (&mut task, name.strip_prefix("task_")) {
-            // `task_special` holds what Slurm itself runs.
+            // `task_special` is for Slurm's own processes.
             task.local_task = number.parse().ok();
         }
     }
@@ -141,8 +141,8 @@ mod tests {
     const ID: &str = "4b3e6c1d9f70a852be41c6d7e8f9012a3b4c5d6e7f8091a2b3c4d5e6f7a8b9c0";
     const UID: &str = "57e67067-89e4-4001-bdd4-8632d39ea02b";
 
-    /// What is told of a path in which `ID` and `UID` (systemd's: `UID_`) are filled in.
-    fn told(path: &str) -> String {
+    /// The membership of a path in which `ID` and `UID` (systemd's: `UID_`) are filled in.
+    fn named(path: &str) -> String {
         let path = path.replace("ID", "\u{1}").replace("U\u{1}_", &UID.replace('-', "_"));
         let path = path.replace("U\u{1}", UID).replace('\u{1}', ID);
         let Membership { container, pod, slurm } = Membership::of(&format!("0::{path}\n"));
@@ -225,12 +225,12 @@ mod tests {
             ("", ""),
         ];
         for (path, expected) in forms {
-            assert_eq!(told(path), expected, "{path}");
+            assert_eq!(named(path), expected, "{path}");
         }
     }
 
     #[test]
-    fn version_1_tells_in_some_hierarchies() {
+    fn version_1_names_a_job_in_some_hierarchies() {
         let text = format!(
             "12:cpuset:/slurm/uid_1000/job_4711\n11:rdma:/\n4:memory:/slurm/uid_1000/job_4711/step_2/task_1\n\
              3:cpu,cpuacct:/slurm/uid_1000/job_4711/step_2\n1:name=systemd:/docker/{ID}\n"

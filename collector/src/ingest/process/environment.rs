@@ -1,4 +1,4 @@
-//! `/proc/PID/environ`: what Slurm tells the tasks that it starts (sbatch(1) and srun(1), "OUTPUT
+//! `/proc/PID/environ`: the variables that Slurm sets for its tasks (sbatch(1) and srun(1), "OUTPUT
 //! ENVIRONMENT VARIABLES").
 
 use railscope_core::model::process::SlurmTask;
@@ -7,7 +7,7 @@ use railscope_core::model::process::SlurmTask;
 const NAMED: [(&str, &str); 3] =
     [("4294967291", "batch"), ("4294967292", "extern"), ("4294967290", "interactive")];
 
-/// The task that the environment tells of; `None` where it tells of none.
+/// The Slurm task that the environment names; `None` where it names none.
 pub(super) fn slurm_task(environment: &[u8]) -> Option<SlurmTask> {
     let variable = |name: &str| {
         let mut variables = environment.split(|byte| *byte == 0);

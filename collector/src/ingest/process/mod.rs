@@ -1,7 +1,7 @@
 //! Who a process is, from `/proc`: its container, pod and Slurm job.
 //!
-//! Control groups are the word of the kernel, the environment that of whoever started the process:
-//! where both tell, the control group holds.
+//! Control groups come from the kernel, the environment from whoever started the process. Where both name
+//! a job, the control group wins.
 
 mod cgroup;
 mod environment;
@@ -14,20 +14,19 @@ use self::cgroup::Membership;
 use super::kernel_file;
 use railscope_core::model::process::{Process, ProcessId, SlurmTask};
 
-/// Bytes read of a file about a process. An environment may have two megabytes; what is behind the
-/// limit is not known.
+/// Bytes read of a file about a process. An environment may have two megabytes; the rest is ignored.
 const FILE_LIMIT: u64 = 256 * 1024;
 
-/// Why a process is not known.
+/// Why a process cannot be identified.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     /// It has ended, or this process may not see it (`hidepid`, another PID namespace).
-    #[error("process {0} is not there, or not to be seen from here")]
+    #[error("process {0} does not exist, or is not visible from here")]
     Gone(u32),
-    /// It began after what was asked about: its number was given anew.
-    #[error("process {0} is another one by now")]
+    /// Its process id belongs to a newer process.
+    #[error("process id {0} belongs to a newer process")]
     Reused(u32),
-    /// Its files make no sense or cannot be read.
+    /// Its files are malformed or cannot be read.
     #[error("read about process {pid}")]
     Unreadable {
         /// The process.
@@ -61,15 +60,15 @@ impl Processes {
         let cgroup = self.text(pid, "cgroup")?;
         // Only its owner and root may read it.
         let environment = kernel_file::bytes(&self.path(pid, "environ"), FILE_LIMIT).ok();
-        // If the number was given anew meanwhile, the files are of two processes.
+        // If the process id was reused meanwhile, the files belong to two processes.
         self.confirm(id)?;
         let Membership { container, pod, slurm } = Membership::of(&cgroup);
         let is_environment_known = environment.is_some();
-        let told = environment.as_deref().and_then(environment::slurm_task);
-        Ok(Process { id, name, container, pod, slurm: settle(slurm, told), is_environment_known })
+        let named = environment.as_deref().and_then(environment::slurm_task);
+        Ok(Process { id, name, container, pod, slurm: settle(slurm, named), is_environment_known })
     }
 
-    /// Whether the process is still the one that had this number.
+    /// Whether the process id still belongs to this process.
     ///
     /// # Errors
     ///
@@ -95,7 +94,7 @@ impl Processes {
         let leader =
             status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok());
         leader.ok_or_else(|| {
-            let source = io::Error::new(io::ErrorKind::InvalidData, "status makes no sense");
+            let source = io::Error::new(io::ErrorKind::InvalidData, "malformed status");
             ProcessError::Unreadable { pid: tid, source }
         })
     }
@@ -104,7 +103,7 @@ impl Processes {
     fn begin(&self, pid: u32) -> Result<(ProcessId, String), ProcessError> {
         let stat = self.text(pid, "stat")?;
         let (name, start_ticks) = stat::read(&stat).ok_or_else(|| {
-            let source = io::Error::new(io::ErrorKind::InvalidData, "stat makes no sense");
+            let source = io::Error::new(io::ErrorKind::InvalidData, "malformed stat");
             ProcessError::Unreadable { pid, source }
         })?;
         Ok((ProcessId { pid, start_ticks }, name.to_owned()))
@@ -117,7 +116,7 @@ impl Processes {
             _ if source.raw_os_error() == Some(libc::ESRCH) => ProcessError::Gone(pid),
             _ => ProcessError::Unreadable { pid, source },
         })?;
-        // A process gives itself any name.
+        // A process may give itself any name.
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
@@ -126,16 +125,16 @@ impl Processes {
     }
 }
 
-/// What the control group says, with what the environment adds to the same job; the environment
+/// The control group's task, completed from the environment if that names the same job; the environment's
 /// alone where the site has no control groups for jobs.
-fn settle(held: Option<SlurmTask>, told: Option<SlurmTask>) -> Option<SlurmTask> {
-    let Some(held) = held else { return told };
-    match told {
+fn settle(held: Option<SlurmTask>, named: Option<SlurmTask>) -> Option<SlurmTask> {
+    let Some(held) = held else { return named };
+    match named {
         // A shell in one job may start programs in another.
-        Some(told) if told.job == held.job => Some(SlurmTask {
-            slurm_step: held.slurm_step.or(told.slurm_step),
-            local_task: held.local_task.or(told.local_task),
-            ..told
+        Some(named) if named.job == held.job => Some(SlurmTask {
+            slurm_step: held.slurm_step.or(named.slurm_step),
+            local_task: held.local_task.or(named.local_task),
+            ..named
         }),
         _ => Some(held),
     }

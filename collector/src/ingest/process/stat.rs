@@ -1,19 +1,19 @@
-//! `/proc/PID/stat`: one line, whose second field is a name that may hold anything.
+//! `/proc/PID/stat`: one line, whose second field is a name of any characters.
 
-/// Place of `starttime` behind the name: field 22 (proc_pid_stat(5)), and the first behind the name
-/// is field 3.
+/// Index of `starttime` among the fields after the name: it is field 22 (proc_pid_stat(5)), and the first
+/// after the name is field 3.
 const START_TIME: usize = 22 - 3;
 
-/// The name, and when the process started in ticks since the host came up.
+/// The name, and the start of the process in ticks since boot.
 pub(super) fn read(stat: &str) -> Option<(&str, u64)> {
     let (_, rest) = stat.split_once('(')?;
-    // Names hold parentheses and spaces; no field behind the name does.
+    // Names may have parentheses and spaces; later fields have none.
     let (name, fields) = rest.rsplit_once(')')?;
     let start = fields.split_ascii_whitespace().nth(START_TIME)?;
     Some((name, start.parse().ok()?))
 }
 
-/// Whether the process still runs: one that nobody has waited for is there, but dead.
+/// Whether the process still runs: a zombie is listed, but dead.
 pub(super) fn is_alive(stat: &str) -> bool {
     let state = stat.rsplit_once(')').and_then(|(_, fields)| fields.trim_start().chars().next());
     !matches!(state, None | Some('Z' | 'X' | 'x'))

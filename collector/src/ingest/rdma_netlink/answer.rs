@@ -1,4 +1,4 @@
-//! What answers tell.
+//! Reads answers: devices, queue pairs, counters.
 
 use super::message::{attribute, attributes, number_u8, number_u32, number_u64, text};
 use railscope_core::model::qpn::Qpn;
@@ -9,15 +9,15 @@ use railscope_core::model::queue_pair::{
 /// An RDMA device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Its number, by which it is asked about.
+    /// Its number in requests.
     pub index: u32,
     /// Its name.
     pub name: String,
-    /// How many ports it has.
+    /// Number of ports.
     pub ports: u32,
 }
 
-/// The device that a message tells of.
+/// The device in a message.
 #[must_use]
 pub fn device(message: &[u8]) -> Option<Device> {
     let (mut index, mut name, mut ports) = (None, None, 0);
@@ -32,7 +32,7 @@ pub fn device(message: &[u8]) -> Option<Device> {
     Some(Device { index: index?, name: name?, ports })
 }
 
-/// The queue pairs that a message tells of, and how many entries made no sense.
+/// The queue pairs in a message, and the number of malformed entries.
 #[must_use]
 pub fn queue_pairs(message: &[u8]) -> (Vec<HostQueuePair>, u64) {
     let mut device = String::new();
@@ -79,7 +79,7 @@ fn queue_pair(device: &str, entry: &[u8]) -> Option<HostQueuePair> {
     Some(HostQueuePair { device, port, local: local?, remote, kind: kind?, state: state?, owner })
 }
 
-/// The counters that a message tells of, by name.
+/// The counters in a message, by name.
 #[must_use]
 pub fn statistics(message: &[u8]) -> Vec<(String, u64)> {
     let counters = attributes(message).filter(|(kind, _)| *kind == attribute::STAT_HWCOUNTERS);

@@ -27,7 +27,7 @@ pub mod attribute {
     pub const DEV_INDEX: u16 = 1;
     /// Name of a device; text.
     pub const DEV_NAME: u16 = 2;
-    /// Port; u32. Of a device, how many it has.
+    /// Port; u32. For a device, the number of ports.
     pub const PORT_INDEX: u16 = 3;
     /// Queue pairs.
     pub const RES_QP: u16 = 19;
@@ -59,8 +59,8 @@ pub mod attribute {
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
 
-/// A request with attributes of 32 bits. A dump is answered by many messages and an end, another
-/// request by one and an acknowledgement.
+/// A request with attributes of 32 bits. A dump is answered by many messages and an end, any other request
+/// by one message and an acknowledgement.
 #[must_use]
 pub fn request(command: Command, is_dump: bool, number: u32, attributes: &[(u16, u32)]) -> Vec<u8> {
     let attributes =
@@ -87,12 +87,12 @@ pub enum Message<'a> {
     Attributes(&'a [u8]),
     /// The answer is complete.
     End,
-    /// The kernel refused, by this error number.
+    /// The kernel refused, with this error number.
     Refused(i32),
 }
 
-/// The messages in a datagram that answer request `number`, each with whether what is listed changed
-/// meanwhile, so that some may be missing. What is cut is left out.
+/// The messages in a datagram that answer request `number`, each with whether the list changed meanwhile, so
+/// that entries may be missing. Truncated messages are left out.
 pub fn messages(datagram: &[u8], number: u32) -> impl Iterator<Item = (Message<'_>, bool)> {
     let mut rest = datagram;
     let buffers = std::iter::from_fn(move || {
@@ -117,7 +117,7 @@ pub fn messages(datagram: &[u8], number: u32) -> impl Iterator<Item = (Message<'
     })
 }
 
-/// Attributes with their kinds; reading ends at one that is cut.
+/// Attributes with their kinds; reading ends at a truncated one.
 pub fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     NlasIterator::new(bytes).map_while(Result::ok).filter_map(|attribute| {
         let (kind, length) = (attribute.kind(), attribute.length() as usize);

@@ -1,10 +1,9 @@
-//! What the kernel's RDMA subsystem lists, asked over netlink: queue pairs with their processes, as
-//! `rdma resource show qp`, and counters of ports, as `rdma statistic`; among those are the optional
-//! ones that sysfs does not have.
+//! Lists of the kernel's RDMA subsystem, over netlink: queue pairs with their processes, as `rdma resource
+//! show qp`, and counters of ports, as `rdma statistic`, including the optional ones that sysfs lacks.
 //!
-//! A list is what there was when it was asked for: a queue pair that comes and goes between two lists
-//! is never seen. For each queue pair the kernel asks the device, so that a list of thousands takes
-//! milliseconds and should not be asked for every second.
+//! A list is a snapshot: a queue pair that comes and goes between two lists is never seen. The kernel asks
+//! the device about each queue pair, so a list of thousands takes milliseconds and should not be read
+//! every second.
 
 pub mod answer;
 pub mod message;
@@ -29,21 +28,21 @@ use railscope_core::model::queue_pair::HostQueuePair;
 const DATAGRAM_BYTES: usize = 64 * 1024;
 /// Milliseconds that the kernel may take for the next datagram.
 const PATIENCE_MS: i64 = 2_000;
-/// Queue pairs of one device that are taken.
+/// Most queue pairs of one device.
 const QUEUE_PAIR_LIMIT: usize = 1 << 18;
-/// Tries, as lists change while they are made.
+/// Attempts, as a list may change while the kernel writes it.
 const TRIES: usize = 3;
 
 /// Why the subsystem does not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum NetlinkError {
-    /// It is not there.
+    /// The kernel has none.
     #[error("the kernel has no RDMA subsystem (no NETLINK_RDMA): no RDMA driver is loaded")]
     Absent,
     /// It refuses or fails.
     #[error("ask the kernel's RDMA subsystem for {what}")]
     Failed {
-        /// What it was asked for.
+        /// The request.
         what: &'static str,
         /// The system's reason.
         #[source]
@@ -88,7 +87,7 @@ impl RdmaNetlink {
     }
 
     /// The queue pairs of all devices of this network namespace, and why some are missing: a device that
-    /// fails, or goes away meanwhile, hides no other.
+    /// fails or disappears does not hide the others.
     ///
     /// # Errors
     ///
@@ -153,7 +152,7 @@ impl RdmaNetlink {
         std::mem::take(&mut self.health)
     }
 
-    /// A whole list; one that changed while it was made is asked for anew.
+    /// A complete list; one that changed while it was written is requested again.
     fn list<T>(
         &mut self,
         what: &'static str,
@@ -174,7 +173,7 @@ impl RdmaNetlink {
         Ok(list)
     }
 
-    /// Asks, and takes all messages of the answer; whether it is whole.
+    /// Sends a request and takes all messages of the answer. Returns whether it is complete.
     fn ask(
         &mut self,
         command: Command,
@@ -188,10 +187,10 @@ impl RdmaNetlink {
         let mut buffer = vec![0; DATAGRAM_BYTES];
         let mut is_whole = true;
         loop {
-            // With MSG_TRUNC the length is that of the datagram, whether it found room or not.
+            // With MSG_TRUNC the length is the datagram's, even if it was truncated.
             let count = match recv(self.socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_TRUNC) {
                 Err(Errno::EINTR) => continue,
-                // The kernel had no room for its answer.
+                // The kernel's buffer for the answer overflowed.
                 Err(Errno::ENOBUFS) => return Ok(false),
                 Err(Errno::EAGAIN) => return Err(io::ErrorKind::TimedOut.into()),
                 count => count?,

@@ -1,5 +1,5 @@
-//! Statistics of network interfaces, as `ethtool -S` shows them: pause, discards and the physical
-//! layer are here and not among an RDMA device's own counters.
+//! Statistics of network interfaces, as shown by `ethtool -S`: pause, discards and the physical layer are
+//! here and not among an RDMA device's counters.
 //!
 //! By `ioctl`: the netlink family of ethtool has no drivers' own statistics.
 
@@ -12,15 +12,15 @@ use self::sys::{Answer, Query};
 
 /// Where statistics of network interfaces come from.
 pub trait NetdevStatistics {
-    /// The statistics of an interface, by the names of its driver; none where it has none.
+    /// The statistics of an interface, by its driver's names; empty where it has none.
     ///
     /// # Errors
     ///
-    /// When the interface is gone, or its driver does not tell.
+    /// When the interface is gone, or its driver does not support them.
     fn read(&mut self, netdev: &str) -> io::Result<Vec<(String, u64)>>;
 }
 
-/// The kernel's.
+/// The kernel's statistics.
 #[derive(Debug)]
 pub struct Ethtool {
     socket: OwnedFd,
@@ -30,16 +30,15 @@ pub struct Ethtool {
 const STATISTICS_SET: u32 = 1;
 /// `ETH_GSTRING_LEN`: bytes of a name.
 const NAME_BYTES: usize = 32;
-/// Statistics of one interface that are asked for: large NICs with a queue for each CPU have some
-/// ten thousand.
+/// Most statistics of one interface: large NICs with a queue for each CPU have some ten thousand.
 const STATISTIC_LIMIT: usize = 65_536;
-/// Tries, as the number of statistics changes with the number of queues.
+/// Attempts, as the number of statistics changes with the number of queues.
 const TRIES: usize = 3;
 
 impl Ethtool {
     /// # Errors
     ///
-    /// When no socket can be had.
+    /// When no socket can be opened.
     pub fn open() -> io::Result<Self> {
         Ok(Self { socket: sys::open()? })
     }
@@ -55,14 +54,14 @@ impl Ethtool {
             Err(nix::errno::Errno::EOPNOTSUPP) => return Ok(0),
             result => result?,
         }
-        // The kernel takes sets that the interface lacks out of the mask.
+        // The kernel clears sets that the interface lacks from the mask.
         let has_statistics =
             answer.bytes().get(MASK).is_some_and(|mask| mask.iter().any(|&b| b != 0));
         let count = if has_statistics { number(answer.bytes(), COUNT) } else { 0 };
         Ok(count.min(STATISTIC_LIMIT))
     }
 
-    /// Names: `struct ethtool_gstrings`, the set and the count in front.
+    /// Names: `struct ethtool_gstrings`, preceded by the set and the count.
     fn names(&self, netdev: &str, count: usize) -> nix::Result<Option<Answer>> {
         let mut answer = Answer::new(NAMES + count * NAME_BYTES)?;
         put(answer.bytes_mut(), 4, &STATISTICS_SET.to_ne_bytes());
@@ -71,7 +70,7 @@ impl Ethtool {
         Ok((number(answer.bytes(), 8) == count).then_some(answer))
     }
 
-    /// Values: `struct ethtool_stats`, the count in front.
+    /// Values: `struct ethtool_stats`, preceded by the count.
     fn values(&self, netdev: &str, count: usize) -> nix::Result<Option<Answer>> {
         let mut answer = Answer::new(VALUES + count * 8)?;
         put(answer.bytes_mut(), 4, &(count as u32).to_ne_bytes());
@@ -80,7 +79,7 @@ impl Ethtool {
     }
 }
 
-/// Where names and values begin.
+/// Offsets of names and values.
 const NAMES: usize = 12;
 const VALUES: usize = 8;
 
@@ -103,7 +102,7 @@ impl NetdevStatistics for Ethtool {
     }
 }
 
-/// `None` where the answer was longer than its room: there are more statistics than a moment ago.
+/// `None` where the answer did not fit: there are more statistics than a moment ago.
 fn or_changed(answer: nix::Result<Option<Answer>>) -> nix::Result<Option<Answer>> {
     match answer {
         Err(nix::errno::Errno::EFAULT) => Ok(None),

@@ -22,8 +22,8 @@ pub(super) enum Query {
     SetInfo = 0x37,
 }
 
-/// Memory for an answer, with a page behind it that nobody may touch: how much the kernel writes is
-/// the driver's word, which may have grown since it was asked for. Then the call fails with `EFAULT`.
+/// Memory for an answer, followed by an inaccessible page: the driver decides how much the kernel writes,
+/// and that may have grown since the size was read. Then the call fails with `EFAULT`.
 #[derive(Debug)]
 pub(super) struct Answer {
     start: NonNull<c_void>,
@@ -68,13 +68,13 @@ impl Drop for Answer {
     }
 }
 
-/// A socket to ask by.
+/// A socket for the requests.
 pub(super) fn open() -> nix::Result<OwnedFd> {
     socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
 }
 
-/// Asks about an interface: the question stands in `answer`, behind the number of the command,
-/// which is put there.
+/// Sends a request about an interface. It is in `answer`, after the number of the command, which is
+/// written here.
 pub(super) fn ask(
     socket: &OwnedFd,
     interface: &str,
