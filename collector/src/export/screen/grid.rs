@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// How a row is to be taken.
+/// How serious a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Tone {
     #[default]
@@ -13,7 +13,7 @@ pub(super) enum Tone {
     Bad,
 }
 
-/// One cell: what is shown, and what it is sorted by where that is a number.
+/// One cell: its text and, if it is a number, the value to sort by.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Cell {
     pub(super) text: String,
@@ -25,12 +25,12 @@ impl Cell {
         Self { text: text.into(), value: None }
     }
 
-    /// A number as people read it, and as it is.
+    /// A number: how it reads, and its value.
     pub(super) fn number(text: String, value: u64) -> Self {
         Self { text, value: Some(value as f64) }
     }
 
-    /// Empty where there is none; unknown sorts below everything that is known.
+    /// Empty if `value` is 0 or unknown; unknown sorts below 0.
     pub(super) fn some(value: Option<u64>, shape: fn(u64) -> String) -> Self {
         match value {
             None => Self::default(),
@@ -54,7 +54,7 @@ impl Cell {
 pub(super) struct Row {
     pub(super) cells: Vec<Cell>,
     pub(super) tone: Tone,
-    /// What is told of it when it is chosen.
+    /// What the screen adds when the row is chosen; may have several lines.
     pub(super) detail: String,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Row {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heading {
     pub(super) name: &'static str,
-    /// Numbers stand at the right.
+    /// Numbers are aligned to the right.
     pub(super) is_number: bool,
 }
 
@@ -76,13 +76,15 @@ pub(super) const fn numbers(name: &'static str) -> Heading {
     Heading { name, is_number: true }
 }
 
-/// A table, as its view puts it in order.
+/// The rows of a view, in the view's own order.
 #[derive(Clone, Debug)]
 pub(super) struct Grid {
     pub(super) headings: Vec<Heading>,
     pub(super) rows: Vec<Row>,
-    /// What is said where there is no row.
+    /// Shown when there are no rows.
     pub(super) empty: String,
+    /// The second cell is a sentence: rows are wrapped at words instead of standing in columns.
+    pub(super) is_list: bool,
 }
 
 /// Which column a table is sorted by.
@@ -93,7 +95,7 @@ pub(super) struct Sort {
 }
 
 impl Grid {
-    /// Keeps the rows that have `filter` in a cell, whatever its case, and puts them in order.
+    /// Keeps the rows with `filter` in some cell, ignoring case, and sorts them.
     pub(super) fn arrange(&mut self, filter: &str, sort: Option<Sort>) {
         let filter = filter.to_lowercase();
         if !filter.is_empty() {
@@ -110,44 +112,45 @@ impl Grid {
         });
     }
 
-    /// Characters that each column needs when it is sorted as by `sort`.
-    pub(super) fn widths(&self, sort: Option<Sort>) -> Vec<u16> {
-        let width = |at: usize| {
+    /// The columns that hold something, with the characters that each needs; the sorted one has an
+    /// arrow.
+    pub(super) fn widths(&self, sort: Option<Sort>) -> Vec<(usize, u16)> {
+        let width = |(at, heading): (usize, &Heading)| {
             let cells = self.rows.iter().filter_map(|row| row.cells.get(at));
             let widest = cells.map(|cell| cell.text.chars().count()).max().unwrap_or(0);
-            let arrow = usize::from(sort.is_some_and(|sort| sort.column == at));
-            let name = self.headings.get(at).map_or(0, |one| one.name.chars().count() + arrow);
-            u16::try_from(widest.max(name)).unwrap_or(u16::MAX)
+            let is_sorted = sort.is_some_and(|sort| sort.column == at);
+            let width = widest.max(heading.name.chars().count() + usize::from(is_sorted));
+            (widest > 0 || is_sorted).then(|| (at, u16::try_from(width).unwrap_or(u16::MAX)))
         };
-        (0..self.headings.len()).map(width).collect()
+        self.headings.iter().enumerate().filter_map(width).collect()
     }
 }
 
-/// How the columns of a grid lie in a room.
+/// The columns that fit a width.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Columns {
-    /// Characters of each that has room, from the left.
-    pub(super) widths: Vec<u16>,
-    /// Blanks between two.
+    /// Place and characters of each column that fits, from the left.
+    pub(super) widths: Vec<(usize, u16)>,
+    /// Blanks between two columns.
     pub(super) spacing: u16,
-    /// How many have no room.
+    /// Columns that do not fit.
     pub(super) left_out: usize,
 }
 
 impl Columns {
-    /// As many of `widths` as `room` characters hold: close together if need be, whole or not at
-    /// all.
-    pub(super) fn fit(mut widths: Vec<u16>, room: u16) -> Self {
-        let needed = |spacing: u16, widths: &[u16]| {
+    /// As many of `widths` as `room` characters hold. Columns move closer together before the last
+    /// ones are left out; none is cut.
+    pub(super) fn fit(mut widths: Vec<(usize, u16)>, room: u16) -> Self {
+        let needed = |spacing: u16, widths: &[(usize, u16)]| {
             let gaps = usize::from(spacing) * widths.len().saturating_sub(1);
-            widths.iter().map(|width| usize::from(*width)).sum::<usize>() + gaps
+            widths.iter().map(|(_, width)| usize::from(*width)).sum::<usize>() + gaps
         };
         let room = usize::from(room);
         if needed(2, &widths) <= room {
             return Self { widths, spacing: 2, left_out: 0 };
         }
         let all = widths.len();
-        // One is shown, cut or not.
+        // The first column is always shown, even cut.
         while widths.len() > 1 && needed(1, &widths) > room {
             widths.pop();
         }
@@ -162,7 +165,8 @@ mod tests {
     #[test]
     fn columns_come_closer_before_the_last_are_left_out() {
         let fit = |room| {
-            let Columns { widths, spacing, left_out } = Columns::fit(vec![3, 4, 5], room);
+            let Columns { widths, spacing, left_out } =
+                Columns::fit(vec![(0, 3), (2, 4), (3, 5)], room);
             (widths.len(), spacing, left_out)
         };
         assert_eq!(fit(16), (3, 2, 0));
@@ -179,7 +183,12 @@ mod tests {
             detail: String::new(),
         };
         let rows = vec![row("b", Some(9)), row("a", None), row("Long", Some(10))];
-        Grid { headings: vec![words("NAME"), numbers("T")], rows, empty: String::new() }
+        Grid {
+            headings: vec![words("NAME"), numbers("T")],
+            rows,
+            empty: String::new(),
+            is_list: false,
+        }
     }
 
     fn names(grid: &Grid) -> Vec<&str> {
@@ -195,6 +204,16 @@ mod tests {
         assert_eq!(names(&sorted), ["Long", "a", "b"]);
         sorted.arrange("", Some(Sort { column: 7, is_descending: true }));
         assert_eq!(names(&sorted), ["Long", "a", "b"]);
+    }
+
+    #[test]
+    fn empty_columns_take_no_room_unless_sorted() {
+        let mut some = grid();
+        some.arrange("long", None);
+        some.rows[0].cells[1] = Cell::default();
+        assert_eq!(some.widths(None), [(0, 4)]);
+        let sort = Some(Sort { column: 1, is_descending: true });
+        assert_eq!(some.widths(sort), [(0, 4), (1, 2)]);
     }
 
     #[test]

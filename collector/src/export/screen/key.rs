@@ -1,21 +1,21 @@
-//! Keys, as far as they mean something here.
+//! The keys that the screen knows.
 
 /// A key that was pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// A character.
     Char(char),
-    /// The next table.
+    /// The next view.
     Tab,
-    /// The table before.
+    /// The previous view.
     BackTab,
-    /// A row up.
+    /// One row up.
     Up,
-    /// A row down.
+    /// One row down.
     Down,
-    /// The column before, to sort by.
+    /// Sorts by the previous column.
     Left,
-    /// The next column, to sort by.
+    /// Sorts by the next column.
     Right,
     /// Ten rows up.
     PageUp,
@@ -25,12 +25,12 @@ pub enum Key {
     Home,
     /// The last row.
     End,
-    /// Done with what was typed.
+    /// Opens the chosen row, or ends typing a filter.
     Enter,
-    /// Away with what is on top.
+    /// Closes a page; clears filter and sorting.
     Escape,
-    /// The last character of what was typed goes.
+    /// Deletes the last typed character.
     Backspace,
-    /// An end, whatever is shown.
+    /// Quits from anywhere.
     Quit,
 }

@@ -1,31 +1,32 @@
-//! A report on a terminal, to move about in: one table at a time, sorted and filtered, with what is
-//! to be told of the chosen row. Reads the report, and knows nothing of terminals: keys come in,
-//! [`draw()`] fills a frame.
+//! A report on a terminal: an overview, one table per subject, and a page for the chosen row.
+//! It only formats the report and knows nothing of terminals: keys come in, [`draw()`] fills a frame.
 
 mod draw;
 mod grid;
 mod key;
+mod page;
 mod view;
 
 pub use draw::draw;
 pub use key::Key;
 
 use self::grid::{Grid, Sort};
+use self::page::Page;
 use self::view::View;
 use railscope_core::report::Report;
 
-/// Rows of PageUp and PageDown.
-const PAGE: usize = 10;
+/// Rows that `PageUp` and `PageDown` move.
+const LEAP: usize = 10;
 
 /// Longest filter.
 const FILTER_CHARS: usize = 64;
 
-/// What is shown and how.
+/// The state of the screen: the report, and what the user chose to see of it.
 #[derive(Debug, Default)]
 pub struct Screen {
     /// The latest report.
     report: Option<Box<Report>>,
-    /// What is shown while frozen.
+    /// The report shown while frozen.
     frozen: Option<Box<Report>>,
     is_frozen: bool,
     view: View,
@@ -35,15 +36,17 @@ pub struct Screen {
     has_help: bool,
     /// The chosen row.
     row: usize,
-    /// The latest thing said beside reports.
-    saying: String,
+    /// The chosen row at full length, while it is open.
+    page: Option<Page>,
+    /// The latest message that is not part of a report.
+    message: String,
     is_over: bool,
-    /// The table as it is shown; `None` when it has to be made anew.
+    /// The rows on the screen; `None` when they must be built again.
     grid: Option<Grid>,
 }
 
 impl Screen {
-    /// Nothing was seen yet.
+    /// A screen that waits for its first report.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -57,18 +60,18 @@ impl Screen {
         }
     }
 
-    /// Shows a line at the bottom.
+    /// Shows a message at the bottom, instead of the keys.
     pub fn say(&mut self, text: &str) {
-        text.clone_into(&mut self.saying);
+        text.clone_into(&mut self.message);
     }
 
-    /// Whether the user wants an end.
+    /// Whether the user quit.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Does what a key asks for.
+    /// Handles one key.
     pub fn press(&mut self, key: Key) {
         if key == Key::Quit {
             self.is_over = true;
@@ -79,6 +82,14 @@ impl Screen {
             return;
         }
         if std::mem::take(&mut self.has_help) && key != Key::Char('q') {
+            return;
+        }
+        if let Some(page) = &mut self.page
+            && !matches!(key, Key::Char('q' | '?' | 'h'))
+        {
+            if !page.press(key) {
+                self.page = None;
+            }
             return;
         }
         match key {
@@ -94,15 +105,15 @@ impl Screen {
             }
             Key::Char('j') | Key::Down => self.row = self.row.saturating_add(1),
             Key::Char('k') | Key::Up => self.row = self.row.saturating_sub(1),
-            Key::PageDown => self.row = self.row.saturating_add(PAGE),
-            Key::PageUp => self.row = self.row.saturating_sub(PAGE),
+            Key::PageDown => self.row = self.row.saturating_add(LEAP),
+            Key::PageUp => self.row = self.row.saturating_sub(LEAP),
             Key::Char('g') | Key::Home => self.row = 0,
             Key::Char('G') | Key::End => self.row = usize::MAX,
             Key::Char('<') | Key::Left => self.sort_beside(-1),
             Key::Char('>') | Key::Right => self.sort_beside(1),
             Key::Tab => self.show(1),
             Key::BackTab => self.show(-1),
-            Key::Char(digit @ '1'..='6') => {
+            Key::Char(digit @ '1'..='7') => {
                 let at = digit.to_digit(10).map_or(0, |digit| digit as usize - 1);
                 self.show_view(View::ALL.get(at).copied().unwrap_or_default());
             }
@@ -110,7 +121,11 @@ impl Screen {
                 self.sort = None;
                 self.filter.clear();
             }
-            Key::Char(_) | Key::Enter | Key::Backspace | Key::Quit => return,
+            Key::Enter => {
+                let row = self.row;
+                self.page = self.grid().and_then(|grid| Page::of(grid, row));
+            }
+            Key::Char(_) | Key::Backspace | Key::Quit => return,
         }
         self.grid = None;
     }
@@ -135,7 +150,7 @@ impl Screen {
         self.frozen = self.report.clone().filter(|_| self.is_frozen);
     }
 
-    /// The view `by` places further.
+    /// Shows the view `by` tabs further, round the ends.
     fn show(&mut self, by: isize) {
         let at = View::ALL.iter().position(|view| *view == self.view).unwrap_or(0);
         let next = at.wrapping_add_signed(by + View::ALL.len().cast_signed()) % View::ALL.len();
@@ -148,7 +163,7 @@ impl Screen {
         self.row = 0;
     }
 
-    /// Sorts by the column `by` places further; beyond the ends it is as the view has it.
+    /// Sorts by the column `by` places further; past either end, restores the view's own order.
     fn sort_beside(&mut self, by: isize) {
         let columns = self.grid().map_or(0, |grid| grid.headings.len());
         let next = match self.sort {
@@ -159,13 +174,13 @@ impl Screen {
         self.sort = next.map(|column| Sort { column, is_descending: true });
     }
 
-    /// What is looked at.
+    /// The report on the screen: the frozen one, or the latest.
     fn shown(&self) -> Option<&Report> {
         let frozen = self.frozen.as_deref().filter(|_| self.is_frozen);
         frozen.or(self.report.as_deref())
     }
 
-    /// The table that is shown; `None` before the first report.
+    /// The rows on the screen; `None` before the first report.
     fn grid(&mut self) -> Option<&Grid> {
         if self.grid.is_none() {
             let mut grid = self.view.grid(self.shown()?);

@@ -89,7 +89,7 @@ pub(super) fn meaning(severity: &str) -> Meaning {
 }
 
 /// `frame 1,204 of host3.pcapng`, `line 22 of nccl.log`; of the only file, without its name.
-fn place(report: &Report, evidence: &EvidenceReport) -> Option<String> {
+pub(in crate::export) fn place(report: &Report, evidence: &EvidenceReport) -> Option<String> {
     let source = evidence.source.as_deref()?;
     let files = report.taps.len() + report.logs.files.len() + report.counters.len();
     let of = match files {
@@ -101,7 +101,7 @@ fn place(report: &Report, evidence: &EvidenceReport) -> Option<String> {
 }
 
 /// Says which findings could not be looked for, by what they need.
-pub(super) fn note(report: &Report) -> Option<String> {
+pub(in crate::export) fn note(report: &Report) -> Option<String> {
     let not_checked = &report.findings_not_checked;
     let needs: BTreeSet<&str> = not_checked.iter().map(|one| one.needs).collect();
     let needs: Vec<&str> = needs.into_iter().collect();

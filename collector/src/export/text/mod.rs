@@ -7,7 +7,7 @@ mod collective_table;
 mod communicator;
 pub(super) mod communicator_names;
 pub mod explain;
-mod finding_list;
+pub(super) mod finding_list;
 mod flow_table;
 mod header;
 pub(super) mod iteration_story;

@@ -1,4 +1,4 @@
-//! Bursts of ports, the busiest first; peaks where the line rate is not known.
+//! Bursts by port, the busiest first; if the line rate is unknown, peaks only.
 
 use std::cmp::Reverse;
 
@@ -16,7 +16,7 @@ pub(super) fn grid(report: &Report) -> Grid {
             Grid {
                 headings: vec![
                     words("PORT"),
-                    words("WAY"),
+                    words("DIRECTION"),
                     numbers("TAP"),
                     numbers("PEAK 100 us"),
                     numbers("BURSTS"),
@@ -27,7 +27,8 @@ pub(super) fn grid(report: &Report) -> Grid {
                     numbers("CE"),
                 ],
                 rows: ports.into_iter().map(burst).collect(),
-                empty: "no RoCE yet".to_owned(),
+                empty: "No RoCE yet.".to_owned(),
+                is_list: false,
             }
         }
         _ => peaks(report),
@@ -35,14 +36,14 @@ pub(super) fn grid(report: &Report) -> Grid {
 }
 
 fn burst(port: &BurstPort) -> Row {
-    let way = match port.direction {
+    let direction = match port.direction {
         BurstDirection::Tx => "TX",
         BurstDirection::Rx => "RX",
     };
     Row {
         cells: vec![
             Cell::word(port.address.as_str()),
-            Cell::word(way),
+            Cell::word(direction),
             Cell::number(port.tap.to_string(), u64::from(port.tap)),
             Cell::some(Some(port.peak_bps), |bps| bit_rate(bps as f64)),
             Cell::some(Some(port.bursts), count),
@@ -54,7 +55,7 @@ fn burst(port: &BurstPort) -> Row {
         ],
         tone: if port.bursts > 0 { Tone::Odd } else { Tone::Plain },
         detail: format!(
-            "{} {way}: {} above the threshold of bursts in 100 us",
+            "{} {direction}: {} above the burst threshold, measured over 100 us",
             port.address,
             duration(port.time_above_ns)
         ),
@@ -76,7 +77,8 @@ fn peaks(report: &Report) -> Grid {
             numbers("RX 100 us"),
         ],
         rows: ports.into_iter().map(peak).collect(),
-        empty: "no RoCE yet".to_owned(),
+        empty: "No RoCE yet.".to_owned(),
+        is_list: false,
     }
 }
 
@@ -93,6 +95,6 @@ fn peak(port: &PortReport) -> Row {
             rate(peaks.rx_100us_bps),
         ],
         tone: Tone::Plain,
-        detail: "peaks only: bursts need the line rate (--line-rate 400G)".to_owned(),
+        detail: "Peaks only: bursts need the line rate (--line-rate 400G)".to_owned(),
     }
 }

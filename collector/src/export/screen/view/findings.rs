@@ -1,28 +1,47 @@
-//! What is wrong, the worst first, and what one does about it.
+//! Findings, the worst first, each with its remedy and evidence; then what could not be checked.
 
+use super::evidence;
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, words};
-use crate::export::text::label;
+use crate::export::text::{finding_list, label};
 use railscope_core::report::Report;
 use railscope_core::report::findings::FindingReport;
 
 pub(super) fn grid(report: &Report) -> Grid {
+    let none = report.findings.is_empty().then(|| Row {
+        cells: vec![Cell::default(), Cell::word("No findings so far.")],
+        tone: Tone::Plain,
+        detail: String::new(),
+    });
+    let found = report.findings.iter().map(|one| row(report, one));
     Grid {
-        headings: vec![words("SEVERITY"), words("WHAT")],
-        rows: report.findings.iter().map(row).collect(),
-        empty: "nothing found".to_owned(),
+        headings: vec![words("SEVERITY"), words("FINDING")],
+        rows: none.into_iter().chain(found).chain(not_checked(report)).collect(),
+        empty: "No finding matches the filter.".to_owned(),
+        is_list: true,
     }
 }
 
-fn row(one: &FindingReport) -> Row {
-    let title = label::printable(&one.title);
-    let reason = one.evidence.first().map(|evidence| label::printable(&evidence.text));
+fn row(report: &Report, one: &FindingReport) -> Row {
+    let evidence = evidence::lines(report, one.grade, &one.evidence);
     Row {
-        cells: vec![Cell::word(one.severity), Cell::word(title)],
+        cells: vec![Cell::word(one.severity), Cell::word(label::printable(&one.title))],
         tone: match one.severity {
             "critical" => Tone::Bad,
             "warning" => Tone::Odd,
             _ => Tone::Plain,
         },
-        detail: format!("{}\n→ {}", reason.unwrap_or_default(), one.remedy),
+        detail: format!("→ {}{evidence}", one.remedy),
     }
+}
+
+/// The findings that could not be checked, as one row; its detail says what each needs.
+fn not_checked(report: &Report) -> Option<Row> {
+    let note = finding_list::note(report)?;
+    let needs =
+        report.findings_not_checked.iter().map(|one| format!("{}: {}", one.id, one.missing));
+    Some(Row {
+        cells: vec![Cell::word("not checked"), Cell::word(note)],
+        tone: Tone::Plain,
+        detail: needs.collect::<Vec<_>>().join("\n"),
+    })
 }

@@ -1,8 +1,11 @@
-//! What can be looked at: a table of a report each.
+//! The views: an overview, and one table per subject.
 
 mod bursts;
+mod causes;
+mod evidence;
 mod findings;
-mod iterations;
+pub(super) mod iterations;
+pub(super) mod late;
 mod queue_pairs;
 mod ranks;
 mod signals;
@@ -10,10 +13,12 @@ mod signals;
 use super::grid::Grid;
 use railscope_core::report::Report;
 
-/// One of the tables.
+/// One tab.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum View {
+    /// Late ranks, findings and training steps on one screen; the user moves through the findings.
     #[default]
+    Overview,
     Iterations,
     Ranks,
     QueuePairs,
@@ -23,7 +28,8 @@ pub(super) enum View {
 }
 
 impl View {
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 7] = [
+        Self::Overview,
         Self::Iterations,
         Self::Ranks,
         Self::QueuePairs,
@@ -34,7 +40,8 @@ impl View {
 
     pub(super) const fn title(self) -> &'static str {
         match self {
-            Self::Iterations => "Training steps",
+            Self::Overview => "Overview",
+            Self::Iterations => "Steps",
             Self::Ranks => "Ranks",
             Self::QueuePairs => "QPs",
             Self::Bursts => "Bursts",
@@ -50,7 +57,7 @@ impl View {
             Self::QueuePairs => queue_pairs::grid(report),
             Self::Bursts => bursts::grid(report),
             Self::Signals => signals::grid(report),
-            Self::Findings => findings::grid(report),
+            Self::Overview | Self::Findings => findings::grid(report),
         }
     }
 }

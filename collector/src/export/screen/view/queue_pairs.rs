@@ -1,4 +1,4 @@
-//! Queue pairs with data, the sickest first.
+//! Queue pairs with data, the worst first.
 
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
 use crate::export::text::communicator_names::CommunicatorNames;
@@ -25,14 +25,14 @@ pub(super) fn grid(report: &Report) -> Grid {
             numbers("CNP"),
         ],
         rows: report.queue_pairs.iter().map(|one| row(one, names)).collect(),
-        empty: "no RoCE with data yet".to_owned(),
+        empty: "No RoCE data yet.".to_owned(),
+        is_list: false,
     }
 }
 
 fn row(one: &QueuePairReport, names: CommunicatorNames) -> Row {
     let some = |value: u64| Cell::some(Some(value), count);
     let naks = one.naks.psn_sequence_error.saturating_add(one.fatal_naks());
-    let marked = one.ce_packets.unwrap_or(0);
     let ranks = owner::name(one, names);
     let reason = one.why_unknown.clone();
     Row {
@@ -47,10 +47,13 @@ fn row(one: &QueuePairReport, names: CommunicatorNames) -> Row {
             some(naks),
             some(one.rnr_naks),
             some(one.recoveries("timeout")),
-            some(marked),
+            Cell::some(one.ce_packets, count),
             some(one.cnps),
         ],
-        tone: match (one.missing_packets + one.retransmitted_packets + naks, marked + one.cnps) {
+        tone: match (
+            one.missing_packets + one.retransmitted_packets + naks,
+            one.ce_packets.unwrap_or(0) + one.cnps,
+        ) {
             (0, 0) => Tone::Plain,
             (0, _) => Tone::Odd,
             _ => Tone::Bad,

@@ -1,4 +1,4 @@
-//! Ranks, the one that was late most first: what they waited for, and what the others waited for.
+//! Ranks: how long each waited, and for what; first the one the others waited for longest.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,9 @@ use railscope_core::report::words::number::{count, counted, duration};
 /// Sums over the collectives of a report.
 #[derive(Clone, Copy, Default)]
 struct Sums {
-    /// Collectives in which the others waited for it, and for how long.
+    /// Collectives in which the others waited for this rank.
     named: u64,
+    /// How long they waited.
     lag_ns: u64,
     late_ns: Option<u64>,
     start_wait_ns: Option<u64>,
@@ -72,7 +73,7 @@ pub(super) fn grid(report: &Report) -> Grid {
         headings: vec![
             words("COMM"),
             numbers("RANK"),
-            words("PLACE"),
+            words("HOST"),
             numbers("WAITED FOR"),
             numbers("TIMES"),
             numbers("LATE"),
@@ -85,12 +86,14 @@ pub(super) fn grid(report: &Report) -> Grid {
             numbers("RESENT"),
         ],
         rows: rows.into_iter().map(|(_, row)| row).collect(),
-        empty: "no ranks yet: NCCL's set-up or its messages tell them".to_owned(),
+        empty: "No ranks yet: they show in NCCL's set-up and in its messages.".to_owned(),
+        is_list: false,
     }
 }
 
 fn row(communicator: &str, rank: &RankReport, sum: &Sums) -> Row {
     let place = rank.place().unwrap_or_default();
+    let on = rank.place().map(|place| format!(" on {place}")).unwrap_or_default();
     let pid = rank.pid.map(|pid| format!(", PID {pid}")).unwrap_or_default();
     let nics: Vec<_> = rank.nics.iter().map(|nic| nic.address.as_str()).collect();
     Row {
@@ -111,8 +114,8 @@ fn row(communicator: &str, rank: &RankReport, sum: &Sums) -> Row {
         ],
         tone: if sum.named > 0 { Tone::Bad } else { Tone::Plain },
         detail: format!(
-            "rank {} of {communicator} at {place}{pid}, data by {}: the others waited for it in {}, \
-             {} in all",
+            "Rank {} of {communicator}{on}{pid}, data over {}: the others waited for it in \
+             {}, {} in all",
             rank.rank,
             if nics.is_empty() { "unknown ports".to_owned() } else { nics.join(", ") },
             counted(sum.named, "collective"),
