@@ -46,7 +46,7 @@ fn check_features() -> Result<()> {
     Ok(())
 }
 
-/// The feature that needs more of the host than the rest.
+/// The feature that needs extra packages on the host.
 fn check_verbs() -> Result<()> {
     let missing = verbs::missing_packages();
     if !missing.is_empty() {
@@ -64,7 +64,7 @@ fn check_verbs() -> Result<()> {
     phase("tests, feature verbs", tests)
 }
 
-/// The fuzz crate stands outside the workspace; that it compiles is as much as CI asks of it.
+/// The fuzz crate is outside the workspace; CI only checks that it compiles.
 fn check_fuzz_targets() -> Result<()> {
     const MANIFEST: &str = "tests/fuzz/Cargo.toml";
     if !root().join(MANIFEST).exists() {
@@ -87,7 +87,7 @@ fn check_dependencies() -> Result<()> {
     phase("dependencies", cargo("deny --log-level error check bans licenses sources"))
 }
 
-/// The committed kernel programs are built from the sources beside them.
+/// Checks that the committed kernel programs were built from the sources beside them.
 fn check_kernel_programs() -> Result<()> {
     eprintln!("== kernel programs");
     let (outcome, seconds) = timed(ebpf::check);
@@ -101,7 +101,7 @@ fn check_kernel_programs() -> Result<()> {
     Ok(())
 }
 
-/// What railscope finds out about recorded jobs; with the program that the suite runs as well.
+/// Scores recorded jobs, with the program that the suite also runs.
 fn check_score() -> Result<()> {
     eprintln!("== score");
     let (outcome, seconds) = timed(|| score::check("test"));
@@ -110,7 +110,7 @@ fn check_score() -> Result<()> {
     Ok(())
 }
 
-/// What railscope finds out about jobs of its own driver, run now.
+/// Runs jobs of railscope's own driver and checks the reports.
 fn check_driven() -> Result<()> {
     if !driven::can_capture() {
         let reason = "captures need root (CAP_NET_RAW)";
@@ -125,7 +125,7 @@ fn check_driven() -> Result<()> {
     Ok(())
 }
 
-/// What railscope finds in simulated fabrics, with one seed of each scenario.
+/// Checks reports on simulated fabrics, with one seed per scenario.
 fn check_gallery() -> Result<()> {
     eprintln!("== gallery");
     let (outcome, seconds) = timed(|| gallery::check_once("test"));
@@ -134,7 +134,7 @@ fn check_gallery() -> Result<()> {
     Ok(())
 }
 
-/// What railscope finds in traffic of real RDMA programs, made now, with the same program.
+/// Checks reports on live traffic of real RDMA programs, with the same program.
 fn check_lab() -> Result<()> {
     eprintln!("== lab");
     let built = match lab::prepare(None) {
@@ -152,7 +152,7 @@ fn check_lab() -> Result<()> {
     Ok(())
 }
 
-/// The suite. A failure is told by the runner; adding a line would hide its summary.
+/// The suite. The runner reports failures; another line would hide its summary.
 fn run_tests() -> Result<ExitCode> {
     for oracle in ORACLES.iter().filter(|oracle| !is_installed(oracle)) {
         skip(oracle, "not installed; the tests that need it say SKIP and pass");
@@ -160,7 +160,7 @@ fn run_tests() -> Result<ExitCode> {
     let mut tests = if is_installed("cargo-nextest") {
         cargo("nextest run --workspace --no-fail-fast")
     } else {
-        // Not the documentation tests again, whose summary would be the last.
+        // Without the documentation tests, whose summary would come last.
         cargo("test --workspace --lib --bins --tests --no-fail-fast")
     };
     eprintln!("== tests");
@@ -178,7 +178,7 @@ fn phase(name: &str, mut work: Command) -> Result<()> {
     Ok(())
 }
 
-/// Whether what cannot be checked here is a failure, as in the suite.
+/// Whether a check that this machine cannot run is a failure, as in the suite.
 #[expect(clippy::disallowed_methods, reason = "the one switch of the suite")]
 fn requires_all() -> bool {
     std::env::var("RAILSCOPE_REQUIRE_ALL").is_ok_and(|value| value == "1")

@@ -1,8 +1,8 @@
-//! The only clock of the chores.
+//! The only clock of xtask.
 
 use std::time::{Duration, Instant};
 
-/// What `work` returned, and the seconds that passed.
+/// The result of `work`, and how many seconds it took.
 #[expect(clippy::disallowed_methods, reason = "chores report how long things take")]
 pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let begin = Instant::now();
@@ -10,7 +10,7 @@ pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     (result, begin.elapsed().as_secs_f64())
 }
 
-/// A point in time that waiting ends at.
+/// A deadline.
 pub(crate) struct Deadline(Instant);
 
 #[expect(clippy::disallowed_methods, reason = "what a chore waits for may never come")]

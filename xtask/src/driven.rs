@@ -1,5 +1,5 @@
-//! `cargo xtask drive`: live jobs of `railscope drive` on this machine, and whether railscope finds
-//! out from their packets what the driver says it did.
+//! `cargo xtask drive`: runs live jobs of `railscope drive` on this machine and compares what railscope
+//! finds in their packets with the driver's truth.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,8 +53,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Runs the jobs of these names, all if none is named; whether everything about them was found out.
-/// Says what was not.
+/// Runs the jobs with these names, or all; returns whether railscope found everything, and prints what
+/// it did not.
 pub(crate) fn check(names: &[String], profile: &str) -> Result<bool> {
     let railscope = build_railscope(profile)?;
     let is_meant = |name: &str| names.is_empty() || names.iter().any(|other| other == name);
@@ -73,7 +73,7 @@ pub(crate) fn check(names: &[String], profile: &str) -> Result<bool> {
     score::is_perfect(&recordings, profile)
 }
 
-/// Whether the truth tells of packets that a fault met.
+/// Whether the truth lists packets that a fault hit.
 fn has_met_packets(folder: &Path) -> Result<bool> {
     let truth = folder.join("truth.jsonl");
     let text = fs::read_to_string(&truth).with_context(|| format!("read {}", truth.display()))?;

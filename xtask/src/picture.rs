@@ -24,7 +24,7 @@ const PROMPT: &str = "\x1b[1m$ railscope analyze *.pcap\x1b[0m";
 /// Marks omitted paragraphs.
 const GAP: &str = "\x1b[2m...\x1b[0m";
 
-/// Begins what is said of a training step.
+/// Starts the description of a training step.
 const BULLET: char = '●';
 
 /// The crate dims text by `opacity`, which browsers ignore on a part of a text.
@@ -101,7 +101,7 @@ fn excerpt(report: &str) -> String {
     excerpt
 }
 
-/// The table of training steps, and what is said of the first one below it.
+/// The table of training steps, and the description of the first one below it.
 fn through_the_worst(iterations: &str) -> &str {
     let mut bullets = iterations.match_indices(BULLET).map(|(at, _)| at);
     let second = bullets.nth(1).and_then(|at| iterations.get(..at)?.rfind('\n'));

@@ -1,4 +1,4 @@
-//! What the feature `verbs` needs of the host: rdma-sys makes its bindings at build time.
+//! What the feature `verbs` needs on the host: rdma-sys makes its bindings at build time.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use crate::repository::{command, is_installed};
 /// Where Debian and Ubuntu put libclang 14. rdma-sys 0.3 has bindgen 0.59, which newer ones break.
 const LIBCLANG: &str = "/usr/lib/llvm-14/lib";
 
-/// What bindgen reads, and the package of Debian that has it.
+/// The headers that bindgen reads, and the Debian packages that have them.
 const FILES: &[(&str, &str)] = &[
     ("/usr/include/infiniband/verbs.h", "libibverbs-dev"),
     ("/usr/include/rdma/rdma_cma.h", "librdmacm-dev"),
 ];
 
-/// The packages that are missing to build with the feature.
+/// Packages missing on this host.
 pub(crate) fn missing_packages() -> Vec<&'static str> {
     let headers = FILES.iter().filter(|(file, _)| !Path::new(file).exists());
     let mut missing: Vec<_> = headers.map(|(_, package)| *package).collect();
@@ -31,7 +31,7 @@ pub(crate) fn missing_packages() -> Vec<&'static str> {
     missing
 }
 
-/// Cargo, told where libclang is.
+/// Cargo, with the path of libclang in its environment.
 pub(crate) fn cargo() -> Command {
     let mut cargo = command("cargo");
     if env::var_os("LIBCLANG_PATH").is_none() {
@@ -40,13 +40,12 @@ pub(crate) fn cargo() -> Command {
     cargo
 }
 
-/// Programs with the feature, as the suite is built.
+/// Programs with the feature, built with the suite's profile.
 pub(crate) struct Programs {
     pub(crate) railscope: PathBuf,
     pub(crate) suite: PathBuf,
 }
 
-/// Builds them.
 pub(crate) fn build() -> Result<Programs> {
     let missing = missing_packages();
     ensure!(missing.is_empty(), "the feature verbs: missing packages: {}", missing.join(" "));
@@ -67,7 +66,7 @@ pub(crate) fn build() -> Result<Programs> {
     Ok(Programs { railscope: find("railscope", false)?, suite: find("suite", true)? })
 }
 
-/// A message of cargo about a program.
+/// Cargo's JSON message about a program.
 #[derive(Deserialize)]
 struct Built {
     target: Target,

@@ -1,8 +1,8 @@
 //! TCP connections without end: what a scan or a flood looks like to a tap.
 //!
-//! Each connection differs from all others in addresses and ports. It begins, says something that is
-//! no protocol of ours, and then leaves a hole before its next bytes, which a reader has to keep in
-//! case the hole is filled.
+//! Each connection has its own addresses and ports. It opens, sends bytes of no protocol that railscope
+//! knows, and then leaves a hole before its next bytes, which a reader has to keep in case the hole is
+//! filled.
 
 use std::io::{self, Write};
 

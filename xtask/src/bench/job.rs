@@ -1,9 +1,9 @@
 //! A recorded NCCL job whose data traffic can be repeated as if the job had gone on.
 //!
-//! From the first RDMA packet to the last, everything that was sent arrived, every message was
-//! asked for by a clear-to-send, and every buffer was used a whole number of rounds. So this
-//! stretch can follow itself: sequence numbers of packets and messages, numbers of clear-to-sends and
-//! IPv4 identifications continue, addresses of buffers repeat by themselves.
+//! From the first RDMA packet to the last, everything that was sent arrived, every message had its
+//! clear-to-send, and every buffer was used a whole number of rounds. So this stretch can be repeated:
+//! sequence numbers of packets and messages, numbers of clear-to-sends and IPv4 identifications
+//! continue; buffer addresses repeat by themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,16 +13,16 @@ use super::pcap::{self, Record};
 use super::wire;
 use crate::recording::Recording;
 
-/// Between two laps: a short pause of computing.
+/// Between two laps: a short compute phase.
 const PAUSE_NS: u64 = 10_000_000;
 
-/// A job of which one lap can be repeated.
+/// A job with a stretch (a lap) that can be repeated.
 pub(super) struct Job {
     /// Names of the taps.
     pub(super) taps: Vec<String>,
     /// The control plane until the first RDMA packet, by time.
     pub(super) before: Vec<Frame>,
-    /// By time. What has no shift belongs into the first lap only.
+    /// By time. Frames without a shift are in the first lap only.
     pub(super) lap: Vec<Frame>,
     /// The end of the job, by time.
     pub(super) after: Vec<Frame>,
@@ -38,7 +38,7 @@ pub(super) struct Frame {
     pub(super) shift: Option<Shift>,
 }
 
-/// What a packet's numbers grow by with each lap.
+/// How much a packet's numbers grow per lap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shift {
     pub(super) identification: u16,
@@ -101,7 +101,7 @@ impl Job {
     }
 }
 
-/// What each direction sends in a lap.
+/// Growth of each direction per lap.
 struct Shifts {
     requests: BTreeMap<Direction, Requests>,
     /// By source and destination: one lap's growth.

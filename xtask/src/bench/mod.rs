@@ -1,6 +1,6 @@
-//! `cargo xtask bench`: railscope beside the tools that people use today, on one large capture with
-//! one queue pair and one with very many; what linking costs, on a job of NCCL; its memory over a
-//! longer capture; or what building it costs.
+//! `cargo xtask bench`: railscope against the tools that people use today, on a large capture with one
+//! queue pair and one with very many; the cost of linking, on an NCCL job; memory on a longer capture;
+//! or build times.
 
 mod build;
 mod hostile_tcp;
@@ -37,7 +37,7 @@ use tool::Tool;
 /// 1.09 GB of frames cut at 128 bytes, every ninth an ACK.
 const FRAMES: u64 = 8_000_000;
 
-/// What slow tools read instead.
+/// The part that slow tools read.
 const PREFIX_FRAMES: u64 = 500_000;
 
 const MEMORY_BYTES: u64 = 10_000_000_000;
@@ -103,7 +103,7 @@ pub(crate) struct Options {
     /// Measure railscope's memory instead, on this many TCP connections that say nothing we know.
     #[arg(long, value_name = "CONNECTIONS", conflicts_with = "memory")]
     hostile_tcp: Option<u32>,
-    /// Measure what the agent costs instead, over so many pairs of jobs with it and without; as root.
+    /// Measure the agent's cost instead, over this many pairs of jobs with and without it; as root.
     #[arg(long, value_name = "PAIRS", conflicts_with_all = ["memory", "hostile_tcp"])]
     watched: Option<usize>,
 }
@@ -232,7 +232,7 @@ fn measure_hostile_tcp(connections: u32, railscope: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What railscope costs on a capture that `write` writes into its standard input.
+/// Measures railscope on a capture that `write` writes into its standard input.
 fn measure_fed(
     railscope: &Path,
     write: impl FnOnce(&mut BufWriter<ChildStdin>) -> io::Result<()>,

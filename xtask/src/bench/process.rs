@@ -40,15 +40,15 @@ pub(super) fn measure(
         })
     });
     let (fed, status, peak_anon_bytes) = outcome?;
-    // The status first: a program that failed also stopped reading.
+    // Check the status first: a program that failed also stopped reading.
     ensure!(status.success(), "{name}: {status}");
     fed.with_context(|| format!("feed {name}"))?;
     let cpu_seconds = cpu_seconds_of_children()? - cpu_before;
     Ok(Cost { seconds, cpu_seconds, peak_anon_bytes })
 }
 
-/// Polls until `ended`. A program that lives shorter than a pause may be missed: it has no memory
-/// worth the name.
+/// Polls until `ended`. A program that lives shorter than one interval may be missed: it uses next to
+/// no memory.
 pub(super) fn peak_anon_bytes(process: u32, ended: &AtomicBool) -> u64 {
     let mut peak = 0;
     while !ended.load(Ordering::Relaxed) {

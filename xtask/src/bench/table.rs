@@ -1,4 +1,4 @@
-//! The results as Markdown, and whether they meet the numbers that railscope is held to.
+//! The results as Markdown, and whether they meet railscope's goals.
 
 use super::process::Cost;
 use super::tool::Tool;
@@ -10,7 +10,7 @@ pub(super) struct Row {
     pub(super) costs: Vec<Cost>,
 }
 
-/// What one capture is held to.
+/// The goals for one capture.
 pub(super) struct Goals {
     pub(super) frames_per_core_second: Level,
     pub(super) times_tshark: f64,
@@ -37,7 +37,7 @@ impl Row {
         self.frames as f64 / self.seconds()
     }
 
-    /// Threads that help count; waiting for them does too.
+    /// Counts helper threads, and the time that waits for them.
     fn frames_per_core_second(&self) -> f64 {
         self.frames as f64 / self.cpu_seconds().max(self.seconds())
     }
@@ -117,7 +117,7 @@ fn print_rows(title: &str, rows: &[Row]) {
     }
 }
 
-/// Prints how `bytes` of memory stand to `level`.
+/// Prints `bytes` of memory against `level`.
 pub(super) fn print_memory(bytes: u64, level: &Level) {
     let used = bytes as f64;
     println!(
@@ -143,7 +143,7 @@ fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / MEBIBYTE
 }
 
-/// The middle one; of an even number, the lower middle, so that it is a value that was measured.
+/// The median; with an even number of values the lower middle one, so that it is a measured value.
 pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);

@@ -11,7 +11,7 @@ use super::wire;
 /// Time between two packets: the capture's own, but neither backwards nor idle.
 const GAP_NS: std::ops::RangeInclusive<i64> = 1..=50_000;
 
-/// What is repeated: RDMA WRITEs of one queue pair and their ACKs.
+/// The traffic that is repeated: RDMA WRITEs of one queue pair and their ACKs.
 pub(super) struct Template {
     pub(super) file_header: [u8; FILE_HEADER_LEN],
     pub(super) first_ns: u64,
@@ -22,7 +22,7 @@ pub(super) struct Template {
     whole: Lap,
 }
 
-/// Packets that leave the queue pair as a lap found it: all messages complete and acknowledged.
+/// Packets after which the queue pair is as before: all messages complete and acknowledged.
 #[derive(Clone, Default)]
 pub(super) struct Lap {
     pub(super) packets: Vec<Packet>,

@@ -1,4 +1,4 @@
-//! What railscope must say about a made capture before its speed means anything.
+//! What railscope must report about a generated capture before its speed means anything.
 
 use std::io::BufReader;
 use std::path::Path;

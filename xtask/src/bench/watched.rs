@@ -1,5 +1,5 @@
-//! What it costs to be watched: jobs of the driver on this machine with the agent at their ports and
-//! without it, in turns.
+//! The cost of being watched: driver jobs on this machine, alternately with the agent at their ports and
+//! without it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use anyhow::{Context, Result, ensure};
 use super::process::{cpu_seconds_of, cpu_seconds_of_children, peak_anon_bytes};
 use crate::clock::timed;
 
-/// A job whose packets come at a rate of their own: compute is most of it.
+/// A job paced by compute, so that its packet rate does not depend on the machine.
 const PACED: Load = Load {
     options: "--ranks 4 --iterations 30 --warmup_iters 0 --check 0 --buckets 8MiB --compute 450ms",
     queue_pairs_per_connection: "1",
@@ -30,7 +30,7 @@ const MANY: Load = Load {
     taps: "[\"rank0\", \"rank1\"]",
 };
 
-/// A job as fast as the machine goes, and longer than all turns.
+/// A job that runs as fast as the machine allows, and longer than all turns.
 const FAST: Load = Load {
     options: "--ranks 4 -b 16M -e 16M -n 100000 -w 5 -c 0",
     queue_pairs_per_connection: "1",
@@ -46,17 +46,17 @@ struct Load {
     taps: &'static str,
 }
 
-/// Where the agent is asked, in the namespace of the fabric.
+/// The agent's address, in the namespace of the fabric.
 const LISTEN: &str = "127.0.0.1:9474";
 
-/// Goal and floor of the share of the machine's CPU time that watching takes, and of the share of one
-/// core that the agent takes with many queue pairs.
+/// Goal and floor of the share of the machine's CPU time that watching uses, and of the share of one
+/// core that the agent uses with many queue pairs.
 const SHARE: [f64; 2] = [0.005, 0.01];
 
-/// The same of the agent's memory with many queue pairs, MiB.
+/// Goal and floor of the agent's memory with many queue pairs, MiB.
 const MEMORY: [f64; 2] = [48.0, 64.0];
 
-/// Beyond this part, busbw must not be lost, with 95 % certainty.
+/// Watching must not cost more than this share of busbw, with 95 % certainty.
 const LOST: f64 = 0.05;
 
 /// `cargo xtask bench --watched`.
@@ -136,10 +136,10 @@ impl Medians {
     }
 }
 
-/// Whether the kernel measures programs all the time; the agent has it do so now and then.
+/// Whether the kernel measures BPF programs all the time; the agent enables that now and then.
 const STATISTICS: &str = "/proc/sys/kernel/bpf_stats_enabled";
 
-/// The kernel measures programs while this is there.
+/// The kernel measures BPF programs while this exists.
 struct Measured(String);
 
 impl Measured {
@@ -159,7 +159,7 @@ impl Drop for Measured {
     }
 }
 
-/// What the kernel measured of the programs that a process holds, in seconds.
+/// CPU seconds of the BPF programs that a process holds, as the kernel measured them.
 fn programs_of(pid: u32) -> Result<f64> {
     let mut times = BTreeMap::new();
     for entry in fs::read_dir(format!("/proc/{pid}/fdinfo"))? {
@@ -182,15 +182,15 @@ struct Paced {
     seconds: f64,
     frames: f64,
     reports: f64,
-    /// How often metrics of flows were told: with each report and in between.
+    /// How often flow metrics were exported: with each report and in between.
     told: f64,
     agent: f64,
     programs: f64,
-    /// Of the ranks, in which the programs run, and of the agent.
+    /// CPU seconds of the ranks, in which the BPF programs run, and of the agent.
     total: f64,
-    /// The most.
+    /// The largest.
     memory: f64,
-    /// Of the agent before.
+    /// CPU seconds of the agent before the job.
     start: f64,
 }
 
@@ -222,22 +222,21 @@ impl Paced {
     }
 }
 
-/// How long a turn with the agent, and one without it, is measured: longer ones see more of how the machine
-/// itself changes.
+/// Length of a turn with or without the agent. In longer turns the machine itself changes more.
 const TURN: Duration = Duration::from_secs(6);
 /// Turns of each kind in a pair.
 const TURNS: u32 = 2;
 
-/// How long the job takes to be as fast as it gets ...
+/// Settling times: of the job until it runs at full speed ...
 const WARM_UP: Duration = Duration::from_secs(4);
-/// ... the kernel to measure an agent's programs no longer, from its first report on, and the agent to have
+/// ... of the agent from its first report on, until the kernel stops measuring its programs and it has
 /// touched all pages of the ring ...
 const START: Duration = Duration::from_secs(3);
-/// ... and all of it to be gone.
+/// ... and of the machine after the agent ended.
 const END: Duration = Duration::from_millis(500);
 
-/// Bus bandwidth of one job in turns, watched over alone. The bandwidth is taken from the bytes at a port,
-/// which differ from what nccl-tests counts by headers alone.
+/// Ratio of one job's bus bandwidth with the agent to that without it, in turns. The bandwidth is taken
+/// from the bytes at a port, which differ from what nccl-tests counts only by headers.
 fn turns(railscope: &Path, pairs: usize) -> Result<Vec<f64>> {
     let job = Job::start(railscope, &FAST)?;
     let fabric = job.fabric()?;
@@ -246,7 +245,7 @@ fn turns(railscope: &Path, pairs: usize) -> Result<Vec<f64>> {
     for pair in 0..pairs {
         let [mut watched, mut alone] = [0.0; 2];
         for place in 0..2 * TURNS {
-            // In turns, and whoever comes first may find the machine another.
+            // The order alternates: the machine may change between turns.
             if (place + pair as u32).is_multiple_of(2) {
                 watched += watched_turn(railscope, &fabric)?;
             } else {
@@ -271,7 +270,7 @@ fn watched_turn(railscope: &Path, fabric: &Path) -> Result<f64> {
     Ok(watched)
 }
 
-/// Of a port, for a turn, GB/s.
+/// Bandwidth of a port over a turn, GB/s.
 fn bandwidth(fabric: &Path) -> Result<f64> {
     let before = received(fabric)?;
     let (rest, seconds) = timed(|| {
@@ -323,13 +322,13 @@ impl Job {
 }
 
 impl Drop for Job {
-    /// Its processes go with it.
+    /// Ends its processes, too.
     fn drop(&mut self) {
         end(&mut self.0);
     }
 }
 
-/// Ends a process, if it has not ended: nothing is left of a bench that failed.
+/// Kills a process that still runs: a failed bench leaves nothing behind.
 fn end(child: &mut Child) {
     _ = child.kill();
     _ = child.wait();
@@ -408,7 +407,7 @@ impl Agent {
         self.sum("railscope_update_count_total ")
     }
 
-    /// Of the values of a metric, whose lines begin so.
+    /// Sum of a metric's values: of the lines with this prefix.
     fn sum(&self, metric: &str) -> Result<f64> {
         let text = self.page("/metrics")?;
         let lines = text.lines().filter(|line| line.starts_with(metric));
@@ -416,7 +415,7 @@ impl Agent {
         Ok(values.sum())
     }
 
-    /// Frames once reports no longer say more: they are up to half a minute apart.
+    /// Frames once reports stop growing: they are up to half a minute apart.
     fn settled_frames(&self) -> Result<f64> {
         let mut frames = self.frames()?;
         let mut unchanged = 0;
@@ -454,7 +453,7 @@ impl Drop for Agent {
     }
 }
 
-/// The middle value; of an even number the mean of both.
+/// The median; with an even number of values the mean of the middle two.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -465,8 +464,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// The 95 % interval of the median of sorted values, by their order: as many lie below the median as
-/// heads come up (normal approximation of the binomial distribution).
+/// The 95 % confidence interval of the median of sorted values: the number of values below the median is
+/// binomial (normal approximation).
 fn interval(sorted: &[f64]) -> (f64, f64) {
     let count = sorted.len() as f64;
     let reach = 0.98 * count.sqrt();

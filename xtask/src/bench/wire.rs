@@ -1,5 +1,5 @@
-//! The few fields of a RoCEv2 frame that the bench rewrites, written from the standards and not
-//! with railscope's decoder, which would then be measured on what it believes itself.
+//! The few fields of a RoCEv2 frame that the bench rewrites, written from the standards and not with
+//! railscope's decoder, which would then be tested against itself.
 //!
 //! Only Ethernet, IPv4 without options and UDP, so that every field has a fixed offset:
 //!
@@ -43,7 +43,7 @@ pub(super) const WRITE_ONLY: u8 = 0x0a;
 pub(super) const WRITE_ONLY_WITH_IMMEDIATE: u8 = 0x0b;
 pub(super) const ACKNOWLEDGE: u8 = 0x11;
 
-/// Whether `frame` has the one shape whose offsets stand above.
+/// Whether `frame` has the layout whose offsets are above.
 pub(super) fn is_roce(frame: &[u8]) -> bool {
     frame.len() >= LEN
         && frame[ETHERTYPE..IPV4] == [0x08, 0x00]
@@ -113,7 +113,7 @@ pub(super) mod clear_to_send {
     }
 }
 
-/// What a rewritten frame gets.
+/// The new fields of a frame.
 pub(super) struct Fields {
     pub(super) identification: u16,
     pub(super) udp_source: u16,
@@ -123,7 +123,7 @@ pub(super) struct Fields {
     pub(super) msn: Option<u32>,
 }
 
-/// Writes `fields` into `frame`, which `is_roce`, and mends its checksums.
+/// Writes `fields` into `frame`, which `is_roce`, and updates its checksums.
 pub(super) fn rewrite(frame: &mut [u8], wire_len: usize, fields: &Fields) {
     write(frame, IDENTIFICATION, &fields.identification.to_be_bytes());
     write(frame, UDP, &fields.udp_source.to_be_bytes());
@@ -150,8 +150,8 @@ pub(super) fn ipv4_checksum(header: &[u8]) -> u16 {
     !((folded + (folded >> 16)) as u16)
 }
 
-/// The invariant checksum of RoCEv2, over a frame without it. What routers and switches may change
-/// counts as ones, and so does the header of InfiniBand's link layer that is not there.
+/// The ICRC of RoCEv2, over a frame without it. Fields that routers and switches may change count as
+/// ones, and so does the missing header of InfiniBand's link layer.
 fn icrc(frame: &[u8]) -> u32 {
     const TRAFFIC_CLASS: usize = IPV4 + 1;
     const TIME_TO_LIVE: usize = IPV4 + 8;

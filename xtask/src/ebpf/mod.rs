@@ -1,7 +1,7 @@
 //! `cargo xtask ebpf`: builds the kernel programs into the objects that railscope carries, on the
 //! pinned stable compiler.
 //!
-//! The BPF target has no precompiled `core`, and rustc no linker for it: both are fetched into
+//! The BPF target has no precompiled `core`, and rustc has no linker for it: both are fetched into
 //! `target/ebpf-tools`. The objects are committed, so that nobody else needs these tools.
 
 mod stack;
@@ -58,7 +58,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Fails where the committed objects are not what the sources make.
+/// Fails if the committed objects differ from what the sources build.
 pub(crate) fn check() -> Result<()> {
     let mut differ = Vec::new();
     for (built, name) in objects()? {
@@ -74,7 +74,7 @@ pub(crate) fn check() -> Result<()> {
     Ok(())
 }
 
-/// Whether what building takes is there, or could be fetched.
+/// Whether the tools are there, or could be fetched.
 pub(crate) fn has_tools() -> bool {
     Tools::ready().is_ok()
 }
@@ -89,24 +89,24 @@ fn objects() -> Result<Vec<(PathBuf, String)>> {
     ARCHITECTURES.iter().map(build).collect()
 }
 
-/// What building takes.
+/// The tools for building.
 struct Tools {
     linker: PathBuf,
     library: PathBuf,
 }
 
 impl Tools {
-    /// Fetches what is not there yet.
+    /// Fetches the missing ones.
     fn ready() -> Result<Self> {
         let folder = root().join("target/ebpf-tools");
         fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
         Ok(Self { linker: linker(&folder)?, library: library(&folder)? })
     }
 
-    /// The object for hosts of one architecture, stripped of what only debuggers read.
+    /// The object for hosts of one architecture, without debug information.
     fn build(&self, architecture: &str) -> Result<PathBuf> {
         let target = root().join("target/ebpf").join(architecture);
-        // Headers stand where they are not aligned; kernels of both architectures read words there.
+        // Headers are not aligned; kernels of both architectures read unaligned words.
         let mut flags = format!(
             "--cfg=bpf_target_arch=\"{architecture}\" -Cdebuginfo=2 -Clink-arg=--btf \
              -Ctarget-feature=+allows-misaligned-mem-access -Clinker={} \
@@ -149,14 +149,14 @@ fn registries() -> Result<Vec<PathBuf>> {
     Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
 }
 
-/// Whether the path of a folder stands in an object.
+/// Whether an object contains the path of a folder.
 fn names(object: &Path, folder: &Path) -> Result<bool> {
     let bytes = fs::read(object).with_context(|| format!("read {}", object.display()))?;
     let folder = folder.display().to_string().into_bytes();
     Ok(bytes.windows(folder.len()).any(|window| window == folder))
 }
 
-/// Leaves out what only debuggers read.
+/// Strips debug information.
 fn strip(object: &Path, stripped: &Path) -> Result<()> {
     let bytes = fs::read(object)?;
     let mut builder = elf::Builder::read(&*bytes)?;
@@ -169,7 +169,7 @@ fn strip(object: &Path, stripped: &Path) -> Result<()> {
     names.name = b".shstrtab"[..].into();
     names.sh_type = SHT_STRTAB;
     names.data = elf::SectionData::SectionString;
-    // Symbols of sections that are gone go with them.
+    // Symbols of removed sections are removed, too.
     builder.delete_orphan_symbols();
     let mut out = Vec::new();
     builder.write(&mut out)?;

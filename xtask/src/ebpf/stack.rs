@@ -1,24 +1,24 @@
 //! How much stack the programs at functions and tracepoints take.
 //!
-//! From kernel 6.13 on (commit a76ab5731e32) such a program has a stack of its own for each CPU, not for
-//! each task, where it takes 64 bytes or more. But a program at a function can be preempted, by another
-//! task that calls the function on the same CPU: then the two write into one stack, and an event has the
-//! arguments of another process, or worse.
+//! From kernel 6.13 on (commit a76ab5731e32) such a program gets a stack per CPU, not per task, if it
+//! uses 64 bytes or more. But a program at a function can be preempted by another task that calls the
+//! same function on the same CPU: both then write into one stack, and an event gets the arguments of
+//! another process, or worse.
 
 use anyhow::{Context, Result, ensure};
 use object::{Object, ObjectSection, SectionKind};
 
-/// Less than what makes the kernel give a program a stack of its own, in steps of 16.
+/// The largest stack, in steps of 16 bytes, for which the kernel does not allocate a private one.
 const MOST: i32 = 48;
 
-/// The section of programs at traffic control, which nobody preempts. All others are looked at, and so are
-/// functions that programs call.
+/// The section of traffic control programs, which are not preempted. All other sections are checked,
+/// and so are functions that programs call.
 const NOT_PREEMPTED: &str = "classifier";
 
 /// Register 10, the frame pointer.
 const FRAME: usize = 10;
 
-/// Fails where a program takes too much.
+/// Fails if a program uses too much stack.
 pub(super) fn check(object: &[u8]) -> Result<()> {
     let file = object::File::parse(object)?;
     let mut count = 0;
@@ -35,8 +35,8 @@ pub(super) fn check(object: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Bytes between the frame pointer and the lowest place that is named by it (RFC 9669, section 3: 8
-/// bytes an instruction), in the order in which the instructions stand.
+/// Bytes from the frame pointer down to the lowest address used relative to it, found in one pass over
+/// the instructions (8 bytes each: RFC 9669, section 3).
 fn depth(code: &[u8]) -> Result<i32> {
     // How far below the frame pointer a register points.
     let mut places: [Option<i32>; 16] = [None; 16];

@@ -1,39 +1,39 @@
-//! One run of a scenario: what railscope says beside what was asked for.
+//! One run of a scenario: railscope's report against the truth.
 
 use std::net::IpAddr;
 
 use super::report::{Finding, Iteration, Report};
 use super::truth::{Expected, Truth};
 
-/// A training step's start may differ by so much of the period.
+/// Tolerance of a training step's start, as a share of the period.
 const BOUNDARY_SHARE: f64 = 0.01;
 
-/// What is right and what is not.
+/// The verdict on one run.
 #[derive(Debug, Default)]
 pub(super) struct Verdict {
-    /// Findings that had to come.
+    /// Findings that had to be reported.
     pub(super) expected: u64,
-    /// Of these, those that did.
+    /// Of these, those that were.
     pub(super) found: u64,
-    /// Warnings and worse that had not to come.
+    /// Warnings and worse that should not have been reported.
     pub(super) false_findings: u64,
-    /// Training steps that there were.
+    /// Training steps in the truth.
     pub(super) iterations: u64,
-    /// Of these, those that begin where they did.
+    /// Of these, those reported with the right start.
     pub(super) iterations_right: u64,
-    /// Training steps that there were not.
+    /// Reported training steps that never happened.
     pub(super) false_iterations: u64,
-    /// Training steps with a rank that was late on purpose.
+    /// Training steps in which the scenario made a rank late.
     pub(super) stragglers: u64,
-    /// Of these, those of which rank and cause are told right.
+    /// Of these, those whose rank and cause are reported right.
     pub(super) stragglers_right: u64,
-    /// Ranks named where none was late on purpose.
+    /// Stragglers reported in other steps.
     pub(super) false_stragglers: u64,
-    /// All that is wrong, in words.
+    /// Everything that is wrong, in words.
     pub(super) faults: Vec<String>,
 }
 
-/// What `report` says about the jobs of `truths`.
+/// Compares `report` with the jobs of `truths`.
 pub(super) fn judge(report: &Report, truths: &[Truth]) -> Verdict {
     let mut verdict = Verdict::default();
     let expected: Vec<&Expected> = truths.iter().flat_map(|truth| &truth.expected).collect();
@@ -124,7 +124,7 @@ impl Verdict {
 
 /// Whether `finding` is the one that `expected` asks for.
 fn is_meant(finding: &Finding, expected: &Expected) -> bool {
-    // An address is the finding's subject, not one of several in its words; what has none is named.
+    // An address must be the finding's subject, not just one of several in its title.
     let is_at = |place: &str| match place.parse::<IpAddr>() {
         Ok(_) => finding.subject.port.as_deref() == Some(place),
         Err(_) => finding.title.contains(place),

@@ -1,5 +1,5 @@
-//! `cargo xtask gallery`: the scenarios of `railscope simulate`, seed by seed, and whether railscope
-//! finds in their captures and counters what each is about, and nothing else.
+//! `cargo xtask gallery`: runs the scenarios of `railscope simulate`, seed by seed, and checks that
+//! railscope finds what each is about in captures and counters, and nothing else.
 
 mod judge;
 mod report;
@@ -17,7 +17,7 @@ use report::Report;
 use tally::Tally;
 use truth::Truth;
 
-/// Where scenarios are, one a file.
+/// The folder of scenarios, one per file.
 const GALLERY: &str = "collector/drive/src/simulate/gallery";
 
 #[derive(clap::Args)]
@@ -42,7 +42,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Whether every scenario is told right with one seed.
+/// Whether railscope is right about every scenario with one seed.
 pub(crate) fn check_once(profile: &str) -> Result<bool> {
     let profile = profile.to_owned();
     check(&Options { scenarios: Vec::new(), seeds: 1, profile, keep: false })
@@ -75,7 +75,7 @@ fn check(options: &Options) -> Result<bool> {
     Ok(is_right)
 }
 
-/// The scenarios of these names, all if none is named.
+/// The scenarios with these names, or all.
 fn named(names: &[String]) -> Result<Vec<String>> {
     let folder = root().join(GALLERY);
     let entries = fs::read_dir(&folder).with_context(|| format!("list {}", folder.display()))?;

@@ -1,4 +1,4 @@
-//! What railscope says of a scenario, as far as the gallery judges it.
+//! The part of railscope's report that the gallery checks.
 
 use serde::Deserialize;
 

@@ -1,10 +1,10 @@
-//! What came of all seeds of a scenario, as a line of the table.
+//! The results of all seeds of a scenario, as a line of the table.
 
 use std::fmt;
 
 use super::judge::Verdict;
 
-/// Stragglers of affected training steps that must be right.
+/// Share of the affected training steps whose straggler must be right.
 const STRAGGLER_SHARE: f64 = 0.99;
 
 /// Sums.
@@ -33,7 +33,7 @@ impl Tally {
         sum.false_stragglers += verdict.false_stragglers;
     }
 
-    /// Every finding with its subject and no other, every training step where it was, nearly every
+    /// All expected findings with their subjects and no others, every training step in place, nearly every
     /// straggler.
     pub(super) fn is_right(&self) -> bool {
         let sum = &self.sum;

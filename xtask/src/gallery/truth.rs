@@ -1,4 +1,4 @@
-//! The truth of one simulated job, as far as the gallery is judged by it.
+//! The truth of one simulated job, as far as the gallery uses it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,23 +18,23 @@ pub(super) struct Truth {
     pub(super) iterations: BTreeMap<u32, u64>,
 }
 
-/// What a scenario says of a place that depends on the seed: the port that marked most frames.
+/// Stands in a scenario for a port that depends on the seed: the one that marked most frames.
 const MOST_MARKED: &str = "most_marked";
 
-/// A finding that a scenario leads to.
+/// A finding that a scenario must or may cause.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct Expected {
     pub(super) finding: String,
     pub(super) rank: Option<u32>,
     pub(super) cause: Option<String>,
-    /// Address or name of the port it is about; [`MOST_MARKED`] is found out.
+    /// Address or name of the port it is about; [`MOST_MARKED`] is resolved.
     pub(super) place: Option<String>,
-    /// Whether it may come as well; else it must.
+    /// It may be reported; otherwise it must be.
     #[serde(default)]
     pub(super) is_possible: bool,
 }
 
-/// A rank that is late on purpose.
+/// A rank that the scenario makes late.
 #[derive(Clone, Debug)]
 pub(super) struct Straggler {
     pub(super) rank: u32,
@@ -128,14 +128,14 @@ impl Truth {
         Ok(truth)
     }
 
-    /// The rank that is late in a training step on purpose, and why.
+    /// The rank that the scenario makes late in a training step, and why.
     pub(super) fn straggler(&self, iteration: u32) -> Option<&Straggler> {
         self.stragglers.iter().find(|one| (one.first..=one.last).contains(&iteration))
     }
 }
 
 impl Fault {
-    /// The cause as railscope has it.
+    /// The cause as railscope names it.
     fn straggler(self) -> Option<Straggler> {
         let cause = match self.kind.as_str() {
             "straggler" => self.cause?,

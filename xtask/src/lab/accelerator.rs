@@ -1,7 +1,7 @@
-//! Who executes the guest: the processor through KVM, or QEMU itself (TCG).
+//! How the guest runs: on the processor through KVM, or emulated by QEMU (TCG).
 //!
-//! `/dev/kvm` may exist and still not run a stock kernel, on clouds that virtualise virtual
-//! machines. So the question is asked by booting, once for each kernel of the host.
+//! With nested virtualisation `/dev/kvm` may exist and still not run a stock kernel. So a trial boot
+//! decides, once for each kernel of the host.
 
 use std::fs;
 use std::fs::File;
@@ -13,7 +13,7 @@ use super::build::Built;
 use super::machine::{Machine, Terminal};
 use super::share::Share;
 
-/// Where KVM works, a boot takes two seconds.
+/// With KVM a boot takes two seconds.
 const PROBE: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(super) fn probe(built: &Built) -> Result<Accelerator> {
     if let Some(kind) = known.strip_suffix(&host) {
         return Ok(if kind == "kvm\n" { Accelerator::Kvm } else { Accelerator::Tcg });
     }
-    // Opened as QEMU does: a user may see the device and not be let in.
+    // Opened as QEMU opens it: a user may see the device without access to it.
     let may_open = File::options().read(true).write(true).open("/dev/kvm").is_ok();
     let boots = may_open && {
         let share = Share::create(&built.folder, "true", &Terminal::None.settings())?;
@@ -51,7 +51,7 @@ pub(super) fn probe(built: &Built) -> Result<Accelerator> {
     };
     let (kind, name) = if boots { (Accelerator::Kvm, "kvm") } else { (Accelerator::Tcg, "tcg") };
     eprintln!("lab: guests run under {}", name.to_uppercase());
-    // Not kept is asked again.
+    // Without the file, the next run boots again.
     let _ = fs::write(&answer, format!("{name}\n{host}"));
     Ok(kind)
 }

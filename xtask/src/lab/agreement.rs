@@ -1,11 +1,11 @@
-//! What holds in every case, whatever happened in it: railscope agrees with tshark packet by packet,
-//! and with the counters of rxe, which sends again by itself on a slow machine.
+//! Checks for every case, whatever its fault: railscope agrees with tshark packet by packet, and with
+//! the counters of rxe, which retransmits by itself on a slow machine.
 
 use super::analysis::Flow;
 use super::case::{Case, HOSTS, Tap, addresses};
 use super::facts::Facts;
 
-/// Whether a host's device counts every packet that comes: it stops when its queue pair is gone.
+/// Whether a host's device counts every packet that arrives: it stops when its queue pair is gone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Receiver {
     Stays,
@@ -36,7 +36,7 @@ fn with_tshark(case: &Case, host: usize, facts: &mut Facts) {
         facts.equal(&what("CNPs"), flow.cnps, 0);
         facts.equal(&what("uncaptured"), flow.psn.uncaptured_packets.unwrap_or(0), 0);
         let Some(sequence) = sequences.get(&flow.name()) else { continue };
-        // Where READs take sequence numbers, tshark's view does not tell which were skipped.
+        // With READs, tshark's fields do not show which sequence numbers were skipped.
         let Some(skipped) = sequence.skipped() else { continue };
         facts.equal(&what("missing at first sight"), flow.psn.gap_packets, Some(skipped));
         if own.contains(&flow.src) {
@@ -47,7 +47,7 @@ fn with_tshark(case: &Case, host: usize, facts: &mut Facts) {
     }
 }
 
-/// Packets that came after a higher sequence number or for a second time.
+/// Packets that arrived after a higher sequence number or twice.
 fn behind(flow: &Flow) -> u64 {
     let psn = &flow.psn;
     let parts = [psn.out_of_order_packets, psn.retransmitted_packets, psn.ambiguous_packets];
@@ -61,7 +61,7 @@ fn with_counters(case: &Case, host: usize, receiver: Receiver, facts: &mut Facts
     let sent = wire.from(&own);
     facts.equal("captured of what rxe sent", sent, count("sent_pkts"));
     let received = wire.frames() - sent;
-    // A request that is sent again may come when its queue pair is gone already.
+    // A retransmitted request may arrive after its queue pair is gone.
     if receiver == Receiver::Stays && case.retries() == 0 {
         facts.equal("captured of what rxe received", received, count("rcvd_pkts"));
     } else {
@@ -76,7 +76,7 @@ fn with_counters(case: &Case, host: usize, receiver: Receiver, facts: &mut Facts
     let rnr = tallies().map(|tally| tally.rnr_naks).sum();
     facts.equal("RNR NAKs, against send_rnr_err", rnr, count("send_rnr_err"));
     let recoveries = report.from(&own).flat_map(|flow| &flow.episodes).map(|e| e.count).sum();
-    // What a receiver that is not ready makes a sender repeat is counted apart.
+    // Retransmissions after an RNR NAK are counted separately.
     let retries = count("completer_retry_err") + count("rcvd_rnr_err");
     facts.at_most("recoveries, against retries", recoveries, retries);
 }

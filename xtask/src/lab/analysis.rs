@@ -1,4 +1,4 @@
-//! What railscope says of a capture: the part of `railscope.report/1` that the lab judges.
+//! The part of `railscope.report/1` that the lab checks.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -95,7 +95,7 @@ impl Report {
         serde_json::from_slice(&output.stdout).context("parse the report")
     }
 
-    /// What every flow carries, in all its epochs.
+    /// Counts per flow, over all its epochs.
     pub(super) fn tallies(&self) -> BTreeMap<FlowName, Tally> {
         let mut tallies: BTreeMap<FlowName, Tally> = BTreeMap::new();
         for flow in &self.flows {

@@ -1,5 +1,5 @@
-//! apt with a state of its own: it resolves and downloads as on an empty Debian, and neither reads
-//! nor writes the host's lists, sources, pins or installed packages.
+//! apt with private state: it resolves and downloads as on an empty Debian, and neither reads nor
+//! writes the host's lists, sources, pins or installed packages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -66,10 +66,10 @@ impl Apt {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// `names` and all that they need.
+    /// `names` and their dependencies.
     pub(super) fn resolve(&self, names: &[String]) -> Result<Vec<Package>> {
         let mut get = self.command("apt-get");
-        // What lies in the archives already would not be named.
+        // apt would leave out packages that are downloaded already.
         get.args(["install", "-qq", "--print-uris", "--option", "Dir::Cache::archives=empty"]);
         let output = run(get.args(names))?;
         ensure!(
@@ -81,13 +81,13 @@ impl Apt {
         parse_uris(&String::from_utf8_lossy(&output.stdout))
     }
 
-    /// Downloads `names` and all that they need; apt verifies what arrives.
+    /// Downloads `names` and their dependencies; apt verifies them.
     pub(super) fn download(&self, names: &[String]) -> Result<()> {
         let names: Vec<_> = names.iter().map(String::as_str).collect();
         self.retried("install", &[&["--download-only", "-y"], names.as_slice()].concat())
     }
 
-    /// Where downloaded packages lie.
+    /// The folder of downloaded packages.
     pub(super) fn archives(&self) -> PathBuf {
         self.folder.join("archives")
     }
@@ -110,7 +110,7 @@ impl Apt {
 
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
-        // `--config-file` is read after the host's files, hence stands.
+        // `--config-file` is read after the host's files, so it wins.
         command.arg(format!("--config-file={}", self.folder.join("apt.conf").display()));
         command.env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
         command
@@ -121,7 +121,7 @@ fn run(command: &mut Command) -> Result<Output> {
     command.output().with_context(|| format!("start {command:?}"))
 }
 
-/// What a program complained about.
+/// What a program printed on standard error.
 fn said(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     text.trim().replace('\n', "; ")

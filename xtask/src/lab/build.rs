@@ -1,4 +1,4 @@
-//! Makes the lab once: packages, tree, initramfs. What is there and of the same recipe is used again.
+//! Builds the lab once: packages, tree, initramfs. An existing one of the same recipe is reused.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::repository::root;
 /// Pauses between two lines of progress.
 const PROGRESS: Duration = Duration::from_secs(5);
 
-/// A lab that is ready to boot. Nobody else uses its folder while this lives.
+/// A lab that is ready to boot. Its folder is locked while this lives.
 pub(crate) struct Built {
     pub(super) folder: PathBuf,
     pub(super) tree: PathBuf,
@@ -28,7 +28,7 @@ pub(crate) struct Built {
     _lock: File,
 }
 
-/// The lab, made now if it was not made before.
+/// The lab, built if it does not exist.
 pub(super) fn build(mirror: Option<&str>) -> Result<Built> {
     ensure!(cfg!(target_arch = "x86_64"), "the lab needs an x86-64 host");
     let folder = root().join("target/lab");
@@ -94,7 +94,7 @@ fn make_tree(folder: &Path, tree: &Path, mirror: String) -> Result<Vec<Package>>
     Ok(packages)
 }
 
-/// Downloads, and says every few seconds how far that is.
+/// Downloads, and prints progress every few seconds.
 fn download(apt: &Apt, names: &[String], packages: &[Package]) -> Result<()> {
     const MB: u64 = 1_000_000;
     let total = packages.iter().map(|package| package.bytes).sum::<u64>() / MB;
@@ -116,7 +116,7 @@ fn download(apt: &Apt, names: &[String], packages: &[Package]) -> Result<()> {
     })
 }
 
-/// Bytes of the files in `folder` and below. Files come and go meanwhile.
+/// Bytes of the files in `folder` and below, some of which may vanish meanwhile.
 fn size(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let sizes = entries.map(|entry| match entry.metadata() {

@@ -1,4 +1,4 @@
-//! One case of a scenario: what it left in its folder, and how tshark and railscope see that.
+//! One case of a scenario: the files it left, as tshark and as railscope read them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::analysis::Report;
 use super::counters::Counters;
 use super::wire::Wire;
 
-/// Hosts that take part, each with a tap at its own network device.
+/// Hosts, each with a tap at its own network device.
 pub(super) const HOSTS: [usize; 2] = [0, 1];
 
 pub(super) struct Case {
@@ -20,7 +20,7 @@ pub(super) struct Case {
     pub(super) taps: [Tap; HOSTS.len()],
 }
 
-/// A capture, seen twice.
+/// A capture, read by both.
 pub(super) struct Tap {
     pub(super) wire: Wire,
     pub(super) report: Report,
@@ -44,17 +44,17 @@ impl Case {
         read().with_context(|| format!("case {name}"))
     }
 
-    /// What lies in the case's folder under this name.
+    /// The file with this name in the case's folder.
     pub(super) fn text(&self, file: &str) -> Result<String> {
         text(&self.folder, file)
     }
 
-    /// How often rxe sent again, for whatever reason.
+    /// Retransmissions that rxe counted, for any reason.
     pub(super) fn retries(&self) -> u64 {
         HOSTS.map(|host| self.counters.of(host, "completer_retry_err")).iter().sum()
     }
 
-    /// Packets on the way between the taps: sent by `host` and not seen by the other.
+    /// Packets lost between the taps: sent by `host`, not seen at the other tap.
     pub(super) fn lost_from(&self, host: usize) -> Option<u64> {
         let address = addresses(host);
         let sent = self.taps[host].wire.from(&address);

@@ -1,4 +1,4 @@
-//! What a guest said last, for the message that tells of its failure.
+//! The last lines of a guest's console, for error messages.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! How much each of rxe's `hw_counters` grew: what the device itself says of a case.
+//! Growth of rxe's `hw_counters` during a case.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ impl Counters {
         Ok(Self(lines.collect::<Result<_>>()?))
     }
 
-    /// What `host`'s device says; 0 for a counter that it lacks.
+    /// A counter of `host`'s device; 0 if it has none with this name.
     pub(super) fn of(&self, host: usize, counter: &str) -> u64 {
         self.0.get(&(format!("rxe{host}"), counter.to_owned())).copied().unwrap_or(0)
     }

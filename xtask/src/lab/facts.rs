@@ -1,4 +1,4 @@
-//! What must hold, and what of it does not.
+//! Assertions about a case, and those that failed.
 
 use std::fmt::{Debug, Display};
 
@@ -11,7 +11,7 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// What the facts that follow are about.
+    /// The subject of the next facts.
     pub(super) fn about(&mut self, what: impl Display) {
         self.about = what.to_string();
     }

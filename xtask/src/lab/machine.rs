@@ -1,4 +1,4 @@
-//! The virtual machine: QEMU's command line, one boot, and what counts as its failure.
+//! The virtual machine: QEMU's command line, one boot, and when it has failed.
 
 use std::fs::File;
 use std::path::Path;
@@ -18,12 +18,12 @@ use crate::repository::root;
 
 const MEMORY_MIB: &str = "2048";
 
-/// `oops=panic`: a kernel that went wrong ends the run at once, with its last words.
+/// `oops=panic`: a kernel oops ends the run at once, with its console output.
 /// `no_timer_check`: on a busy host a guest's timer may look broken.
 const KERNEL_ARGUMENTS: &str = "console=ttyS0 panic=-1 oops=panic quiet mitigations=off nokaslr \
      tsc=unstable no_timer_check";
 
-/// Who is at the job's terminal.
+/// Who uses the job's terminal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Terminal {
     /// Nobody: the job's output is shown.
@@ -33,7 +33,7 @@ pub(super) enum Terminal {
 }
 
 impl Terminal {
-    /// For stty in the guest: output passes as it is, or as on the terminal of this size.
+    /// Settings of stty in the guest: raw output, or a terminal of this size.
     pub(super) fn settings(self) -> String {
         let size = || {
             let output = Command::new("stty").arg("size").stdin(Stdio::inherit()).output().ok()?;
@@ -61,7 +61,7 @@ impl Machine<'_> {
     /// Boots, runs the share's job to its end and returns its exit status.
     ///
     /// # Errors
-    /// A guest that hangs until `limit`, panics or ends without a status, with its last words.
+    /// If the guest hangs until `limit`, panics or ends without a status; with its last console lines.
     pub(super) fn boot(&self, limit: Duration) -> Result<u8> {
         let console = self.built.folder.join("console.log");
         let complaints = self.built.folder.join("qemu.log");
@@ -114,7 +114,7 @@ impl Machine<'_> {
     }
 }
 
-/// `program`, which the kernel ends when this one ends, however that happens.
+/// `program`, which the kernel kills when this process ends in any way.
 fn bound(program: &Command) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL"]).arg(program.get_program()).args(program.get_args());
@@ -129,7 +129,7 @@ fn comma_doubled(path: &Path) -> String {
     path.display().to_string().replace(',', ",,")
 }
 
-/// Whether `child` ended within `limit`; it is gone in any case.
+/// Whether `child` ended within `limit`; otherwise it is killed.
 fn wait(child: &mut Child, limit: Duration) -> Result<bool> {
     let deadline = Deadline::after(limit);
     loop {

@@ -82,7 +82,7 @@ enum Command {
     },
 }
 
-/// The lab, and all that judging its scenarios needs.
+/// The lab, and everything that checking its scenarios needs.
 ///
 /// # Errors
 /// What this machine lacks, and how to get it.

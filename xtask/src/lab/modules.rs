@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 
-/// The files of `names` and of all that they need, in an order they can be inserted in. What is
-/// built in has no file.
+/// The files of `names` and their dependencies, in an order in which they can be inserted. Built-in
+/// modules have no file.
 pub(super) fn closure<'a>(dep: &'a str, builtin: &str, names: &[&str]) -> Result<Vec<&'a str>> {
     let mut files: Vec<&str> = Vec::new();
     for name in names {
@@ -13,7 +13,7 @@ pub(super) fn closure<'a>(dep: &'a str, builtin: &str, names: &[&str]) -> Result
         let line =
             dep.lines().find_map(|line| line.split_once(':').filter(|l| is_module(l.0, name)));
         let (file, needed) = line.with_context(|| format!("the kernel has no module {name}"))?;
-        // Each line has everything that is needed, the most fundamental last.
+        // Each line lists all dependencies, the lowest last.
         for file in needed.split_whitespace().rev().chain([file]) {
             if !files.contains(&file) {
                 files.push(file);

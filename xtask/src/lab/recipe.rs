@@ -14,7 +14,7 @@ pub(super) const OLDER_KERNEL_SUITE: &str = "bookworm";
 /// The package that depends on a suite's newest kernel.
 pub(super) const KERNEL: &str = "linux-image-amd64";
 
-/// What the guest runs, and QEMU, which runs on the host.
+/// Packages for the guest, and QEMU, which runs on the host.
 pub(super) const PACKAGES: &[&str] = &[
     "bash",
     "busybox-static",
@@ -38,12 +38,12 @@ pub(super) const PACKAGES: &[&str] = &[
     "rdmacm-utils",
     "sed",
     "tcpdump",
-    // The older kernel asks for something that makes an initramfs: this is the smallest.
+    // The older kernel depends on an initramfs generator: this is the smallest.
     "tiny-initramfs",
     "util-linux",
 ];
 
-/// What an initramfs needs to reach the tree over 9p; all other modules lie in the tree.
+/// Modules that the initramfs needs to reach the tree over 9p; all others are in the tree.
 pub(super) const BOOT_MODULES: &[&str] = &["virtio_pci", "9pnet_virtio", "9p", "overlay"];
 
 /// All of the above that the unpacked tree depends on, so that a change makes a new one.

@@ -27,16 +27,15 @@ impl Share {
         Ok(Self { folder })
     }
 
-    /// Puts a program of the host there, as `name`.
+    /// Adds a program of the host, as `name`.
     pub(super) fn lend(&self, name: &str, program: &Path) -> Result<()> {
         let place = self.folder.join(name);
-        // A link where it can be: programs with debug information are large.
+        // A hard link if possible: programs with debug information are large.
         let lent = fs::hard_link(program, &place).or_else(|_| fs::copy(program, &place).map(drop));
         lent.with_context(|| format!("lend {} to the guest", program.display()))
     }
 
-    /// The job's exit status, if it came to one. QEMU's own status does not tell: it is 0 after a
-    /// panic as well.
+    /// The job's exit status, if it ended. QEMU's own status is useless: it is 0 after a panic, too.
     pub(super) fn status(&self) -> Option<u8> {
         fs::read_to_string(self.folder.join("job.rc")).ok()?.trim().parse().ok()
     }

@@ -1,5 +1,5 @@
-//! The tree: Debian packages unpacked, but not installed. Their scripts do not run; the little that
-//! these would have done is done here.
+//! The tree: Debian packages unpacked, but not installed. Their scripts do not run; the few needed
+//! steps of these are done here.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -43,7 +43,7 @@ fn unpack_one(package: &Path, root: &Path) -> Result<()> {
         .args(["--exclude=./usr/share/locale"])
         .stdin(archive)
         .status();
-    // Waited for first, whatever tar says: none stays behind.
+    // Wait for both first, even if tar failed: no process is left behind.
     let read = content.wait().context("wait for dpkg-deb")?;
     let unpacked = unpacked.context("start tar")?;
     ensure!(read.success(), "dpkg-deb: {read}");

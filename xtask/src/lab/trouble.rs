@@ -1,4 +1,5 @@
-//! What went wrong in a case as railscope tells it: what should be there is, and nothing else.
+//! Retransmissions, holes and recoveries that railscope reports for a case: the expected ones and no
+//! others.
 
 use super::analysis::Flow;
 use super::case::{Case, HOSTS, addresses};
@@ -8,16 +9,16 @@ use super::facts::Facts;
 pub(super) enum Trouble {
     /// Sequence numbers skipped before a receiver.
     Missing,
-    /// Packets that came to a receiver behind later ones.
+    /// Packets that reached a receiver out of order.
     Late,
-    /// Packets that a sender sent again.
+    /// Packets that a sender retransmitted.
     Resent,
     SequenceNak,
     RnrNak,
     AccessNak,
     OtherNak,
     Ce,
-    /// Recoveries, by what began them.
+    /// Recoveries, by trigger.
     AfterNak,
     AfterRnr,
     AfterSilence,
@@ -44,10 +45,11 @@ const ALL: &[Trouble] = &[
     AfterUnknown,
 ];
 
-/// What rxe does by itself where a machine is so slow that its timer expires.
+/// What rxe does by itself if its timer expires on a slow machine.
 const BY_ITSELF: &[Trouble] = &[Resent, SequenceNak, AfterNak, AfterSilence, AfterUnknown];
 
-/// Checks that all of `expected` is there, and besides `possible` nothing that rxe does not own up to.
+/// Checks that everything `expected` is reported, and otherwise only what is `possible` or
+/// rxe's own retransmission.
 pub(super) fn check(case: &Case, expected: &[Trouble], possible: &[Trouble], facts: &mut Facts) {
     facts.about(&case.name);
     for &trouble in ALL {
@@ -63,7 +65,7 @@ pub(super) fn check(case: &Case, expected: &[Trouble], possible: &[Trouble], fac
     }
 }
 
-/// How much of it there is, in both directions: seen where it can be seen.
+/// Its count in both directions, from the tap that can see it.
 fn count(case: &Case, trouble: Trouble) -> u64 {
     HOSTS.map(|host| count_at(case, host, trouble)).iter().sum()
 }

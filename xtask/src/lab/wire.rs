@@ -1,4 +1,4 @@
-//! A capture as tshark sees it: the judge of what railscope counts.
+//! A capture as tshark sees it: the reference for railscope's counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-/// In the order of `Packet::parse`. tshark takes connection managers' messages for RPC otherwise.
+/// In the order of `Packet::parse`. Without the option tshark decodes connection managers' messages as RPC.
 const FIELDS: &[&str] = &[
     "ip.src",
     "ipv6.src",
@@ -52,7 +52,7 @@ const CE: u8 = 3;
 /// Source, destination, destination QPN.
 pub(super) type FlowName = (String, String, u32);
 
-/// What is counted of a flow, by tshark here and by railscope in its report.
+/// Counts of a flow, by tshark here and by railscope in its report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) opcodes: BTreeMap<String, u64>,
@@ -107,7 +107,7 @@ impl Wire {
         self.packets.iter().filter(|packet| addresses.contains(&packet.flow.0)).count() as u64
     }
 
-    /// What every flow carries.
+    /// Counts per flow.
     pub(super) fn tallies(&self) -> BTreeMap<FlowName, Tally> {
         let mut tallies: BTreeMap<_, Tally> = BTreeMap::new();
         for packet in &self.packets {
@@ -126,8 +126,8 @@ impl Wire {
         tallies
     }
 
-    /// Of each connected flow: requests whose PSN was seen before, and PSNs skipped at first sight,
-    /// which are unknown where READs take numbers that no packet shows.
+    /// For each connected flow: requests whose PSN was seen before, and PSNs skipped at first sight. The
+    /// latter are unknown with READs, whose responses take numbers that no request shows.
     pub(super) fn sequences(&self) -> BTreeMap<FlowName, Sequence> {
         let mut sequences: BTreeMap<_, Sequence> = BTreeMap::new();
         let is_request =
@@ -179,7 +179,7 @@ impl Sequence {
 impl Packet {
     fn parse(line: &str) -> Option<Self> {
         let fields: Vec<_> = line.split('\t').collect();
-        // Of two fields one is filled in, by the version of IP.
+        // The IP version decides which of two fields is filled in.
         let text = |at: usize| fields.get(at).copied().filter(|text| !text.is_empty());
         let number = |at| {
             let text: &str = text(at)?;

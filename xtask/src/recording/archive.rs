@@ -1,8 +1,8 @@
 //! A recording as one compressed tar file.
 //!
-//! The captures of a job's taps hold most frames twice, once at the sender and once at the receiver.
-//! One window over all of them saves a third of what a compressed file a tap would take; merging
-//! them by time first saves less, because then the two copies do not follow each other evenly.
+//! The captures of a job's taps hold most frames twice, at the sender and at the receiver. One
+//! compression window over all of them takes a third less than one compressed file per tap. Merging
+//! them by time first saves less: the two copies are then at irregular distances.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -32,7 +32,7 @@ pub(super) fn pack(files: &BTreeMap<String, Vec<u8>>) -> io::Result<Vec<u8>> {
     archive.into_inner()?.finish()
 }
 
-/// Of the archive before compression: the encoder makes its window no larger than that.
+/// Size of the archive before compression: the encoder's window need not be larger.
 fn tar_len(files: &BTreeMap<String, Vec<u8>>) -> u64 {
     const BLOCK: usize = 512;
     let blocks = |bytes: &Vec<u8>| 1 + bytes.len().div_ceil(BLOCK);

@@ -1,11 +1,11 @@
-//! Recorded jobs: the captures of one run of a training job, what truly happened in it, and its logs.
+//! Recorded jobs: the captures of one training run, its truth and its logs.
 //!
 //! A recording is a folder, or a folder packed into one `.tar.zst`:
 //!
 //! ```text
-//! node01.eth0.pcap   one capture a tap
-//! truth.json         what the job did, told by the job itself; truth.jsonl of `railscope drive`
-//! logs/              what NCCL logged, one file a rank
+//! node01.eth0.pcap   one capture per tap
+//! truth.json         what the job did, written by the job; truth.jsonl of `railscope drive`
+//! logs/              NCCL's logs, one file per rank
 //! README.md
 //! ```
 
@@ -48,7 +48,7 @@ impl Recording {
         Ok(Self { name, files })
     }
 
-    /// Writes an archive into `folder`: the same bytes for the same files. Returns its size.
+    /// Writes an archive into `folder`, the same bytes for the same files. Returns its size.
     pub(crate) fn pack(&self, folder: &Path) -> Result<u64> {
         let path = folder.join(format!("{}{ARCHIVE_EXTENSION}", self.name));
         let bytes = archive::pack(&self.files).with_context(|| format!("pack {}", self.name))?;
@@ -75,7 +75,7 @@ impl Recording {
     }
 }
 
-/// The recordings that `path` names: itself, or those in it.
+/// The recordings at `path`: itself, or those in it.
 pub(crate) fn find(path: &Path) -> Result<Vec<PathBuf>> {
     let is_recording = |path: &Path| {
         let has_truth = TRUTHS.iter().any(|truth| path.join(truth).is_file());
@@ -113,7 +113,7 @@ fn files_of_folder(folder: &Path) -> io::Result<BTreeMap<String, Vec<u8>>> {
     Ok(files)
 }
 
-/// A file as it was before gzip.
+/// A file, decompressed if it is gzip.
 fn plain(name: String, bytes: Vec<u8>) -> io::Result<(String, Vec<u8>)> {
     let Some(plain_name) = name.strip_suffix(".gz") else { return Ok((name, bytes)) };
     let mut plain = Vec::new();

@@ -45,7 +45,7 @@ mod tests {
         columns.map(|(head, cell)| (head, cell.to_string())).collect()
     }
 
-    /// What changes when `spoil` has been at a perfect report.
+    /// The figures that change when `spoil` alters a perfect report.
     fn lost(spoil: impl FnOnce(&mut Report)) -> Vec<(&'static str, String)> {
         let mut report = perfect::report();
         let before = figures(&report);

@@ -1,4 +1,4 @@
-//! One figure of the score, as it stands in a table, and when it is worse than another.
+//! One figure of the score, as the table shows it, and when it is worse than another.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,12 +14,12 @@ pub(super) enum Cell {
     Empty,
     /// Not judged.
     Text(String),
-    /// How many of what there is are right, and how many of what was said are wrong: what is missing
-    /// is neither.
+    /// How many items of the truth are right, and how many reported ones are wrong; a missing item is
+    /// neither.
     Tally(Tally),
     /// How many; fewer are better.
     Faults(u64),
-    /// The middle and the largest of differences, in microseconds; smaller is better.
+    /// Median and largest difference, in microseconds; smaller is better.
     Differences { median_us: i64, max_us: i64 },
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Tally {
 }
 
 impl Cell {
-    /// Of differences in nanoseconds.
+    /// From differences in nanoseconds.
     pub(super) fn differences(mut differences_ns: Vec<i64>) -> Self {
         differences_ns.sort_unstable();
         let middle = differences_ns.len().saturating_sub(1) / 2;
@@ -43,7 +43,7 @@ impl Cell {
         }
     }
 
-    /// Whether all there is was found, and nothing wrong said.
+    /// Whether everything was found and nothing wrong reported.
     pub(super) fn is_perfect(&self) -> bool {
         match self {
             Self::Empty | Self::Text(_) | Self::Differences { .. } => true,
@@ -52,7 +52,7 @@ impl Cell {
         }
     }
 
-    /// Whether this is worse than `before`. What is no longer scored is worse than any score.
+    /// Whether this is worse than `before`. A figure that is no longer scored is worse than any score.
     pub(super) fn is_worse_than(&self, before: &Self) -> bool {
         match (self, before) {
             (_, Self::Empty | Self::Text(_)) => false,
@@ -68,7 +68,7 @@ impl Cell {
         }
     }
 
-    /// Both taken together, where they can be added.
+    /// The sum of both, if they can be added.
     pub(super) fn add(&mut self, other: &Self) {
         match (&mut *self, other) {
             (Self::Empty, other) if !matches!(other, Self::Text(_)) => *self = other.clone(),
@@ -95,7 +95,7 @@ fn is_longer(now_us: i64, before_us: i64) -> bool {
 }
 
 impl Tally {
-    /// Counts something that was said; what was not said is `None`.
+    /// Counts one item of the truth; `None` if the report has nothing about it.
     pub(super) fn count(&mut self, is_right: Option<bool>) {
         self.of += 1;
         match is_right {

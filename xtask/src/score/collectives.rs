@@ -10,10 +10,10 @@ use super::pairing::by_overlap;
 use super::report::{self, CollectiveConnection};
 use super::truth::{self, Edge};
 
-/// Bytes that are said to be estimated are right within this share.
+/// Tolerance of estimated bytes, as a share.
 const ESTIMATE: f64 = 0.01;
 
-/// Everything about a report's collectives.
+/// Columns about collectives.
 #[derive(Default)]
 pub(super) struct Score {
     found: Tally,
@@ -36,7 +36,7 @@ pub(super) struct Known<'a> {
     edges: Vec<&'a Edge>,
     /// From the first message handed to the network to the last result.
     span: Range<i64>,
-    /// It began before the capture did: neither found nor missed.
+    /// It began before the capture: not scored.
     is_cut: bool,
 }
 
@@ -159,7 +159,7 @@ impl Score {
     }
 }
 
-/// The truth's collectives of one communicator, each with what is said of it.
+/// The truth's collectives of one communicator, each with the report's.
 pub(super) fn paired<'a>(
     matching: &Matching<'a>,
     at: usize,
@@ -173,7 +173,7 @@ pub(super) fn paired<'a>(
     known.into_iter().enumerate().map(with).collect()
 }
 
-/// What is said of one of the truth's communicators, in order of time.
+/// Reported collectives of one of the truth's communicators, in order of time.
 fn said_spans<'a>(matching: &Matching<'a>, at: usize) -> Vec<(Range<i64>, &'a report::Collective)> {
     let origin_ns = matching.report.origin_ns();
     let mut said: Vec<_> = (matching.report.collectives.iter())
@@ -203,7 +203,7 @@ fn known<'a>(matching: &Matching<'a>, communicator: usize) -> Vec<Known<'a>> {
     known
 }
 
-/// What is said about each edge: channel, sender, receiver.
+/// The report by edge: channel, sender, receiver.
 fn said_by_edge<'a>(
     matching: &Matching<'_>,
     said: &'a report::Collective,
@@ -218,7 +218,7 @@ fn said_by_edge<'a>(
     said.connections.iter().filter_map(of_edge).collect()
 }
 
-/// The truth writes names in capitals; `unknown` says nothing.
+/// The truth writes names in capitals; `unknown` is no claim.
 fn count_name(tally: &mut Tally, said: Option<&String>, truth: &str) {
     let said = said.filter(|said| *said != "unknown");
     tally.count(said.map(|said| said.eq_ignore_ascii_case(truth)));

@@ -63,7 +63,7 @@ pub(super) fn write(parts: &[Part]) -> String {
     text
 }
 
-/// What in `parts` is worse than in `document`, in words.
+/// Figures in `parts` that are worse than in `document`, in words.
 pub(super) fn drops(document: &str, parts: &[Part]) -> Vec<String> {
     let before = read(document);
     let mut drops = Vec::new();

@@ -1,4 +1,5 @@
-//! Whose a flow is, and what a TCP connection is for. A flow counts once for each tap that saw it.
+//! The owner of each flow, and the purpose of each TCP connection. A flow counts once per tap that saw
+//! it.
 
 use super::card::Column;
 use super::cell::{Cell, Tally};
@@ -46,7 +47,7 @@ fn is_owner(matching: &Matching<'_>, end: &End<'_>, owner: &Owner) -> bool {
         && owner.role.as_deref() == Some(end.role())
 }
 
-/// What TCP connections are for, of those whose purpose the truth knows.
+/// TCP connections whose purpose the truth knows.
 fn streams(matching: &Matching<'_>) -> Tally {
     let mut tally = Tally::default();
     let known = matching.truth.streams();

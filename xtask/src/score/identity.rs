@@ -1,4 +1,4 @@
-//! Who is who: communicators, their ranks, and the connections between these.
+//! Identity: communicators, their ranks, and the connections between ranks.
 
 use super::card::Column;
 use super::cell::{Cell, Tally};
@@ -109,14 +109,14 @@ fn connections(matching: &Matching<'_>) -> Tally {
     tally
 }
 
-/// A release without patch level is right if it is the beginning.
+/// A release without patch level is right if it is a prefix.
 fn is_release(truth: Option<&str>, said: &str) -> bool {
     truth.is_some_and(|truth| {
         truth.strip_prefix(said).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     })
 }
 
-/// `None` where nothing is claimed.
+/// `None` if the report claims nothing.
 fn is_identity(known: &truth::Communicator, said: &Communicator) -> Option<bool> {
     let is_same = |hash: &str| is_same_hash(hash, &said.id);
     match said.id_kind.as_str() {

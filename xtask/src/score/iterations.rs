@@ -1,4 +1,4 @@
-//! Training steps: whether each was found with its own collectives and no other, and when it began.
+//! Training steps: whether each was found with exactly its collectives, and when it began.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,15 +8,15 @@ use super::collectives::paired;
 use super::matching::Matching;
 use super::truth::Truth;
 
-/// Everything about a report's training steps.
+/// Columns about training steps.
 #[derive(Default)]
 pub(super) struct Score {
-    /// `None` where the truth does not tell training steps.
+    /// `None` if the truth has no training steps.
     found: Option<Tally>,
     start_errors_ns: Vec<i64>,
 }
 
-/// A training step of the truth, as far as its collectives were found.
+/// A training step of the truth, with those of its collectives that were found.
 #[derive(Default)]
 struct Known {
     /// Places of its collectives in the report.
@@ -49,7 +49,7 @@ impl Score {
                     .push((matching.report.origin_ns() + start_ns - known_ns).abs());
             }
         }
-        // What the truth does not tell: the training step in which a rank was killed.
+        // The truth lacks the training step in which a rank was killed.
         let is_unknown = |said: &BTreeSet<usize>| said.is_disjoint(&places);
         if !matching.truth.is_killed() {
             found.wrong += said.iter().filter(|(said, _)| is_unknown(said)).count() as u64;

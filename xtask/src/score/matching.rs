@@ -1,8 +1,8 @@
-//! Which communicator of a report is which of the truth, and which rank is which.
+//! Maps a report's communicators and ranks to those of the truth.
 //!
-//! A communicator is known by its hash or magic; one that was inferred from traffic alone by the
-//! queue pairs between its ranks. An inferred communicator cannot know how its ranks were numbered:
-//! its numbers are names, and each stands for the rank that most of its queue pairs belong to.
+//! A communicator is matched by its hash or magic; one that was inferred from traffic alone, by the
+//! queue pairs between its ranks. Traffic does not show how the ranks of the latter were numbered: each
+//! of its numbers maps to the rank that owns most of its queue pairs.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use super::report::{self, Report};
 use super::truth::{Connection, Truth};
 
-/// A report's communicators beside those of the truth.
+/// The mapping.
 pub(super) struct Matching<'a> {
     pub(super) truth: &'a Truth,
     pub(super) report: &'a Report,
@@ -20,11 +20,11 @@ pub(super) struct Matching<'a> {
     pairs: Vec<Option<Pair>>,
 }
 
-/// One end of a connection: what a packet that arrives there is.
+/// One end of a connection, and what arrives there.
 #[derive(Clone, Copy)]
 pub(super) struct End<'a> {
     pub(super) connection: &'a Connection,
-    /// Data arrives here; else CTS and ACKs do.
+    /// Data arrives here; otherwise CTS and ACKs.
     pub(super) is_receiver: bool,
 }
 
@@ -102,7 +102,7 @@ impl<'a> Matching<'a> {
         ends.filter(|end| end.is_receiver)
     }
 
-    /// By identity first; each of the truth's communicators is given away once.
+    /// By identity first; each of the truth's communicators is matched once.
     fn pair_communicators(&mut self) {
         let communicators = &self.report.communicators;
         let mut places: Vec<Option<usize>> =
@@ -176,7 +176,7 @@ impl End<'_> {
         if self.is_receiver { (sender, receiver) } else { (receiver, sender) }
     }
 
-    /// As the report names it.
+    /// In the report's words.
     pub(super) fn role(&self) -> &'static str {
         if self.is_receiver { "data" } else { "control" }
     }

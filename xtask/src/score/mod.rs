@@ -1,4 +1,4 @@
-//! `cargo xtask score`: what railscope says about recorded NCCL jobs, beside what truly happened.
+//! `cargo xtask score`: railscope's reports on recorded NCCL jobs against the truth.
 
 mod card;
 mod cell;
@@ -33,7 +33,7 @@ use truth::Truth;
 
 const TITLES: [&str; 2] = ["Without logs", "With NCCL's logs"];
 
-/// The column that no packet can fill.
+/// The column that captures cannot fill.
 const FROM_LOGS_ALONE: &str = "host name";
 
 #[derive(clap::Args)]
@@ -47,7 +47,7 @@ pub(crate) struct Options {
     /// Fail where a figure is worse than in SCORE.md, and print nothing else.
     #[arg(long)]
     check: bool,
-    /// Fail unless everything was found and nothing wrong said, and print what is not so.
+    /// Fail unless everything was found and nothing wrong reported; print what is not.
     #[arg(long, requires = "recordings", conflicts_with_all = ["write", "check"])]
     perfect: bool,
     /// The profile of cargo that railscope is built with; `test` is what the suite builds anyway.
@@ -85,25 +85,25 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether the repository's recordings score no worse than `SCORE.md` says; says where not.
+/// Whether the repository's recordings score no worse than in `SCORE.md`; prints where they do.
 pub(crate) fn check(profile: &str) -> Result<bool> {
     is_kept(&score_all(&[], profile)?)
 }
 
-/// Whether railscope finds out everything about recorded jobs; says what not.
+/// Whether railscope finds everything about recorded jobs; prints what it does not.
 pub(crate) fn is_perfect(recordings: &[PathBuf], profile: &str) -> Result<bool> {
     let jobs = score_all(recordings, profile)?;
     Ok(jobs.iter().filter(|job| !job.is_perfect()).count() == 0)
 }
 
-/// What railscope, at this path, does not find out about one recorded job.
+/// What the railscope at this path does not find about one recorded job.
 pub(crate) fn shortfalls(recording: &Path, railscope: &Path) -> Result<Vec<String>> {
     let job = score(recording, railscope);
     Ok(job.with_context(|| format!("score {}", recording.display()))?.shortfalls())
 }
 
 impl Scored {
-    /// Says where not.
+    /// Prints where the figures are worse.
     fn is_perfect(&self) -> bool {
         let shortfalls = self.shortfalls();
         shortfalls.iter().for_each(|shortfall| eprintln!("{shortfall}"));
@@ -153,7 +153,7 @@ fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(found.collect::<Result<Vec<_>>>()?.concat())
 }
 
-/// Scores every recording, one a processor at a time, in their order.
+/// Scores every recording, one per processor at a time; results keep their order.
 fn score_all(paths: &[PathBuf], profile: &str) -> Result<Vec<Scored>> {
     let railscope = repository::build_railscope(profile)?;
     let recordings = find(paths)?;

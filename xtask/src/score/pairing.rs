@@ -1,10 +1,9 @@
-//! Which of a report's collectives is which of the truth's: those that lie over each other in time,
-//! in order.
+//! Pairs a report's collectives with the truth's: those that overlap in time, in order.
 
 use std::ops::Range;
 
-/// Pairs of places, one to one and in order, whose ranges lie over each other by more than half of
-/// the shorter one, such that the sum of what lies over each other is the largest.
+/// Pairs of indices, one to one and in order, whose ranges overlap by more than half of the shorter
+/// one; of all such pairings, the one with the largest total overlap.
 pub(super) fn by_overlap(truth: &[Range<i64>], report: &[Range<i64>]) -> Vec<(usize, usize)> {
     let width = report.len() + 1;
     // best[t][r]: the largest sum for the first `t` and `r` ranges.
@@ -34,7 +33,7 @@ pub(super) fn by_overlap(truth: &[Range<i64>], report: &[Range<i64>]) -> Vec<(us
     pairs
 }
 
-/// Nanoseconds that both cover, if that is more than half of the shorter one; else 0.
+/// Overlap in nanoseconds, if it is more than half of the shorter one; otherwise 0.
 fn overlap(one: &Range<i64>, other: &Range<i64>) -> i64 {
     let len = |range: &Range<i64>| range.end - range.start;
     let common = one.end.min(other.end) - one.start.max(other.start);
@@ -49,7 +48,7 @@ mod tests {
     fn order_and_overlap_decide() {
         let truth = [0..10, 10..20, 20..30, 40..50];
         assert_eq!(by_overlap(&truth, &truth), [(0, 0), (1, 1), (2, 2), (3, 3)]);
-        // One missing, one in pieces, one out of nothing.
+        // One missing, one in pieces, one invented.
         assert_eq!(by_overlap(&truth, &[1..9, 21..24, 24..30, 32..36]), [(0, 0), (2, 2)]);
         // Two taken for one.
         assert_eq!(by_overlap(&truth, &[0..20, 21..31]), [(0, 0), (2, 1)]);

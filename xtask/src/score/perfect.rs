@@ -1,4 +1,4 @@
-//! For tests: a small job, and the report that is right about everything in it.
+//! For tests: a small job, and a perfect report about it.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use super::truth::{self, Truth};
 const ORIGIN_NS: i64 = 1_000_000_000;
 const LATE_NS: i64 = 50_000;
 
-/// Four ranks in a ring, two of which split off; an AllReduce and an AllGather on all, then an
+/// Four ranks in a ring, two of which split off; an AllReduce and an AllGather on all four, then an
 /// AllReduce on the two.
 pub(super) fn truth() -> Truth {
     let node = |rank: u32| {
@@ -81,7 +81,7 @@ pub(super) fn truth() -> Truth {
     Truth::parse(json.to_string().as_bytes()).unwrap()
 }
 
-/// A report that says nothing.
+/// An empty report.
 pub(super) fn empty() -> Report {
     Report {
         capture: Capture { origin_ns: ORIGIN_NS.to_string() },
@@ -93,7 +93,7 @@ pub(super) fn empty() -> Report {
     }
 }
 
-/// A report that is right about everything.
+/// A perfect report.
 pub(super) fn report() -> Report {
     let truth = truth();
     let communicators = (0..truth.communicators.len()).map(|at| communicator(&truth, at)).collect();

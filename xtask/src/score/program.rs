@@ -1,5 +1,5 @@
-//! Runs railscope over a recorded job without telling it which: neither names nor order of its files
-//! say what is in them.
+//! Runs railscope on a recorded job blind: neither the names nor the order of the files show what is in
+//! them.
 
 use std::fs;
 use std::io;
@@ -13,7 +13,7 @@ use crate::clock::timed;
 use crate::recording::Recording;
 use crate::repository::{command, root};
 
-/// A recording's captures and logs under names that say nothing. The files go when this goes.
+/// A recording's captures and logs under neutral names. Dropping this deletes the files.
 pub(super) struct Unnamed {
     folder: PathBuf,
     captures: Vec<PathBuf>,
@@ -53,7 +53,7 @@ impl Unnamed {
 
 impl Drop for Unnamed {
     fn drop(&mut self) {
-        // What stays behind is overwritten by the next run and lies in the build folder.
+        // Leftovers are in the build folder, and the next run overwrites them.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

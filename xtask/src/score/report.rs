@@ -25,7 +25,7 @@ pub(super) struct Iteration {
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Capture {
-    /// What all times are relative to, in nanoseconds since the epoch.
+    /// The origin of all times, in nanoseconds since the epoch.
     pub(super) origin_ns: String,
 }
 
@@ -134,7 +134,7 @@ pub(super) struct CollectiveConnection {
 }
 
 impl Report {
-    /// The time that all others are relative to, in nanoseconds since the epoch.
+    /// The origin of all times, in nanoseconds since the epoch.
     pub(super) fn origin_ns(&self) -> i64 {
         self.capture.origin_ns.parse().unwrap_or(0)
     }

@@ -1,8 +1,8 @@
-//! Who was late, why, and whether others were blamed.
+//! Stragglers: who was late, why, and whether anyone was blamed wrongly.
 //!
-//! The truth tells which ranks were made late in which training steps, and when each rank's GPU
-//! reached each collective and handed over its first message: that bears out whoever is named, in
-//! runs where nobody was made late as well.
+//! The truth has the ranks that were made late in each training step, and when each rank's GPU reached
+//! each collective and handed over its first message. The latter also confirms or refutes stragglers
+//! in runs where no rank was made late.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +13,10 @@ use super::matching::Matching;
 use super::report::{self, Straggler};
 use super::truth::{self, LateRank};
 
-/// Causes that say that the rank itself came late.
+/// Causes by which the rank itself was late.
 const OWN_CAUSES: [&str; 3] = ["enqueue", "compute", "sender"];
 
-/// Everything about a report's stragglers.
+/// Columns about stragglers.
 #[derive(Default)]
 pub(super) struct Score {
     late_ranks: Tally,
@@ -24,13 +24,13 @@ pub(super) struct Score {
     lag_errors_ns: Vec<i64>,
     slow_receivers: Tally,
     losses: Tally,
-    /// Ranks that were on time, but whose host let their first message wait; `None` as below.
+    /// Ranks that were on time, but whose host delayed their first message; `None` as below.
     held_up: Option<u64>,
-    /// What nothing in the truth bears out; `None` where it does not tell.
+    /// Stragglers that nothing in the truth confirms; `None` if the truth lacks these times.
     unfounded: Option<u64>,
 }
 
-/// A collective of the truth that was found, and who is named there.
+/// A collective of the truth that was found, and its reported straggler.
 struct Named<'a> {
     collective: &'a truth::Collective,
     straggler: &'a Straggler,
@@ -85,7 +85,8 @@ impl Score {
         ]
     }
 
-    /// In `iteration`, `rank` was made late: whoever costs most there of those that came late.
+    /// Counts one rank that was made late in `iteration`. Of the stragglers there that were late
+    /// themselves, the one with the longest lag should be it.
     fn count_late(&mut self, named: &[Named<'_>], rank: u32, iteration: u64) {
         let own = in_iteration(named, iteration)
             .filter(|one| OWN_CAUSES.contains(&one.straggler.cause.as_str()));
@@ -101,8 +102,8 @@ impl Score {
     }
 }
 
-/// Whether the rank was late there by half of what it was made to be: others may have been late as
-/// well.
+/// Whether the rank was late there by at least half of its injected delay: others may have been late,
+/// too.
 fn is_affected(matching: &Matching<'_>, late: &LateRank, iteration: u64) -> bool {
     let collectives = &matching.truth.collectives;
     let in_it = collectives.iter().filter(|one| one.iter == Some(iteration));
@@ -110,14 +111,14 @@ fn is_affected(matching: &Matching<'_>, late: &LateRank, iteration: u64) -> bool
     late_ns >= Some(late.delay_ns() / 2)
 }
 
-/// Whether the truth bears out that this rank, or this connection, held up the others.
+/// Whether the truth confirms that this rank, or this connection, held up the others.
 fn is_founded(matching: &Matching<'_>, named: &Named<'_>) -> bool {
     let Straggler { cause, lag_ns, .. } = named.straggler;
     match cause.as_str() {
         "receiver" => matching.truth.slow_receivers().any(|rank| rank == named.rank),
         "loss" => is_lossy(matching, named.straggler),
         cause if OWN_CAUSES.contains(&cause) => {
-            // As late as half of what is said, at the collective or with its first message.
+            // Late by at least half of the reported time, at the collective or with its first message.
             let late = named.collective.lateness_ns(named.rank);
             let posted = named.collective.post_lateness_ns(named.rank);
             late.max(posted) >= Some(*lag_ns as i64 / 2)
@@ -126,8 +127,8 @@ fn is_founded(matching: &Matching<'_>, named: &Named<'_>) -> bool {
     }
 }
 
-/// Whether the first message of a rank that is said to be late waited in its host, with NCCL's proxy
-/// or below it, for half as long as said.
+/// Whether the first message of a reported straggler waited in its host, in NCCL's proxy or below, for
+/// at least half of the reported time.
 fn is_held_up(named: &Named<'_>) -> bool {
     let Straggler { cause, lag_ns, .. } = named.straggler;
     let held_ns = named.collective.hold_ns(named.rank, &named.left_ns);
@@ -157,20 +158,20 @@ fn in_iteration<'a, 'b>(
     named.iter().filter(move |one| one.collective.iter == Some(iteration))
 }
 
-/// Whether all that were named are `rank`; `None` if nobody was.
+/// Whether every reported straggler is `rank`; `None` if there is none.
 fn agreement(named: impl Iterator<Item = u32>, rank: u32) -> Option<bool> {
     let named: BTreeSet<u32> = named.collect();
     (!named.is_empty()).then(|| named == BTreeSet::from([rank]))
 }
 
-/// Whether frames were lost on the way of the flow that is blamed.
+/// Whether frames of the blamed flow were lost.
 fn is_lossy(matching: &Matching<'_>, straggler: &Straggler) -> bool {
     let flows = &matching.report.flows;
     let flow = flows.iter().find(|flow| Some(flow.id) == straggler.flow);
     flow.is_some_and(|flow| matching.truth.has_lost(&flow.src, &flow.dst))
 }
 
-/// The lower of the middle two, of an odd number the middle one.
+/// The median; with an even number of values, the lower of the middle two.
 pub(super) fn lower_median(values: &BTreeMap<u32, i64>) -> Option<i64> {
     let mut sorted: Vec<i64> = values.values().copied().collect();
     sorted.sort_unstable();

@@ -1,5 +1,5 @@
-//! What truly happened in a recorded job: `truth.json` of real NCCL or `truth.jsonl` of
-//! `railscope drive`, as far as it is scored.
+//! The truth about a recorded job, as far as it is scored: `truth.json` of real NCCL or `truth.jsonl`
+//! of `railscope drive`.
 //!
 //! Ranks are world ranks here: they number all processes of the job.
 
@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::stragglers::lower_median;
 
-/// A recorded job. One without NCCL has only its store and what was put there.
+/// A recorded job. One without NCCL has only its TCPStore and its contents.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Truth {
     pub(super) nccl_version: Option<String>,
@@ -24,16 +24,16 @@ pub(super) struct Truth {
     pub(super) nodes: Vec<Node>,
     tcpstore: Option<Store>,
     world_size: usize,
-    /// What a job without NCCL put into its store all the same.
+    /// What a job without NCCL put into its TCPStore.
     unique_id_hex: Option<String>,
-    /// What was done to the job.
+    /// Faults injected into the job.
     fault_commands: Option<serde_json::Value>,
     /// Ranks that were made late: on the GPU, before the CPU enqueues, or on the CPU.
     #[serde(default)]
     stragglers: Vec<LateRank>,
     straggler: Option<LateRank>,
     cpu_late: Option<LateRank>,
-    /// What only some ranks' environment has, by rank.
+    /// Environment variables that only some ranks have, by rank.
     #[serde(default)]
     rank_env: BTreeMap<u32, BTreeMap<String, String>>,
     /// Frames that the network lost, by `source->destination`.
@@ -73,7 +73,7 @@ pub(super) struct Communicator {
     pub(super) magic: String,
     pub(super) comm_hash: Option<String>,
     pub(super) root_address: Option<String>,
-    /// Place of the parent among all communicators.
+    /// Index of the parent among all communicators.
     pub(super) split_of: Option<usize>,
 }
 
@@ -121,12 +121,12 @@ impl LateRank {
 pub(super) struct Collective {
     pub(super) comm: usize,
     pub(super) seq: u64,
-    /// The training step; what is before the first has a negative one, and is `None` here.
+    /// The training step; `None` before the first, where the file has a negative number.
     #[serde(default, deserialize_with = "counted")]
     pub(super) iter: Option<u64>,
-    /// What of the job it is: `train` or `eval`; not told of every job.
+    /// `train` or `eval`; not every job has it.
     phase: Option<String>,
-    /// When each rank called it; not told of every job.
+    /// When each rank called it; not every job has it.
     #[serde(default)]
     per_rank: Vec<RankCall>,
     pub(super) op: Operation,
@@ -182,7 +182,7 @@ pub(super) struct Edge {
 /// What is known about a TCP connection by its two ends, in either order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StreamTruth {
-    /// As the report names it.
+    /// In the report's words.
     pub(super) kind: &'static str,
     /// Address and port of the end that accepts.
     pub(super) listener: String,
@@ -203,12 +203,12 @@ impl Truth {
         Ok(truth)
     }
 
-    /// Whether a rank was killed: the collective that the others then waited in is not told.
+    /// Whether a rank was killed: the truth lacks the collective in which the others then waited.
     pub(super) fn is_killed(&self) -> bool {
         self.fault_commands.as_ref().is_some_and(|faults| faults.to_string().contains("kill"))
     }
 
-    /// Whether it tells when ranks reached collectives.
+    /// Whether it has the times at which ranks reached collectives.
     pub(super) fn tells_lateness(&self) -> bool {
         self.collectives.iter().any(|collective| !collective.per_rank.is_empty())
     }
@@ -295,8 +295,8 @@ impl Truth {
 }
 
 impl Communicator {
-    /// Of a unique id in hexadecimal that `ranks` ranks were told: the magic, then the root's
-    /// `sockaddr_in` (`ncclBootstrapHandle` in `bootstrap.h`).
+    /// Parses a unique id in hexadecimal for `ranks` ranks: the magic, then the root's `sockaddr_in`
+    /// (`ncclBootstrapHandle` in `bootstrap.h`).
     fn announced(unique_id: &str, ranks: usize) -> Option<Self> {
         let byte = |at: usize| u8::from_str_radix(unique_id.get(2 * at..2 * at + 2)?, 16).ok();
         let bytes: Vec<u8> = (0..16).map(byte).collect::<Option<_>>()?;
@@ -313,37 +313,37 @@ impl Communicator {
     }
 }
 
-/// A number that may be negative, which stands for none.
+/// A number, or a negative one for none.
 fn counted<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let number = Option::<i64>::deserialize(deserializer)?;
     Ok(number.and_then(|number| u64::try_from(number).ok()))
 }
 
 impl Collective {
-    /// The number of its training step; `None` of what is outside them.
+    /// The number of its training step; `None` outside training steps.
     pub(super) fn training_step(&self) -> Option<u64> {
         let is_training = self.phase.as_deref().is_none_or(|phase| phase == "train");
         self.iter.filter(|_| is_training)
     }
 
-    /// How much later than the middle rank the GPU of `rank` reached it.
+    /// How much later than the median rank the GPU of `rank` reached it.
     pub(super) fn lateness_ns(&self, rank: u32) -> Option<i64> {
         let starts = self.per_rank.iter().map(|call| Some((call.rank, call.start_ns?)));
         lateness(starts.collect::<Option<_>>()?, rank)
     }
 
-    /// How much later than the middle rank the CPU of `rank` called it.
+    /// How much later than the median rank the CPU of `rank` called it.
     pub(super) fn call_lateness_ns(&self, rank: u32) -> Option<i64> {
         lateness(self.per_rank.iter().map(|call| (call.rank, call.enqueue_ns)).collect(), rank)
     }
 
-    /// How much later than that of the middle rank the first message of `rank` was handed over.
+    /// How much later than the median rank's the first message of `rank` was handed over.
     pub(super) fn post_lateness_ns(&self, rank: u32) -> Option<i64> {
         lateness(self.first_posts(), rank)
     }
 
-    /// How much longer than with the middle rank it took from when the first message of `rank` was
-    /// handed over until it left the host, at these times by rank.
+    /// How much longer than the median rank's the first message of `rank` took from being handed over to
+    /// leaving the host; `left_ns` has the latter times by rank.
     pub(super) fn hold_ns(&self, rank: u32, left_ns: &BTreeMap<u32, i64>) -> Option<i64> {
         let posts = self.first_posts().into_iter();
         lateness(
@@ -362,7 +362,7 @@ impl Collective {
         posts
     }
 
-    /// `None` where edges disagree or nothing is said.
+    /// `None` if edges disagree or there are none.
     pub(super) fn protocol(&self) -> Option<&str> {
         self.proto.as_deref().or_else(|| {
             let first = self.edges.first()?.proto.as_deref()?;
@@ -382,7 +382,7 @@ fn lateness(times: BTreeMap<u32, i64>, rank: u32) -> Option<i64> {
 }
 
 impl Operation {
-    /// As the report names it.
+    /// In the report's words.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::AllReduce => "all_reduce",

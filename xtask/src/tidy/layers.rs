@@ -1,5 +1,5 @@
-//! The direction of the layers within a crate, which Cargo does not check: each names only what the
-//! table allows it.
+//! The order of layers within a crate, which Cargo does not check: each names only what the table
+//! allows.
 
 use super::source::{code, identifiers, line_of};
 use super::{File, Problem, Tree};
@@ -13,7 +13,7 @@ const CORE: &[&str] =
 
 /// The edges, and what each may name besides itself.
 const EDGES: &[(&str, &[&str])] = &[
-    // How people write times, sizes and rates: for what reads options and settings.
+    // How people write times, sizes and rates: options and settings use it.
     ("units", &[]),
     // What the settings file says.
     ("config", &["analysis", "units"]),
@@ -150,7 +150,7 @@ mod tests {
     use super::check;
     use crate::tidy::tests::said;
 
-    /// The layers that a file at `path` names without leave.
+    /// Layers that a file at `path` must not name, but does.
     fn named(path: &str, text: &str) -> Vec<String> {
         let problems = said(check, &format!("collector/{path}"), text);
         problems.iter().map(|p| p.split('`').nth(3).unwrap_or(p).to_owned()).collect()

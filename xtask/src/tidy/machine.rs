@@ -3,7 +3,7 @@
 
 use super::{Problem, Tree, numbered};
 
-/// Put together at compile time, so that this list does not find itself.
+/// Concatenated at compile time, so that the check does not find this list.
 const FOLDERS: &[&str] = &[concat!("/wo", "rk/"), concat!("/ro", "ot/")];
 const HOMES: &str = concat!("/ho", "me/");
 const REGISTRIES: &[&str] = &[

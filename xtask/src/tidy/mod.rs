@@ -1,8 +1,7 @@
-//! Plain-text checks of the rules that compilers do not check; also a test, so `cargo test` is
-//! enough to know them kept.
+//! Plain-text checks of rules that compilers do not check; also a test, so `cargo test` runs them.
 //!
-//! One file a check. A check sees the whole [`Tree`] and returns [`Problem`]s, each with a message
-//! that says the fix.
+//! One file per check. A check sees the whole [`Tree`] and returns [`Problem`]s, each with a message
+//! that names the fix.
 
 mod agent_sources;
 mod documents;
@@ -90,7 +89,7 @@ impl Tree {
 }
 
 impl File {
-    /// Material rather than prose or code: kept as it was captured or printed.
+    /// Test data rather than prose or code: kept as it was captured or printed.
     fn is_data(&self) -> bool {
         const DATA: &[&str] = &["tests/fixtures/", "tests/golden/", "tests/fuzz/corpus/"];
         DATA.iter().any(|folder| self.path.starts_with(folder)) || self.path.ends_with(".snap")

@@ -1,4 +1,4 @@
-//! Files and folders are named after what is in them: names that fit anything are refused.
+//! Files and folders are named after their contents: names that fit anything are refused.
 
 use super::{File, Problem, Tree};
 

@@ -1,5 +1,5 @@
-//! A Rust file seen as code, comments and literals, without a parser: what is not asked for is
-//! blanked, so that lines and columns stay where they were.
+//! Splits a Rust file into code, comments and literals, without a parser: the other parts are blanked,
+//! so that lines and columns stay the same.
 
 use std::ops::Range;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// Where the text output is made.
+/// The folder of the text output.
 const FOLDER: &str = "collector/src/export/text";
 
 /// The literal that is changed: a heading that every revision has.
@@ -26,7 +26,7 @@ impl ChangedLine {
         Ok(Self { path, original, changes: 0 })
     }
 
-    /// Makes the literal another one than ever before.
+    /// Changes the literal to a new one.
     pub(super) fn change(&mut self) -> Result<()> {
         self.changes += 1;
         let text = changed(&self.original, self.changes);

@@ -10,13 +10,13 @@ use serde::Deserialize;
 use super::workplace::Workplace;
 use crate::bench::process;
 
-/// What a build cost and what it made.
+/// The cost of a build, and its output.
 pub(super) struct Build {
     pub(super) seconds: f64,
     pub(super) cpu_seconds: f64,
     /// Compilations, and build scripts that ran.
     pub(super) units: usize,
-    /// The size of the last program that cargo named, 0 where it named none.
+    /// Size of the last program that cargo named; 0 if it named none.
     pub(super) program_bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a build costs: the first one of a newcomer, and the one after each changed line.
+//! Build times: a newcomer's first build, and the build after each changed line.
 
 mod changed_line;
 mod cost;
@@ -22,7 +22,7 @@ const FIRST_COMMAND: &[&str] = &["--", "analyze", "tests/fixtures/loss1_send_bw_
 const TEST: &[&str] = &["--package", "railscope", "--test", "suite", "--", "--exact", TEST_NAME];
 const TEST_NAME: &str = "cli::filters::rows_of_each_table";
 
-/// Above this load average others use the processor.
+/// Above this load average, other programs use the processor.
 const IDLE: f64 = 0.5;
 
 /// The builds of one revision.

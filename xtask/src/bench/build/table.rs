@@ -8,7 +8,7 @@ const FIRST: Level = Level { goal: 180.0, floor: 300.0 };
 const TO_PROGRAM: Level = Level { goal: 10.0, floor: 20.0 };
 const TO_TEST: Level = Level { goal: 20.0, floor: 40.0 };
 
-/// Prints a column a revision, and how the last one stands to the goals.
+/// Prints a column per revision, and compares the last one with the goals.
 pub(super) fn print(measured: &[Builds]) {
     let Some(last) = measured.last() else { return };
     let runs = last.to_program.len();

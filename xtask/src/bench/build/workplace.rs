@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::repository::{command, root};
 
-/// A worktree of git with its target folder, in the folder of temporary files; both go with this.
+/// A git worktree with its target folder, among temporary files; dropping this deletes both.
 pub(super) struct Workplace {
     folder: PathBuf,
     revision: String,
@@ -18,7 +18,7 @@ pub(super) struct Workplace {
 impl Workplace {
     /// The checkout as it is, changes to tracked files included.
     pub(super) fn of_checkout() -> Result<Self> {
-        // A commit of the changes that belongs to no branch; nothing where there are none.
+        // A commit of the changes on no branch; nothing if there are none.
         let author = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"];
         let changes = output(git().args(author).args(["stash", "create"]))?;
         let commit = if changes.is_empty() { "HEAD" } else { &changes };

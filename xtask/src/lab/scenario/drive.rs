@@ -1,5 +1,5 @@
-//! railscope's own driver over soft-RoCE: its sums are right, its packets are as asked for, and
-//! railscope finds in them what the driver says it did, as it does with real NCCL.
+//! railscope's own driver over soft-RoCE: its sums are right, its packets are as configured, and
+//! railscope's report matches the driver's truth, as it does with real NCCL.
 
 use std::fs;
 use std::path::Path;
@@ -24,9 +24,9 @@ pub(super) const SCENARIO: Scenario = Scenario {
 
 const RANKS: u32 = 4;
 const CHANNELS: usize = 2;
-/// As in the script: training steps with the one that is not counted, and buckets.
+/// As in the script: training steps, warm-up included, and buckets.
 const COLLECTIVES: usize = (6 + 1) * 2;
-/// Of the straggler, in the script: delay in nanoseconds, and its training steps.
+/// The script's straggler: delay in nanoseconds, and its training steps.
 const DELAY_NS: u64 = 150_000_000;
 const LATE: std::ops::RangeInclusive<u32> = 2..=4;
 const STRAGGLER: u32 = 2;
@@ -52,7 +52,7 @@ fn check(folder: &Path, railscope: &Path, facts: &mut Facts) -> Result<()> {
     Ok(())
 }
 
-/// What holds for every job; returns its truth.
+/// Checks what holds for every job; returns its truth.
 fn job(
     scenario: &Path,
     name: &str,
@@ -99,7 +99,7 @@ fn slow(truth: &[Record]) -> Vec<(u32, u32)> {
     slow
 }
 
-/// How many packets of a capture tshark shows under this filter.
+/// Packets of a capture that match a tshark filter.
 fn packets(capture: &Path, filter: &str) -> Result<u64> {
     let mut tshark = Command::new("tshark");
     tshark.arg("-n").arg("-r").arg(capture).args([
@@ -117,7 +117,7 @@ fn packets(capture: &Path, filter: &str) -> Result<u64> {
     Ok(output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).count() as u64)
 }
 
-/// The records of `railscope.truth/1` that are judged here.
+/// The records of `railscope.truth/1` that are checked here.
 #[derive(Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 enum Record {

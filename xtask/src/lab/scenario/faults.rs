@@ -1,4 +1,4 @@
-//! One fault a case: the counts and recoveries that it must cause are there, and no others.
+//! One fault per case: it causes the expected counts and recoveries, and no others.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// One case: what it causes, what it may cause, and what else must hold.
+/// One case: what it must cause, what it may cause, and further checks.
 struct Fault {
     name: &'static str,
     causes: &'static [Trouble],
@@ -39,7 +39,7 @@ const FAULTS: &[Fault] = &[
     Fault {
         name: "loss",
         causes: &[Missing, Resent, SequenceNak, AfterNak],
-        // The last packet of a burst that is lost is only missed by the sender's timer.
+        // If the last packet of a burst is lost, only the sender's timer notices.
         may_cause: &[AfterSilence, AfterUnknown],
         receiver: Receiver::Stays,
         also: |case, facts| {
@@ -64,7 +64,7 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "rnr",
-        // What follows the refused packet is out of sequence.
+        // Packets after the refused one are out of sequence.
         causes: &[RnrNak, Resent, AfterRnr],
         may_cause: &[SequenceNak, AfterNak, AfterUnknown],
         receiver: Receiver::Stays,
@@ -128,7 +128,7 @@ const FAULTS: &[Fault] = &[
     Fault {
         name: "link_flap",
         causes: &[Resent, AfterSilence],
-        // What was sent on when the link came back.
+        // Packets sent after the link came back.
         may_cause: &[Missing, SequenceNak, AfterNak, AfterUnknown],
         receiver: Receiver::Stays,
         also: |case, facts| {
@@ -157,7 +157,7 @@ fn lossless(case: &Case, facts: &mut Facts) {
     }
 }
 
-/// All messages of the client were completed behind the fault.
+/// The server completed all messages of the client despite the fault.
 fn delivered(
     case: &Case,
     kind: fn(&crate::lab::analysis::Messages) -> u64,

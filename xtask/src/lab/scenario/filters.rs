@@ -1,4 +1,4 @@
-//! The agent on a kernel before 6.6, where its programs are filters of traffic control.
+//! The agent on a kernel before 6.6, where its programs are traffic control filters.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
 /// Both programs, once each.
 const PROGRAMS: &str = "packets_in\npackets_out\n";
 
-/// What the driver was asked for.
+/// Arguments of the driver.
 const COLLECTIVES: usize = 6;
 
 fn check(folder: &Path, _: &Path, facts: &mut Facts) -> Result<()> {

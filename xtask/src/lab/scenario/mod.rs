@@ -1,5 +1,5 @@
-//! Scenarios: a script that runs in the guest, `tests/lab/NAME.sh`, and the facts that railscope
-//! must find in what it leaves.
+//! Scenarios: a script that runs in the guest, `tests/lab/NAME.sh`, and what railscope must find in its
+//! captures.
 
 mod drive;
 mod faults;
@@ -30,10 +30,10 @@ const BOOT: u64 = 120;
 
 /// One scenario.
 pub(super) struct Scenario {
-    /// Of its script, and of the folder of its results.
+    /// Name of its script and of its results folder.
     pub(super) name: &'static str,
     pub(super) about: &'static str,
-    /// Seconds until the script is given up; an idle machine takes a tenth.
+    /// Timeout of the script in seconds; an idle machine takes a tenth.
     limit: u64,
     /// Runs programs that are built with the feature `verbs`, /host/railscope and /host/suite, or
     /// /host/libnccl.so.2, which is built with the same headers.
@@ -45,7 +45,7 @@ pub(super) struct Scenario {
 }
 
 impl Scenario {
-    /// Says why not.
+    /// If not, the reason.
     fn can_be_built(&self) -> bool {
         let missing = if self.needs_verbs { verbs::missing_packages() } else { Vec::new() };
         if !missing.is_empty() {
@@ -64,7 +64,7 @@ pub(super) const ALL: &[Scenario] = &[
     filters::SCENARIO,
 ];
 
-/// The scenarios of these names; if there are none, all that can be built here.
+/// The scenarios with these names; without names, all that can be built here.
 pub(super) fn named(names: &[String]) -> Result<Vec<&'static Scenario>> {
     if names.is_empty() {
         return Ok(ALL.iter().filter(|scenario| scenario.can_be_built()).collect());
@@ -77,7 +77,7 @@ pub(super) fn named(names: &[String]) -> Result<Vec<&'static Scenario>> {
     names.iter().map(find).collect()
 }
 
-/// Runs `scenarios`, in one boot of each kernel that they have, and checks what they left, with `railscope`.
+/// Runs `scenarios`, with one boot per kernel, and checks their results with `railscope`.
 pub(super) fn run(built: &Built, scenarios: &[&Scenario], railscope: &Path) -> Result<()> {
     let (older, newest): (Vec<&Scenario>, Vec<&Scenario>) =
         scenarios.iter().copied().partition(|scenario| scenario.has_older_kernel);
@@ -130,7 +130,7 @@ fn nccl_stand_in(folder: &Path) -> Result<PathBuf> {
     Ok(library)
 }
 
-/// The guest's job. The first scenario that fails is the last: what it leaves could break others.
+/// The guest's script. The first failure ends it: its leftovers could break other scenarios.
 fn script(scenarios: &[&Scenario]) -> String {
     let mut script = String::from("set -e\n");
     for Scenario { name, limit, .. } in scenarios {

@@ -1,5 +1,5 @@
-//! Foreign RDMA programs over a fabric that loses nothing: what perftest and rping say that they
-//! sent, railscope finds, and nothing is wrong.
+//! Other RDMA programs over a lossless fabric: railscope's counts match what perftest and rping print,
+//! and it finds nothing wrong.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ const READ: Kind = |messages| messages.read;
 const SEND: Kind = |messages| messages.send;
 const ATOMIC: Kind = |messages| messages.atomic;
 
-/// Pings of rping: as `-C` in the script.
+/// Pings of rping: `-C` in the script.
 const PINGS: u64 = 20;
 
 /// Cases of perftest: what they send, and whether both hosts do.
@@ -77,7 +77,7 @@ fn clean_case(folder: &Path, name: &str, railscope: &Path, facts: &mut Facts) ->
     Ok(case)
 }
 
-/// Both taps see that `host` sends this many.
+/// Checks that both taps count this many messages from `host`.
 fn expect(case: &Case, host: usize, what: &str, kind: Kind, count: u64, facts: &mut Facts) {
     for (tap, place) in case.taps.iter().zip(HOSTS) {
         let found = tap.report.from(&addresses(host)).map(|flow| kind(&flow.messages)).sum::<u64>();

@@ -1,5 +1,5 @@
-//! The agent's list of queue pairs beside the kernel's, at the same moments; and its programs in
-//! this kernel.
+//! The agent's list of queue pairs against the kernel's, at the same moments; and the agent's programs
+//! in this kernel.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,10 +21,10 @@ pub(super) const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// Moments of the script, and queue pairs that two hosts have for reliable connections then.
+/// Moments of the script, and the RC queue pairs that two hosts have then.
 const MOMENTS: [(&str, usize); 4] = [("older", 6), ("both", 10), ("newer", 4), ("none", 0)];
 
-/// What both lists tell: device, number, the other end's, kind, state, process.
+/// The fields of both lists: device, QPN, remote QPN, type, state, process.
 type Row = (String, u32, Option<u32>, String, String, Option<u32>);
 
 fn check(folder: &Path, _: &Path, facts: &mut Facts) -> Result<()> {

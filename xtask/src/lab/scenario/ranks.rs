@@ -19,7 +19,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// Of the unique id in the script.
+/// From the unique id in the script.
 const COMMUNICATOR: &str = "7e5c3a1876543210";
 
 fn check(folder: &Path, _: &Path, facts: &mut Facts) -> Result<()> {
@@ -54,7 +54,7 @@ fn check(folder: &Path, _: &Path, facts: &mut Facts) -> Result<()> {
             own.map(|pair| row(pair, ["ifname", "lqpn", "rqpn", "type", "state"])).collect();
         facts.equal("queue pairs", own.len(), 2);
         facts.equal("its queue pairs", ours, own);
-        // Whom a queue pair leads to that is older than the agent, no call tells.
+        // No call names the peer of a queue pair that is older than the agent.
         let far = format!("10.0.0.{}", 2 - number);
         let leads = list(&rank["queue_pairs"]).iter().map(|pair| pair["remote_address"].as_str());
         let leads: BTreeSet<Option<&str>> = leads.collect();

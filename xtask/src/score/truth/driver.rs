@@ -1,6 +1,6 @@
 //! The truth that `railscope drive` writes: `railscope.truth/1`, JSON lines.
 //!
-//! Read with types of its own: the contract, not the program, is what is known here.
+//! Read with types of its own: this file knows the contract, not the program.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -94,7 +94,7 @@ struct RingStep {
     last_byte_ns: i64,
 }
 
-/// The records of a file, sorted by what they are about.
+/// The records of a file, by kind.
 #[derive(Default)]
 struct Records {
     job: Option<Job>,
