@@ -101,7 +101,7 @@ impl Server {
             let server = accept_all(listener, Arc::from(routes), Arc::clone(&refused), stopped);
             let thread = thread::Builder::new().name("http".to_owned()).spawn(move || {
                 runtime.block_on(server);
-                // A page that is still being made must not hold up whoever stops the server.
+                // Stopping the server must not wait for a page that is still being made.
                 runtime.shutdown_background();
             })?;
             Ok(Self { address, refused, running: Some(running), thread: Some(thread) })

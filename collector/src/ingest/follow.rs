@@ -1,7 +1,7 @@
-//! A capture file that somebody still writes, read as it grows, or standard input while it comes.
+//! Reads a capture file while it grows, from its start, or standard input.
 //!
-//! A thread reads, because readers of capture files wait for the rest of what they have begun; what
-//! it has read lies in a `Batch` until it is asked for. What was written before counts as well.
+//! A thread reads, because the readers of capture files block until a record is complete. Its frames lie in
+//! a `Batch` until the source is polled.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -21,13 +21,13 @@ use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::tap::{LinkType, TapId};
 use railscope_core::model::time::Timestamp;
 
-/// How often a file is looked at that has not grown.
+/// Time between two looks at a file that has not grown.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// Bytes that are read ahead of whoever asks.
+/// Bytes that are read ahead of the polls.
 const BATCH_BYTES: usize = 8 << 20;
 
-/// A file that is followed.
+/// A growing file.
 #[derive(Debug)]
 pub struct Follow {
     name: String,
@@ -35,7 +35,7 @@ pub struct Follow {
     is_over: bool,
 }
 
-/// What the reading thread and whoever asks have in common.
+/// State that the reading thread and the source share.
 #[derive(Debug, Default)]
 struct Shared {
     batch: Mutex<Batch>,
@@ -43,20 +43,20 @@ struct Shared {
     is_dropped: AtomicBool,
 }
 
-/// What was read and not yet handed out.
+/// Frames and events read but not delivered yet.
 #[derive(Debug, Default)]
 struct Batch {
-    /// Of all frames, one after the other.
+    /// The bytes of all frames.
     bytes: Vec<u8>,
     items: Vec<Item>,
-    /// Why nothing of the file can be read.
+    /// Why the file cannot be read.
     error: Option<IngestError>,
     is_end: bool,
 }
 
 #[derive(Debug)]
 enum Item {
-    /// A frame, of as many bytes.
+    /// A frame, and its number of bytes.
     Frame(FrameHead, usize),
     Other(LiveEvent<'static>),
 }
@@ -73,11 +73,11 @@ struct FrameHead {
 }
 
 impl Follow {
-    /// Begins to read the file at `path`; `-` is standard input, which is read to its end.
+    /// Starts to read the file at `path`; `-` is standard input, which is read to its end.
     ///
     /// # Errors
     ///
-    /// It cannot be opened. That it is no capture is found out when it has its first bytes.
+    /// It cannot be opened. Whether it is a capture shows when it has its first bytes.
     pub fn open(path: &Path) -> io::Result<Self> {
         let name = path.display().to_string();
         let shared = Arc::new(Shared::default());
@@ -144,7 +144,7 @@ impl Shared {
         self.is_dropped.load(Ordering::Relaxed)
     }
 
-    /// Reads to the end, or until nobody asks any more.
+    /// Reads to the end, or until the source is dropped.
     fn read(&self, name: String, source: Box<dyn Read + Send>) {
         match CaptureSet::from_reader(name, source) {
             Ok(mut captures) => {
@@ -194,7 +194,7 @@ impl Shared {
     }
 }
 
-/// What of a file did not become frames.
+/// Parts of a file that did not become frames.
 fn missed(summary: &FileSummary) -> impl Iterator<Item = LiveEvent<'static>> {
     let counts = [
         (HealthEvent::CaptureDroppedFrames, summary.dropped_frames),
@@ -216,7 +216,7 @@ impl FrameHead {
     }
 }
 
-/// A file whose end is not the end.
+/// A file that waits for more at its end.
 struct Growing {
     file: File,
     bytes_read: u64,

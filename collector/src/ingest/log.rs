@@ -9,7 +9,7 @@ use super::file::event::Progress;
 use super::file::input::Input;
 use super::file::problem::ProblemKind;
 
-/// Bytes of a line that are delivered. NCCL's own have 1024 at most; prefixes come on top.
+/// Bytes of a line that are delivered. NCCL's lines have 1024 at most, without prefixes.
 pub const LINE_LIMIT: usize = 64 * 1024;
 
 const WINDOW_BYTES: usize = 4 * LINE_LIMIT;
@@ -17,7 +17,7 @@ const WINDOW_BYTES: usize = 4 * LINE_LIMIT;
 /// A log that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The file is missing, or may not be read.
+    /// The file is missing, or reading it is not permitted.
     #[error("open log {file}")]
     Open {
         /// The file, as the user named it.
@@ -32,13 +32,13 @@ pub enum LogError {
         /// The directory, as the user named it.
         file: String,
     },
-    /// No file is like the pattern.
+    /// No file matches the pattern.
     #[error("open log {pattern}: no file matches")]
     NoMatch {
         /// The pattern, as the user typed it.
         pattern: String,
     },
-    /// The pattern makes no sense.
+    /// The pattern is malformed.
     #[error("open log {pattern}: {problem}")]
     Pattern {
         /// The pattern, as the user typed it.
@@ -48,8 +48,8 @@ pub enum LogError {
     },
 }
 
-/// The files that a pattern stands for, by name; a name that is a file stands for itself, whatever
-/// characters are in it.
+/// The files that match a pattern, by name. The name of an existing file is taken as it is, whatever
+/// characters it has.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, LogError> {
     }
     let paths = glob::glob(pattern)
         .map_err(|problem| LogError::Pattern { pattern: pattern.to_owned(), problem })?;
-    // What may not be listed may not be read either.
+    // Files in a folder that cannot be listed cannot be read either.
     let files: Vec<PathBuf> = paths.flatten().filter(|path| path.is_file()).collect();
     if files.is_empty() {
         return Err(LogError::NoMatch { pattern: pattern.to_owned() });
@@ -69,7 +69,7 @@ pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, LogError> {
     Ok(files)
 }
 
-/// What comes out of a log.
+/// An event of a log.
 #[derive(Debug)]
 pub enum LogEvent<'a> {
     /// A line without its end.
@@ -78,7 +78,7 @@ pub enum LogEvent<'a> {
         number: u64,
         /// Its bytes, up to [`LINE_LIMIT`].
         bytes: &'a [u8],
-        /// It has more bytes than that.
+        /// The line is longer.
         is_overlong: bool,
     },
     /// The rest cannot be read.
@@ -90,11 +90,11 @@ pub enum LogEvent<'a> {
 pub struct LogLines {
     stream: Stream,
     window: Vec<u8>,
-    /// Where the bytes at hand start and end in the window.
+    /// Start and end of the unread bytes in the window.
     start: usize,
     end: usize,
     number: u64,
-    /// The line at hand has lost bytes behind the limit.
+    /// The current line has lost bytes beyond the limit.
     is_overlong: bool,
     is_at_end: bool,
 }
@@ -136,7 +136,7 @@ impl LogLines {
         })
     }
 
-    /// The next event; `None` at the end. A line is lent until the next call.
+    /// The next event; `None` at the end. A line is borrowed until the next call.
     pub fn next_event(&mut self) -> Option<LogEvent<'_>> {
         let mut searched = 0;
         loop {
@@ -149,7 +149,7 @@ impl LogLines {
                 return (searched > 0).then(|| self.line(searched, 0));
             }
             if searched > LINE_LIMIT {
-                // What comes behind the limit makes room for where the line ends.
+                // Bytes beyond the limit are dropped, until the line ends.
                 self.end = self.start + LINE_LIMIT;
                 self.is_overlong = true;
                 searched = LINE_LIMIT;
@@ -161,13 +161,13 @@ impl LogLines {
         }
     }
 
-    /// How far the log was read, in bytes as they lie on disk.
+    /// Bytes of the file read so far, as on disk.
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.stream.input().progress()
     }
 
-    /// The next `len` bytes as a line, and goes on behind it and its end.
+    /// Takes the next `len` bytes as a line, and skips its end.
     fn line(&mut self, len: usize, end_len: usize) -> LogEvent<'_> {
         let start = self.start;
         self.start += len + end_len;
@@ -178,7 +178,7 @@ impl LogLines {
         LogEvent::Line { number: self.number, bytes, is_overlong }
     }
 
-    /// Moves the bytes at hand to the front and reads on behind them.
+    /// Moves the unread bytes to the front and reads more after them.
     fn fill(&mut self) -> Result<(), ProblemKind> {
         self.window.copy_within(self.start..self.end, 0);
         self.end -= self.start;

@@ -24,7 +24,7 @@ pub(super) enum Watched {
     Connections,
 }
 
-/// Programs that run, and who takes what they report.
+/// Running programs, and the function that takes their events.
 struct Watching {
     name: &'static str,
     probes: Probes,

@@ -19,7 +19,7 @@ impl Visibility {
         self.add(source, device, Some(why.to_owned()));
     }
 
-    /// Removes a device about which nothing is known any more.
+    /// Removes a device.
     pub(super) fn remove(&mut self, source: &str, device: &str) {
         self.sources.retain(|known| known.source != source || known.device != device);
     }

@@ -24,16 +24,16 @@ use super::filter::Instruction;
 /// Bytes of a block.
 const BLOCK: usize = 1 << 20;
 
-/// The kernel divides blocks by what frames need; this matters only to earlier versions.
+/// Frame size of the request. `TPACKET_V3` packs frames by their real size; only earlier versions use it.
 const FRAME: usize = 2048;
 
-/// `struct tpacket_block_desc` with a `struct tpacket_hdr_v1`: whose it is, number of frames, place
+/// Offsets in `struct tpacket_block_desc` with a `struct tpacket_hdr_v1`: status, number of frames, offset
 /// of the first.
 const STATUS: usize = 8;
 const FRAMES: usize = 12;
 const FIRST: usize = 16;
 
-/// Of an interface, as the kernel knows it.
+/// Type and address of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hardware {
     /// `ARPHRD_*` of linux/if_arp.h.
@@ -47,19 +47,19 @@ pub(super) struct Hardware {
 pub(super) struct RawFrame<'a> {
     /// Nanoseconds since 1970.
     pub(super) time_ns: u64,
-    /// On the wire, without the VLAN tag.
+    /// Length on the wire, without the VLAN tag.
     pub(super) wire_len: u32,
     pub(super) bytes: &'a [u8],
-    /// The VLAN tag that the kernel took out: TPID and TCI.
+    /// The VLAN tag that the kernel removed: TPID and TCI.
     pub(super) tag: Option<[u16; 2]>,
     /// `PACKET_HOST`, `PACKET_OUTGOING` and so on, of packet(7).
     pub(super) kind: u8,
 }
 
-/// The next frame of a ring: in which block it is, and where in it.
+/// The next frame of a ring, in its block.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// Frames of the block that were not yet passed, this one included; at least 1.
+    /// Unread frames of the block, this one included; at least 1.
     left: u32,
     at: usize,
 }
@@ -70,9 +70,9 @@ pub(super) struct Ring {
     socket: OwnedFd,
     memory: NonNull<u8>,
     blocks: usize,
-    /// The block that is read, or will be once the kernel has filled it.
+    /// The block to read next, once the kernel has filled it.
     block: usize,
-    /// `None`: the kernel has it.
+    /// `None` while the kernel owns the block.
     place: Option<Place>,
 }
 
@@ -80,8 +80,8 @@ pub(super) struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// At the interface with this index of the calling thread's network namespace. A block goes to
-    /// this side when it is full, or `retire` after it began.
+    /// Opens a ring at the interface with this index in the calling thread's network namespace. The kernel
+    /// hands a block over when it is full, or `retire` after it was opened.
     pub(super) fn open(
         index: u32,
         ignores_outgoing: bool,
@@ -89,7 +89,7 @@ impl Ring {
         blocks: usize,
         retire: Duration,
     ) -> io::Result<Self> {
-        // Without a protocol it receives nothing until it is bound to the interface.
+        // Without a protocol the socket receives nothing until it is bound to the interface.
         let socket = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)?;
         let version: c_int = libc::tpacket_versions::TPACKET_V3 as c_int;
         set_option(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
@@ -153,20 +153,20 @@ impl Ring {
         Ok((address.sll_ifindex > 0).then_some(hardware))
     }
 
-    /// What the socket has to complain about, once.
+    /// The pending error of the socket, once.
     pub(super) fn take_error(&self) -> io::Result<Option<io::Error>> {
         let code = getsockopt(&self.socket, sockopt::SocketError)?;
         Ok((code != 0).then(|| io::Error::from_raw_os_error(code)))
     }
 
-    /// Whose the block is.
+    /// The status of the block: the kernel's or ours.
     fn status(&self) -> &AtomicU32 {
         // SAFETY: within the mapping and aligned: blocks begin at multiples of their size. The
         // kernel writes this word while we may read it, hence the atomic.
         unsafe { AtomicU32::from_ptr(self.memory.add(self.block * BLOCK + STATUS).as_ptr().cast()) }
     }
 
-    /// The block behind its status, while it is ours.
+    /// The block after its status, while it is ours.
     fn bytes(&self) -> &[u8] {
         // SAFETY: within the mapping. The kernel does not write to it until the status is given
         // back, which `advance` does, and that needs `&mut self`.
@@ -176,7 +176,7 @@ impl Ring {
         }
     }
 
-    /// When the next frame came, if one is there.
+    /// Time of the next frame, if there is one.
     pub(super) fn head(&mut self) -> Option<u64> {
         while self.place.is_none() {
             if self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
@@ -192,7 +192,7 @@ impl Ring {
         Some(self.frame()?.time_ns)
     }
 
-    /// The next frame, if `head` has found one.
+    /// The next frame, if `head` found one.
     pub(super) fn frame(&self) -> Option<RawFrame<'_>> {
         type Header = libc::tpacket3_hdr;
         let place = self.place.as_ref()?;
@@ -207,7 +207,7 @@ impl Ring {
         let status = word(header, offset_of!(Header, tp_status));
         let is_tagged = status & libc::TP_STATUS_VLAN_VALID != 0;
         let has_tpid = status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
-        // The address that recvmsg would give lies behind the header.
+        // The address that recvmsg would return follows the header.
         let address = size_of::<Header>().next_multiple_of(libc::TPACKET_ALIGNMENT);
         let begin = usize::from(half(offset_of!(Header, tp_mac)));
         let captured = word(header, offset_of!(Header, tp_snaplen)) as usize;
@@ -222,8 +222,7 @@ impl Ring {
         })
     }
 
-    /// Goes on behind the frame that `head` has found; a block without more goes back to the
-    /// kernel.
+    /// Skips the frame that `head` found. A block without further frames goes back to the kernel.
     pub(super) fn advance(&mut self) {
         let Some(place) = self.place else { return };
         if place.left <= 1 {
@@ -241,7 +240,7 @@ impl Ring {
         self.block = (self.block + 1) % self.blocks;
     }
 
-    /// Frames that found no room since the last call.
+    /// Frames dropped for a full ring since the last call.
     pub(super) fn take_dropped(&self) -> io::Result<u64> {
         // SAFETY: `tpacket_stats_v3` is plain data, for which zeroes are valid.
         let mut counts: libc::tpacket_stats_v3 = unsafe { zeroed() };
@@ -279,7 +278,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
     word.map_or(0, u32::from_ne_bytes)
 }
 
-/// Lets the kernel run `program` for what comes to a socket.
+/// Makes the kernel run `program` for each frame of a socket.
 pub(super) fn attach(socket: &impl AsFd, program: &[Instruction]) -> io::Result<()> {
     let line = |one: &Instruction| libc::sock_filter {
         code: one.code,

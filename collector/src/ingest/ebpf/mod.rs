@@ -82,8 +82,8 @@ impl Ebpf {
     ///
     /// # Errors
     ///
-    /// An interface is not there, or the kernel refuses: too old, or this process may not; the
-    /// error says what is missing.
+    /// An interface does not exist, the kernel is too old, or this process lacks a capability; the error
+    /// says which.
     pub fn open(config: &EbpfConfig) -> Result<Self, EbpfError> {
         EbpfError::unless_runs(&needs(&Host::read("/proc".as_ref(), "/sys".as_ref())))?;
         let mut object = Object::load(config)?;

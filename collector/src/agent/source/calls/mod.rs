@@ -48,7 +48,7 @@ impl Source for Calls {
     }
 }
 
-/// Who a process is that has become a rank.
+/// A sentence about a process that has become a rank.
 fn introduction(call: &Call, processes: &Processes) -> Option<String> {
     let Action::Initialise { nranks, rank, communicator: Some(_), .. } = call.action else {
         return None;

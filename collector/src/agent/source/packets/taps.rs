@@ -26,7 +26,7 @@ pub(super) struct Taps {
 }
 
 impl Taps {
-    /// Follows the interfaces that are there, and says once which patterns match none.
+    /// Follows the matching interfaces, and says once which patterns match none.
     pub(super) fn open(config: &Config, context: &mut Context<'_>) -> Self {
         let settings = config.taps.clone();
         let waiting = settings.interfaces.clone();

@@ -10,7 +10,7 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use nix::unistd::{SysconfVar, sysconf};
 
-/// Commands of linux/ethtool.h that only ask. Each begins with its number as a `u32`.
+/// Commands of linux/ethtool.h that only read. Each starts with its number as a `u32`.
 #[derive(Clone, Copy, Debug)]
 #[repr(u32)]
 pub(super) enum Query {
@@ -62,8 +62,8 @@ impl Answer {
 
 impl Drop for Answer {
     fn drop(&mut self) {
-        // SAFETY: the mapping that `new` made; nothing refers to it any more. That it cannot be
-        // undone means that it is not there.
+        // SAFETY: the mapping that `new` made; nothing refers to it any more. It fails only if there is no
+        // such mapping.
         let _ = unsafe { munmap(self.start, self.mapped.get()) };
     }
 }
