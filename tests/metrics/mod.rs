@@ -2,5 +2,6 @@
 
 mod catalogue;
 mod cuts;
+mod made_up;
 mod ports;
 mod prometheus;

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
+use railscope_core::analysis::ledger::Ending;
+use railscope_core::analysis::understanding::Understanding;
 use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::metrics::Settings;
 use railscope_core::metrics::accumulator::Accumulator;
 use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::{Pipeline, PipelineConfig};
-use railscope_core::report::ledger::Ending;
-use railscope_core::report::{Report, ReportContext};
 
 use crate::cli::railscope;
 use crate::support::fixture;
@@ -18,7 +18,7 @@ use crate::support::fixture;
 /// Traffic between 10.0.0.1 and 10.0.0.2.
 const TRAFFIC: &str = "write_bw_rc_s128.pcap.gz";
 
-fn report() -> Report {
+fn understand() -> Understanding {
     let flow = FlowConfig { flow_capacity: 16, line_rate_bps: None, keeps_details: false };
     let mut pipeline = Pipeline::new(PipelineConfig { flow, message_capacity: None });
     let mut captures = CaptureSet::open(&[fixture::path(TRAFFIC)]).unwrap();
@@ -29,13 +29,13 @@ fn report() -> Report {
             _ => {}
         }
     }
-    pipeline.finish(ReportContext::default())
+    pipeline.understand()
 }
 
-/// The port names in all series.
-fn names(report: &Report) -> BTreeSet<String> {
+/// What all series together call ports.
+fn names(understanding: &Understanding) -> BTreeSet<String> {
     let mut all = Accumulator::new(Settings::default(), Timestamp::EPOCH);
-    all.observe(report, Ending::Closed);
+    all.observe(understanding, Ending::Closed);
     let points = all.points(Timestamp::EPOCH);
     let named = points.iter().flat_map(|point| point.attributes.iter());
     named.filter(|(name, _)| *name == "rdma.port").map(|(_, port)| port.to_owned()).collect()
@@ -43,17 +43,17 @@ fn names(report: &Report) -> BTreeSet<String> {
 
 #[test]
 fn one_device_name_on_two_hosts_is_two_ports() {
-    let mut report = report();
+    let mut understanding = understand();
     let addresses = ["10.0.0.1", "10.0.0.2"].map(str::to_owned);
-    assert_eq!(names(&report), addresses.clone().into());
-    for port in &mut report.ports {
+    assert_eq!(names(&understanding), addresses.clone().into());
+    for port in &mut understanding.ports {
         port.device = Some("soft0".to_owned());
     }
-    assert_eq!(names(&report), addresses.into());
-    for (port, host) in report.ports.iter_mut().zip(["a", "b"]) {
+    assert_eq!(names(&understanding), addresses.into());
+    for (port, host) in understanding.ports.iter_mut().zip(["a", "b"]) {
         port.host = Some(host.to_owned());
     }
-    assert_eq!(names(&report), ["a/soft0", "b/soft0"].map(str::to_owned).into());
+    assert_eq!(names(&understanding), ["a/soft0", "b/soft0"].map(str::to_owned).into());
 }
 
 #[test]

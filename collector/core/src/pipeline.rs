@@ -81,6 +81,14 @@ pub struct Settings {
     pub rails: Option<RailMap>,
 }
 
+/// Everything that was handled, analysed.
+pub struct Analysed {
+    /// What it means.
+    pub understanding: Understanding,
+    /// The same as the JSON contract has it.
+    pub report: Report,
+}
+
 /// What links flows to ranks.
 #[derive(Clone)]
 struct Linking {
@@ -270,19 +278,27 @@ impl Pipeline {
         self.tracker.drain_messages()
     }
 
-    /// The report of everything that was handled so far, as if it were all.
+    /// The report of everything handled so far.
     #[must_use]
     pub fn report(&self, context: ReportContext) -> Report {
         self.clone().finish(context)
     }
 
-    /// The report of everything that was handled.
+    /// The report of everything handled.
     #[must_use]
     pub fn finish(self, context: ReportContext) -> Report {
-        Report::new(&self.understand(), &context)
+        self.analyse(&context).report
     }
 
-    /// What everything that was handled amounts to.
+    /// Analyses everything handled, and reports it.
+    #[must_use]
+    pub fn analyse(self, context: &ReportContext) -> Analysed {
+        let understanding = self.understand();
+        let report = Report::new(&understanding, context);
+        Analysed { understanding, report }
+    }
+
+    /// Analyses everything handled.
     #[must_use]
     pub fn understand(mut self) -> Understanding {
         self.tracker.finish();

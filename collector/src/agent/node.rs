@@ -12,10 +12,11 @@ use super::source::running::Sources;
 use crate::live::analyst::{self, timed};
 use crate::live::runner::{Observer, Runner};
 use crate::live::session::Session;
+use railscope_core::analysis::ledger::Ending;
 use railscope_core::metrics::accumulator::Accumulator;
 use railscope_core::model::time::Timestamp;
-use railscope_core::report::Report;
-use railscope_core::report::ledger::Ending;
+use railscope_core::pipeline::Analysed;
+use railscope_core::report::news::ReportNews;
 
 /// Updating the flows' metrics takes at most one part in so many of a CPU.
 const SHARE_OF_UPDATES: u32 = 250;
@@ -74,8 +75,8 @@ impl Observer for Running<'_> {
         true
     }
 
-    fn report(&mut self, session: &Session, report: Box<Report>) -> anyhow::Result<()> {
-        self.node.export(*report, Ending::Open, session, self.say);
+    fn report(&mut self, session: &Session, analysed: Box<Analysed>) -> anyhow::Result<()> {
+        self.node.export(*analysed, Ending::Open, session, self.say);
         Ok(())
     }
 
@@ -94,7 +95,7 @@ impl Node {
     /// Reads and exports what is left.
     pub(super) fn finish(mut self, mut runner: Runner, say: &mut dyn FnMut(String)) {
         self.sources.finish(runner.session_mut(), say);
-        self.export(runner.last_report(), Ending::Closed, runner.session(), say);
+        self.export(runner.analyse(), Ending::Closed, runner.session(), say);
         if let Some(otlp) = self.otlp.take() {
             otlp.finish(FLUSHING, say);
         }
@@ -103,13 +104,15 @@ impl Node {
     /// Exports a report: its news by OTLP and to the user, its metrics, and itself as a page.
     fn export(
         &mut self,
-        report: Report,
+        analysed: Analysed,
         ending: Ending,
         session: &Session,
         say: &mut dyn FnMut(String),
     ) {
         let now = now();
-        let news = self.accumulator.observe(&report, ending);
+        let Analysed { understanding, report } = analysed;
+        let news = self.accumulator.observe(&understanding, ending);
+        let news = ReportNews::new(&report, &news);
         for finding in &news.findings {
             say(format!("{}: {}", finding.severity, finding.title));
         }

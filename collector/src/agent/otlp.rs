@@ -13,7 +13,7 @@ use railscope_core::metrics::own::ExportFigures;
 use railscope_core::metrics::point::Point;
 use railscope_core::model::time::Timestamp;
 use railscope_core::report::Report;
-use railscope_core::report::ledger::News;
+use railscope_core::report::news::ReportNews;
 
 /// The exporter, and its latest problem.
 pub(super) struct Otlp {
@@ -55,7 +55,7 @@ impl Otlp {
     }
 
     /// Queues the news of a report.
-    pub(super) fn send(&mut self, report: &Report, news: &News<'_>, now: Timestamp) {
+    pub(super) fn send(&mut self, report: &Report, news: &ReportNews<'_>, now: Timestamp) {
         let config = self.exporter.config();
         let resource = &config.resource;
         let spans = traces::batches(report, &news.collectives, config.trace_ratio, resource);

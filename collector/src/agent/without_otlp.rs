@@ -7,7 +7,7 @@ use railscope_core::metrics::own::ExportFigures;
 use railscope_core::metrics::point::Point;
 use railscope_core::model::time::Timestamp;
 use railscope_core::report::Report;
-use railscope_core::report::ledger::News;
+use railscope_core::report::news::ReportNews;
 
 /// Has no value.
 pub(super) enum Otlp {}
@@ -22,7 +22,7 @@ impl Otlp {
         Ok(None)
     }
 
-    pub(super) fn send(&mut self, _: &Report, _: &News<'_>, _: Timestamp) {
+    pub(super) fn send(&mut self, _: &Report, _: &ReportNews<'_>, _: Timestamp) {
         match *self {}
     }
 

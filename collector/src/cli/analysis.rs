@@ -13,9 +13,9 @@ use railscope_core::model::frame::Frame;
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::tap::{HostName, Tap, TapId};
 use railscope_core::model::time::Timestamp;
-use railscope_core::pipeline::Pipeline;
+use railscope_core::pipeline::{Analysed, Pipeline};
+use railscope_core::report::ReportContext;
 use railscope_core::report::messages::MessageReport;
-use railscope_core::report::{Report, ReportContext};
 
 /// Captures on their way into a pipeline.
 pub(super) struct Analysis {
@@ -30,21 +30,21 @@ impl Analysis {
         Self { pipeline, messages }
     }
 
-    /// Reads everything; the report of it. Its origin is the first frame of the input.
+    /// Reads and analyses everything. The report's origin is the first frame of the input.
     ///
     /// # Errors
     ///
     /// When the file of messages cannot be written.
-    pub(super) fn report(
+    pub(super) fn run(
         mut self,
         input: Input<'_>,
         context: ReportContext,
-    ) -> anyhow::Result<Report> {
+    ) -> anyhow::Result<Analysed> {
         let origin = input.read(InputProgress::new(), &mut self)?;
         if let Some(messages) = &mut self.messages {
             messages.flush()?;
         }
-        Ok(self.pipeline.finish(ReportContext { origin, ..context }))
+        Ok(self.pipeline.analyse(&ReportContext { origin, ..context }))
     }
 }
 

@@ -16,9 +16,10 @@ use super::source::{Depth, SourceArgs};
 use super::unmatched::Unmatched;
 use crate::export::text::TextOptions;
 use crate::export::{json, perfetto, prometheus, text};
+use railscope_core::analysis::ledger::Ending;
 use railscope_core::metrics;
 use railscope_core::metrics::accumulator::Accumulator;
-use railscope_core::report::ledger::Ending;
+use railscope_core::pipeline::Analysed;
 use railscope_core::report::{Detail, Report, ReportContext};
 
 /// Where messages go unless told.
@@ -117,12 +118,12 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
         Format::Text | Format::Json | Format::Prometheus => detail,
     };
     let context = ReportContext { options: args.options(), detail, ..Default::default() };
-    let mut report = sources.report(depth, messages, context)?;
-    args.warn_of_no_match(&report);
-    let code = FailOn::exit_code(args.fail_on, &report);
+    let mut analysed = sources.analyse(depth, messages, context)?;
+    args.warn_of_no_match(&analysed.report);
+    let code = FailOn::exit_code(args.fail_on, &analysed.report);
     #[cfg(feature = "otlp")]
-    let sent = exporter.map_or(Ok(()), |exporter| args.otlp.send(&report, exporter));
-    args.show(&mut report).context("write to standard output")?;
+    let sent = exporter.map_or(Ok(()), |exporter| args.otlp.send(&analysed, exporter));
+    args.show(&mut analysed).context("write to standard output")?;
     // A receiver that is not there costs nobody the report.
     #[cfg(feature = "otlp")]
     sent?;
@@ -141,7 +142,8 @@ impl AnalyzeArgs {
         }
     }
 
-    fn show(&self, report: &mut Report) -> io::Result<()> {
+    fn show(&self, analysed: &mut Analysed) -> io::Result<()> {
+        let Analysed { understanding, report } = analysed;
         match self.format {
             Format::Json => {
                 let shown = |flow: &u32| {
@@ -157,11 +159,11 @@ impl AnalyzeArgs {
                 out.flush()
             }
             Format::Prometheus => {
-                let mut metrics =
-                    Accumulator::new(metrics::Settings::default(), report.capture.time(0));
-                metrics.observe(report, Ending::Closed);
+                let span = report.capture.span();
+                let mut metrics = Accumulator::new(metrics::Settings::default(), span.first);
+                metrics.observe(understanding, Ending::Closed);
                 let mut out = BufWriter::new(io::stdout().lock());
-                prometheus::write(&metrics.points(report.capture.end()), &mut out)?;
+                prometheus::write(&metrics.points(span.last), &mut out)?;
                 out.flush()
             }
             Format::Perfetto => {

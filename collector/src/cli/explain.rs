@@ -75,7 +75,7 @@ pub(super) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
     let Some(selection) = args.selection() else { return Ok(()) };
     let context = ReportContext { detail: Detail::Full, ..Default::default() };
     let depth = Depth { links: true, keeps_details: true };
-    let report = args.sources.open()?.report(depth, None, context)?;
+    let report = args.sources.open()?.analyse(depth, None, context)?.report;
     let explanation = Explanation::find(&report, &selection)?;
     args.show(&explanation).context("write to standard output")
 }

@@ -10,12 +10,13 @@ use crate::export::otlp::batch::Signal;
 use crate::export::otlp::config::OtlpConfig;
 use crate::export::otlp::exporter::Exporter;
 use crate::export::otlp::{logs, metrics, traces};
+use railscope_core::analysis::ledger::{Ending, Ledger};
 use railscope_core::metrics::backdated;
 use railscope_core::metrics::own::ExportFigures;
 use railscope_core::metrics::{self as points};
 use railscope_core::model::time::Timestamp;
-use railscope_core::report::Report;
-use railscope_core::report::ledger::{Ending, Ledger};
+use railscope_core::pipeline::Analysed;
+use railscope_core::report::news::ReportNews;
 
 /// Collectives whose spans are encoded at once.
 const COLLECTIVES: usize = 500;
@@ -54,13 +55,15 @@ impl OtlpArgs {
     /// # Errors
     ///
     /// When not all of it was taken.
-    pub(super) fn send(&self, report: &Report, exporter: Exporter) -> anyhow::Result<()> {
+    pub(super) fn send(&self, analysed: &Analysed, exporter: Exporter) -> anyhow::Result<()> {
+        let Analysed { understanding, report } = analysed;
         let settings = points::Settings { ranks: self.otlp_ranks, ..points::Settings::default() };
         let config = exporter.config();
         let (resource, ratio) = (config.resource.clone(), config.trace_ratio);
-        let points = backdated::points(report, &settings);
+        let points = backdated::points(understanding, report.capture.span(), &settings);
         exporter.send_patiently(metrics::batches(&points, &resource), PATIENCE);
-        let news = Ledger::default().news(report, Ending::Closed);
+        let news = Ledger::default().news(understanding, Ending::Closed);
+        let news = ReportNews::new(report, &news);
         for some in news.collectives.chunks(COLLECTIVES) {
             let batches = traces::batches(report, some, ratio, &resource);
             exporter.send_patiently(batches, PATIENCE);

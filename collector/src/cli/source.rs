@@ -12,8 +12,8 @@ use super::label_input::{LabelArgs, Labels};
 use super::log_input::{LogArgs, Logs};
 use crate::units;
 use railscope_core::flow::tracker::FlowConfig;
-use railscope_core::pipeline::{MESSAGE_CAPACITY, Pipeline, PipelineConfig, Settings};
-use railscope_core::report::{Report, ReportContext};
+use railscope_core::pipeline::{Analysed, MESSAGE_CAPACITY, Pipeline, PipelineConfig, Settings};
+use railscope_core::report::ReportContext;
 
 /// Flows kept at a time unless told.
 const FLOW_CAPACITY: u32 = 262_144;
@@ -111,17 +111,17 @@ impl SourceArgs {
 }
 
 impl Sources<'_> {
-    /// Reads everything; the report of it. Completed messages go to the file.
+    /// Reads and analyses everything. Completed messages go to the file.
     ///
     /// # Errors
     ///
     /// When the file of messages cannot be written.
-    pub(super) fn report(
+    pub(super) fn analyse(
         self,
         depth: Depth,
         messages: Option<MessageFile>,
         context: ReportContext,
-    ) -> anyhow::Result<Report> {
+    ) -> anyhow::Result<Analysed> {
         let flow = FlowConfig {
             flow_capacity: self.args.max_flows as usize,
             line_rate_bps: self.args.line_rate,
@@ -133,6 +133,6 @@ impl Sources<'_> {
         self.logs.read(&mut pipeline);
         self.labels.read(&mut pipeline);
         self.counters.read(&mut pipeline);
-        Analysis::new(pipeline, messages).report(self.input, context)
+        Analysis::new(pipeline, messages).run(self.input, context)
     }
 }

@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use railscope_core::analysis::understanding::Understanding;
-use railscope_core::pipeline::Pipeline;
-use railscope_core::report::{Report, ReportContext};
+use railscope_core::pipeline::{Analysed, Pipeline};
+use railscope_core::report::ReportContext;
 
 /// Reports take at most one part in so many of a CPU for a screen ...
 pub const SHARE_FOR_SCREEN: u32 = 4;
@@ -18,14 +17,6 @@ pub const SHARE_BESIDE_TRAINING: u32 = 500;
 
 /// The longest pause between two reports, whatever they cost: older figures would mislead.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-
-/// The analysis of a copy of the state.
-pub struct Analysed {
-    /// All judgements.
-    pub understanding: Understanding,
-    /// Their projection for people and programs.
-    pub report: Report,
-}
 
 /// A thread that makes reports, one at a time.
 pub struct Analyst {
@@ -51,7 +42,7 @@ impl Analyst {
         let work = move || {
             // Ends when the sender is dropped.
             for (pipeline, context) in ordered {
-                if made.send(timed(|| analyse(pipeline, &context))).is_err() {
+                if made.send(timed(|| Box::new(pipeline.analyse(&context)))).is_err() {
                     return;
                 }
             }
@@ -103,12 +94,6 @@ impl Analyst {
     pub fn charge(&mut self, took: Duration) {
         self.cost += took;
     }
-}
-
-fn analyse(pipeline: Pipeline, context: &ReportContext) -> Box<Analysed> {
-    let understanding = pipeline.understand();
-    let report = Report::new(&understanding, context);
-    Box::new(Analysed { understanding, report })
 }
 
 /// The pause after work that took so much CPU time, to use one part in `share` of a CPU.

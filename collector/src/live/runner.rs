@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::analyst::{Analysed, Analyst, timed};
+use super::analyst::{Analyst, timed};
 use super::session::Session;
-use railscope_core::report::{Detail, Report};
+use railscope_core::pipeline::Analysed;
+use railscope_core::report::Detail;
 
 /// How often reports are made, and how far they look back.
 #[derive(Clone, Copy, Debug)]
@@ -46,12 +47,12 @@ pub trait Observer {
         false
     }
 
-    /// Takes a report. It describes the state at the time when it was ordered.
+    /// Takes an analysis of the state as it was when the analysis was ordered.
     ///
     /// # Errors
     ///
     /// Ends the loop.
-    fn report(&mut self, session: &Session, report: Box<Report>) -> anyhow::Result<()>;
+    fn report(&mut self, session: &Session, analysed: Box<Analysed>) -> anyhow::Result<()>;
 
     /// Takes the state while no report is being made.
     fn rest(&mut self, _session: &Session) {}
@@ -99,13 +100,12 @@ impl Runner {
             observer.round(&mut self.session)?;
             self.order(observer.has_other_news());
             if let Some(analysed) = self.analyst.take()? {
-                let Analysed { understanding, report } = *analysed;
                 let (done, took) = timed(|| {
                     if let Some(window) = self.pace.window {
                         let window = u64::try_from(window.as_nanos()).unwrap_or(u64::MAX);
-                        self.session.slide(window, &understanding);
+                        self.session.slide(window, &analysed.understanding);
                     }
-                    observer.report(&self.session, Box::new(report))
+                    observer.report(&self.session, analysed)
                 });
                 self.analyst.charge(took);
                 done?;
@@ -116,9 +116,10 @@ impl Runner {
         Ok(())
     }
 
-    /// The report on everything that was read.
-    pub fn last_report(&self) -> Report {
-        self.session.pipeline().report(self.session.context(Detail::Summary))
+    /// Analyses everything that was received.
+    pub fn analyse(&self) -> Analysed {
+        let pipeline = self.session.pipeline().clone();
+        pipeline.analyse(&self.session.context(Detail::Summary))
     }
 
     /// Orders a report if it is time for one and there is news.

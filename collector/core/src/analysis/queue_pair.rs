@@ -13,7 +13,7 @@ use crate::flow::episode::{EpisodeTotals, Trigger};
 use crate::flow::rate::Reactions;
 use crate::flow::state::Flow;
 use crate::link::clock::timeline;
-use crate::link::job::{CommunicatorId, Job, Ownership, Role};
+use crate::link::job::{CommunicatorId, Job, NetConnection, Ownership, Role};
 use crate::link::position::Position;
 use crate::model::ecn::Ecn;
 use crate::model::qpn::Qpn;
@@ -85,6 +85,8 @@ pub struct FlowOwner {
     pub sender: Option<u32>,
     /// The rank that receives it.
     pub receiver: Option<u32>,
+    /// NCCL's channel.
+    pub channel: Option<u32>,
     /// Whether it carries data, or clear-to-sends.
     pub role: Role,
 }
@@ -100,12 +102,10 @@ struct View<'a> {
 /// and epoch.
 #[must_use]
 pub fn join(state: &State) -> Vec<QueuePair> {
-    let flows = state.tracker.flows().flows();
+    let flows = state.tracker.flows();
     let mut views: BTreeMap<_, Vec<u32>> = BTreeMap::new();
-    let mut by_tap: Vec<u32> = (0..flows.len() as u32).collect();
-    by_tap.sort_by_key(|at| flows.get(*at as usize).map(|flow| (flow.key, flow.epoch)));
-    for at in by_tap {
-        let Some(flow) = flows.get(at as usize) else { continue };
+    for at in flows.in_order() {
+        let flow = flows.at(at);
         if has_requests(flow) || flow.reverse.is_none() {
             let key = (flow.key.source, flow.key.destination, flow.key.dest_qpn, flow.epoch);
             views.entry(key).or_default().push(at);
@@ -156,10 +156,8 @@ impl<'a> View<'a> {
     }
 
     fn hides_marks(&self, state: &State) -> bool {
-        let key = self.flow.key;
-        let position = state.positions.get(key.tap.0 as usize);
-        let position = position.map(|position| position.of(key.source, key.destination));
-        position == Some(Position::Sender) && self.flow.ecn.of(Ecn::Ce) == 0
+        let is_next_to_sender = state.position(self.flow) == Position::Sender;
+        self.flow.ecn.visible_ce(is_next_to_sender).is_none()
     }
 
     fn cnps(&self) -> u64 {
@@ -344,14 +342,15 @@ fn earliest(frames: impl Iterator<Item = Witness>) -> Option<Witness> {
     })
 }
 
-fn owner(job: &Job, at: u32) -> Option<FlowOwner> {
-    let Ownership::Connection { connection, role } = *job.owners.get(at as usize)? else {
-        return None;
-    };
+/// Whose the flow at place `at` of the flow table is; `None` if it belongs to no connection.
+#[must_use]
+pub fn owner(job: &Job, at: u32) -> Option<FlowOwner> {
+    let Ownership::Connection { connection, role } = job.owner(at)? else { return None };
     let connection = job.connection(connection)?;
     let (sender, receiver) = match role {
         Role::Data => (connection.sender, connection.receiver),
         Role::Control => (connection.receiver, connection.sender),
     };
-    Some(FlowOwner { communicator: connection.communicator, sender, receiver, role })
+    let NetConnection { communicator, channel, .. } = *connection;
+    Some(FlowOwner { communicator, sender, receiver, channel, role })
 }

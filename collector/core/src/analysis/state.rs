@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::iteration::label::LabelSources;
 use super::iteration::numbering::Numbering;
+use crate::flow::state::Flow;
 use crate::flow::tcp_stream::attempt::Attempts;
 use crate::flow::tracker::FlowTracker;
 use crate::link::clock::clocks::Clocks;
@@ -12,7 +13,7 @@ use crate::link::counter::Counters;
 use crate::link::counter::join::PortNames;
 use crate::link::job::{CommunicatorId, Job};
 use crate::link::log::LogFacts;
-use crate::link::position::TapPosition;
+use crate::link::position::{Position, TapPosition};
 use crate::link::rail::Rails;
 use crate::link::traffic::record::{ResendRecord, SignalRecord};
 use crate::model::health::Health;
@@ -94,6 +95,13 @@ impl State {
     #[must_use]
     pub fn aligned(&self, tap: TapId, time: Timestamp) -> Timestamp {
         self.clocks.aligned(tap, time)
+    }
+
+    /// Where the tap of `flow` stands on its way.
+    #[must_use]
+    pub fn position(&self, flow: &Flow) -> Position {
+        let position = self.positions.get(flow.key.tap.0 as usize);
+        position.map_or(Position::Unknown, |tap| tap.of(flow.key.source, flow.key.destination))
     }
 
     /// A frame of `tap`, which saw it at `time` by its own clock.

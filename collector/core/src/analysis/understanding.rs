@@ -10,7 +10,9 @@ use super::iteration::label::{self, LabelUse};
 use super::iteration::pace;
 use super::iteration::{self, Iteration};
 use super::judged::{JudgedCollective, JudgedIteration};
+use super::missed;
 use super::phase::{self, Phase};
+use super::port::{self, JoinedPort};
 use super::queue_pair::{self, QueuePair};
 use super::state::State;
 use super::straggler::{self, Straggler, within};
@@ -18,8 +20,10 @@ use super::wait;
 use super::wait::arrival;
 use super::wait::departure::DepartureClocks;
 use super::wait::trouble::Troubles;
-use crate::link::job::Job;
+use crate::link::job::{CommunicatorId, Identity, Job};
+use crate::model::health::Health;
 use crate::model::health::event::HealthEvent;
+use crate::model::time::Timestamp;
 
 /// Everything that was judged, with the state that it was judged from.
 #[derive(Clone)]
@@ -36,8 +40,12 @@ pub struct Understanding {
     pub phases: Vec<Phase>,
     /// Queue pairs as all taps saw them together, by source, destination, QPN and epoch.
     pub queue_pairs: Vec<QueuePair>,
+    /// Ports joined over taps, by address.
+    pub ports: Vec<JoinedPort>,
     /// What is wrong, and what could not be looked for.
     pub findings: Findings,
+    /// What was missed, refused or could not be known.
+    pub health: Health,
 }
 
 /// Judges everything that was gathered.
@@ -55,6 +63,7 @@ pub fn understand(mut state: State, settings: &finding::settings::Settings) -> U
     state.health.add(HealthEvent::TrainLogDroppedLines, dropped);
     let state = &understanding.state;
     understanding.queue_pairs = queue_pair::join(state);
+    understanding.ports = port::join(state);
     understanding.findings = finding::find(&Facts {
         state: &understanding.state,
         collectives: &understanding.collectives,
@@ -62,14 +71,15 @@ pub fn understand(mut state: State, settings: &finding::settings::Settings) -> U
         flows: &understanding.queue_pairs,
         settings,
     });
-    let dropped = understanding.findings.dropped;
-    understanding.state.health.add(HealthEvent::FindingsDropped, dropped);
+    understanding.health = missed::count(&understanding.state);
+    understanding.health.add(HealthEvent::FindingsDropped, understanding.findings.dropped);
     understanding
 }
 
 impl Understanding {
-    /// Nothing is understood yet.
-    fn new(state: State) -> Self {
+    /// Nothing is judged yet.
+    #[must_use]
+    pub fn new(state: State) -> Self {
         Self {
             state,
             collectives: Vec::new(),
@@ -77,8 +87,23 @@ impl Understanding {
             label_uses: Vec::new(),
             phases: Vec::new(),
             queue_pairs: Vec::new(),
+            ports: Vec::new(),
             findings: Findings::default(),
+            health: Health::default(),
         }
+    }
+
+    /// What identifies a communicator.
+    #[must_use]
+    pub fn identity(&self, id: CommunicatorId) -> Option<Identity> {
+        Some(self.state.job.as_ref()?.communicator(id)?.identity)
+    }
+
+    /// Time of the first frame, by its own tap's clock; `None` without frames.
+    #[must_use]
+    pub fn start(&self) -> Option<Timestamp> {
+        let spans = self.state.tracker.taps().iter().filter_map(|tap| tap.span);
+        spans.map(|span| span.first).min()
     }
 }
 

@@ -4,7 +4,7 @@
 use std::fmt;
 
 /// The layer that could not be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the layers' own names")]
 pub enum Layer {
     Link,
@@ -38,7 +38,7 @@ pub enum Layer {
 }
 
 /// Why a layer could not be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Limit {
     /// The capture kept too few bytes of the frame (snap length), or a mirror truncated its copy
     /// and says so: `have` < `need`.

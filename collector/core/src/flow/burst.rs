@@ -63,6 +63,14 @@ pub struct BurstStats {
     last_above: u64,
 }
 
+impl BurstStats {
+    /// Bits per second in the fullest bucket, which is `width_ns` wide.
+    #[must_use]
+    pub const fn peak_bps(&self, width_ns: u64) -> u64 {
+        self.peak_bytes.saturating_mul(8 * (1_000_000_000 / width_ns))
+    }
+}
+
 /// Meter of one port and direction.
 #[derive(Clone, Debug, Default)]
 pub struct BurstMeter {

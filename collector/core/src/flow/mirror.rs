@@ -64,6 +64,13 @@ impl MirrorSessions {
         self.sessions.iter()
     }
 
+    /// Frames that the sessions of a tap lost.
+    #[must_use]
+    pub fn lost_frames(&self, tap: TapId) -> u64 {
+        let sessions = self.sessions.iter().filter(|(key, _)| key.tap == tap);
+        sessions.map(|(_, session)| session.lost_frames).sum()
+    }
+
     /// Frames of sessions that did not fit.
     #[must_use]
     pub const fn unchecked(&self) -> u64 {

@@ -277,6 +277,16 @@ impl EcnCounts {
     pub const fn of(&self, ecn: Ecn) -> u64 {
         self.0[ecn as usize]
     }
+
+    /// Packets with a CE mark; `None` where that cannot be known: next to the sender no switch has
+    /// marked a packet yet, so that 0 says nothing.
+    #[must_use]
+    pub const fn visible_ce(&self, is_next_to_sender: bool) -> Option<u64> {
+        match self.of(Ecn::Ce) {
+            0 if is_next_to_sender => None,
+            marked => Some(marked),
+        }
+    }
 }
 
 impl HeaderTallies {

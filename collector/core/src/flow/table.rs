@@ -133,6 +133,17 @@ impl FlowTable {
         &self.flows
     }
 
+    /// Indices of all flows, by tap, source, destination, QPN and epoch.
+    #[must_use]
+    pub fn in_order(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.flows.len() as u32).collect();
+        order.sort_unstable_by_key(|at| {
+            let flow = self.at(*at);
+            (flow.key, flow.epoch)
+        });
+        order
+    }
+
     /// All flows, mutable.
     pub fn flows_mut(&mut self) -> &mut [Flow] {
         &mut self.flows

@@ -164,6 +164,13 @@ impl FlowTracker {
         &self.taps
     }
 
+    /// Frames that a tap is known to lack: lost by its source, or by mirror sessions on the way.
+    #[must_use]
+    pub fn lost_frames(&self, tap: TapId) -> u64 {
+        let by_source = self.taps.get(tap.0 as usize).map_or(0, |tap| tap.lost_frames);
+        by_source + self.mirrors.lost_frames(tap)
+    }
+
     /// The flows of all taps and epochs, in arbitrary order.
     #[must_use]
     pub fn flows(&self) -> &FlowTable {

@@ -134,7 +134,7 @@ pub enum Conflict {
 }
 
 /// What identifies a communicator, best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Identity {
     /// NCCL's commHash.
     CommHash(u64),
@@ -200,6 +200,19 @@ pub enum Transport {
     /// Nothing tells.
     #[default]
     Unknown,
+}
+
+impl Transport {
+    /// The name in reports and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ib => "ib",
+            Self::Socket => "socket",
+            Self::Mixed => "mixed",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// How the ranks of a communicator found each other.

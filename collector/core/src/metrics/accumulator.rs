@@ -1,53 +1,53 @@
-//! From reports to metrics: what each report adds to all that was told.
+//! From what was understood to metrics: adds what is new since the last export.
 
 use super::Settings;
 use super::catalog;
-use super::flows::{self, FlowsTold};
-use super::health::{self, HealthTold};
+use super::flows::{self, FlowGrowth};
+use super::health::{self, HealthGrowth};
 use super::metric::Metric;
-use super::nics::{self, NicsTold};
+use super::nics::{self, NicGrowth};
 use super::own::{self, OwnFigures};
-use super::pauses::{self, PausesTold};
+use super::pauses::{self, PauseGrowth};
 use super::point::Point;
 use super::port_names::PortNames;
-use super::ports::{self, BurstsTold};
+use super::ports::{self, BurstGrowth};
 use super::series::SeriesTable;
 use super::{calls, collectives, findings, training_steps};
+use crate::analysis::ledger::{Ending, Ledger, News};
+use crate::analysis::understanding::Understanding;
 use crate::flow::tracker::FlowTracker;
 use crate::link::process::ProcessTracker;
 use crate::model::time::Timestamp;
-use crate::report::Report;
-use crate::report::ledger::{Ending, Ledger, News};
 
-/// All that was told so far.
+/// All series, and how far each source was counted.
 ///
-/// Reports of one pipeline come in the order of time; each tells all that is known at its time. However
-/// they are cut, the same counts come out at the end. A pipeline may be followed by another one that
-/// takes the frames after it: what that counts comes on top.
+/// Analyses of one pipeline come in order of time, each with everything known at its time. However
+/// often that happens, the final counts are the same. When another pipeline follows, with the frames
+/// after it, its counts are added on top.
 #[derive(Clone, Debug)]
 pub struct Accumulator {
     settings: Settings,
     start: Timestamp,
     series: SeriesTable,
     ledger: Ledger,
-    /// When the input of the last report began.
+    /// First frame of the last analysis: a later one means another pipeline.
     origin: Option<Timestamp>,
-    /// What the last report calls ports.
+    /// Port names as of the last analysis.
     names: PortNames,
-    told: Told,
+    counted: Counted,
 }
 
-/// How far sums were told that reports keep themselves.
+/// Sums that the pipeline keeps itself, as far as they were counted.
 #[derive(Clone, Debug, Default)]
-struct Told {
-    flows: FlowsTold,
-    bursts: BurstsTold,
-    pauses: PausesTold,
-    nics: NicsTold,
-    health: HealthTold,
+struct Counted {
+    flows: FlowGrowth,
+    bursts: BurstGrowth,
+    pauses: PauseGrowth,
+    nics: NicGrowth,
+    health: HealthGrowth,
 }
 
-/// What holds at the time of a report only.
+/// Gauges that each analysis sets anew.
 const GAUGES: &[&Metric] = &[
     &catalog::COMMUNICATOR_COUNT,
     &catalog::PORT_LINE_RATE,
@@ -59,7 +59,7 @@ const GAUGES: &[&Metric] = &[
 ];
 
 impl Accumulator {
-    /// Nothing is told; counters count from `start` on.
+    /// No series yet; counters count from `start`.
     #[must_use]
     pub fn new(settings: Settings, start: Timestamp) -> Self {
         Self {
@@ -69,71 +69,75 @@ impl Accumulator {
             ledger: Ledger::default(),
             origin: None,
             names: PortNames::default(),
-            told: Told::default(),
+            counted: Counted::default(),
         }
     }
 
-    /// Takes the next report; what it has that was not told before, for traces and logs.
-    pub fn observe<'a>(&mut self, report: &'a Report, ending: Ending) -> News<'a> {
-        let news = self.ledger.news(report, ending);
-        self.add_news(&news);
-        self.add_sums(report);
+    /// Adds what is new in `understanding`, and returns it for traces and logs.
+    pub fn observe(&mut self, understanding: &Understanding, ending: Ending) -> News {
+        let news = self.ledger.news(understanding, ending);
+        self.add_news(understanding, &news);
+        self.add_sums(understanding);
         news
     }
 
     /// Adds training steps and collectives.
-    pub(super) fn add_news(&mut self, news: &News<'_>) {
-        for one in &news.iterations {
-            training_steps::add(&mut self.series, &self.settings, one);
+    pub(super) fn add_news(&mut self, understanding: &Understanding, news: &News) {
+        let Self { series, settings, .. } = self;
+        let iterations = news.iterations.iter().filter_map(|at| understanding.iterations.get(*at));
+        for one in iterations {
+            training_steps::add(series, settings, understanding, one);
         }
-        for one in &news.collectives {
-            collectives::add(&mut self.series, &self.settings, one);
+        let found = news.collectives.iter().filter_map(|at| understanding.collectives.get(*at));
+        for one in found {
+            collectives::add(series, settings, understanding, one);
         }
     }
 
-    /// Adds what reports sum up themselves, and sets what holds now.
-    pub(super) fn add_sums(&mut self, report: &Report) {
-        let origin = report.capture.time(0);
-        if self.origin.is_some_and(|before| before < origin) {
+    /// Adds the growth of what the pipeline sums up, and sets the gauges.
+    pub(super) fn add_sums(&mut self, understanding: &Understanding) {
+        let origin = understanding.start();
+        if self.origin.is_some_and(|before| origin.is_some_and(|origin| before < origin)) {
             // Another pipeline: its sums begin at 0.
-            self.told = Told::default();
+            self.counted = Counted::default();
         }
-        self.origin = Some(origin);
-        let Self { settings, series, told, names, .. } = self;
-        *names = PortNames::new(report, settings);
-        flows::add(series, &mut told.flows, settings, names, report);
-        ports::add_bursts(series, &mut told.bursts, names, report);
-        pauses::add(series, &mut told.pauses, report);
-        nics::add(series, &mut told.nics, report);
-        health::add(series, &mut told.health, report);
+        self.origin = origin.or(self.origin);
+        let state = &understanding.state;
+        let Self { settings, series, counted, names, .. } = self;
+        *names = PortNames::new(understanding, settings);
+        flows::add(series, &mut counted.flows, settings, names, state);
+        ports::add_bursts(series, &mut counted.bursts, names, &state.tracker);
+        pauses::add(series, &mut counted.pauses, state);
+        nics::add(series, &mut counted.nics, &state.counters);
+        health::add(series, &mut counted.health, &state.tracker);
         series.clear(GAUGES);
-        ports::set(series, names, report);
-        collectives::set_communicators(series, report);
-        findings::set(series, report);
-        health::set(series, report);
-        nics::set(series, report);
+        ports::set(series, names, &understanding.ports);
+        collectives::set_communicators(series, state.job.as_ref());
+        findings::set(series, &understanding.findings);
+        health::set(series, &understanding.health);
+        nics::set(series, &state.counters);
     }
 
-    /// Takes what flows have carried by now since they were told, which the last report told of; others wait for
-    /// the next one.
+    /// Adds the growth of known flows since the last analysis; flows that it did not have wait for the
+    /// next one.
     ///
-    /// `tracker` is that of the last report, later, and no report of an earlier state comes after it: flows
-    /// that fall are taken for others. Its taps have one clock.
+    /// `tracker` is later than the last analysis, and no analysis of an earlier state may follow: a
+    /// flow whose counts fall is taken for another one. Its taps have one clock.
     pub fn observe_traffic(&mut self, tracker: &FlowTracker) {
-        flows::add_between(&mut self.series, &mut self.told.flows, &self.names, tracker);
+        flows::add_between(&mut self.series, &mut self.counted.flows, &self.names, tracker);
     }
 
-    /// Takes what railscope knows of itself.
+    /// Sets the metrics of railscope itself.
     pub fn observe_own(&mut self, own: &OwnFigures) {
         own::set(&mut self.series, own);
     }
 
-    /// Takes what processes of this host were seen to do since it began.
+    /// Sets the calls that processes of this host made since the start.
     pub fn observe_processes(&mut self, processes: &ProcessTracker) {
         calls::set(&mut self.series, &self.settings, processes);
     }
 
-    /// What all has come to at `time`, by metric and attributes.
+    /// All series at `time`, by metric and attributes.
     #[must_use]
     pub fn points(&self, time: Timestamp) -> Vec<Point> {
         self.series.points(self.start, time)

@@ -1,55 +1,57 @@
-//! A finished capture as if somebody had looked at it while it ran: points of its own time.
+//! Points of a finished capture at the times at which a live job would have exported them.
+
+use std::collections::BTreeMap;
 
 use super::Settings;
 use super::accumulator::Accumulator;
 use super::point::Point;
-use crate::model::time::Timestamp;
-use crate::report::Report;
-use crate::report::ledger::{Ending, Ledger, News};
+use crate::analysis::ledger::{Ending, Ledger, News};
+use crate::analysis::understanding::Understanding;
+use crate::model::time::{Span, Timestamp};
 
-/// Times at which points are given, at most; a longer capture has them farther apart.
+/// Most times at which there are points; those of a longer capture are farther apart.
 const TIMES: u64 = 1000;
-/// Nanoseconds between them at least: what is scraped is rarely looked at more often.
+/// Least nanoseconds between two times: few scrape more often.
 const SHORTEST_INTERVAL_NS: u64 = 1_000_000_000;
 
-/// What a capture comes to over its own time: whenever training steps or collectives ended, their
-/// counters, and at its end everything.
+/// Points of a capture that lasted for `span`: the counters of training steps and collectives
+/// whenever some ended, and everything at the end.
 ///
-/// Flows, ports and counters of NICs are summed up by the report, so they have their one point at the
+/// Flows, ports and NIC counters are sums of the whole capture, so they have one point each, at the
 /// end.
 #[must_use]
-pub fn points(report: &Report, settings: &Settings) -> Vec<Point> {
-    let (start, end) = (report.capture.time(0), report.capture.end());
-    let mut all = Accumulator::new(settings.clone(), start);
+pub fn points(understanding: &Understanding, span: Span, settings: &Settings) -> Vec<Point> {
+    let mut all = Accumulator::new(settings.clone(), span.first);
     let mut points = Vec::new();
-    let mut slices = slices(report);
+    let mut slices = slices(understanding, span);
     let last = slices.pop();
     for (time, news) in slices {
-        all.add_news(&news);
+        all.add_news(understanding, &news);
         points.extend(all.points(time));
     }
     if let Some((_, news)) = last {
-        all.add_news(&news);
+        all.add_news(understanding, &news);
     }
-    all.add_sums(report);
-    points.extend(all.points(end));
+    all.add_sums(understanding);
+    points.extend(all.points(span.last));
     points
 }
 
-/// What was new in each interval in which something was, by the interval's end; the last slice is for
-/// the end of the capture.
-fn slices(report: &Report) -> Vec<(Timestamp, News<'_>)> {
-    let interval = (report.capture.duration_ns / TIMES).max(SHORTEST_INTERVAL_NS);
-    let slice = |end_ns: i64| end_ns.max(0).unsigned_abs().div_ceil(interval);
-    let mut slices: std::collections::BTreeMap<u64, News<'_>> = std::collections::BTreeMap::new();
-    let news = Ledger::default().news(report, Ending::Closed);
-    for one in news.iterations {
-        slices.entry(slice(one.end_ns)).or_default().iterations.push(one);
+/// What ended in each interval, with the interval's end; empty intervals are left out.
+fn slices(understanding: &Understanding, span: Span) -> Vec<(Timestamp, News)> {
+    let length_ns = span.last.nanos_since(span.first);
+    let interval = (length_ns / TIMES).max(SHORTEST_INTERVAL_NS);
+    let slice = |end: Timestamp| end.nanos_since(span.first).div_ceil(interval);
+    let mut slices: BTreeMap<u64, News> = BTreeMap::new();
+    let news = Ledger::default().news(understanding, Ending::Closed);
+    for at in news.iterations {
+        let Some(one) = understanding.iterations.get(at) else { continue };
+        slices.entry(slice(one.iteration.span.last)).or_default().iterations.push(at);
     }
-    for one in news.collectives {
-        slices.entry(slice(one.end_ns)).or_default().collectives.push(one);
+    for at in news.collectives {
+        let Some(one) = understanding.collectives.get(at) else { continue };
+        slices.entry(slice(one.collective.span.last)).or_default().collectives.push(at);
     }
-    let time =
-        |at: u64| report.capture.time(at.saturating_mul(interval).min(i64::MAX as u64) as i64);
+    let time = |at: u64| span.first.plus_nanos(at.saturating_mul(interval));
     slices.into_iter().map(|(at, news)| (time(at), news)).collect()
 }

@@ -1,24 +1,24 @@
-//! Findings that hold, and those that could not be looked for.
+//! Active findings, and those that were not checked.
 
 use super::attribute;
 use super::catalog;
 use super::point::Attributes;
 use super::series::SeriesTable;
-use crate::report::Report;
+use crate::analysis::finding::Findings;
 
-/// Sets what the report found and could not look for.
-pub(super) fn set(series: &mut SeriesTable, report: &Report) {
-    for finding in &report.findings {
+/// Sets one series for each finding and for each one that was not checked.
+pub(super) fn set(series: &mut SeriesTable, findings: &Findings) {
+    for finding in &findings.found {
         let attributes = Attributes::new([
             (attribute::FINDING.name, finding.id.to_owned()),
-            (attribute::SEVERITY.name, finding.severity.to_owned()),
+            (attribute::SEVERITY.name, finding.severity.name().to_owned()),
         ]);
         series.add(&catalog::FINDING_ACTIVE, attributes, 1);
     }
-    for missing in &report.findings_not_checked {
+    for (id, need) in &findings.not_checked {
         let attributes = Attributes::new([
-            (attribute::FINDING.name, missing.id.to_owned()),
-            (attribute::REASON.name, missing.missing.to_owned()),
+            (attribute::FINDING.name, (*id).to_owned()),
+            (attribute::REASON.name, need.missing().to_owned()),
         ]);
         series.set(&catalog::FINDING_NOT_CHECKED, attributes, 1);
     }

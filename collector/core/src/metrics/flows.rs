@@ -1,4 +1,4 @@
-//! What flows carried and suffered, by port.
+//! Traffic and trouble of flows, by port.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -7,93 +7,81 @@ use std::sync::Arc;
 use super::Settings;
 use super::attribute;
 use super::catalog;
-use super::growth::{Growth, Sums};
+use super::flow_sums::{self, ECN, FlowName, NAKS, TRAFFIC, join};
+use super::growth::Growth;
 use super::metric::Metric;
 use super::point::Attributes;
 use super::port_names::PortNames;
 use super::series::{SeriesTable, owner_attributes};
+use crate::analysis::queue_pair::{self, FlowOwner};
+use crate::analysis::state::State;
 use crate::flow::tracker::FlowTracker;
-use crate::report::Report;
-use crate::report::flows::{EcnReport, FlowReport, PsnReport};
-use crate::report::owner::OwnerReport;
+use crate::link::clock::timeline::aligned_span;
+use crate::link::job::Job;
+use crate::link::position::Position;
+use crate::model::tap::TapId;
 
-/// How far the flows were told.
+/// As far as flows were counted.
 #[derive(Clone, Debug, Default)]
-pub(super) struct FlowsTold {
+pub(super) struct FlowGrowth {
     traffic: Growth<FlowName, TRAFFIC>,
     /// Frames, then NAKs by code.
     naks: Growth<FlowName, { 1 + NAKS.len() }>,
     /// Frames, episodes and their time, by trigger.
     recoveries: Growth<(FlowName, &'static str), 3>,
-    /// Whose the flows of the last report are, where that is told.
+    /// Owners of the last analysis's flows, if owners are exported.
     owners: BTreeMap<FlowName, Owners>,
-    /// Flows of the last report at taps that stand before any switch, by the tap's number.
-    unmarked: BTreeSet<(u32, FlowName)>,
+    /// Flows of the last analysis at taps next to their sender, where CE marks may not be visible.
+    next_to_sender: BTreeSet<(TapId, FlowName)>,
 }
 
-/// Source, destination, destination QPN, epoch.
-type FlowName = (IpAddr, IpAddr, u32, u32);
-/// The owner of a flow as seen from one end, as far as that is told.
+/// Attributes of a flow's owner as seen from one end.
 type Owner = Arc<[(&'static str, String)]>;
-/// The same from the end that sends and from the one that receives.
+/// The same from the sending and from the receiving end.
 type Owners = [Owner; 2];
 /// A port, with the owner of a flow.
 type Place = (IpAddr, Owner);
-/// What flows of a place add up to.
+/// Sums of the flows of a place.
 type Traffic = BTreeMap<Place, [Option<u64>; TRAFFIC]>;
 
-/// Sums of a flow's traffic: see [`traffic_of`].
-const TRAFFIC: usize = 10;
-const NAKS: [&str; 7] = [
-    "psn_sequence_error",
-    "invalid_request",
-    "remote_access_error",
-    "remote_operational_error",
-    "invalid_rd_request",
-    "reserved",
-    "rnr",
-];
-/// Names of ECN codepoints with their places in a flow's traffic.
-const ECN: [(&str, usize); 4] = [("not_ect", 2), ("ect0", 3), ("ect1", 4), ("ce", 5)];
-
-/// Adds what came since the last report.
+/// Adds the growth of all flows since the last export.
 pub(super) fn add(
     series: &mut SeriesTable,
-    told: &mut FlowsTold,
+    counted: &mut FlowGrowth,
     settings: &Settings,
     names: &PortNames,
-    report: &Report,
+    state: &State,
 ) {
-    told.owners.clear();
-    told.unmarked.clear();
+    counted.owners.clear();
+    counted.next_to_sender.clear();
     let mut traffic = BTreeMap::new();
     let mut naks = BTreeMap::new();
     let mut recoveries = BTreeMap::new();
-    for flow in &report.flows {
-        let Some(name) = name_of(flow) else { continue };
-        if let Some(owner) = &flow.owner {
-            let owners = owners_of(settings, owner);
-            if !owners.iter().all(|owner| owner.is_empty()) {
-                told.owners.entry(name).or_insert(owners);
-            }
+    let flows = state.tracker.flows();
+    for at in flows.in_order() {
+        let flow = flows.at(at);
+        let name = flow_sums::name(flow);
+        if let Some(owners) = state.job.as_ref().and_then(|job| owners(settings, job, at)) {
+            counted.owners.entry(name).or_insert(owners);
         }
-        if flow.ecn.ce.is_none() {
-            told.unmarked.insert((flow.tap, name));
+        let is_next_to_sender = state.position(flow) == Position::Sender;
+        if flow.ecn.visible_ce(is_next_to_sender).is_none() {
+            counted.next_to_sender.insert((flow.key.tap, name));
         }
-        let span = span(report, flow);
-        join(&mut traffic, name, Sums { span, sums: traffic_of(flow) });
-        let codes = naks_of(flow);
+        let span = aligned_span(flow.span, flow.key.tap, &state.clocks);
+        join(&mut traffic, name, span, flow_sums::traffic(flow, is_next_to_sender));
+        let codes = flow_sums::naks(flow);
         if codes.iter().skip(1).any(|code| *code != Some(0)) {
-            join(&mut naks, name, Sums { span, sums: codes });
+            join(&mut naks, name, span, codes);
         }
-        for (trigger, sums) in recoveries_of(flow) {
-            join(&mut recoveries, (name, trigger), Sums { span, sums });
+        for (trigger, sums) in flow_sums::recoveries(flow) {
+            join(&mut recoveries, (name, trigger), span, sums);
         }
     }
     let mut moved = Moved::default();
-    told.traffic.read(traffic, |name, grown| moved.gather(name, &told.owners, grown));
+    counted.traffic.read(traffic, |name, grown| moved.gather(name, &counted.owners, grown));
     moved.add_to(series, names);
-    told.naks.read(naks, |name, grown| {
+    counted.naks.read(naks, |name, grown| {
         let Some(port) = names.of(name.1) else { return };
         for (code, count) in NAKS.iter().zip(grown.into_iter().skip(1)) {
             let nak = (attribute::NAK.name, (*code).to_owned());
@@ -101,7 +89,7 @@ pub(super) fn add(
             add_known(series, &catalog::NAK_PACKETS, attributes, count.filter(|count| *count > 0));
         }
     });
-    told.recoveries.read(recoveries, |((source, ..), trigger), [_, episodes, time]| {
+    counted.recoveries.read(recoveries, |((source, ..), trigger), [_, episodes, time]| {
         let Some(port) = names.of(*source) else { return };
         let trigger = (attribute::TRIGGER.name, (*trigger).to_owned());
         let attributes = Attributes::new([(attribute::PORT.name, port), trigger]);
@@ -110,109 +98,40 @@ pub(super) fn add(
     });
 }
 
-/// Adds what flows of the last report have carried since.
+/// Adds the growth of flows that the last analysis had.
 pub(super) fn add_between(
     series: &mut SeriesTable,
-    told: &mut FlowsTold,
+    counted: &mut FlowGrowth,
     names: &PortNames,
     tracker: &FlowTracker,
 ) {
     let mut traffic = BTreeMap::new();
     for flow in tracker.flows().flows() {
-        let key = &flow.key;
-        let name = (key.source.to_ip(), key.destination.to_ip(), key.dest_qpn.value(), flow.epoch);
-        let is_unmarked = told.unmarked.contains(&(key.tap.0, name));
-        let ecn = EcnReport::new(flow.ecn, is_unmarked);
-        let sums =
-            traffic_sums([flow.frames, flow.wire_bytes, flow.cnps], &ecn, &PsnReport::new(flow));
-        let span = (flow.span.first.as_nanos(), flow.span.last.as_nanos());
-        join(&mut traffic, name, Sums { span, sums });
+        let name = flow_sums::name(flow);
+        let is_next_to_sender = counted.next_to_sender.contains(&(flow.key.tap, name));
+        join(&mut traffic, name, flow.span, flow_sums::traffic(flow, is_next_to_sender));
     }
     let mut moved = Moved::default();
-    told.traffic.read_known(traffic, |name, grown| {
+    counted.traffic.read_known(traffic, |name, grown| {
         if grown.iter().flatten().any(|grown| *grown > 0) {
-            moved.gather(name, &told.owners, grown);
+            moved.gather(name, &counted.owners, grown);
         }
     });
     moved.add_to(series, names);
 }
 
-fn name_of(flow: &FlowReport) -> Option<FlowName> {
-    Some((flow.src.parse().ok()?, flow.dst.parse().ok()?, flow.dest_qpn, flow.epoch))
+/// `None` if no attribute of the owner is known and exported.
+fn owners(settings: &Settings, job: &Job, at: u32) -> Option<Owners> {
+    let FlowOwner { communicator, sender, receiver, channel, .. } = queue_pair::owner(job, at)?;
+    let communicator = job.name_of(communicator);
+    let owners = [(sender, receiver), (receiver, sender)].map(|(rank, peer)| {
+        owner_attributes(settings, communicator.as_deref(), rank, peer, channel).into()
+    });
+    let is_empty = owners.iter().all(|owner: &Owner| owner.is_empty());
+    (!is_empty).then_some(owners)
 }
 
-fn span(report: &Report, flow: &FlowReport) -> (u64, u64) {
-    let date = |time_ns| report.capture.time(time_ns).as_nanos();
-    (date(flow.first_ns), date(flow.last_ns))
-}
-
-fn traffic_of(flow: &FlowReport) -> [Option<u64>; TRAFFIC] {
-    traffic_sums([flow.frames, flow.wire_bytes, flow.cnps], &flow.ecn, &flow.psn)
-}
-
-/// Frames first: they tell whether a flow began anew.
-fn traffic_sums(
-    [frames, wire_bytes, cnps]: [u64; 3],
-    ecn: &EcnReport,
-    psn: &PsnReport,
-) -> [Option<u64>; TRAFFIC] {
-    // Where CE cannot be seen, the others say nothing of its share.
-    let beside_ce = |count: u64| ecn.ce.map(|_| count);
-    let gaps = psn.gap_packets.map(|gaps| gaps + psn.response_gap_packets.unwrap_or(0));
-    [
-        Some(frames),
-        Some(wire_bytes),
-        beside_ce(ecn.not_ect),
-        beside_ce(ecn.ect0),
-        beside_ce(ecn.ect1),
-        ecn.ce,
-        psn.retransmitted_packets,
-        gaps,
-        psn.out_of_order_packets,
-        Some(cnps),
-    ]
-}
-
-fn naks_of(flow: &FlowReport) -> [Option<u64>; 1 + NAKS.len()] {
-    let naks = &flow.naks;
-    [
-        flow.frames,
-        naks.psn_sequence_error,
-        naks.invalid_request,
-        naks.remote_access_error,
-        naks.remote_operational_error,
-        naks.invalid_rd_request,
-        naks.reserved,
-        flow.rnr_naks,
-    ]
-    .map(Some)
-}
-
-/// Episodes and their time by trigger: a report of full detail lists them one by one.
-fn recoveries_of(flow: &FlowReport) -> BTreeMap<&'static str, [Option<u64>; 3]> {
-    let mut sums: BTreeMap<&'static str, [u64; 2]> = BTreeMap::new();
-    for episode in &flow.episodes {
-        let [episodes, time] = sums.entry(episode.trigger).or_default();
-        *episodes = episodes.saturating_add(episode.count);
-        *time = time.saturating_add(episode.recovery_ns);
-    }
-    let with_frames = |[episodes, time]: [u64; 2]| [flow.frames, episodes, time].map(Some);
-    sums.into_iter().map(|(trigger, sums)| (trigger, with_frames(sums))).collect()
-}
-
-fn owners_of(settings: &Settings, owner: &OwnerReport) -> Owners {
-    let (rank, peer) = (owner.rank, owner.peer_rank);
-    let communicator = owner.communicator.as_deref();
-    [(rank, peer), (peer, rank)].map(|(rank, peer)| {
-        owner_attributes(settings, communicator, rank, peer, owner.channel).into()
-    })
-}
-
-fn join<K: Ord, const N: usize>(all: &mut BTreeMap<K, Sums<N>>, key: K, sums: Sums<N>) {
-    all.entry(key).and_modify(|known| known.join(sums)).or_insert(sums);
-}
-
-/// What flows moved, by the end that sent it and by the one that received it.
+/// Growth of traffic, by the end that sent it and by the end that received it.
 #[derive(Default)]
 struct Moved {
     sent: Traffic,
@@ -248,7 +167,7 @@ fn add_to_place(traffic: &mut Traffic, place: Place, grown: [Option<u64>; TRAFFI
 }
 
 fn add_sent(series: &mut SeriesTable, names: &PortNames, sent: Traffic) {
-    for ((address, owner), [frames, bytes, _, _, _, _, retransmits, gaps, overtaken, _]) in sent {
+    for ((address, owner), [frames, bytes, _, _, _, _, retransmits, gaps, late, _]) in sent {
         let Some(port) = names.of(address) else { continue };
         let owned = owned_by(port, owner);
         let moved = owned([(attribute::DIRECTION.name, "transmit".to_owned())].to_vec());
@@ -256,7 +175,7 @@ fn add_sent(series: &mut SeriesTable, names: &PortNames, sent: Traffic) {
         add_known(series, &catalog::FLOW_IO, moved, bytes);
         add_known(series, &catalog::FLOW_RETRANSMITS, owned(Vec::new()), retransmits);
         add_known(series, &catalog::FLOW_GAPS, owned(Vec::new()), gaps);
-        add_known(series, &catalog::FLOW_OUT_OF_ORDER, owned(Vec::new()), overtaken);
+        add_known(series, &catalog::FLOW_OUT_OF_ORDER, owned(Vec::new()), late);
     }
 }
 

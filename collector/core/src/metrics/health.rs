@@ -7,50 +7,56 @@ use super::catalog;
 use super::growth::{Growth, Sums};
 use super::point::Attributes;
 use super::series::SeriesTable;
-use crate::report::Report;
-use crate::report::taps::TapReport;
+use crate::decode::error::{Layer, Limit};
+use crate::flow::tracker::FlowTracker;
+use crate::model::health::Health;
+use crate::model::tap::{Tap, TapId};
 
-/// How far they were told.
+/// As far as they were counted.
 #[derive(Clone, Debug, Default)]
-pub(super) struct HealthTold {
-    refusals: Growth<String, 1>,
-    /// Frames, then lost frames.
+pub(super) struct HealthGrowth {
+    refusals: Growth<(Layer, Limit), 1>,
+    /// Frames and lost frames, by file and interface.
     taps: Growth<String, 2>,
 }
 
-/// Adds what came since the last report.
-pub(super) fn add(series: &mut SeriesTable, told: &mut HealthTold, report: &Report) {
-    let refused = report.capture.refused.iter();
-    let refused = refused.map(|(name, count)| (name.clone(), Sums::timeless([Some(*count)])));
-    told.refusals.read(refused.collect(), |name, [count]| {
-        let attributes = Attributes::new([(attribute::REFUSAL.name, name.clone())]);
+/// Adds what grew since the last export.
+pub(super) fn add(series: &mut SeriesTable, counted: &mut HealthGrowth, tracker: &FlowTracker) {
+    let mut refusals: BTreeMap<(Layer, Limit), u64> = BTreeMap::new();
+    // Two taps with one name, such as two files of one interface, share a series.
+    let mut taps: BTreeMap<String, [u64; 2]> = BTreeMap::new();
+    for (id, tap) in (0..).map(TapId).zip(tracker.taps()) {
+        for (layer, limit, count) in tap.refused() {
+            *refusals.entry((layer, limit)).or_default() += count;
+        }
+        let [frames, lost] = taps.entry(name(&tap.tap)).or_default();
+        *frames += tap.frames;
+        *lost += tracker.lost_frames(id);
+    }
+    let refusals = refusals.into_iter().map(|(what, count)| (what, Sums::timeless([Some(count)])));
+    counted.refusals.read(refusals.collect(), |(layer, limit), [count]| {
+        let refusal = format!("{}.{}", layer.name(), limit.name());
+        let attributes = Attributes::new([(attribute::REFUSAL.name, refusal)]);
         series.add(&catalog::DECODE_REFUSED, attributes, count.unwrap_or(0));
     });
-    // Two of one name, as two files of one, are told together.
-    let mut taps: BTreeMap<String, [u64; 2]> = BTreeMap::new();
-    for tap in &report.taps {
-        let [frames, lost] = taps.entry(name(tap)).or_default();
-        *frames += tap.frames;
-        *lost += tap.lost_frames;
-    }
     let taps = taps.into_iter().map(|(name, sums)| (name, Sums::timeless(sums.map(Some))));
-    told.taps.read(taps.collect(), |tap, [frames, lost]| {
+    counted.taps.read(taps.collect(), |tap, [frames, lost]| {
         let attributes = Attributes::new([(attribute::TAP.name, tap.clone())]);
         series.add(&catalog::TAP_FRAMES, attributes.clone(), frames.unwrap_or(0));
         series.add(&catalog::TAP_LOST, attributes, lost.unwrap_or(0));
     });
 }
 
-/// Sets what the report's own counters say: some are of what is not known yet, and fall.
-pub(super) fn set(series: &mut SeriesTable, report: &Report) {
-    for (name, count) in &report.health {
-        let attributes = Attributes::new([(attribute::HEALTH.name, name.clone())]);
-        series.set(&catalog::HEALTH_EVENTS, attributes, *count);
+/// Sets the counters of the last analysis: gauges, since some count what is still open, and fall.
+pub(super) fn set(series: &mut SeriesTable, health: &Health) {
+    for (event, count) in health.iter() {
+        let attributes = Attributes::new([(attribute::HEALTH.name, event.name().to_owned())]);
+        series.set(&catalog::HEALTH_EVENTS, attributes, count);
     }
 }
 
-/// File and interface, as far as they are told.
-fn name(tap: &TapReport) -> String {
+/// File and interface, as far as known.
+fn name(tap: &Tap) -> String {
     match tap.interface.as_deref() {
         Some(interface) if tap.file.is_empty() || tap.file == interface => interface.to_owned(),
         Some(interface) => format!("{} {interface}", tap.file),

@@ -12,6 +12,7 @@ mod calls;
 pub mod catalog;
 mod collectives;
 mod findings;
+mod flow_sums;
 mod flows;
 mod growth;
 mod health;

@@ -9,65 +9,64 @@ use super::metric::Metric;
 use super::point::Attributes;
 use super::port_names;
 use super::series::SeriesTable;
-use crate::report::Report;
-use crate::report::counters::{CounterReport, CounterValueReport};
+use crate::link::counter::{Counter, Counters, NicCounters};
+use crate::model::counter::PortState;
 
-/// How far counters were told, by NIC and name.
-pub(super) type NicsTold = Growth<(String, String), 1>;
+/// As far as they were counted, by NIC and raw name.
+pub(super) type NicGrowth = Growth<(String, String), 1>;
 
-/// Adds what counters rose by since the last report.
-pub(super) fn add(series: &mut SeriesTable, told: &mut NicsTold, report: &Report) {
+/// Adds what counters rose by since the last export.
+pub(super) fn add(series: &mut SeriesTable, counted: &mut NicGrowth, counters: &Counters) {
     let mut rises = BTreeMap::new();
-    let mut kinds: BTreeMap<&str, &CounterValueReport> = BTreeMap::new();
-    for nic in &report.counters {
-        for (counter, value) in &nic.counters {
-            kinds.insert(counter, value);
-            let sums = Sums::timeless([Some(value.delta)]);
-            rises.insert((name(nic), counter.clone()), sums);
+    let mut by_name: BTreeMap<&str, &Counter> = BTreeMap::new();
+    for nic in &counters.nics {
+        for counter in nic.counters.iter().filter(|one| one.is_shown()) {
+            by_name.insert(&counter.name, counter);
+            let sums = Sums::timeless([Some(counter.rise())]);
+            rises.insert((name(nic), counter.name.clone()), sums);
         }
     }
-    told.read(rises, |(nic, counter), [rise]| {
-        let Some(kind) = kinds.get(counter.as_str()) else { return };
-        let priority = kind.priority.map(|priority| priority.to_string());
-        let reading = kind.measure.map(|measure| {
+    counted.read(rises, |(nic, name), [rise]| {
+        let Some(counter) = by_name.get(name.as_str()) else { return };
+        let reading = counter.reading.map(|reading| {
+            let priority = reading.priority.map(|priority| priority.to_string());
             [
-                (attribute::MEASURE.name, measure.to_owned()),
-                (attribute::COUNTED.name, kind.is_counted.to_string()),
+                (attribute::MEASURE.name, reading.measure.name().to_owned()),
+                (attribute::COUNTED.name, counter.is_counted.to_string()),
                 (attribute::COUNTER_PRIORITY.name, priority.unwrap_or_else(|| "all".to_owned())),
             ]
         });
-        let named =
-            [(attribute::PORT.name, nic.clone()), (attribute::COUNTER.name, counter.clone())];
+        let named = [(attribute::PORT.name, nic.clone()), (attribute::COUNTER.name, name.clone())];
         let attributes = Attributes::new(named.into_iter().chain(reading.into_iter().flatten()));
-        series.add(metric(kind.unit), attributes, rise.unwrap_or(0));
+        series.add(metric(counter), attributes, rise.unwrap_or(0));
     });
 }
 
-/// Sets whether links carry data, and their rates.
-pub(super) fn set(series: &mut SeriesTable, report: &Report) {
-    for nic in &report.counters {
+/// Sets link states and line rates.
+pub(super) fn set(series: &mut SeriesTable, counters: &Counters) {
+    for nic in &counters.nics {
+        let Some(link) = nic.link else { continue };
         let attributes = || Attributes::new([(attribute::PORT.name, name(nic))]);
-        if let Some(state) = nic.link_state {
-            let is_up = u64::from(state == "active");
-            series.set(&catalog::NIC_UP, attributes(), is_up);
-        }
-        if let Some(rate) = nic.rate_bps {
-            series.raise(&catalog::PORT_LINE_RATE, attributes(), rate / 8);
+        let is_up = u64::from(link.state == PortState::Active);
+        series.set(&catalog::NIC_UP, attributes(), is_up);
+        if let Some(bps) = link.rate_bps {
+            series.raise(&catalog::PORT_LINE_RATE, attributes(), bps / 8);
         }
     }
 }
 
-/// As other metrics name its port: `host/device`, else its address; where that is not known either,
-/// as much as is.
-fn name(nic: &CounterReport) -> String {
-    port_names::of_nic(nic).or_else(|| nic.addresses.first().cloned()).unwrap_or_else(|| {
+/// The name of its port in other metrics: `host/device`, else its address. If neither is known, the
+/// first known of host, device and interface.
+fn name(nic: &NicCounters) -> String {
+    let address = || nic.addresses.first().map(ToString::to_string);
+    port_names::of_nic(nic).or_else(address).unwrap_or_else(|| {
         let known = [&nic.host, &nic.device, &nic.netdev].into_iter().flatten().next();
         port_names::numbered(nic, known.cloned().unwrap_or_default())
     })
 }
 
-fn metric(unit: Option<&str>) -> &'static Metric {
-    match unit {
+fn metric(counter: &Counter) -> &'static Metric {
+    match counter.reading.map(|reading| reading.measure.unit()) {
         Some("packets") => &catalog::NIC_PACKETS,
         Some("bytes") => &catalog::NIC_IO,
         Some("ns") => &catalog::NIC_TIME,

@@ -1,49 +1,50 @@
-//! What ports are called.
+//! Names of ports in the attribute `rdma.port`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::Settings;
-use crate::report::Report;
-use crate::report::counters::CounterReport;
-use crate::report::places::PortReport;
+use crate::analysis::port::JoinedPort;
+use crate::analysis::understanding::Understanding;
+use crate::link::counter::NicCounters;
 
-/// Names of ports by address, and which of them are told.
+/// Names of ports by address, and which ports are exported.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PortNames {
     names: BTreeMap<IpAddr, String>,
-    /// `None`: all.
-    told: Option<BTreeSet<IpAddr>>,
+    /// Ports whose traffic is exported; `None` for all.
+    exported: Option<BTreeSet<IpAddr>>,
 }
 
 impl PortNames {
-    pub(super) fn new(report: &Report, settings: &Settings) -> Self {
-        let of_nics = report.counters.iter().flat_map(|nic| {
-            nic.addresses.iter().filter_map(|address| Some((address.parse().ok()?, of_nic(nic)?)))
+    pub(super) fn new(understanding: &Understanding, settings: &Settings) -> Self {
+        let of_nics = understanding.state.counters.nics.iter().flat_map(|nic| {
+            let name = of_nic(nic);
+            nic.addresses.iter().filter_map(move |address| Some((*address, name.clone()?)))
         });
-        let of_port = |port: &PortReport| {
-            Some((port.address.parse().ok()?, name(port.host.as_deref(), port.device.as_deref())?))
+        let of_port = |port: &JoinedPort| {
+            Some((port.address.to_ip(), name(port.host.as_deref(), port.device.as_deref())?))
         };
-        let named = of_nics.chain(report.ports.iter().filter_map(of_port));
-        Self { names: named.collect(), told: settings.ports.clone() }
+        let named = of_nics.chain(understanding.ports.iter().filter_map(of_port));
+        Self { names: named.collect(), exported: settings.ports.clone() }
     }
 
-    /// What a port is called; `None` where it is not told.
+    /// The name of a port: `host/device`, else its address. `None` if it is not exported.
     pub(super) fn of(&self, address: IpAddr) -> Option<String> {
-        let is_told = self.told.as_ref().is_none_or(|own| own.contains(&address));
+        let is_exported = self.exported.as_ref().is_none_or(|ports| ports.contains(&address));
         let name = || self.names.get(&address).cloned().unwrap_or_else(|| address.to_string());
-        is_told.then(name)
+        is_exported.then(name)
     }
 }
 
-/// `host/device` of a NIC, with the port's number where it is not the first.
-pub(super) fn of_nic(nic: &CounterReport) -> Option<String> {
+/// `host/device` of a NIC, with the port's number if it is not the first.
+pub(super) fn of_nic(nic: &NicCounters) -> Option<String> {
     let device = nic.device.as_deref().or(nic.netdev.as_deref());
     Some(numbered(nic, name(nic.host.as_deref(), device)?))
 }
 
-/// `name` with the number of the NIC's port where it is not the first.
-pub(super) fn numbered(nic: &CounterReport, name: String) -> String {
+/// `name` with the number of the NIC's port if it is not the first.
+pub(super) fn numbered(nic: &NicCounters, name: String) -> String {
     match nic.port {
         Some(port) if port > 1 => format!("{name}:{port}"),
         _ => name,

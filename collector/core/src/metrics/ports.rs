@@ -1,4 +1,4 @@
-//! Line rates, highest rates and bursts of ports.
+//! Line rates, peak rates and bursts of ports.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,66 +9,61 @@ use super::growth::{Growth, Sums};
 use super::point::Attributes;
 use super::port_names::PortNames;
 use super::series::SeriesTable;
-use crate::report::Report;
-use crate::report::bursts::BurstDirection;
-use crate::report::places::PortReport;
+use crate::analysis::port::JoinedPort;
+use crate::flow::burst::WIDTHS_NS;
+use crate::flow::tracker::FlowTracker;
 
-/// How far the bursts were told, by port, direction and bucket; first bursts, then their time.
-pub(super) type BurstsTold = Growth<(IpAddr, &'static str, &'static str), 2>;
+/// Bursts and their time as far as they were counted, by port, direction and bucket.
+pub(super) type BurstGrowth = Growth<(IpAddr, &'static str, &'static str), 2>;
 
-/// Sets what ports can do and the most that they did.
-pub(super) fn set(series: &mut SeriesTable, names: &PortNames, report: &Report) {
-    for port in &report.ports {
-        let Some(name) = port.address.parse().ok().and_then(|address| names.of(address)) else {
-            continue;
-        };
-        if let Some(rate) = port.line_rate_bps {
+const TRANSMIT: &str = "transmit";
+const RECEIVE: &str = "receive";
+/// Names of the bucket widths, in the order of [`WIDTHS_NS`].
+const BUCKETS: [&str; WIDTHS_NS.len()] = ["100us", "1ms"];
+
+/// Sets line rates and peak rates.
+pub(super) fn set(series: &mut SeriesTable, names: &PortNames, ports: &[JoinedPort]) {
+    for port in ports {
+        let Some(name) = names.of(port.address.to_ip()) else { continue };
+        if let Some(rate) = port.line_rate {
             let attributes = Attributes::new([(attribute::PORT.name, name.clone())]);
-            series.raise(&catalog::PORT_LINE_RATE, attributes, rate / 8);
+            series.raise(&catalog::PORT_LINE_RATE, attributes, rate.bps / 8);
         }
-        for (direction, bucket, peak) in peaks(port) {
-            let attributes = port_attributes(name.clone(), direction, bucket);
-            series.raise(&catalog::PORT_PEAK_RATE, attributes, peak / 8);
+        let directions = [(TRANSMIT, port.sent_peaks_bps), (RECEIVE, port.received_peaks_bps)];
+        for (direction, peaks) in directions {
+            for (bucket, bps) in BUCKETS.into_iter().zip(peaks) {
+                let attributes = port_attributes(name.clone(), direction, bucket);
+                series.raise(&catalog::PORT_PEAK_RATE, attributes, bps / 8);
+            }
         }
     }
 }
 
-/// Adds the bursts since the last report.
+/// Adds the bursts since the last export; without a line rate there are none.
 pub(super) fn add_bursts(
     series: &mut SeriesTable,
-    told: &mut BurstsTold,
+    counted: &mut BurstGrowth,
     names: &PortNames,
-    report: &Report,
+    tracker: &FlowTracker,
 ) {
     let mut bursts = BTreeMap::new();
-    for of_width in report.bursts.iter().flatten() {
-        let bucket = if of_width.bucket_ns == 1_000_000 { "1ms" } else { "100us" };
-        for port in &of_width.ports {
-            let Ok(address) = port.address.parse() else { continue };
-            let direction = match port.direction {
-                BurstDirection::Tx => "transmit",
-                BurstDirection::Rx => "receive",
-            };
-            let sums = Sums::timeless([Some(port.bursts), Some(port.time_above_ns)]);
-            let of_port = bursts.entry((address, direction, bucket)).or_insert(sums);
-            of_port.join(sums);
+    for port in tracker.ports().ports().iter().filter(|port| port.sent.has_line_rate()) {
+        for (direction, meter) in [(TRANSMIT, &port.sent), (RECEIVE, &port.received)] {
+            let widths = BUCKETS.into_iter().zip(WIDTHS_NS).zip(meter.finish());
+            for ((bucket, width_ns), stats) in widths.filter(|(_, stats)| stats.peak_bytes > 0) {
+                let time_ns = stats.buckets_above * width_ns;
+                let sums = Sums::timeless([Some(stats.bursts), Some(time_ns)]);
+                let key = (port.address.to_ip(), direction, bucket);
+                bursts.entry(key).or_insert(sums).join(sums);
+            }
         }
     }
-    told.read(bursts, |(address, direction, bucket), [count, time]| {
+    counted.read(bursts, |(address, direction, bucket), [count, time]| {
         let Some(name) = names.of(*address) else { return };
         let attributes = port_attributes(name, direction, bucket);
         series.add(&catalog::PORT_BURSTS, attributes.clone(), count.unwrap_or(0));
         series.add(&catalog::PORT_BURST_TIME, attributes, time.unwrap_or(0));
     });
-}
-
-fn peaks(port: &PortReport) -> [(&'static str, &'static str, u64); 4] {
-    [
-        ("transmit", "100us", port.peaks.tx_100us_bps),
-        ("transmit", "1ms", port.peaks.tx_1ms_bps),
-        ("receive", "100us", port.peaks.rx_100us_bps),
-        ("receive", "1ms", port.peaks.rx_1ms_bps),
-    ]
 }
 
 fn port_attributes(name: String, direction: &str, bucket: &str) -> Attributes {

@@ -1,4 +1,4 @@
-//! Training steps: how long they took, what they moved and suffered.
+//! Training steps: duration, traffic, trouble.
 
 use super::Settings;
 use super::attribute;
@@ -6,43 +6,51 @@ use super::catalog;
 use super::metric::Metric;
 use super::point::Attributes;
 use super::series::{SeriesTable, owner_attributes};
-use crate::report::iterations::IterationReport;
+use crate::analysis::iteration::figures::Figures;
+use crate::analysis::judged::JudgedIteration;
+use crate::analysis::understanding::Understanding;
 
-/// Adds a training step that was not told before.
-pub(super) fn add(series: &mut SeriesTable, settings: &Settings, one: &IterationReport) {
-    let nowhere = Attributes::default;
-    if one.complete {
-        let duration_ns = one.end_ns.saturating_sub(one.start_ns).max(0).unsigned_abs();
-        series.record(&catalog::TRAINING_STEP_DURATION, nowhere(), duration_ns);
+/// Adds a new training step.
+pub(super) fn add(
+    series: &mut SeriesTable,
+    settings: &Settings,
+    understanding: &Understanding,
+    judged: &JudgedIteration,
+) {
+    let JudgedIteration { iteration, figures, straggler, .. } = judged;
+    let no_attributes = Attributes::default;
+    if iteration.is_whole {
+        series.record(&catalog::TRAINING_STEP_DURATION, no_attributes(), iteration.length_ns());
     }
-    let incomplete = u64::from(!one.complete);
-    series.add(&catalog::TRAINING_STEP_INCOMPLETE, nowhere(), incomplete);
-    let times = [
-        (&catalog::TRAINING_STEP_COMMUNICATION_TIME, one.communication_ns),
-        (&catalog::TRAINING_STEP_IDLE_TIME, one.idle_ns),
-        (&catalog::TRAINING_STEP_COLLECTIVES, one.collectives),
+    let amounts = [
+        (&catalog::TRAINING_STEP_INCOMPLETE, u64::from(!iteration.is_whole)),
+        (&catalog::TRAINING_STEP_COMMUNICATION_TIME, iteration.communication_ns),
+        (&catalog::TRAINING_STEP_IDLE_TIME, iteration.idle_ns()),
+        (&catalog::TRAINING_STEP_COLLECTIVES, iteration.collectives.len() as u64),
     ];
-    times.into_iter().for_each(|(metric, amount)| series.add(metric, nowhere(), amount));
-    add_figures(series, one);
-    if let Some(late) = &one.straggler {
+    amounts.into_iter().for_each(|(metric, amount)| series.add(metric, no_attributes(), amount));
+    add_figures(series, figures, iteration.is_whole);
+    if let Some((late, _)) = straggler {
+        let job = understanding.state.job.as_ref();
+        let communicator = job.and_then(|job| job.name_of(iteration.communicator));
         let rank = Some(late.rank);
-        let owner = owner_attributes(settings, one.communicator.as_deref(), rank, None, None);
-        let cause = (attribute::CAUSE.name, late.cause.to_owned());
+        let owner = owner_attributes(settings, communicator.as_deref(), rank, None, None);
+        let cause = (attribute::CAUSE.name, late.cause.name().to_owned());
         let attributes = Attributes::new(owner.into_iter().chain([cause]));
         series.add(&catalog::TRAINING_STEP_STRAGGLERS, attributes, 1);
     }
 }
 
-/// Adds what is known of it, and counts what is not.
-fn add_figures(series: &mut SeriesTable, one: &IterationReport) {
+/// Adds the known figures, and counts the unknown ones. Peaks and shares of an incomplete training
+/// step would mislead.
+fn add_figures(series: &mut SeriesTable, figures: &Figures, is_whole: bool) {
     let sums: [(&'static Metric, &str, Option<u64>); 5] = [
-        (&catalog::TRAINING_STEP_IO, "bytes", one.bytes),
-        (&catalog::TRAINING_STEP_CE_PACKETS, "ce_packets", one.ce_packets),
-        (&catalog::TRAINING_STEP_CNPS, "cnps", one.cnps),
-        (&catalog::TRAINING_STEP_PAUSED_TIME, "paused", one.paused_ns),
-        (&catalog::TRAINING_STEP_RETRANSMITS, "retransmits", one.retransmitted_packets),
+        (&catalog::TRAINING_STEP_IO, "bytes", figures.bytes),
+        (&catalog::TRAINING_STEP_CE_PACKETS, "ce_packets", figures.ce_packets),
+        (&catalog::TRAINING_STEP_CNPS, "cnps", figures.cnps),
+        (&catalog::TRAINING_STEP_PAUSED_TIME, "paused", figures.paused_ns),
+        (&catalog::TRAINING_STEP_RETRANSMITS, "retransmits", figures.retransmitted_packets),
     ];
-    let peak = one.peak_bps.map(|rate| rate / 8);
     let unknown = |figure: &str| Attributes::new([(attribute::FIGURE.name, figure.to_owned())]);
     for (metric, figure, sum) in sums {
         match sum {
@@ -50,14 +58,14 @@ fn add_figures(series: &mut SeriesTable, one: &IterationReport) {
             None => series.add(&catalog::TRAINING_STEP_UNKNOWN, unknown(figure), 1),
         }
     }
-    match peak {
-        Some(rate) if one.complete => {
-            series.record(&catalog::TRAINING_STEP_PEAK_RATE, Attributes::default(), rate);
+    match figures.peak_bps {
+        Some(bps) if is_whole => {
+            series.record(&catalog::TRAINING_STEP_PEAK_RATE, Attributes::default(), bps / 8);
         }
         Some(_) => {}
         None => series.add(&catalog::TRAINING_STEP_UNKNOWN, unknown("peak_rate"), 1),
     }
-    if let Some(share) = one.ce_share.filter(|_| one.complete) {
+    if let Some(share) = figures.ce_share().filter(|_| is_whole) {
         let billionths = (share * 1e9).round() as u64;
         series.record(&catalog::TRAINING_STEP_CE_SHARE, Attributes::default(), billionths);
     }

@@ -75,6 +75,14 @@ pub struct Span {
     pub last: Timestamp,
 }
 
+impl Span {
+    /// The time half way between both ends.
+    #[must_use]
+    pub const fn middle(self) -> Timestamp {
+        self.first.plus_nanos(self.last.nanos_since(self.first) / 2)
+    }
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = self.as_nanos();

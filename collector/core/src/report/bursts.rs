@@ -91,7 +91,7 @@ fn burst_port(
         tap: port.tap.0,
         address: port.address.to_string(),
         direction,
-        peak_bps: stats.peak_bytes.saturating_mul(8 * (1_000_000_000 / bucket_ns)),
+        peak_bps: stats.peak_bps(bucket_ns),
         peak_at_ns: sources.aligned_ns(port.tap, stats.peak_at),
         bursts: stats.bursts,
         longest_ns: stats.longest_buckets * bucket_ns,

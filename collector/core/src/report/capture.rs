@@ -48,10 +48,10 @@ impl Capture {
         self.origin_ns.plus(relative_ns)
     }
 
-    /// When the last frame was handled.
+    /// From the origin to the last frame.
     #[must_use]
-    pub fn end(&self) -> Timestamp {
-        self.time(i64::try_from(self.duration_ns).unwrap_or(i64::MAX))
+    pub fn span(&self) -> Span {
+        Span { first: self.origin_ns, last: self.origin_ns.plus_nanos(self.duration_ns) }
     }
 }
 

@@ -11,7 +11,6 @@ use crate::analysis::collective::{Collective, ConnectionTransfers};
 use crate::analysis::judged::JudgedIteration;
 use crate::analysis::wait::CollectiveWaits;
 use crate::link::job::Job;
-use crate::model::nccl::CollectiveKind;
 use crate::model::time::Timestamp;
 
 /// A collective.
@@ -170,14 +169,6 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<CollectiveReport> {
 fn report(sources: &Sources<'_>, job: &Job, id: u32, collective: &Collective) -> CollectiveReport {
     let communicator = job.communicator(collective.communicator);
     let nranks = communicator.and_then(|communicator| communicator.nranks);
-    let duration_ns = collective.span.last.nanos_since(collective.span.first);
-    let rate = |bytes: u64| {
-        let per_second = u128::from(bytes) * 1_000_000_000;
-        per_second.checked_div(u128::from(duration_ns)).map(|rate| rate as u64)
-    };
-    let algbw = collective.bytes.and_then(rate);
-    let busbw =
-        algbw.zip(nranks).and_then(|(rate, nranks)| bus_rate(collective.kind, rate, nranks));
     let time = |time: Timestamp| sources.relative_ns(time);
     CollectiveReport {
         id,
@@ -194,8 +185,8 @@ fn report(sources: &Sources<'_>, job: &Job, id: u32, collective: &Collective) ->
         messages: collective.messages,
         start_ns: time(collective.span.first),
         end_ns: time(collective.span.last),
-        algbw_bytes_per_s: algbw,
-        busbw_bytes_per_s: busbw,
+        algbw_bytes_per_s: collective.algorithm_bandwidth(),
+        busbw_bytes_per_s: nranks.and_then(|nranks| collective.bus_bandwidth(nranks)),
         iteration: None,
         grade: collective.grade.name(),
         evidence: EvidenceReport::of(sources, &collective.evidence),
@@ -213,20 +204,6 @@ fn report(sources: &Sources<'_>, job: &Job, id: u32, collective: &Collective) ->
         straggler: None,
         connections: Vec::new(),
     }
-}
-
-/// nccl-tests' bus bandwidth: what each link of a ring carries.
-fn bus_rate(kind: CollectiveKind, rate: u64, nranks: u32) -> Option<u64> {
-    use CollectiveKind as K;
-    let nranks = u128::from(nranks);
-    let others = nranks.checked_sub(1)?;
-    let factor = match kind {
-        K::AllReduce => 2 * others,
-        K::AllGather | K::ReduceScatter | K::AllToAll => others,
-        K::Broadcast | K::Reduce | K::SendRecv => nranks,
-        K::Unknown => return None,
-    };
-    u64::try_from((u128::from(rate) * factor).checked_div(nranks)?).ok()
 }
 
 fn connections(

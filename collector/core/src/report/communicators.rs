@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Sources;
 use super::evidence::EvidenceReport;
 use crate::link::job::{
-    Channel, Communicator, Identity, Job, NetConnection, Rank, RankQueuePair, Transport, TreeNode,
+    Channel, Communicator, Identity, Job, NetConnection, Rank, RankQueuePair, TreeNode,
 };
 use crate::model::nccl::Graph;
 use crate::model::qpn::Qpn;
@@ -231,12 +231,7 @@ fn report(
             .or(communicator.releases.map(|releases| releases.to_string())),
         root: communicator.root.map(|root| root.to_string()),
         parent: communicator.parent.and_then(|parent| job.name_of(parent)),
-        transport: match communicator.transport {
-            Transport::Ib => "ib",
-            Transport::Socket => "socket",
-            Transport::Mixed => "mixed",
-            Transport::Unknown => "unknown",
-        },
+        transport: communicator.transport.name(),
         ranks: communicator.ranks.iter().map(|rank| rank_report(sources, rank)).collect(),
         channels: communicator.channels.iter().map(channel_report).collect(),
         bootstrap,

@@ -81,7 +81,6 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<CounterReport> {
 }
 
 fn report(sources: &Sources<'_>, nic: &NicCounters) -> CounterReport {
-    let is_told = |one: &&Counter| one.reading.is_some() || one.series.rise() > 0;
     CounterReport {
         host: nic.host.clone(),
         device: nic.device.clone(),
@@ -97,7 +96,7 @@ fn report(sources: &Sources<'_>, nic: &NicCounters) -> CounterReport {
         counters: nic
             .counters
             .iter()
-            .filter(is_told)
+            .filter(|one| one.is_shown())
             .map(|one| (one.name.clone(), value(sources, one)))
             .collect(),
     }
@@ -105,13 +104,12 @@ fn report(sources: &Sources<'_>, nic: &NicCounters) -> CounterReport {
 
 fn value(sources: &Sources<'_>, counter: &Counter) -> CounterValueReport {
     let Counter { reading, is_counted, series, .. } = counter;
-    let scale = reading.map_or(1, |reading| reading.scale);
     let rises = || {
         let rises = series.rises().filter(|(_, amount)| *amount > 0);
         let report = |(span, amount): (Span, u64)| RiseReport {
             start_ns: sources.relative_ns(span.first),
             end_ns: sources.relative_ns(span.last),
-            amount: amount.saturating_mul(scale),
+            amount: amount.saturating_mul(counter.scale()),
         };
         rises.map(report).collect()
     };
@@ -121,7 +119,7 @@ fn value(sources: &Sources<'_>, counter: &Counter) -> CounterValueReport {
         unit: reading.map(|reading| reading.measure.unit()),
         priority: reading.and_then(|reading| reading.priority),
         last_value: series.last_value(),
-        delta: series.rise().saturating_mul(scale),
+        delta: counter.rise(),
         resets: series.resets(),
         wraps: series.wraps(),
         rises: (sources.context.detail == Detail::Full).then(rises),

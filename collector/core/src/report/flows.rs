@@ -14,10 +14,9 @@ use crate::flow::episode::{Episodes, Trigger};
 use crate::flow::key::FlowKey;
 use crate::flow::message::MessageKind;
 use crate::flow::state::{EcnCounts, Flow, PairEvidence};
+use crate::flow::table::FlowTable;
 use crate::link::position::Position;
 use crate::model::ecn::Ecn;
-use crate::model::health::Health;
-use crate::model::health::event::HealthEvent;
 use crate::model::opcode::{Opcode, Transport};
 use crate::model::tap::TapId;
 
@@ -224,20 +223,10 @@ pub struct RoundTripReport {
     pub samples: u64,
 }
 
-/// Places in the flow table by tap, source, destination, QPN and epoch: the order of the section.
-fn order(flows: &[Flow]) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..flows.len() as u32).collect();
-    order.sort_unstable_by_key(|at| {
-        let flow = &flows[*at as usize];
-        (flow.key, flow.epoch)
-    });
-    order
-}
-
 /// Numbers of the flows in this section, by place in the flow table.
-pub(super) fn ids(flows: &[Flow]) -> Vec<u32> {
-    let mut ids = vec![0; flows.len()];
-    for (id, at) in (0u32..).zip(order(flows)) {
+pub(super) fn ids(flows: &FlowTable) -> Vec<u32> {
+    let mut ids = vec![0; flows.flows().len()];
+    for (id, at) in (0u32..).zip(flows.in_order()) {
         ids[at as usize] = id;
     }
     ids
@@ -251,24 +240,18 @@ pub(super) fn ids_by_key(sources: &Sources<'_>) -> HashMap<(FlowKey, u32), u32, 
 }
 
 /// The flows by tap, source, destination, QPN and epoch.
-pub(super) fn section(sources: &Sources<'_>, health: &mut Health) -> Vec<FlowReport> {
-    let flows = sources.state.tracker.flows().flows();
-    let order = order(flows);
-    let reports: Vec<FlowReport> = (0u32..)
-        .zip(&order)
-        .map(|(id, at)| FlowReport {
-            owner: owner::of_flow(sources, *at),
-            ..flow_report(sources, id, &flows[*at as usize])
-        })
-        .collect();
-    let unknown_ce = reports.iter().filter(|flow| flow.ecn.ce.is_none()).count();
-    health.add(HealthEvent::EcnCeNotVisibleNextToSenderFlows, unknown_ce as u64);
-    reports
+pub(super) fn section(sources: &Sources<'_>) -> Vec<FlowReport> {
+    let flows = sources.state.tracker.flows();
+    let report = |(id, at)| FlowReport {
+        owner: owner::of_flow(sources, at),
+        ..flow_report(sources, id, flows.at(at))
+    };
+    (0u32..).zip(flows.in_order()).map(report).collect()
 }
 
 fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
-    let position = position(sources, flow);
-    let is_unmarked = position == Position::Sender;
+    let position = sources.state.position(flow);
+    let is_next_to_sender = position == Position::Sender;
     let answers = flow.responses.counts();
     let reactions = flow.rate.reactions();
     let window_ns = crate::flow::rate::WINDOW_NS;
@@ -328,8 +311,8 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
             mean_before_bps: mean_bps(reactions.bytes_before),
             mean_after_bps: mean_bps(reactions.bytes_after),
         }),
-        ecn: EcnReport::new(flow.ecn, is_unmarked),
-        outer_ecn: flow.outer_ecn.as_ref().map(|outer| EcnReport::new(**outer, is_unmarked)),
+        ecn: EcnReport::new(flow.ecn, is_next_to_sender),
+        outer_ecn: flow.outer_ecn.as_ref().map(|outer| EcnReport::new(**outer, is_next_to_sender)),
         icrc: IcrcReport { checked: flow.icrc.checked, bad: flow.icrc.bad },
         ack_rtt_ns: round_trips(flow),
         owner: None,
@@ -346,10 +329,6 @@ pub(super) fn messages(flow: &Flow) -> MessagesReport {
         read: messages.of(MessageKind::Read),
         atomic: messages.of(MessageKind::Atomic),
     }
-}
-
-fn position(sources: &Sources<'_>, flow: &Flow) -> Position {
-    sources.state.positions[flow.key.tap.0 as usize].of(flow.key.source, flow.key.destination)
 }
 
 fn opcodes(flow: &Flow) -> Counts {
@@ -388,9 +367,7 @@ fn episodes(sources: &Sources<'_>, tap: TapId, episodes: &Episodes) -> Vec<Episo
 }
 
 impl PsnReport {
-    /// What is known of the numbers of a flow.
-    #[must_use]
-    pub fn new(flow: &Flow) -> Self {
+    fn new(flow: &Flow) -> Self {
         let requests = flow.requests.first().zip(flow.requests.last());
         let (space, psns) = match (requests, flow.responses.psns()) {
             (Some(psns), _) => (Some("request"), Some(psns)),
@@ -418,16 +395,12 @@ impl PsnReport {
 }
 
 impl EcnReport {
-    /// `is_unmarked`: next to the sender no switch has marked anything yet, so that where no CE was seen
-    /// nothing is known of it.
-    #[must_use]
-    pub fn new(counts: EcnCounts, is_unmarked: bool) -> Self {
-        let ce = counts.of(Ecn::Ce);
+    fn new(counts: EcnCounts, is_next_to_sender: bool) -> Self {
         Self {
             not_ect: counts.of(Ecn::NotEct),
             ect0: counts.of(Ecn::Ect0),
             ect1: counts.of(Ecn::Ect1),
-            ce: (ce > 0 || !is_unmarked).then_some(ce),
+            ce: counts.visible_ce(is_next_to_sender),
         }
     }
 }
@@ -451,12 +424,5 @@ const fn evidence_name(evidence: PairEvidence) -> &'static str {
         PairEvidence::UdpPort => "udp_port",
         PairEvidence::PsnAck => "psn_ack",
         PairEvidence::ConnectionManager => "cm",
-    }
-}
-
-impl Flow {
-    /// Whether a reverse should exist and was not found.
-    pub(super) fn lacks_reverse(&self) -> bool {
-        self.reverse.is_none() && matches!(self.transport, Transport::Rc | Transport::Xrc)
     }
 }

@@ -103,10 +103,7 @@ fn report(sources: &Sources<'_>, judged: &JudgedIteration) -> IterationReport {
         bytes: figures.bytes,
         peak_bps: figures.peak_bps,
         ce_packets: figures.ce_packets,
-        ce_share: figures
-            .ce_packets
-            .filter(|_| figures.packets > 0)
-            .map(|marked| marked as f64 / figures.packets as f64),
+        ce_share: figures.ce_share(),
         cnps: figures.cnps,
         paused_ns: figures.paused_ns,
         retransmitted_packets: figures.retransmitted_packets,

@@ -17,9 +17,9 @@ pub mod flows;
 mod health;
 pub mod iterations;
 pub mod labels;
-pub mod ledger;
 pub mod logs;
 pub mod messages;
+pub mod news;
 pub mod owner;
 pub mod packets;
 pub mod pfc;
@@ -40,10 +40,6 @@ use serde::Serialize;
 
 use crate::analysis::state::State;
 use crate::analysis::understanding::Understanding;
-use crate::model::health::Health;
-use crate::model::health::event::HealthEvent;
-use crate::model::opcode::Transport;
-use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
 use crate::model::witness::LogId;
@@ -181,15 +177,10 @@ impl Report {
     #[must_use]
     pub fn new(understanding: &Understanding, context: &ReportContext) -> Self {
         let state = &understanding.state;
-        let spans = state.tracker.taps().iter().filter_map(|tap| tap.span);
-        let earliest = spans.map(|span| span.first).min();
-        let origin = context.origin.or(earliest).unwrap_or(Timestamp::EPOCH);
-        let flow_ids = flows::ids(state.tracker.flows().flows());
+        let origin = context.origin.or(understanding.start()).unwrap_or(Timestamp::EPOCH);
+        let flow_ids = flows::ids(state.tracker.flows());
         let sources = Sources { understanding, state, context, origin, flow_ids };
-        let mut health = state.health.clone();
-        let flows = flows::section(&sources, &mut health);
-        let signals = transfers::signals(&sources, &flows::ids_by_key(&sources));
-        add_health(&sources, &mut health);
+        let health = understanding.health.iter();
         Self {
             schema: SCHEMA.to_owned(),
             tool: Tool {
@@ -200,7 +191,7 @@ impl Report {
             taps: taps::section(&sources),
             hosts: places::hosts(&sources),
             ports: places::ports(&sources),
-            flows,
+            flows: flows::section(&sources),
             queue_pairs: queue_pairs::section(&sources),
             tcp_streams: tcp_streams::section(&sources),
             pfc: pfc::section(&sources),
@@ -210,14 +201,14 @@ impl Report {
             phases: phases::section(&sources),
             collectives: collectives::section(&sources),
             transfers: transfers::section(&sources),
-            signals,
+            signals: transfers::signals(&sources, &flows::ids_by_key(&sources)),
             iterations: iterations::section(&sources),
             labels: labels::section(&sources),
             logs: logs::section(&sources),
             counters: counters::section(&sources),
             findings: findings::section(&sources),
             findings_not_checked: findings::not_checked(&sources),
-            health: health.iter().map(|(event, count)| (event.name().to_owned(), count)).collect(),
+            health: health.map(|(event, count)| (event.name().to_owned(), count)).collect(),
         }
     }
 
@@ -233,48 +224,4 @@ impl Report {
     pub fn json_schema() -> schemars::Schema {
         schemars::schema_for!(Self)
     }
-}
-
-/// Counters that tables and taps keep themselves.
-fn add_health(sources: &Sources<'_>, health: &mut Health) {
-    let tracker = &sources.state.tracker;
-    let taps = tracker.taps();
-    let sum = |of: fn(&crate::flow::tap::TapState) -> u64| taps.iter().map(of).sum::<u64>();
-    health.add(HealthEvent::CaptureBackwardTimeFrames, sum(|tap| tap.backward_frames));
-    health.add(HealthEvent::CaptureLostFrames, sum(|tap| tap.lost_frames));
-    health.add(HealthEvent::CaptureRoceVersion1Frames, sum(|tap| tap.roce_version_1_frames));
-    health.add(HealthEvent::CaptureTruncatedFrames, sum(|tap| tap.truncated_frames));
-    health.add(HealthEvent::FlowTapDuplicates, sum(|tap| tap.duplicates));
-    let flows = tracker.flows();
-    health.add(HealthEvent::FlowEvictedFlows, flows.evicted_flows());
-    health.add(HealthEvent::FlowEvictedFrames, flows.evicted_frames());
-    health.add(HealthEvent::FlowRestartedEpochs, tracker.restarted_epochs());
-    for flow in flows.flows() {
-        let counts = flow.requests.counts();
-        health.add(HealthEvent::FlowAmbiguousPackets, counts.ambiguous_packets);
-        health.add(HealthEvent::FlowHolesEvicted, counts.holes_evicted);
-        health.add(HealthEvent::FlowUnexpectedAcks, flow.unexpected_acks);
-        health.add(HealthEvent::FlowUnmeasuredRoundTrips, flow.round_trips.unmeasured());
-        let answers = flow.answers.as_ref().map_or(0, |answers| answers.forgotten());
-        health.add(HealthEvent::FlowAnswersForgotten, answers);
-        let episodes = flow.episodes.as_ref().map_or(0, |episodes| episodes.unlisted());
-        health.add(HealthEvent::FlowEpisodesUnlisted, episodes);
-        health.add(HealthEvent::FlowTallyOverflow, flow.headers.overflow());
-        let is_datagram = flow.transport == Transport::Ud && flow.key.dest_qpn != Qpn::GSI;
-        health.add(HealthEvent::FlowDatagramFlows, u64::from(is_datagram));
-        health.add(HealthEvent::FlowSeveralDatagramSources, u64::from(flow.has_several_sources));
-    }
-    health.add(
-        HealthEvent::FlowUnpaired,
-        flows.flows().iter().filter(|flow| flow.lacks_reverse()).count() as u64,
-    );
-    health.add(HealthEvent::ConnectionMessages, tracker.connections().messages());
-    health.add(HealthEvent::ConnectionEvicted, tracker.connections().evicted());
-    health.add(HealthEvent::PortUnmeteredFrames, tracker.ports().unmetered());
-    health.add(HealthEvent::MirrorUncheckedFrames, tracker.mirrors().unchecked());
-    health.add(
-        HealthEvent::MirrorLostFrames,
-        tracker.mirrors().iter().map(|(_, session)| session.lost_frames).sum(),
-    );
-    health.add(HealthEvent::PauseRefused, tracker.pauses().refused());
 }

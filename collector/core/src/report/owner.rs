@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::Sources;
 use super::evidence::EvidenceReport;
+use crate::analysis::queue_pair::{self, FlowOwner};
 use crate::link::job::{Identity, Job, NetConnection, Ownership, Reason, Role};
 use crate::model::grade::Grade;
 
@@ -39,15 +40,13 @@ pub(super) fn of_flow(sources: &Sources<'_>, at: u32) -> Option<OwnerReport> {
         Ownership::Nobody(reason) => Some(OwnerReport::unknown(why(reason).to_owned())),
         Ownership::Connection { connection: id, role } => {
             let connection = job.connection(id)?;
-            let (rank, peer_rank) = match role {
-                Role::Data => (connection.sender, connection.receiver),
-                Role::Control => (connection.receiver, connection.sender),
-            };
+            let FlowOwner { sender: rank, receiver: peer_rank, channel, .. } =
+                queue_pair::owner(job, at)?;
             Some(OwnerReport {
                 communicator: job.name_of(connection.communicator),
                 rank,
                 peer_rank,
-                channel: connection.channel,
+                channel,
                 connection: Some(id.0),
                 role: Some(match role {
                     Role::Data => "data",

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Detail, Sources, words};
-use crate::decode::counter::measure::Measure;
 use crate::link::counter::NicCounters;
+use crate::link::counter::pause::CountedPause;
 use crate::model::time::Span;
 
 /// What one station asked the other end of its link to stop.
@@ -64,34 +64,27 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<PfcReport> {
         }),
         source: "frames",
     });
-    frames.chain(sources.state.counters.nics.iter().flat_map(by_counters)).collect()
+    let counted = sources.state.counters.nics.iter().flat_map(NicCounters::pauses);
+    frames.chain(counted.map(|pause| of_counters(&pause))).collect()
 }
 
-/// What a NIC asked its switch, and was asked, by priority.
-fn by_counters(nic: &NicCounters) -> Vec<PfcReport> {
-    let sides = [
-        (Measure::PauseSentTime, Measure::PauseSent, ""),
-        (Measure::PauseReceivedTime, Measure::PauseReceived, "switch of "),
-    ];
-    let of_side = |(time, frames, who): (Measure, Measure, &str)| {
-        let entries = nic.of_measure(time).filter(|(_, series)| series.rise() > 0);
-        let entries = entries.map(|(reading, series)| {
-            let mut frames = nic.of_measure(frames);
-            let frames = frames.find(|(known, _)| known.priority == reading.priority);
-            PfcReport {
-                tap: None,
-                station: format!("{who}{}", words::name::nic(&nic.name())),
-                priority: reading.priority,
-                pause_frames: frames.map_or(0, |(_, series)| series.rise()),
-                resume_frames: 0,
-                paused_ns: Some(series.rise().saturating_mul(reading.scale)),
-                longest_ns: None,
-                storms: None,
-                pauses: None,
-                source: "counters",
-            }
-        });
-        entries.collect::<Vec<_>>()
-    };
-    sides.into_iter().flat_map(of_side).collect()
+fn of_counters(pause: &CountedPause) -> PfcReport {
+    PfcReport {
+        tap: None,
+        station: counted_station(pause),
+        priority: pause.priority,
+        pause_frames: pause.frames,
+        resume_frames: 0,
+        paused_ns: Some(pause.paused_ns),
+        longest_ns: None,
+        storms: None,
+        pauses: None,
+        source: "counters",
+    }
+}
+
+/// Who asked for a pause that a NIC counted: the NIC, or its switch.
+pub(crate) fn counted_station(pause: &CountedPause) -> String {
+    let nic = words::name::nic(&pause.nic);
+    if pause.is_received { format!("switch of {nic}") } else { nic }
 }

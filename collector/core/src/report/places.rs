@@ -1,14 +1,12 @@
 //! Hosts and ports.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Sources;
-use crate::flow::burst::WIDTHS_NS;
-use crate::flow::port::Port;
-use crate::model::address::HostAddress;
+use crate::analysis::port::JoinedPort;
 
 /// A host.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -73,85 +71,38 @@ pub enum LineRateSource {
 }
 
 pub(super) fn hosts(sources: &Sources<'_>) -> Vec<Host> {
-    let names = names(sources);
-    let mut named: BTreeMap<&str, BTreeSet<HostAddress>> = BTreeMap::new();
-    let mut unnamed = BTreeSet::new();
-    for port in sources.state.tracker.ports().ports() {
-        match names.get(&port.address) {
-            Some(name) => drop(named.entry(name).or_default().insert(port.address)),
-            None => drop(unnamed.insert(port.address)),
+    let mut named: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut unnamed = Vec::new();
+    for port in &sources.understanding.ports {
+        let address = port.address.to_string();
+        match &port.host {
+            Some(name) => named.entry(name).or_default().push(address),
+            None => unnamed.push(Host { name: None, addresses: vec![address] }),
         }
     }
-    let named = named.into_iter().map(|(name, addresses)| Host {
-        name: Some(name.to_owned()),
-        addresses: addresses.iter().map(ToString::to_string).collect(),
-    });
-    let unnamed = unnamed
-        .into_iter()
-        .map(|address| Host { name: None, addresses: vec![address.to_string()] });
-    named.chain(unnamed).collect()
+    let host = |(name, addresses): (&str, _)| Host { name: Some(name.to_owned()), addresses };
+    named.into_iter().map(host).chain(unnamed).collect()
 }
 
 pub(super) fn ports(sources: &Sources<'_>) -> Vec<PortReport> {
-    let names = names(sources);
-    // The same port at several taps is one port.
-    let mut ports: BTreeMap<HostAddress, PortReport> = BTreeMap::new();
-    for port in sources.state.tracker.ports().ports() {
-        let known = ports.entry(port.address).or_insert_with(|| PortReport {
-            address: port.address.to_string(),
-            mac: None,
-            host: names.get(&port.address).map(|name| (*name).to_owned()),
-            device: sources.state.names.device(port.address.to_ip()).map(str::to_owned),
-            rail: sources.state.rails.of_address(port.address.to_ip()),
-            plane: Plane::Unknown,
-            line_rate_bps: None,
-            line_rate_source: None,
-            peaks: Peaks::default(),
-        });
-        known.mac = known.mac.take().or_else(|| port.mac.map(|mac| mac.to_string()));
-        if port.has_roce {
-            known.plane = Plane::Backend;
-        }
-        let (rate, source) = line_rate(sources, port);
-        known.line_rate_bps = known.line_rate_bps.or(rate);
-        known.line_rate_source = known.line_rate_source.or(source);
-        known.peaks.raise(port);
+    sources.understanding.ports.iter().map(|port| report(sources, port)).collect()
+}
+
+fn report(sources: &Sources<'_>, port: &JoinedPort) -> PortReport {
+    let ([tx_100us_bps, tx_1ms_bps], [rx_100us_bps, rx_1ms_bps]) =
+        (port.sent_peaks_bps, port.received_peaks_bps);
+    PortReport {
+        address: port.address.to_string(),
+        mac: port.mac.map(|mac| mac.to_string()),
+        host: port.host.clone(),
+        device: port.device.clone(),
+        rail: sources.state.rails.of_address(port.address.to_ip()),
+        plane: if port.has_roce { Plane::Backend } else { Plane::Unknown },
+        line_rate_bps: port.line_rate.map(|rate| rate.bps),
+        line_rate_source: port.line_rate.map(|rate| match rate.is_of_capture {
+            true => LineRateSource::Capture,
+            false => LineRateSource::Option,
+        }),
+        peaks: Peaks { tx_100us_bps, tx_1ms_bps, rx_100us_bps, rx_1ms_bps },
     }
-    ports.into_values().collect()
-}
-
-impl Peaks {
-    fn raise(&mut self, port: &Port) {
-        let [tx_narrow, tx_wide] = port.sent.finish().map(|stats| stats.peak_bytes);
-        let [rx_narrow, rx_wide] = port.received.finish().map(|stats| stats.peak_bytes);
-        for (peak, bytes, bucket_ns) in [
-            (&mut self.tx_100us_bps, tx_narrow, WIDTHS_NS[0]),
-            (&mut self.tx_1ms_bps, tx_wide, WIDTHS_NS[1]),
-            (&mut self.rx_100us_bps, rx_narrow, WIDTHS_NS[0]),
-            (&mut self.rx_1ms_bps, rx_wide, WIDTHS_NS[1]),
-        ] {
-            *peak = (*peak).max(bytes.saturating_mul(8 * (1_000_000_000 / bucket_ns)));
-        }
-    }
-}
-
-fn line_rate(sources: &Sources<'_>, port: &Port) -> (Option<u64>, Option<LineRateSource>) {
-    let tap = &sources.state.tracker.taps()[port.tap.0 as usize];
-    let source = tap.line_rate_bps.map(|rate| {
-        if tap.tap.line_rate_bps == Some(rate) {
-            LineRateSource::Capture
-        } else {
-            LineRateSource::Option
-        }
-    });
-    (tap.line_rate_bps, source)
-}
-
-fn names<'a>(sources: &'a Sources<'_>) -> BTreeMap<HostAddress, &'a str> {
-    sources
-        .state
-        .host_names
-        .iter()
-        .map(|name| (HostAddress::from(name.address), name.name.as_str()))
-        .collect()
 }

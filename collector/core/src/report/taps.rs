@@ -151,23 +151,17 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<TapReport> {
     for flow in tracker.flows().flows() {
         add_near_traffic(&mut near[flow.key.tap.0 as usize], sources, flow);
     }
-    let mut mirror_losses = vec![0; tracker.taps().len()];
-    for (key, session) in tracker.mirrors().iter() {
-        mirror_losses[key.tap.0 as usize] += session.lost_frames;
-    }
-    let taps = (0..).zip(near.iter().zip(mirror_losses));
-    taps.map(|(tap, (near, lost))| tap_report(sources, TapId(tap), near, lost)).collect()
+    (0..).zip(&near).map(|(tap, near)| tap_report(sources, TapId(tap), near)).collect()
 }
 
 fn tap_report(
     sources: &Sources<'_>,
     id: TapId,
     near: &BTreeMap<HostAddress, NearTraffic>,
-    mirror_loss: u64,
 ) -> TapReport {
     let state = &sources.state.tracker.taps()[id.0 as usize];
     let position = &sources.state.positions[id.0 as usize];
-    let lost_frames = state.lost_frames + mirror_loss;
+    let lost_frames = sources.state.tracker.lost_frames(id);
     let payload = near.values().fold(NearTraffic::default(), NearTraffic::plus);
     let clock = sources.state.clocks.of(id);
     let reference = clock.and_then(|clock| clock.reference);

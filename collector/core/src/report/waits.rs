@@ -58,12 +58,12 @@ pub(super) fn ranks(
     let JudgedCollective { collective, waits, straggler } = judged;
     let time = |time: Timestamp| sources.relative_ns(time);
     let report = |times: &RankTimes| {
-        let known = waits.ranks.iter().find(|known| known.rank == times.rank);
+        let known = waits.of_rank(times.rank);
         let lateness = known.and_then(|known| known.lateness);
         // A rank without an edge shows its lateness in where others stopped.
         let named = straggler.as_ref().filter(|one| one.rank == times.rank && one.cause.is_own());
         let named_ns = named.and_then(|one| i64::try_from(one.lag_ns).ok());
-        let last = known.and_then(|known| waits.edges.get(known.last_edge?));
+        let last = waits.last_edge(times.rank);
         let edges = || {
             let is_own = |edge: &&EdgeWaits| {
                 let connection = job.connection(edge.connection);

@@ -110,8 +110,8 @@ fn places() -> anyhow::Result<Places> {
 fn conclude(recording: &Recording, truth: &verdict::Truth, folder: &Path) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     writeln!(out)?;
-    text::write_training(&recording.report, &TextOptions { top: 10 }, &mut out)?;
-    writeln!(out, "\n{}", text::paragraph(&verdict::compare(&recording.report, truth)))?;
+    text::write_training(&recording.analysed.report, &TextOptions { top: 10 }, &mut out)?;
+    writeln!(out, "\n{}", text::paragraph(&verdict::compare(&recording.analysed.report, truth)))?;
     let program = std::env::args_os().next().unwrap_or_else(|| "railscope".into());
     let (program, folder) = (Path::new(&program).display(), folder.display());
     let capture = record::CAPTURE;

@@ -14,7 +14,8 @@ use crate::export::pcapng::PcapNgWriter;
 use crate::export::{json, perfetto};
 use crate::ingest::af_packet::{AfPacket, AfPacketConfig, ROCE_BYTES};
 use crate::ingest::live::{LiveEvent, LiveSource};
-use crate::live::session::Session;
+use crate::live::runner::Runner;
+use railscope_core::pipeline::Analysed;
 use railscope_core::report::{Detail, Report};
 
 /// Room for frames of a port, MiB.
@@ -27,9 +28,9 @@ pub(super) const CAPTURE: &str = "capture.pcapng";
 pub(super) const REPORT: &str = "report.json";
 pub(super) const TRACE: &str = "trace.json";
 
-/// What was seen, complete.
+/// Everything that was seen.
 pub(super) struct Recording {
-    pub(super) report: Report,
+    pub(super) analysed: Analysed,
 }
 
 /// A thread that writes down the packets themselves, whatever railscope looks at.
@@ -91,14 +92,14 @@ fn record(
     }
 }
 
-/// Writes the reports on all that was seen.
-pub(super) fn finish(session: &Session, folder: &Path) -> anyhow::Result<Recording> {
+/// Writes the reports on everything that was seen.
+pub(super) fn finish(runner: &Runner, folder: &Path) -> anyhow::Result<Recording> {
+    let analysed = runner.analyse();
     // A timeline is made of single messages and signals.
-    let full = session.pipeline().report(session.context(Detail::Full));
+    let full = Report::new(&analysed.understanding, &runner.session().context(Detail::Full));
     write(&folder.join(TRACE), |out| perfetto::write(&full, out))?;
-    let report = session.pipeline().report(session.context(Detail::Summary));
-    write(&folder.join(REPORT), |out| json::write(&report, out))?;
-    Ok(Recording { report })
+    write(&folder.join(REPORT), |out| json::write(&analysed.report, out))?;
+    Ok(Recording { analysed })
 }
 
 fn write(

@@ -16,8 +16,9 @@ use crate::live::analyst::SHARE_FOR_SCREEN;
 use crate::live::packets::{self, Choice};
 use crate::live::runner::{Observer, Pace, Runner};
 use crate::live::session::Session;
-use railscope_core::report::Report;
-use railscope_core::report::ledger::{Ending, Ledger};
+use railscope_core::analysis::ledger::{Ending, Ledger};
+use railscope_core::pipeline::Analysed;
+use railscope_core::report::news::ReportNews;
 
 /// How often reports are made.
 const REPORT_EVERY: Duration = Duration::from_millis(500);
@@ -90,8 +91,8 @@ impl Watch {
             runner.session_mut().poll(PATIENCE, &mut |text| teller.say(text))?;
         }
         self.recorder.finish()?;
-        let recording = record::finish(self.runner.session(), &self.folder)?;
-        self.teller.tell(&recording.report, Ending::Closed);
+        let recording = record::finish(&self.runner, &self.folder)?;
+        self.teller.tell(&recording.analysed, Ending::Closed);
         Ok(recording)
     }
 }
@@ -104,8 +105,9 @@ struct Teller {
 }
 
 impl Teller {
-    fn tell(&mut self, report: &Report, ending: Ending) {
-        let lines = news::lines(report, &self.ledger.news(report, ending));
+    fn tell(&mut self, analysed: &Analysed, ending: Ending) {
+        let news = self.ledger.news(&analysed.understanding, ending);
+        let lines = news::lines(&analysed.report, &ReportNews::new(&analysed.report, &news));
         lines.iter().for_each(|line| self.screen.say(&line.text));
     }
 }
@@ -119,8 +121,8 @@ impl Observer for Teller {
         self.screen.say(&text);
     }
 
-    fn report(&mut self, _: &Session, report: Box<Report>) -> anyhow::Result<()> {
-        self.tell(&report, Ending::Open);
+    fn report(&mut self, _: &Session, analysed: Box<Analysed>) -> anyhow::Result<()> {
+        self.tell(&analysed, Ending::Open);
         Ok(())
     }
 }

@@ -12,8 +12,9 @@ use super::silence::Silence;
 use crate::export::text::news::{self, NewsLine};
 use crate::live::runner::{Observer, Runner};
 use crate::live::session::Session;
-use railscope_core::report::Report;
-use railscope_core::report::ledger::{Ending, Ledger};
+use railscope_core::analysis::ledger::{Ending, Ledger};
+use railscope_core::pipeline::Analysed;
+use railscope_core::report::news::ReportNews;
 
 /// How long frames are waited for before it is looked whether this is the end.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -27,7 +28,7 @@ pub(super) fn run(session: Session, args: &WatchArgs, is_over: &AtomicBool) -> a
     if is_hung_up(io::stdout()) {
         return Ok(());
     }
-    tell(&lines.news(&runner.last_report(), Ending::Closed))
+    write(&lines.news(&runner.analyse(), Ending::Closed))
 }
 
 /// What was written.
@@ -38,8 +39,9 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    fn news(&mut self, report: &Report, ending: Ending) -> Vec<NewsLine> {
-        news::lines(report, &self.ledger.news(report, ending))
+    fn news(&mut self, analysed: &Analysed, ending: Ending) -> Vec<NewsLine> {
+        let news = self.ledger.news(&analysed.understanding, ending);
+        news::lines(&analysed.report, &ReportNews::new(&analysed.report, &news))
     }
 }
 
@@ -60,12 +62,12 @@ impl Observer for Lines<'_> {
         Ok(())
     }
 
-    fn report(&mut self, _: &Session, report: Box<Report>) -> anyhow::Result<()> {
-        tell(&self.news(&report, Ending::Open))
+    fn report(&mut self, _: &Session, analysed: Box<Analysed>) -> anyhow::Result<()> {
+        write(&self.news(&analysed, Ending::Open))
     }
 }
 
-fn tell(lines: &[NewsLine]) -> anyhow::Result<()> {
+fn write(lines: &[NewsLine]) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     let mut write = || {
         lines.iter().try_for_each(|line| writeln!(out, "{}", line.text))?;

@@ -15,7 +15,7 @@ use super::silence::Silence;
 use crate::export::screen::{Key, Screen, draw};
 use crate::live::runner::{Observer, Runner};
 use crate::live::session::Session;
-use railscope_core::report::Report;
+use railscope_core::pipeline::Analysed;
 
 /// How long frames are waited for before keys are looked for.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -49,7 +49,7 @@ fn show(
     let mut runner = Runner::new(session, args.pace(PATIENCE))?;
     runner.run(&mut view)?;
     if !view.is_left() {
-        view.screen.set_report(Box::new(runner.last_report()));
+        view.screen.set_report(Box::new(runner.analyse().report));
         view.say("the input has ended".to_owned());
     }
     while !view.is_left() {
@@ -88,8 +88,8 @@ impl Observer for View<'_> {
         self.draw()
     }
 
-    fn report(&mut self, _: &Session, report: Box<Report>) -> anyhow::Result<()> {
-        self.screen.set_report(report);
+    fn report(&mut self, _: &Session, analysed: Box<Analysed>) -> anyhow::Result<()> {
+        self.screen.set_report(Box::new(analysed.report));
         self.has_changed = true;
         self.draw()
     }

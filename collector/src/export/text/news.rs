@@ -7,7 +7,7 @@ use super::quantity::duration;
 use railscope_core::model::time::Timestamp;
 use railscope_core::report::Report;
 use railscope_core::report::iterations::IterationReport;
-use railscope_core::report::ledger::News;
+use railscope_core::report::news::ReportNews;
 
 /// A line of news.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct NewsLine {
 /// The lines of what is new in `report`, in order of time; without findings that are merely good to
 /// know.
 #[must_use]
-pub fn lines(report: &Report, news: &News<'_>) -> Vec<NewsLine> {
+pub fn lines(report: &Report, news: &ReportNews<'_>) -> Vec<NewsLine> {
     let iterations = news.iterations.iter().map(|one| (one.end_ns, iteration(one)));
     let bad = news.findings.iter().filter(|one| one.severity != "info");
     let findings = bad.map(|finding| {

@@ -1,6 +1,7 @@
 //! Collectives: which messages belong to one call, what was called, and where its parts lie.
 
 pub mod assemble;
+pub mod bandwidth;
 pub mod calls;
 pub mod cut;
 pub mod forwarding;

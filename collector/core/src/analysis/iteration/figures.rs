@@ -54,6 +54,15 @@ pub struct Figures {
     pub paused_ns: Option<u64>,
 }
 
+impl Figures {
+    /// Share of its data packets with a CE mark, 0 to 1.
+    #[must_use]
+    pub fn ce_share(&self) -> Option<f64> {
+        let marked = self.ce_packets.filter(|_| self.packets > 0)?;
+        Some(marked as f64 / self.packets as f64)
+    }
+}
+
 /// What figures are made of.
 #[derive(Clone, Copy)]
 pub struct Observed<'a> {

@@ -35,6 +35,20 @@ pub struct CollectiveWaits {
     pub ranks: Vec<RankWaits>,
 }
 
+impl CollectiveWaits {
+    /// What is known of a rank.
+    #[must_use]
+    pub fn of_rank(&self, rank: u32) -> Option<&RankWaits> {
+        self.ranks.iter().find(|known| known.rank == rank)
+    }
+
+    /// The connection of a rank that ended last: its waits are the rank's.
+    #[must_use]
+    pub fn last_edge(&self, rank: u32) -> Option<&EdgeWaits> {
+        self.edges.get(self.of_rank(rank)?.last_edge?)
+    }
+}
+
 /// The waits of `collectives`, which come in the order of their first packets.
 #[must_use]
 pub fn find(

@@ -4,6 +4,7 @@
 //! finds the port of each NIC.
 
 pub mod join;
+pub mod pause;
 pub mod series;
 
 mod tracker;
@@ -77,6 +78,26 @@ pub struct Counter {
     pub is_counted: bool,
     /// Its values.
     pub series: Series,
+}
+
+impl Counter {
+    /// Whether it is worth showing: its meaning is known, or it increased.
+    #[must_use]
+    pub fn is_shown(&self) -> bool {
+        self.reading.is_some() || self.series.rise() > 0
+    }
+
+    /// What one raw count stands for, in the unit of its measure.
+    #[must_use]
+    pub fn scale(&self) -> u64 {
+        self.reading.map_or(1, |reading| reading.scale)
+    }
+
+    /// Increase from the first sample to the last in the unit of its measure; raw if that is unknown.
+    #[must_use]
+    pub fn rise(&self) -> u64 {
+        self.series.rise().saturating_mul(self.scale())
+    }
 }
 
 /// Increase of a measure of a NIC.

@@ -1,0 +1,196 @@
+//! What is new since the last analysis: each training step, collective and finding is announced once.
+//!
+//! Analyses of a live job overlap: each has everything that is known at its time. The last training
+//! step of a job and the last collective of a communicator may still grow, so they are announced when
+//! the next one has begun, or at the end. An inferred finding is announced when a second analysis
+//! confirms it; one that vanishes in between was none. Metrics, traces, logs and `watch` all announce
+//! what this ledger returns.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use super::finding::Finding;
+use super::judged::{JudgedCollective, JudgedIteration};
+use super::understanding::Understanding;
+use crate::link::job::Identity;
+use crate::model::address::HostAddress;
+use crate::model::grade::Grade;
+use crate::model::qpn::Qpn;
+use crate::model::time::Timestamp;
+
+/// Communicators remembered; beyond that the least recently announced are forgotten.
+const COMMUNICATOR_CAPACITY: usize = 4096;
+/// Findings remembered. One that is forgotten may be announced again.
+const FINDING_CAPACITY: usize = 4096;
+
+/// Whether another analysis follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// More will come, so the last training step and collective may grow.
+    Open,
+    /// This was the last one.
+    Closed,
+}
+
+/// What was announced.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    /// End of the last training step announced, by communicator.
+    iterations: BTreeMap<Option<Identity>, Timestamp>,
+    /// Start and number of the last collective announced, by communicator.
+    collectives: BTreeMap<Option<Identity>, (Timestamp, u64)>,
+    findings: BTreeSet<FindingKey>,
+    /// Findings of the previous analysis that were not announced.
+    unconfirmed: BTreeSet<FindingKey>,
+}
+
+/// What was not announced before, as indices into the lists of [`Understanding`]. The report's
+/// sections list the same in the same order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct News {
+    /// Training steps, in order of time.
+    pub iterations: Vec<usize>,
+    /// Collectives, in order of time.
+    pub collectives: Vec<usize>,
+    /// Findings, the worst first.
+    pub findings: Vec<usize>,
+}
+
+/// What makes a finding the same in two analyses while its numbers grow. A flow counts only if
+/// nothing else names the subject.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct FindingKey {
+    id: &'static str,
+    cause: Option<&'static str>,
+    communicator: Option<Identity>,
+    rank: Option<u32>,
+    port: Option<IpAddr>,
+    flow: Option<(HostAddress, HostAddress, Qpn)>,
+}
+
+impl Ledger {
+    /// What `understanding` has that was not announced; from now on it was.
+    ///
+    /// Analyses come in order of time and on one clock: a capture, or a live job on one host.
+    pub fn news(&mut self, understanding: &Understanding, ending: Ending) -> News {
+        News {
+            iterations: self.new_iterations(understanding, ending),
+            collectives: self.new_collectives(understanding, ending),
+            findings: self.new_findings(understanding, ending),
+        }
+    }
+
+    fn new_iterations(&mut self, understanding: &Understanding, ending: Ending) -> Vec<usize> {
+        let communicator =
+            |one: &JudgedIteration| understanding.identity(one.iteration.communicator);
+        let mut last: BTreeMap<_, Timestamp> = BTreeMap::new();
+        for one in &understanding.iterations {
+            let start = last.entry(communicator(one)).or_default();
+            *start = one.iteration.span.first.max(*start);
+        }
+        let is_settled = |one: &JudgedIteration| {
+            let next = last.get(&communicator(one));
+            ending == Ending::Closed || next.is_some_and(|last| one.iteration.span.first < *last)
+        };
+        let announced = &mut self.iterations;
+        let is_new = |one: &JudgedIteration| {
+            // Numbers change when more of the job is understood, and ends move a little; middles last.
+            let span = one.iteration.span;
+            let is_new = announced.get(&communicator(one)).is_none_or(|end| span.middle() >= *end);
+            if is_new {
+                announced.insert(communicator(one), span.last.max(span.first));
+            }
+            is_new
+        };
+        let settled = places(&understanding.iterations).filter(|(_, one)| is_settled(one));
+        let news = select(settled, is_new);
+        forget_oldest(&mut self.iterations);
+        news
+    }
+
+    fn new_collectives(&mut self, understanding: &Understanding, ending: Ending) -> Vec<usize> {
+        let communicator =
+            |one: &JudgedCollective| understanding.identity(one.collective.communicator);
+        let position =
+            |one: &JudgedCollective| (one.collective.span.first, one.collective.sequence);
+        let mut last = BTreeMap::new();
+        for one in &understanding.collectives {
+            let known = last.entry(communicator(one)).or_insert(position(one));
+            *known = position(one).max(*known);
+        }
+        let is_settled = |one: &JudgedCollective| {
+            let last = last.get(&communicator(one));
+            ending == Ending::Closed || last.is_some_and(|last| position(one) < *last)
+        };
+        let announced = &mut self.collectives;
+        let is_new = |one: &JudgedCollective| {
+            let at = position(one);
+            let is_new = announced.get(&communicator(one)).is_none_or(|last| at > *last);
+            if is_new {
+                announced.insert(communicator(one), at);
+            }
+            is_new
+        };
+        let settled = places(&understanding.collectives).filter(|(_, one)| is_settled(one));
+        let mut settled: Vec<_> = settled.collect();
+        settled.sort_by_key(|(_, one)| position(one));
+        let news = select(settled.into_iter(), is_new);
+        forget_oldest(&mut self.collectives);
+        news
+    }
+
+    fn new_findings(&mut self, understanding: &Understanding, ending: Ending) -> Vec<usize> {
+        let found = &understanding.findings.found;
+        let keys = || found.iter().map(|finding| FindingKey::new(understanding, finding));
+        let before = std::mem::take(&mut self.unconfirmed);
+        let mut news = Vec::new();
+        for ((at, finding), key) in places(found).zip(keys()) {
+            let is_certain = ending == Ending::Closed || finding.grade == Grade::Proven;
+            if !is_certain && !before.contains(&key) {
+                self.unconfirmed.insert(key);
+            } else if self.findings.insert(key) {
+                news.push(at);
+            }
+        }
+        if self.findings.len() > FINDING_CAPACITY {
+            self.findings = keys().collect();
+        }
+        news
+    }
+}
+
+impl FindingKey {
+    fn new(understanding: &Understanding, finding: &Finding) -> Self {
+        let subject = &finding.subject;
+        let is_named = subject.port.is_some() || subject.rank.is_some();
+        let flows = understanding.state.tracker.flows().flows();
+        let flow = subject.flow.filter(|_| !is_named).and_then(|at| flows.get(at as usize));
+        Self {
+            id: finding.id,
+            cause: finding.cause,
+            communicator: subject.communicator.and_then(|id| understanding.identity(id)),
+            rank: subject.rank,
+            port: subject.port,
+            flow: flow.map(|flow| (flow.key.source, flow.key.destination, flow.key.dest_qpn)),
+        }
+    }
+}
+
+fn places<T>(all: &[T]) -> impl Iterator<Item = (usize, &T)> {
+    all.iter().enumerate()
+}
+
+fn select<'a, T: 'a>(
+    all: impl Iterator<Item = (usize, &'a T)>,
+    mut is_new: impl FnMut(&T) -> bool,
+) -> Vec<usize> {
+    all.filter(|(_, one)| is_new(one)).map(|(at, _)| at).collect()
+}
+
+/// Keeps the newest of `announced`.
+fn forget_oldest<K: Copy + Ord, T: Copy + Ord>(announced: &mut BTreeMap<K, T>) {
+    while announced.len() > COMMUNICATOR_CAPACITY {
+        let oldest = announced.iter().min_by_key(|(_, at)| **at).map(|(key, _)| *key);
+        oldest.map(|key| announced.remove(&key));
+    }
+}
