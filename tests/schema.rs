@@ -7,9 +7,10 @@ use crate::cli::railscope;
 use crate::support::fixture;
 
 /// The sections of `railscope.report/1`, filled or not.
-const SECTIONS: [&str; 24] = [
+const SECTIONS: [&str; 25] = [
     "bursts",
     "capture",
+    "collective_groups",
     "collectives",
     "communicators",
     "conflicts",

@@ -9,6 +9,12 @@ pub fn lower_median(values: impl Iterator<Item = u64>) -> Option<u64> {
     Some(*median)
 }
 
+/// The higher of the two in the middle, of an odd number the middle one; `None` of nothing.
+#[must_use]
+pub fn upper_median(values: impl Iterator<Item = u64>) -> Option<u64> {
+    lower_median(values.map(|value| !value)).map(|value| !value)
+}
+
 /// The lower median of the distances to the lower median.
 #[must_use]
 pub fn median_deviation(values: impl Iterator<Item = u64> + Clone) -> Option<u64> {
@@ -18,13 +24,15 @@ pub fn median_deviation(values: impl Iterator<Item = u64> + Clone) -> Option<u64
 
 #[cfg(test)]
 mod tests {
-    use super::{lower_median, median_deviation};
+    use super::{lower_median, median_deviation, upper_median};
 
     #[test]
     fn one_of_many_does_not_move_the_middle() {
         assert_eq!(lower_median([].into_iter()), None);
         assert_eq!(lower_median([7].into_iter()), Some(7));
         assert_eq!(lower_median([9, 1].into_iter()), Some(1));
+        assert_eq!(upper_median([9, 1].into_iter()), Some(9));
+        assert_eq!(upper_median([5, 9, 1].into_iter()), Some(5));
         assert_eq!(lower_median([30_000, 2, 1, 3].into_iter()), Some(2));
         assert_eq!(median_deviation([30_000, 2, 1, 3].into_iter()), Some(1));
     }

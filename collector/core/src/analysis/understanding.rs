@@ -2,6 +2,7 @@
 //!
 //! Reports, text, screens, metrics and logs show it; none of them decides anything.
 
+use super::collective::group::{self, CollectiveGroup};
 use super::collective::{self, Collective};
 use super::finding::facts::Facts;
 use super::finding::{self, Findings};
@@ -32,6 +33,8 @@ pub struct Understanding {
     pub state: State,
     /// Collectives in order of time.
     pub collectives: Vec<JudgedCollective>,
+    /// Collectives by kind and size, those that took the most time in total first.
+    pub collective_groups: Vec<CollectiveGroup>,
     /// Training steps in order of time.
     pub iterations: Vec<JudgedIteration>,
     /// How training steps were labelled.
@@ -83,6 +86,7 @@ impl Understanding {
         Self {
             state,
             collectives: Vec::new(),
+            collective_groups: Vec::new(),
             iterations: Vec::new(),
             label_uses: Vec::new(),
             phases: Vec::new(),
@@ -140,8 +144,10 @@ fn of_job(mut state: State, job: &Job) -> Understanding {
     let parts = collectives.into_iter().zip(waits).zip(stragglers);
     let judge =
         |((collective, waits), straggler)| JudgedCollective { collective, waits, straggler };
+    let collectives: Vec<_> = parts.map(judge).collect();
     Understanding {
-        collectives: parts.map(judge).collect(),
+        collective_groups: group::group(job, &collectives),
+        collectives,
         iterations: judged,
         label_uses,
         phases,

@@ -6,6 +6,7 @@
 
 pub mod bursts;
 pub mod capture;
+pub mod collective_groups;
 pub mod collectives;
 pub mod communicators;
 pub mod conflicts;
@@ -80,6 +81,8 @@ pub struct Report {
     pub phases: Vec<phases::PhaseReport>,
     /// NCCL collectives.
     pub collectives: Vec<collectives::CollectiveReport>,
+    /// Collectives by kind and size, those that took the most time in total first.
+    pub collective_groups: Vec<collective_groups::CollectiveGroupReport>,
     /// Messages of collectives, one by one; `null` unless full detail is asked for.
     pub transfers: Option<Vec<transfers::TransferReport>>,
     /// CNPs and NAKs, one by one; `null` unless full detail is asked for.
@@ -200,6 +203,7 @@ impl Report {
             conflicts: conflicts::section(&sources),
             phases: phases::section(&sources),
             collectives: collectives::section(&sources),
+            collective_groups: collective_groups::section(&sources),
             transfers: transfers::section(&sources),
             signals: transfers::signals(&sources, &flows::ids_by_key(&sources)),
             iterations: iterations::section(&sources),

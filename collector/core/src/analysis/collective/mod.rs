@@ -5,6 +5,7 @@ pub mod bandwidth;
 pub mod calls;
 pub mod cut;
 pub mod forwarding;
+pub mod group;
 pub mod lane;
 pub mod plan;
 pub mod point_to_point;
