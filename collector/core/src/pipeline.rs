@@ -1,7 +1,7 @@
-//! The layers composed: frames and lines in, a report out. Reads no clock, file or environment, so
-//! that a replay, a live capture and a test give the same report for the same frames.
+//! Composes the layers: frames and lines in, a report out. It reads no clock, file or environment,
+//! so a replay, a live capture and a test give the same report for the same frames.
 //!
-//! Traffic that has no end is seen through a window (`window`), which forgets old messages.
+//! Live traffic is analysed in a window (`window`), which forgets old messages.
 
 mod window;
 
@@ -39,15 +39,15 @@ use crate::model::tap::{HostName, Tap, TapId};
 use crate::model::witness::LogId;
 use crate::report::{Report, ReportContext};
 
-/// Everything that is known so far.
+/// Everything known so far.
 ///
-/// Call [`add_tap`](Self::add_tap) before the first frame of a tap, then
-/// [`handle_frame`](Self::handle_frame) in the order of time (per tap: in the order of capture),
-/// and [`finish`](Self::finish) once; [`report`](Self::report) whenever one is wanted before that.
+/// Call [`add_tap`](Self::add_tap) before the first frame of a tap,
+/// [`handle_frame`](Self::handle_frame) in order of time (per tap: in order of capture),
+/// [`report`](Self::report) for a report on the way, and [`finish`](Self::finish) once.
 #[derive(Clone)]
 pub struct Pipeline {
     tracker: FlowTracker,
-    /// `None` where nothing is to be linked.
+    /// `None` if nothing is to be linked.
     linking: Option<Linking>,
     logs: LogTracker,
     labels: LabelSources,
@@ -60,7 +60,7 @@ pub struct Pipeline {
     health: Health,
 }
 
-/// NCCL messages kept unless told: at 72 bytes a message, about 75 MB.
+/// Default number of NCCL messages kept: at 72 bytes each, about 75 MB.
 pub const MESSAGE_CAPACITY: u32 = 1 << 20;
 
 /// Limits and options of a pipeline.
@@ -68,16 +68,16 @@ pub const MESSAGE_CAPACITY: u32 = 1 << 20;
 pub struct PipelineConfig {
     /// Of the flow layer.
     pub flow: FlowConfig,
-    /// NCCL messages kept to be linked; `None` to follow flows only.
+    /// NCCL messages kept for linking; `None` to track flows only.
     pub message_capacity: Option<usize>,
 }
 
-/// What a user may tell of the job and of what is wanted.
+/// The user's settings for the analysis.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Which findings, and what is expected.
+    /// Which findings to check, and expected values.
     pub findings: finding::settings::Settings,
-    /// Which rail a port is on; `None` to find that out.
+    /// Rail of each port; `None` to detect it.
     pub rails: Option<RailMap>,
 }
 
@@ -96,16 +96,16 @@ struct Linking {
     control: ControlPlane,
     traffic: TrafficRecorder,
     sightings: Sightings,
-    /// Whether there are clocks to compare.
+    /// Whether several clocks must be compared.
     has_clocks: bool,
     attempts: Attempts,
 }
 
-/// Names kept of those that captures give to addresses.
+/// Most host names kept.
 const HOST_NAME_CAPACITY: usize = 65_536;
 
 impl Pipeline {
-    /// A pipeline that has seen nothing.
+    /// An empty pipeline.
     #[must_use]
     pub fn new(config: PipelineConfig) -> Self {
         let linking = config.message_capacity.map(|capacity| Linking {
@@ -131,12 +131,12 @@ impl Pipeline {
         }
     }
 
-    /// Takes what the user tells of the job and of what is wanted.
+    /// Sets the user's settings.
     pub fn configure(&mut self, settings: Settings) {
         self.settings = settings;
     }
 
-    /// Adds the next tap; taps are numbered from 0 in the order in which they are added.
+    /// Adds the next tap; taps are numbered from 0.
     pub fn add_tap(&mut self, tap: Tap) {
         self.tracker.add_tap(tap);
         if let Some(linking) = &mut self.linking {
@@ -144,7 +144,7 @@ impl Pipeline {
         }
     }
 
-    /// A capture gives a name to an address.
+    /// Adds a host name that a capture has for an address.
     pub fn add_host_name(&mut self, name: HostName) {
         if self.host_names.len() < HOST_NAME_CAPACITY {
             self.host_names.push(name);
@@ -153,23 +153,23 @@ impl Pipeline {
         }
     }
 
-    /// The source lost frames of a tap.
+    /// Counts frames of a tap that the source lost.
     pub fn add_lost_frames(&mut self, tap: TapId, frames: u64) {
         self.tracker.add_lost_frames(tap, frames);
     }
 
-    /// Adds to a counter of what was missed before the frames came here.
+    /// Counts what was missed before frames reached the pipeline.
     pub fn add_health(&mut self, event: HealthEvent, count: u64) {
         self.health.add(event, count);
     }
 
-    /// Takes the next frame.
+    /// Processes the next frame.
     #[inline]
     pub fn handle_frame(&mut self, frame: &Frame<'_>) {
         packet::decode_with(frame, |packet| self.observe(frame, packet));
     }
 
-    /// Takes packets that were counted where they passed, and the next frame of their flow.
+    /// Processes packets counted in the kernel, then the next frame of their flow.
     pub fn handle_run(&mut self, run: &Run, frame: &Frame<'_>) {
         packet::decode_with(frame, |packet| {
             match &mut self.linking {
@@ -200,79 +200,79 @@ impl Pipeline {
         }
     }
 
-    /// Adds the next NCCL log; logs are numbered from 0 in the order in which they are added.
+    /// Adds the next NCCL log; logs are numbered from 0.
     pub fn add_log(&mut self, name: impl Into<String>) -> LogId {
         self.logs.add_log(name)
     }
 
-    /// Takes the next line of a log, with or without its end; `number` counts from 1. Lines come in
-    /// the order of their log; logs, and frames, in any. Whether NCCL wrote it.
+    /// Processes the next line of a log, with or without its line end; `number` counts from 1.
+    /// Lines come in the order of their log, logs and frames in any order. Returns whether NCCL
+    /// wrote the line.
     pub fn handle_log_line(&mut self, log: LogId, number: u64, line: &[u8]) -> bool {
         self.logs.observe(log, number, line)
     }
 
-    /// Tells the number of the training step that runs at a time.
+    /// Sets the number of the training step that runs at a given time.
     pub fn set_anchor(&mut self, anchor: Option<Anchor>) {
         self.labels.anchor = anchor;
     }
 
-    /// Tells by how many nanoseconds the clocks of training logs are ahead of UTC.
+    /// Sets how many nanoseconds the clocks of training logs are ahead of UTC.
     pub fn set_train_log_zone(&mut self, zone_ns: Option<i64>) {
         self.labels.zone_ns = zone_ns;
     }
 
-    /// Adds the next training log; they are numbered from 0 in the order in which they are added.
+    /// Adds the next training log; they are numbered from 0.
     pub fn add_train_log(&mut self, name: impl Into<String>) -> LogId {
         self.labels.logs.push(TrainLog::new(name));
         LogId(self.labels.logs.len() as u32 - 1)
     }
 
-    /// Takes the next line of a training log, with or without its end; `number` counts from 1.
-    /// Whether a framework that is known wrote it.
+    /// Processes the next line of a training log, with or without its line end; `number` counts
+    /// from 1. Returns whether a known framework wrote it.
     pub fn handle_train_log_line(&mut self, log: LogId, number: u64, line: &[u8]) -> bool {
         let log = self.labels.logs.get_mut(log.0 as usize);
         log.is_some_and(|log| log.observe(number, line))
     }
 
-    /// Adds the next file of NIC counters; files are numbered from 0 in the order in which they are
-    /// added.
+    /// Adds the next file of NIC counters; files are numbered from 0.
     pub fn add_counters(&mut self, name: impl Into<String>) -> u32 {
         self.counters.add_file(name)
     }
 
-    /// Takes the next line of a file of NIC counters; `number` counts from 1. Lines of one
-    /// counter of a NIC come in the order of time; files of different counters, and frames, in any.
-    /// Whether there was a sample on it.
+    /// Processes the next line of a file of NIC counters; `number` counts from 1. Lines of one
+    /// counter come in order of time, files of different counters and frames in any order. Returns
+    /// whether the line has a sample.
     pub fn handle_counter_line(&mut self, file: u32, number: u64, line: &[u8]) -> bool {
         self.counters.observe(file, number, line)
     }
 
-    /// Takes the next sample of a live source of NIC counters, which
-    /// [`add_counters`](Self::add_counters) made a file of; `number` counts from 1. Samples of one NIC
-    /// come in the order of time.
+    /// Processes the next sample of a live source of NIC counters, which
+    /// [`add_counters`](Self::add_counters) added as a file; `number` counts from 1. Samples of one
+    /// NIC come in order of time.
     pub fn handle_counter_sample(&mut self, file: u32, number: u64, sample: &CounterSample<'_>) {
         self.counters.observe_sample(file, number, sample);
     }
 
-    /// What processes of this host do: to be told of their calls and connections, in the order of time
-    /// for each process.
+    /// Tracker of this host's processes; it takes calls and connections of each process in order of
+    /// time.
     pub fn processes_mut(&mut self) -> &mut ProcessTracker {
         &mut self.processes
     }
 
-    /// What processes of this host were seen to do.
+    /// What this host's processes did.
     #[must_use]
     pub const fn processes(&self) -> &ProcessTracker {
         &self.processes
     }
 
-    /// State of flows and ports.
+    /// Flows and ports.
     #[must_use]
     pub const fn tracker(&self) -> &FlowTracker {
         &self.tracker
     }
 
-    /// Hands out the messages that were completed since the last call, oldest first; none unless
+    /// Messages completed since the last call, oldest first; none unless
     /// [`FlowConfig::keeps_details`].
     pub fn drain_messages(&mut self) -> std::vec::Drain<'_, MessageEvent> {
         self.tracker.drain_messages()
@@ -325,7 +325,7 @@ impl Pipeline {
     }
 }
 
-/// Joins what NCCL's logs say to what was captured.
+/// Joins NCCL's logs with what was captured.
 fn join_logs(state: &mut State, logs: LogTracker) {
     let logs = logs.finish();
     let linked = logs.link();
@@ -345,7 +345,7 @@ fn join_logs(state: &mut State, logs: LogTracker) {
 }
 
 impl Linking {
-    /// Links control plane and data plane; logs come later.
+    /// Links control plane and data plane; logs are joined later.
     fn link(mut self, processes: &ProcessTracker, state: &mut State) {
         let State { tracker, positions, health, .. } = &mut *state;
         self.streams.finish(&mut self.control);

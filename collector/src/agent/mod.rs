@@ -1,14 +1,14 @@
 //! The agent: live sources, the pipeline and exporters, composed and kept running on a training node.
 //!
 //! ```text
-//! sources -> Pipeline -> Report now and then -+-> Accumulator -+-> /metrics
-//!               |                             |       ^        +-> OTLP
-//!               |                             +-------|----------> /report.json
-//!               +-- the flows' counters, every interval
+//! sources -> Pipeline -> Understanding -+-> Accumulator -+-> /metrics
+//!               |                       |       ^        +-> OTLP
+//!               |                       +-> Report ---------> /report.json
+//!               +-- traffic of flows, every interval
 //! ```
 //!
-//! A report costs CPU time, of which it may take little, so reports may come less often than metrics are
-//! exported. The flows' metrics are updated in between, unless a report is being made.
+//! An analysis may take little CPU time, so it may be rarer than exports. The traffic of flows is updated
+//! in between, unless an analysis is running.
 //!
 //! Whatever is missing (a capability, an interface, a receiver) is reported once, shows in
 //! `railscope.source.visible`, and stops nothing else.

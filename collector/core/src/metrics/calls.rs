@@ -1,4 +1,4 @@
-//! Calls of NCCL: how many, and how much they ask for.
+//! Calls of NCCL: count and bytes.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::point::Attributes;
 use super::series::{SeriesTable, owner_attributes};
 use crate::link::process::{CallCount, ProcessTracker};
 
-/// Sets what all calls have come to.
+/// Sets the totals of all calls.
 pub(super) fn set(series: &mut SeriesTable, settings: &Settings, processes: &ProcessTracker) {
     let mut sums: BTreeMap<Attributes, CallCount> = BTreeMap::new();
     for (function, rank, count) in processes.counts() {

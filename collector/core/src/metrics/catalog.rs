@@ -1,5 +1,7 @@
-//! Every metric there is: one static each, and the list of them.
+//! All metrics, one static each; `about` says what a metric is.
 // tidy: table
+
+#![expect(missing_docs, reason = "`about` says what each metric is")]
 
 use super::attribute::{
     BUCKET, CALL, CAUSE, CHANNEL, COMMUNICATOR, COUNTED, COUNTER, COUNTER_PRIORITY, DEVICE,
@@ -10,7 +12,7 @@ use super::attribute::{
 use super::metric::Instrument::{Counter, Gauge, Histogram};
 use super::metric::{Metric, Unit};
 
-/// Of times, in nanoseconds: 100 us to 10 minutes.
+/// Bucket bounds for times, in nanoseconds: 100 us to 10 minutes.
 const DURATIONS: &[u64] = &[
     100_000,
     250_000,
@@ -33,7 +35,7 @@ const DURATIONS: &[u64] = &[
     600_000_000_000,
 ];
 
-/// Of rates, in bytes per second: 10 MB/s, then 10, 25, 50, 100, 200, 400 and 800 Gb/s.
+/// Bucket bounds for rates, in bytes per second: 10 MB/s, then 10, 25, 50, 100, 200, 400 and 800 Gb/s.
 const RATES: &[u64] = &[
     10_000_000,
     100_000_000,
@@ -46,11 +48,10 @@ const RATES: &[u64] = &[
     100_000_000_000,
 ];
 
-/// Of shares, in billionths: 0, 0.1 % to 100 %.
+/// Bucket bounds for shares, in billionths: 0, 0.1 % to 100 %.
 const SHARES: &[u64] =
     &[0, 1_000_000, 10_000_000, 50_000_000, 100_000_000, 250_000_000, 500_000_000, 1_000_000_000];
 
-/// How long training steps took, of which all calls were seen: from the first data packet to the first of the next.
 pub static TRAINING_STEP_DURATION: Metric = Metric {
     name: "nccl.training_step.duration",
     unit: Unit::Seconds,
@@ -59,7 +60,6 @@ pub static TRAINING_STEP_DURATION: Metric = Metric {
     about: "How long training steps took, of which all calls were seen: from the first data packet to the first of the next",
 };
 
-/// Training steps of which calls are missing: they are in all counters here, and in no histogram.
 pub static TRAINING_STEP_INCOMPLETE: Metric = Metric {
     name: "nccl.training_step.incomplete",
     unit: Unit::Things("training_step"),
@@ -68,7 +68,6 @@ pub static TRAINING_STEP_INCOMPLETE: Metric = Metric {
     about: "Training steps of which calls are missing: they are in all counters here, and in no histogram",
 };
 
-/// Time of training steps with a collective in flight.
 pub static TRAINING_STEP_COMMUNICATION_TIME: Metric = Metric {
     name: "nccl.training_step.communication_time",
     unit: Unit::Seconds,
@@ -77,7 +76,6 @@ pub static TRAINING_STEP_COMMUNICATION_TIME: Metric = Metric {
     about: "Time of training steps with a collective in flight",
 };
 
-/// Time of training steps without a collective in flight.
 pub static TRAINING_STEP_IDLE_TIME: Metric = Metric {
     name: "nccl.training_step.idle_time",
     unit: Unit::Seconds,
@@ -86,7 +84,6 @@ pub static TRAINING_STEP_IDLE_TIME: Metric = Metric {
     about: "Time of training steps without a collective in flight",
 };
 
-/// Collectives of training steps.
 pub static TRAINING_STEP_COLLECTIVES: Metric = Metric {
     name: "nccl.training_step.collectives",
     unit: Unit::Things("collective"),
@@ -95,7 +92,6 @@ pub static TRAINING_STEP_COLLECTIVES: Metric = Metric {
     about: "Collectives of training steps",
 };
 
-/// Bytes of messages of training steps, as they are on the wire.
 pub static TRAINING_STEP_IO: Metric = Metric {
     name: "nccl.training_step.io",
     unit: Unit::Bytes,
@@ -104,7 +100,6 @@ pub static TRAINING_STEP_IO: Metric = Metric {
     about: "Bytes of messages of training steps, as they are on the wire",
 };
 
-/// Data packets of training steps with a CE mark.
 pub static TRAINING_STEP_CE_PACKETS: Metric = Metric {
     name: "nccl.training_step.ce_packets",
     unit: Unit::Things("packet"),
@@ -113,7 +108,6 @@ pub static TRAINING_STEP_CE_PACKETS: Metric = Metric {
     about: "Data packets of training steps with a CE mark",
 };
 
-/// Share of the data packets of a training step that have a CE mark.
 pub static TRAINING_STEP_CE_SHARE: Metric = Metric {
     name: "nccl.training_step.ce_share",
     unit: Unit::Share,
@@ -122,7 +116,6 @@ pub static TRAINING_STEP_CE_SHARE: Metric = Metric {
     about: "Share of the data packets of a training step that have a CE mark",
 };
 
-/// CNPs in the spans of training steps.
 pub static TRAINING_STEP_CNPS: Metric = Metric {
     name: "nccl.training_step.cnps",
     unit: Unit::Things("packet"),
@@ -131,7 +124,6 @@ pub static TRAINING_STEP_CNPS: Metric = Metric {
     about: "CNPs in the spans of training steps",
 };
 
-/// Time of training steps in which some port was told to pause.
 pub static TRAINING_STEP_PAUSED_TIME: Metric = Metric {
     name: "nccl.training_step.paused_time",
     unit: Unit::Seconds,
@@ -140,7 +132,6 @@ pub static TRAINING_STEP_PAUSED_TIME: Metric = Metric {
     about: "Time of training steps in which some port was told to pause",
 };
 
-/// Packets sent again in the spans of training steps.
 pub static TRAINING_STEP_RETRANSMITS: Metric = Metric {
     name: "nccl.training_step.retransmits",
     unit: Unit::Things("packet"),
@@ -149,7 +140,6 @@ pub static TRAINING_STEP_RETRANSMITS: Metric = Metric {
     about: "Packets sent again in the spans of training steps",
 };
 
-/// The most payload of a training step that a port sent or received in a millisecond, as a rate.
 pub static TRAINING_STEP_PEAK_RATE: Metric = Metric {
     name: "nccl.training_step.peak_rate",
     unit: Unit::BytesPerSecond,
@@ -158,7 +148,6 @@ pub static TRAINING_STEP_PEAK_RATE: Metric = Metric {
     about: "The most payload of a training step that a port sent or received in a millisecond, as a rate",
 };
 
-/// Training steps that a rank held up, by why; the worst rank of each.
 pub static TRAINING_STEP_STRAGGLERS: Metric = Metric {
     name: "nccl.training_step.stragglers",
     unit: Unit::Things("training_step"),
@@ -167,7 +156,6 @@ pub static TRAINING_STEP_STRAGGLERS: Metric = Metric {
     about: "Training steps that a rank held up, by why; the worst rank of each",
 };
 
-/// Training steps of which a figure is not known, so that it is in no counter.
 pub static TRAINING_STEP_UNKNOWN: Metric = Metric {
     name: "railscope.training_step.unknown",
     unit: Unit::Things("training_step"),
@@ -176,7 +164,6 @@ pub static TRAINING_STEP_UNKNOWN: Metric = Metric {
     about: "Training steps of which a figure is not known, so that it is in no counter",
 };
 
-/// How long collectives took: from the first data packet to the last.
 pub static COLLECTIVE_DURATION: Metric = Metric {
     name: "nccl.collective.duration",
     unit: Unit::Seconds,
@@ -185,7 +172,6 @@ pub static COLLECTIVE_DURATION: Metric = Metric {
     about: "How long collectives took: from the first data packet to the last",
 };
 
-/// Bytes of collectives, as nccl-tests counts them.
 pub static COLLECTIVE_IO: Metric = Metric {
     name: "nccl.collective.io",
     unit: Unit::Bytes,
@@ -194,7 +180,6 @@ pub static COLLECTIVE_IO: Metric = Metric {
     about: "Bytes of collectives, as nccl-tests counts them",
 };
 
-/// Calls of NCCL by processes of this host, when they are made: they enqueue work.
 pub static CALL_COUNT: Metric = Metric {
     name: "nccl.call.count",
     unit: Unit::Things("call"),
@@ -203,7 +188,6 @@ pub static CALL_COUNT: Metric = Metric {
     about: "Calls of NCCL by processes of this host, when they are made: they enqueue work. The rank is the process's in the greatest of its communicators",
 };
 
-/// Bytes that calls of NCCL by processes of this host ask to be moved: elements of the call times their size.
 pub static CALL_IO: Metric = Metric {
     name: "nccl.call.io",
     unit: Unit::Bytes,
@@ -212,7 +196,6 @@ pub static CALL_IO: Metric = Metric {
     about: "Bytes that calls of NCCL by processes of this host ask to be moved: elements of the call times their size",
 };
 
-/// Bus bandwidth of collectives, as nccl-tests computes it.
 pub static COLLECTIVE_BUS_BANDWIDTH: Metric = Metric {
     name: "nccl.collective.bus_bandwidth",
     unit: Unit::BytesPerSecond,
@@ -221,7 +204,6 @@ pub static COLLECTIVE_BUS_BANDWIDTH: Metric = Metric {
     about: "Bus bandwidth of collectives, as nccl-tests computes it",
 };
 
-/// How long the ranks of a collective waited for the one that held them up.
 pub static STRAGGLER_LAG: Metric = Metric {
     name: "nccl.straggler.lag",
     unit: Unit::Seconds,
@@ -230,7 +212,6 @@ pub static STRAGGLER_LAG: Metric = Metric {
     about: "How long the ranks of a collective waited for the one that held them up",
 };
 
-/// Where the time of collectives went, summed over ranks: of each its connection that ended last.
 pub static WAIT_TIME: Metric = Metric {
     name: "nccl.wait.time",
     unit: Unit::Seconds,
@@ -239,7 +220,6 @@ pub static WAIT_TIME: Metric = Metric {
     about: "Where the time of collectives went, summed over ranks: of each its connection that ended last",
 };
 
-/// Communicators that are known, by what carries their data: `socket` is a fallback.
 pub static COMMUNICATOR_COUNT: Metric = Metric {
     name: "nccl.communicators",
     unit: Unit::Things("communicator"),
@@ -248,7 +228,6 @@ pub static COMMUNICATOR_COUNT: Metric = Metric {
     about: "Communicators that are known, by what carries their data: `socket` is a fallback",
 };
 
-/// Bytes of RoCEv2 frames, without FCS.
 pub static FLOW_IO: Metric = Metric {
     name: "rdma.flow.io",
     unit: Unit::Bytes,
@@ -257,7 +236,6 @@ pub static FLOW_IO: Metric = Metric {
     about: "Bytes of RoCEv2 frames, without FCS",
 };
 
-/// RoCEv2 packets.
 pub static FLOW_PACKETS: Metric = Metric {
     name: "rdma.flow.packets",
     unit: Unit::Things("packet"),
@@ -266,7 +244,6 @@ pub static FLOW_PACKETS: Metric = Metric {
     about: "RoCEv2 packets",
 };
 
-/// RoCEv2 packets towards a port by ECN codepoint, of flows whose CE marks could be seen.
 pub static FLOW_ECN: Metric = Metric {
     name: "rdma.flow.ecn",
     unit: Unit::Things("packet"),
@@ -275,7 +252,6 @@ pub static FLOW_ECN: Metric = Metric {
     about: "RoCEv2 packets towards a port by ECN codepoint, of flows whose CE marks could be seen",
 };
 
-/// Packets that a port sent again.
 pub static FLOW_RETRANSMITS: Metric = Metric {
     name: "rdma.flow.retransmits",
     unit: Unit::Things("packet"),
@@ -284,7 +260,6 @@ pub static FLOW_RETRANSMITS: Metric = Metric {
     about: "Packets that a port sent again",
 };
 
-/// Packets of a port that were missing when later ones passed: at least so many were lost, or overtaken, before the tap.
 pub static FLOW_GAPS: Metric = Metric {
     name: "rdma.flow.gaps",
     unit: Unit::Things("packet"),
@@ -293,7 +268,6 @@ pub static FLOW_GAPS: Metric = Metric {
     about: "Packets of a port that were missing when later ones passed: at least so many were lost, or overtaken, before the tap",
 };
 
-/// Packets of a port that later ones overtook.
 pub static FLOW_OUT_OF_ORDER: Metric = Metric {
     name: "rdma.flow.out_of_order",
     unit: Unit::Things("packet"),
@@ -302,7 +276,6 @@ pub static FLOW_OUT_OF_ORDER: Metric = Metric {
     about: "Packets of a port that later ones overtook",
 };
 
-/// CNPs towards a port: it is told to send more slowly.
 pub static CNP_PACKETS: Metric = Metric {
     name: "rdma.cnp.packets",
     unit: Unit::Things("packet"),
@@ -311,7 +284,6 @@ pub static CNP_PACKETS: Metric = Metric {
     about: "CNPs towards a port: it is told to send more slowly",
 };
 
-/// NAKs towards a port, by their code.
 pub static NAK_PACKETS: Metric = Metric {
     name: "rdma.nak.packets",
     unit: Unit::Things("packet"),
@@ -320,7 +292,6 @@ pub static NAK_PACKETS: Metric = Metric {
     about: "NAKs towards a port, by their code",
 };
 
-/// Times that a port went back to send again.
 pub static RECOVERY_EPISODES: Metric = Metric {
     name: "rdma.recovery.episodes",
     unit: Unit::Things("episode"),
@@ -329,7 +300,6 @@ pub static RECOVERY_EPISODES: Metric = Metric {
     about: "Times that a port went back to send again",
 };
 
-/// Time that flows of a port were in recovery, summed over flows.
 pub static RECOVERY_TIME: Metric = Metric {
     name: "rdma.recovery.time",
     unit: Unit::Seconds,
@@ -338,7 +308,6 @@ pub static RECOVERY_TIME: Metric = Metric {
     about: "Time that flows of a port were in recovery, summed over flows",
 };
 
-/// Line rate of a port.
 pub static PORT_LINE_RATE: Metric = Metric {
     name: "rdma.port.line_rate",
     unit: Unit::BytesPerSecond,
@@ -347,7 +316,6 @@ pub static PORT_LINE_RATE: Metric = Metric {
     about: "Line rate of a port",
 };
 
-/// Highest rate of a port, with FCS, preamble and gap, since the report began.
 pub static PORT_PEAK_RATE: Metric = Metric {
     name: "rdma.port.peak_rate",
     unit: Unit::BytesPerSecond,
@@ -356,7 +324,6 @@ pub static PORT_PEAK_RATE: Metric = Metric {
     about: "Highest rate of a port, with FCS, preamble and gap, since the report began",
 };
 
-/// Runs of buckets above half of the line rate.
 pub static PORT_BURSTS: Metric = Metric {
     name: "rdma.port.bursts",
     unit: Unit::Things("burst"),
@@ -365,7 +332,6 @@ pub static PORT_BURSTS: Metric = Metric {
     about: "Runs of buckets above half of the line rate",
 };
 
-/// Time in buckets above half of the line rate.
 pub static PORT_BURST_TIME: Metric = Metric {
     name: "rdma.port.burst_time",
     unit: Unit::Seconds,
@@ -374,7 +340,6 @@ pub static PORT_BURST_TIME: Metric = Metric {
     about: "Time in buckets above half of the line rate",
 };
 
-/// Pause frames that ask to stop.
 pub static PFC_PAUSE_FRAMES: Metric = Metric {
     name: "rdma.pfc.pause_frames",
     unit: Unit::Things("frame"),
@@ -383,7 +348,6 @@ pub static PFC_PAUSE_FRAMES: Metric = Metric {
     about: "Pause frames that ask to stop",
 };
 
-/// Time for which a station asked the other end of its link to stop: its rate is the pause occupancy, 0 to 1.
 pub static PFC_PAUSED_TIME: Metric = Metric {
     name: "rdma.pfc.paused_time",
     unit: Unit::Seconds,
@@ -392,7 +356,6 @@ pub static PFC_PAUSED_TIME: Metric = Metric {
     about: "Time for which a station asked the other end of its link to stop: its rate is the pause occupancy, 0 to 1",
 };
 
-/// Times that at least 95 % of 100 ms were paused; from frames only.
 pub static PFC_STORMS: Metric = Metric {
     name: "rdma.pfc.storms",
     unit: Unit::Things("storm"),
@@ -401,7 +364,6 @@ pub static PFC_STORMS: Metric = Metric {
     about: "Times that at least 95 % of 100 ms were paused; from frames only",
 };
 
-/// 1 where the link of a NIC carries data, 0 where not.
 pub static NIC_UP: Metric = Metric {
     name: "rdma.nic.up",
     unit: Unit::Things("nic"),
@@ -410,7 +372,6 @@ pub static NIC_UP: Metric = Metric {
     about: "1 where the link of a NIC carries data, 0 where not",
 };
 
-/// Counters that count packets.
 pub static NIC_PACKETS: Metric = Metric {
     name: "rdma.nic.packets",
     unit: Unit::Things("packet"),
@@ -419,7 +380,6 @@ pub static NIC_PACKETS: Metric = Metric {
     about: "Counters that count packets",
 };
 
-/// Counters that count bytes.
 pub static NIC_IO: Metric = Metric {
     name: "rdma.nic.io",
     unit: Unit::Bytes,
@@ -428,7 +388,6 @@ pub static NIC_IO: Metric = Metric {
     about: "Counters that count bytes",
 };
 
-/// Counters that count time.
 pub static NIC_TIME: Metric = Metric {
     name: "rdma.nic.time",
     unit: Unit::Seconds,
@@ -437,7 +396,6 @@ pub static NIC_TIME: Metric = Metric {
     about: "Counters that count time",
 };
 
-/// Counters that count anything else that is known.
 pub static NIC_EVENTS: Metric = Metric {
     name: "rdma.nic.events",
     unit: Unit::Things("event"),
@@ -446,7 +404,6 @@ pub static NIC_EVENTS: Metric = Metric {
     about: "Counters that count anything else that is known",
 };
 
-/// Counters whose names are not known, as they are.
 pub static NIC_OTHER: Metric = Metric {
     name: "rdma.nic.other",
     unit: Unit::Things("count"),
@@ -455,7 +412,6 @@ pub static NIC_OTHER: Metric = Metric {
     about: "Counters whose names are not known, as they are",
 };
 
-/// Findings of the last report.
 pub static FINDING_ACTIVE: Metric = Metric {
     name: "railscope.finding.active",
     unit: Unit::Things("finding"),
@@ -464,7 +420,6 @@ pub static FINDING_ACTIVE: Metric = Metric {
     about: "Findings of the last report",
 };
 
-/// 1 where a finding could not be looked for, so that none found says nothing.
 pub static FINDING_NOT_CHECKED: Metric = Metric {
     name: "railscope.finding.not_checked",
     unit: Unit::Things("finding"),
@@ -473,7 +428,6 @@ pub static FINDING_NOT_CHECKED: Metric = Metric {
     about: "1 where a finding could not be looked for, so that none found says nothing",
 };
 
-/// 1 where a source can see what it is for, 0 where not: then nothing of it is not 0, but not known.
 pub static SOURCE_VISIBLE: Metric = Metric {
     name: "railscope.source.visible",
     unit: Unit::Things("source"),
@@ -482,7 +436,6 @@ pub static SOURCE_VISIBLE: Metric = Metric {
     about: "1 where a source can see what it is for, 0 where not: then nothing of it is not 0, but not known",
 };
 
-/// Frames that a tap saw.
 pub static TAP_FRAMES: Metric = Metric {
     name: "railscope.tap.frames",
     unit: Unit::Things("frame"),
@@ -491,7 +444,6 @@ pub static TAP_FRAMES: Metric = Metric {
     about: "Frames that a tap saw",
 };
 
-/// Frames that a tap is known to have lost.
 pub static TAP_LOST: Metric = Metric {
     name: "railscope.tap.lost",
     unit: Unit::Things("frame"),
@@ -500,7 +452,6 @@ pub static TAP_LOST: Metric = Metric {
     about: "Frames that a tap is known to have lost",
 };
 
-/// Layers of frames that could not be read.
 pub static DECODE_REFUSED: Metric = Metric {
     name: "railscope.decode.refused",
     unit: Unit::Things("frame"),
@@ -509,7 +460,6 @@ pub static DECODE_REFUSED: Metric = Metric {
     about: "Layers of frames that could not be read",
 };
 
-/// What was missed, refused or could not be known, as the last report has it: what is only not known yet may fall.
 pub static HEALTH_EVENTS: Metric = Metric {
     name: "railscope.health.events",
     unit: Unit::Things("event"),
@@ -518,7 +468,6 @@ pub static HEALTH_EVENTS: Metric = Metric {
     about: "What was missed, refused or could not be known, as the last report has it: what is only not known yet may fall",
 };
 
-/// Reports that were made: metrics change with each; rdma.flow, rdma.cnp and nccl.call also in between.
 pub static REPORTS: Metric = Metric {
     name: "railscope.report.count",
     unit: Unit::Things("report"),
@@ -527,7 +476,6 @@ pub static REPORTS: Metric = Metric {
     about: "Reports that were made: metrics change with each; rdma.flow, rdma.cnp and nccl.call also in between",
 };
 
-/// How often what flows carried was brought up to date between two reports.
 pub static UPDATES: Metric = Metric {
     name: "railscope.update.count",
     unit: Unit::Things("update"),
@@ -536,7 +484,6 @@ pub static UPDATES: Metric = Metric {
     about: "How often what flows carried was brought up to date between two reports",
 };
 
-/// CPU time of the agent and of its programs in the kernel, which are measured now and then and extrapolated.
 pub static CPU_TIME: Metric = Metric {
     name: "railscope.cpu.time",
     unit: Unit::Seconds,
@@ -545,7 +492,6 @@ pub static CPU_TIME: Metric = Metric {
     about: "CPU time of the agent and of its programs in the kernel, which are measured now and then and extrapolated",
 };
 
-/// Points, spans and log records that were to be exported, by what became of them.
 pub static EXPORT_ITEMS: Metric = Metric {
     name: "railscope.export.items",
     unit: Unit::Things("item"),
@@ -554,7 +500,6 @@ pub static EXPORT_ITEMS: Metric = Metric {
     about: "Points, spans and log records that were to be exported, by what became of them",
 };
 
-/// Values that were left out because their metric has too many series.
 pub static SERIES_REFUSED: Metric = Metric {
     name: "railscope.series.refused",
     unit: Unit::Things("value"),
@@ -563,16 +508,16 @@ pub static SERIES_REFUSED: Metric = Metric {
     about: "Values that were left out because their metric has too many series",
 };
 
-/// Metrics that belong together, under their heading.
+/// Metrics under one heading of the documentation.
 #[derive(Debug)]
 pub struct Group {
-    /// What they are about.
+    /// The heading.
     pub heading: &'static str,
-    /// In the order of the documentation.
+    /// The metrics, in the order of the documentation.
     pub metrics: &'static [&'static Metric],
 }
 
-/// All metrics.
+/// All metrics by heading.
 pub static ALL: &[Group] = &[
     Group {
         heading: "Training steps, each told once, when the next one has begun.",

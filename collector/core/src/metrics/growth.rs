@@ -1,18 +1,18 @@
-//! How much sums have grown since they were read last.
+//! Growth of sums since they were last read.
 
 use std::collections::BTreeMap;
 
-/// Sums that are read again and again, by what they are of. A thing whose first sum falls, or that
-/// began after the last one of its name ended, is another one and counts whole.
+/// Sums that are read repeatedly, by key. If the first sum falls, or the span begins after the
+/// known one ended, the key was reused: its sums count in full.
 #[derive(Clone, Debug)]
 pub(super) struct Growth<K, const N: usize> {
     known: BTreeMap<K, Sums<N>>,
 }
 
-/// Sums of one thing at a time; `None` where not known.
+/// Sums of one key; `None` if unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sums<const N: usize> {
-    /// When it began and ended, on any clock that goes on.
+    /// Begin and end, on any monotonic clock.
     pub(super) span: (u64, u64),
     pub(super) sums: [Option<u64>; N],
 }
@@ -24,18 +24,18 @@ impl<K: Ord, const N: usize> Default for Growth<K, N> {
 }
 
 impl<const N: usize> Sums<N> {
-    /// Sums that have no beginning.
+    /// Sums of a key that is never reused.
     pub(super) const fn timeless(sums: [Option<u64>; N]) -> Self {
         Self { span: (0, 0), sums }
     }
 
-    /// The larger of each: two see the same, each perhaps not all of it.
+    /// The larger of each sum: both see the same, but maybe not all of it.
     pub(super) fn join(&mut self, other: Self) {
         self.span = (self.span.0.min(other.span.0), self.span.1.max(other.span.1));
         self.sums.iter_mut().zip(other.sums).for_each(|(one, other)| *one = (*one).max(other));
     }
 
-    /// How much has come since `earlier`. What was known and no longer is stays as it was.
+    /// Growth since `earlier`. A sum that is no longer known keeps its last value.
     fn since(&mut self, earlier: Option<&Self>) -> [Option<u64>; N] {
         let same = earlier.filter(|earlier| !self.began_after(earlier));
         let mut grown = [None; N];
@@ -55,7 +55,7 @@ impl<const N: usize> Sums<N> {
 }
 
 impl<K: Ord, const N: usize> Growth<K, N> {
-    /// How much the sums of all things have grown; things that are no longer there are forgotten.
+    /// Growth of all keys in `now`; keys that are missing are forgotten.
     pub(super) fn read(
         &mut self,
         mut now: BTreeMap<K, Sums<N>>,
@@ -67,7 +67,7 @@ impl<K: Ord, const N: usize> Growth<K, N> {
         self.known = now;
     }
 
-    /// The same of things that were read before; others are passed over, and none is forgotten.
+    /// The same for known keys only; others are skipped, and none is forgotten.
     pub(super) fn read_known(
         &mut self,
         now: BTreeMap<K, Sums<N>>,
@@ -97,7 +97,7 @@ mod tests {
         let sums = |span, first, second| Some(Sums { span, sums: [Some(first), second] });
         let grown = |first, second| Some([Some(first), second]);
         assert_eq!(read(&mut growth, sums((10, 20), 5, None)), grown(5, None));
-        assert_eq!(read(&mut growth, sums((10, 30), 7, Some(4))), grown(2, Some(4)), "told late");
+        assert_eq!(read(&mut growth, sums((10, 30), 7, Some(4))), grown(2, Some(4)), "known late");
         assert_eq!(read(&mut growth, sums((10, 40), 8, None)), grown(1, None));
         assert_eq!(read(&mut growth, sums((10, 50), 9, Some(5))), grown(1, Some(1)), "known again");
         assert_eq!(read(&mut growth, sums((10, 60), 2, Some(1))), grown(2, Some(1)), "it fell");

@@ -1,4 +1,4 @@
-//! What a metric is: name, unit, kind and attributes, and how Prometheus spells it.
+//! A metric's name, unit, instrument and attributes, and its name in Prometheus.
 
 use std::borrow::Cow;
 
@@ -9,17 +9,17 @@ use super::attribute::Attribute;
 pub struct Metric {
     /// Its name in OpenTelemetry: namespaces with dots, no unit.
     pub name: &'static str,
-    /// What a value counts.
+    /// Unit of its values.
     pub unit: Unit,
-    /// How values come to be.
+    /// Its instrument.
     pub instrument: Instrument,
-    /// What tells its series apart.
+    /// Its attributes.
     pub attributes: &'static [&'static Attribute],
-    /// What it says, in one sentence without a full stop.
+    /// Its description: one sentence without a full stop.
     pub about: &'static str,
 }
 
-/// What a value counts. Values are kept as integers, so that sums do not depend on their order.
+/// Unit of a value. Values are kept as integers, so that sums do not depend on their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Seconds, kept in nanoseconds.
@@ -30,18 +30,18 @@ pub enum Unit {
     BytesPerSecond,
     /// A share of 1, kept in billionths.
     Share,
-    /// Things, with the annotation that says which.
+    /// A count, with its annotation in UCUM, such as `packet`.
     Things(&'static str),
 }
 
-/// How values come to be.
+/// OpenTelemetry's instruments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instrument {
     /// A sum that only grows.
     Counter,
-    /// What holds at the time.
+    /// A value at a time.
     Gauge,
-    /// A distribution: ascending upper bounds of its buckets, as its unit is kept.
+    /// A distribution: ascending upper bounds of its buckets, in the unit as kept.
     Histogram(&'static [u64]),
 }
 
@@ -58,7 +58,7 @@ impl Unit {
         }
     }
 
-    /// How many of what is kept make one.
+    /// Kept units per unit: 1,000,000,000 for seconds, which are kept in nanoseconds.
     #[must_use]
     pub const fn scale(self) -> u64 {
         match self {
@@ -67,13 +67,13 @@ impl Unit {
         }
     }
 
-    /// `kept` in the unit; `None` where it is a whole number as it is.
+    /// `kept` in the unit; `None` if it is kept in the unit itself.
     #[must_use]
     pub fn scaled(self, kept: u64) -> Option<f64> {
         (self.scale() > 1).then(|| kept as f64 / self.scale() as f64)
     }
 
-    /// What Prometheus adds to a name.
+    /// Suffix in Prometheus.
     const fn suffix(self) -> &'static str {
         match self {
             Self::Seconds => "_seconds",
@@ -85,9 +85,9 @@ impl Unit {
 }
 
 impl Metric {
-    /// The name in Prometheus, by OpenTelemetry's own rule, so that it is the same by whatever way
-    /// it came: dots become underscores, the unit follows (annotations do not), counters end in
-    /// `_total`, gauges without a unit in `_ratio`.
+    /// The name in Prometheus by OpenTelemetry's rule, so that scraping and OTLP give the same:
+    /// dots become underscores, the unit follows (annotations do not), counters end in `_total`,
+    /// gauges of shares in `_ratio`.
     #[must_use]
     pub fn prometheus_name(&self) -> String {
         let kind = match (self.instrument, self.unit) {
@@ -98,25 +98,25 @@ impl Metric {
         format!("{}{}{kind}", self.name.replace('.', "_"), self.unit.suffix())
     }
 
-    /// Series at most, of what is always told: beyond that new ones are refused, and counted.
+    /// Most series without optional attributes; further ones are refused and counted.
     #[must_use]
     pub fn bound(&self) -> u64 {
         self.required().map(|attribute| u64::from(attribute.values)).product()
     }
 
-    /// The bound where all that can be turned on is: no attribute multiplies beyond this.
+    /// Most series with all optional attributes on.
     #[must_use]
     pub fn largest_bound(&self) -> u64 {
         if self.required().count() == self.attributes.len() { self.bound() } else { OPTIONAL_BOUND }
     }
 
-    /// The attributes that are always told.
+    /// The attributes that are always exported.
     pub fn required(&self) -> impl Iterator<Item = &'static Attribute> {
         self.attributes.iter().copied().filter(|attribute| !attribute.is_optional)
     }
 }
 
-/// Series of a metric with optional attributes.
+/// Most series of a metric with optional attributes.
 const OPTIONAL_BOUND: u64 = 65_536;
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
-//! Reports as metrics: a catalogue of what is measured, and points, from which OTLP and Prometheus
-//! are written alike.
+//! Metrics: a catalogue, and points for OTLP and Prometheus alike.
 //!
-//! A report tells all that is known at a time; a metric tells what was added since, so that every
-//! training step counts once, however often one looks. [`accumulator`] turns the one into the
-//! other. What is not known has no point, which is not 0.
+//! Each fact has one route: flows, ports, NICs and calls come from state; training steps,
+//! collectives, waits and findings from [`Understanding`](crate::analysis::understanding). State
+//! and `Understanding` have totals, metrics add the growth: [`accumulator`] counts every training
+//! step and packet once, however often it looks. An unknown value has no point, rather than a point
+//! of 0.
 
 pub mod accumulator;
 pub mod attribute;
@@ -31,16 +32,16 @@ mod waits;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-/// What metrics are to have beyond what is always told. All of it multiplies series.
+/// Optional attributes, which multiply series, and the ports to export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Tell communicators and ranks apart.
+    /// Export communicators and ranks.
     pub ranks: bool,
-    /// Tell the rank at the other end apart.
+    /// Export the rank at the other end.
     pub peers: bool,
-    /// Tell NCCL's channels apart.
+    /// Export NCCL's channels.
     pub channels: bool,
-    /// Addresses of the ports whose traffic is told; `None`: of all. An agent tells its own, so that
-    /// the agents of two hosts do not tell of the same packets.
+    /// Addresses of the ports whose traffic is exported; `None` for all. An agent exports its own
+    /// ports, so that agents on two hosts do not export the same packets.
     pub ports: Option<BTreeSet<IpAddr>>,
 }

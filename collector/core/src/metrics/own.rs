@@ -1,22 +1,22 @@
-//! What railscope says of itself: which sources see something, what was lost, sent and used.
+//! Metrics of railscope itself: sources, exports, CPU time.
 
 use super::attribute;
 use super::catalog;
 use super::point::Attributes;
 use super::series::SeriesTable;
 
-/// What a live program knows of itself at a time. Counts are since it began.
+/// Figures of a live program about itself. Counts are since it started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnFigures {
     /// Its sources.
     pub sources: Vec<SourceFigures>,
-    /// Reports that were made.
+    /// Reports made.
     pub reports: u64,
-    /// How often the traffic of flows was brought up to date between reports.
+    /// Updates of the flows' traffic between reports.
     pub updates: u64,
-    /// CPU time in nanoseconds, by part: `agent`, programs in the kernel.
+    /// CPU time in nanoseconds, by part: `agent`, or the name of a kernel program.
     pub cpu_ns: Vec<(String, u64)>,
-    /// What became of what was to be exported, by signal.
+    /// Exported items by outcome, for each signal.
     pub exports: Vec<(&'static str, ExportFigures)>,
 }
 
@@ -25,27 +25,27 @@ pub struct OwnFigures {
 pub struct SourceFigures {
     /// What it is: `ebpf`, `af_packet`, `counters`.
     pub source: &'static str,
-    /// What it reads.
+    /// Interface, device or file that it reads.
     pub device: String,
-    /// Why it cannot see what it is for; `None` where it can. A fixed text, never one that changes.
+    /// Why it sees nothing; `None` if it works. A fixed text: it becomes an attribute.
     pub why_blind: Option<String>,
 }
 
-/// What became of what was to be exported.
+/// Exported items by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExportFigures {
-    /// Taken by the receiver.
+    /// Accepted by the receiver.
     pub sent: u64,
-    /// Refused by the receiver, one by one.
+    /// Rejected by the receiver item by item.
     pub rejected: u64,
     /// Dropped because the queue was full.
     pub dropped: u64,
-    /// Given up: the receiver said that sending again is of no use.
+    /// Given up: the receiver refused a retry.
     pub failed: u64,
 }
 
 impl ExportFigures {
-    /// Counts with the names of the metric's outcomes.
+    /// Counts with the values of `railscope.outcome`.
     #[must_use]
     pub const fn outcomes(self) -> [(&'static str, u64); 4] {
         [

@@ -1,42 +1,42 @@
-//! A value at a time: what exporters write.
+//! Points: values at a time, as exporters write them.
 
 use super::metric::Metric;
 use crate::model::time::Timestamp;
 
-/// What tells a series apart: names of attributes with their values, ascending by name.
+/// Attributes of a series with their values, ascending by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Attributes(Vec<(&'static str, String)>);
 
 /// A value of one series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// Of what.
+    /// Its metric.
     pub metric: &'static Metric,
-    /// Of which series.
+    /// Its series.
     pub attributes: Attributes,
-    /// From when on it counts; of gauges, as the time.
+    /// Start of counting; for gauges the same as `time`.
     pub start: Timestamp,
-    /// When it holds.
+    /// Time of the value.
     pub time: Timestamp,
-    /// The value, as the metric's unit is kept.
+    /// The value, in the unit as kept.
     pub value: Value,
 }
 
-/// A value, as the metric's unit is kept.
+/// A value, in the unit as kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// Of a counter or gauge.
+    /// For counters and gauges.
     Number(u64),
-    /// Of a histogram.
+    /// For histograms.
     Distribution(Distribution),
 }
 
-/// How values are distributed.
+/// Counts of values by bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distribution {
-    /// Upper bounds of the buckets but the last, which has none; a value equal to a bound is below.
+    /// Inclusive upper bounds of all buckets but the last, which has none.
     pub bounds: &'static [u64],
-    /// Values in each bucket: one more than bounds.
+    /// Values in each bucket; one more than there are bounds.
     pub counts: Vec<u64>,
     /// Sum of the values.
     pub sum: u64,
@@ -57,7 +57,7 @@ impl Attributes {
 }
 
 impl Distribution {
-    /// Of no value.
+    /// A distribution without values.
     #[must_use]
     pub fn new(bounds: &'static [u64]) -> Self {
         Self { bounds, counts: vec![0; bounds.len() + 1], sum: 0 }
@@ -72,7 +72,7 @@ impl Distribution {
         self.sum = self.sum.saturating_add(value);
     }
 
-    /// Values in all.
+    /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()

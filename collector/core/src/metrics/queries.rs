@@ -1,9 +1,9 @@
-//! Questions that people ask of a job, as PromQL over the catalogue's metrics.
+//! Common questions about a job, as PromQL over the catalogue's metrics.
 
 /// A question and its query.
 #[derive(Debug)]
 pub struct Query {
-    /// What is asked.
+    /// The question.
     pub question: &'static str,
     /// How to read the answer.
     pub reading: &'static str,

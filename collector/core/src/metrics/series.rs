@@ -1,4 +1,4 @@
-//! All series with what they have come to, each within its metric's bound.
+//! All series with their values; each metric is bounded.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::metric::{Instrument, Metric};
 use super::point::{Attributes, Distribution, Point, Value};
 use crate::model::time::Timestamp;
 
-/// What all series have come to.
+/// All series and their values.
 #[derive(Clone, Debug, Default)]
 pub struct SeriesTable {
     /// By name of the metric.
@@ -25,21 +25,21 @@ struct Kept {
 }
 
 impl SeriesTable {
-    /// Adds to a counter, which thereby exists, even by 0.
+    /// Adds to a counter; adding 0 creates it.
     pub(super) fn add(&mut self, metric: &'static Metric, attributes: Attributes, amount: u64) {
         if let Some(Value::Number(number)) = self.value(metric, attributes) {
             *number = number.saturating_add(amount);
         }
     }
 
-    /// Sets what a gauge, or a counter that somebody else keeps, has come to.
+    /// Sets a gauge, or a counter that is kept elsewhere.
     pub(super) fn set(&mut self, metric: &'static Metric, attributes: Attributes, to: u64) {
         if let Some(Value::Number(number)) = self.value(metric, attributes) {
             *number = to;
         }
     }
 
-    /// Raises a gauge to what it is at least.
+    /// Raises a gauge to at least `to`.
     pub(super) fn raise(&mut self, metric: &'static Metric, attributes: Attributes, to: u64) {
         if let Some(Value::Number(number)) = self.value(metric, attributes) {
             *number = to.max(*number);
@@ -53,14 +53,14 @@ impl SeriesTable {
         }
     }
 
-    /// Forgets the gauges among `metrics`: what no longer holds has no point.
+    /// Removes `metrics`: a gauge that no longer holds has no point.
     pub(super) fn clear(&mut self, metrics: &[&'static Metric]) {
         for metric in metrics {
             self.metrics.remove(metric.name);
         }
     }
 
-    /// The value of a series; `None` where the metric has too many.
+    /// The value of a series; `None` if the metric has too many series.
     fn value(&mut self, metric: &'static Metric, attributes: Attributes) -> Option<&mut Value> {
         let new = || Kept { metric, series: BTreeMap::new() };
         let Kept { series, .. } = self.metrics.entry(metric.name).or_insert_with(new);
@@ -74,7 +74,7 @@ impl SeriesTable {
         }))
     }
 
-    /// What all have come to, by metric and attributes.
+    /// All series, by metric and attributes.
     #[must_use]
     pub fn points(&self, start: Timestamp, time: Timestamp) -> Vec<Point> {
         let all = self.metrics.values().flat_map(|Kept { metric, series }| {
@@ -93,7 +93,7 @@ impl SeriesTable {
     }
 }
 
-/// `rank` of `communicator`, with the other end and the channel, as far as they are turned on.
+/// Attributes of an owner, as far as they are known and turned on.
 pub(super) fn owner_attributes(
     settings: &Settings,
     communicator: Option<&str>,
@@ -105,11 +105,11 @@ pub(super) fn owner_attributes(
         Some((attribute.name, number.filter(|_| is_on)?.to_string()))
     };
     let communicator = communicator.filter(|_| settings.ranks);
-    let told = [
+    let known = [
         communicator.map(|id| (attribute::COMMUNICATOR.name, id.to_owned())),
         number(settings.ranks, &attribute::RANK, rank),
         number(settings.peers, &attribute::PEER, peer),
         number(settings.channels, &attribute::CHANNEL, channel),
     ];
-    told.into_iter().flatten().collect()
+    known.into_iter().flatten().collect()
 }

@@ -1,9 +1,8 @@
-//! A window on traffic that has no end: messages older than that are forgotten, so that memory and
-//! the time that a report takes stay what they are.
+//! A window on live traffic: messages older than that are forgotten, so that memory and the time of
+//! an analysis stay bounded.
 //!
-//! What the control plane said once is kept, and so are the counters of flows and ports, which count
-//! from the beginning. Training steps that lie in the window have the values that they would have in
-//! a report of everything.
+//! Facts of the control plane are kept, and so are the counters of flows and ports, which count
+//! from the start. Training steps in the window have the same values as in a report on everything.
 
 use std::collections::BTreeMap;
 
@@ -12,33 +11,32 @@ use crate::analysis::judged::JudgedIteration;
 use crate::analysis::understanding::Understanding;
 use crate::model::time::{Span, Timestamp};
 
-/// The window gets shorter when so few parts in so many of the room for messages are left ...
+/// The window shrinks when less than one in this many places for messages is free ...
 const LEAST_ROOM: usize = 8;
-/// ... by one part in so many.
+/// ... by one part in this many.
 const CROWDED_PART: u64 = 4;
 
-/// Counters are kept for the messages in the window, but no longer than so many windows.
+/// Counters are kept as long as the messages in the window, but for at most this many windows.
 const COUNTER_WINDOWS: u64 = 4;
 
 impl Pipeline {
-    /// Forgets messages that passed more than `window_ns` before the latest one, or more where they
-    /// have no room. `understanding` is the latest of this pipeline: its training steps keep their
-    /// numbers, and none that the window still has is cut.
+    /// Forgets messages that passed more than `window_ns` before the latest one, or more if there
+    /// is no room. `understanding` is the latest of this pipeline: its training steps keep their
+    /// numbers, and none in the window is cut.
     ///
-    /// Of NIC counters, what is needed for as long is kept.
+    /// NIC counters are kept for as long.
     pub fn slide(&mut self, window_ns: u64, understanding: &Understanding) {
         self.slide_messages(window_ns, understanding);
         let Some(latest) = self.counters.latest() else { return };
         let messages = self.linking.as_ref().and_then(|linking| linking.traffic.span());
         let bound = before(latest, window_ns);
         let bound = messages.map_or(bound, |span| bound.min(span.first));
-        // The messages of a job that has ended stay; what NICs count goes on.
+        // The messages of a finished job stay, but NICs go on counting.
         let least = before(latest, window_ns.saturating_mul(COUNTER_WINDOWS));
         self.counters.forget_before(bound.max(least));
     }
 
-    /// Whether there is hardly room for more messages: the window wants to slide, and before that a
-    /// report of what it forgets.
+    /// Whether there is little room for more messages: analyse, then slide the window.
     #[must_use]
     pub fn is_crowded(&self) -> bool {
         let room = self.linking.as_ref().map(|linking| linking.traffic.room());
@@ -67,14 +65,14 @@ impl Pipeline {
     }
 }
 
-/// When the training step before the one that `bound` is in began: one more is kept, because it may
-/// begin before the last messages of the one before have passed.
+/// Start of the training step before the one that contains `bound`: one more is kept, since a
+/// training step may begin before the last messages of the previous one have passed.
 fn begin(starts: &[(Timestamp, u32)], bound: Timestamp) -> Option<Timestamp> {
     let begun = starts.partition_point(|(start, _)| *start <= bound);
     starts.get(begun.checked_sub(2)?).map(|(start, _)| *start)
 }
 
-/// When the training steps of each job began, and their numbers, in order of time.
+/// Starts and numbers of each job's training steps, in order of time.
 fn starts(understanding: &Understanding) -> BTreeMap<String, Vec<(Timestamp, u32)>> {
     let mut starts: BTreeMap<String, Vec<_>> = BTreeMap::new();
     let Some(job) = &understanding.state.job else { return starts };

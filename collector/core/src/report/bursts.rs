@@ -27,7 +27,7 @@ pub struct BurstPort {
     pub address: String,
     /// What the port sends or receives.
     pub direction: BurstDirection,
-    /// Rate of the fullest bucket, with FCS, preamble and gap.
+    /// Rate of the fullest bucket in bits per second, counting FCS, preamble and inter-packet gap.
     pub peak_bps: u64,
     /// When the fullest bucket began.
     pub peak_at_ns: i64,
@@ -41,7 +41,7 @@ pub struct BurstPort {
     pub max_incast_flows: u32,
     /// CE-marked packets in bursts.
     pub ce_in_bursts: u64,
-    /// CE-marked packets in all.
+    /// All CE-marked packets.
     pub ce_total: u64,
 }
 

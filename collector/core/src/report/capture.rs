@@ -10,39 +10,39 @@ use crate::flow::tap::TapState;
 use crate::model::tap::TapId;
 use crate::model::time::{Span, Timestamp};
 
-/// Sums over all taps.
+/// Totals over all taps.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Capture {
-    /// Nanoseconds since the Unix epoch of the input's first frame, as its file says, as a decimal
-    /// string: every other time is relative to it. With taps whose clocks differ it is a date by the
-    /// clock of the reference (`clock_reference`), and the first frame's own time need not be 0.
+    /// Time of the input's first frame in nanoseconds since the Unix epoch, as a decimal string.
+    /// All other times are relative to it. If the clocks of taps differ, it is on the reference's
+    /// clock (`clock_reference`), and the first frame's own time need not be 0.
     #[serde(serialize_with = "as_decimal_string")]
     #[schemars(with = "String")]
     pub origin_ns: Timestamp,
-    /// From the first frame that was handled to the last, by aligned clocks.
+    /// From the first processed frame to the last, on aligned clocks.
     pub duration_ns: u64,
     /// Frames in the input.
     pub frames: u64,
     /// Their bytes on the wire, without FCS.
     pub wire_bytes: u64,
-    /// Their bytes that were kept.
+    /// Their captured bytes.
     pub captured_bytes: u64,
-    /// RoCEv2 frames of which at least the BTH was read.
+    /// RoCEv2 frames with at least a complete BTH.
     pub roce_frames: u64,
     /// TCP frames.
     pub tcp_frames: u64,
     /// PFC and 802.3x pause frames.
     pub pfc_frames: u64,
-    /// All others.
+    /// All other frames.
     pub other_frames: u64,
-    /// Frames of which bytes are missing.
+    /// Truncated frames.
     pub truncated_frames: u64,
-    /// Layers that were not read, by `<layer>.<reason>`.
+    /// Layers that could not be decoded, by `<layer>.<reason>`.
     pub refused: BTreeMap<String, u64>,
 }
 
 impl Capture {
-    /// The date of a time of the report: `relative_ns` after the origin.
+    /// A time of the report as a date: `relative_ns` after the origin.
     #[must_use]
     pub fn time(&self, relative_ns: i64) -> Timestamp {
         self.origin_ns.plus(relative_ns)

@@ -16,52 +16,52 @@ use crate::model::time::Timestamp;
 /// A collective.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CollectiveReport {
-    /// Number that other sections name it by, in order of time.
+    /// Number that other sections refer to, in order of time.
     pub id: u32,
     /// `id` of its communicator.
     pub communicator: String,
     /// Number on its communicator.
     pub sequence: u64,
-    /// Where numbers start: `init`, or `capture` where earlier collectives were not seen.
+    /// Where numbering starts: `init`, or `capture` if earlier collectives were not seen.
     pub sequence_origin: &'static str,
     /// `all_reduce`, `all_gather`, `reduce_scatter`, `broadcast`, `reduce`, `all_to_all`,
     /// `send_recv` or `unknown`.
     pub kind: &'static str,
-    /// What it could be as well: its traffic does not tell.
+    /// Other kinds that its traffic also fits.
     pub alternatives: Vec<&'static str>,
     /// `ring`, `tree` or `unknown`.
     pub algorithm: &'static str,
     /// `simple`, `ll`, `ll128` or `unknown`.
     pub protocol: &'static str,
-    /// Bytes as nccl-tests counts them; `null` where messages are missing.
+    /// Bytes as nccl-tests counts them; `null` if messages are missing.
     pub bytes: Option<u64>,
-    /// The bytes are rounded by the protocol, or part of them was not seen.
+    /// The bytes are rounded by the protocol, or partly unseen.
     pub estimated: bool,
     /// Channels that carry it.
     pub channels: u32,
-    /// Messages that were seen.
+    /// Messages seen.
     pub messages: u64,
     /// First data packet.
     pub start_ns: i64,
-    /// Last data packet, or the end of the recovery that brought its data.
+    /// Last data packet, or the end of the recovery that delivered it.
     pub end_ns: i64,
-    /// Bytes by duration.
+    /// Algorithm bandwidth: bytes by duration.
     pub algbw_bytes_per_s: Option<u64>,
-    /// What each link of a ring carries, as nccl-tests computes it.
+    /// Bus bandwidth, as nccl-tests computes it: what each link of a ring carries.
     pub busbw_bytes_per_s: Option<u64>,
     /// The training step it belongs to.
     pub iteration: Option<u32>,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Reasons.
+    /// Evidence.
     pub evidence: Vec<EvidenceReport>,
     /// Its parts, loop by loop.
     pub parts: Vec<PartReport>,
     /// Its ranks.
     pub ranks: Vec<CollectiveRankReport>,
-    /// The rank that the others waited for; `null` where nobody stands out.
+    /// The rank that the others waited for; `null` if none stands out.
     pub straggler: Option<StragglerReport>,
-    /// Its messages by connection: counted from the first that was seen on the connection.
+    /// Its messages by connection, numbered from the first one seen on the connection.
     pub connections: Vec<CollectiveConnectionReport>,
 }
 
@@ -90,37 +90,36 @@ pub struct CollectiveRankReport {
     pub first_send_ns: Option<i64>,
     /// Last data packet that it received.
     pub last_receive_ns: Option<i64>,
-    /// From the last data packet that it received in the collective before, to the first that it
-    /// sent in this one; `null` where one tap did not see both.
+    /// From the last data packet that it received in the previous collective to the first one that
+    /// it sent in this one; `null` unless one tap saw both.
     pub busy_ns: Option<u64>,
-    /// How much longer than the middle rank (of two in the middle the quicker) its first data packet
-    /// on any channel waited for nobody else, and no more than it came later than the middle rank's
-    /// and than the rank was busy longer; negative where it was quicker, `null` where that cannot be
-    /// told.
+    /// How late the rank was: time before its first data packet in which it waited for nobody else,
+    /// beyond the median rank's (the lower one of two). At most as much as the packet came later
+    /// than the median rank's, and as much as the rank was busy longer. Negative if it was faster;
+    /// `null` if unknown.
     pub late_ns: Option<i64>,
-    /// How well that is known: the median deviation of what is compared.
+    /// Uncertainty of `late_ns`: the median deviation of the durations compared.
     pub late_uncertainty_ns: Option<u64>,
-    /// What follows is of its connection that ended last: from when that had room and the rank had
-    /// left the collective before, to its first data packet.
+    /// On the rank's connection that ended last, as are the next five: from when that had room and
+    /// the rank had left the previous collective, to its first data packet.
     pub start_wait_ns: Option<u64>,
-    /// The rank had the data and room for it, and did not send.
+    /// The rank had data and room for it, but did not send.
     pub sender_wait_ns: Option<u64>,
-    /// The next rank had not offered room, and data followed as soon as it did.
+    /// The next rank had offered no room; data followed as soon as it did.
     pub receiver_wait_ns: Option<u64>,
-    /// The rank waited for the data that it had to pass on.
+    /// The rank waited for the data that it forwards.
     pub input_wait_ns: Option<u64>,
-    /// The rest: data flowed, or what a pause was for was not seen.
+    /// The rest: data flowed, or a gap's reason was not seen.
     pub transfer_ns: Option<u64>,
-    /// Data was sent again, or should have been.
+    /// Lost data was being recovered.
     pub recovery_ns: Option<u64>,
-    /// The rank was told to pause: always `null`, for pause is told by port (`pfc`) and by training
-    /// step, not by rank.
+    /// Always `null`: pause is known by port (`pfc`) and by training step, not by rank.
     pub paused_ns: Option<u64>,
-    /// Data packets with a CE mark on all its connections; `null` where no tap could see any.
+    /// CE-marked data packets on all its connections; `null` if no tap could see marks.
     pub ce_packets: Option<u64>,
-    /// CNPs that it got on all its connections; `null` where none could be seen.
+    /// CNPs that it received on all its connections; `null` if no tap could see them.
     pub cnps: Option<u64>,
-    /// Packets that it sent again on all its connections.
+    /// Packets that it retransmitted on all its connections.
     pub retransmitted_packets: Option<u64>,
 }
 
@@ -129,17 +128,16 @@ pub struct CollectiveRankReport {
 pub struct CollectiveConnectionReport {
     /// `id` of the connection.
     pub connection: u32,
-    /// Place of the first message among those that were seen on the connection, from 0.
+    /// Index of its first message among those seen on the connection, from 0.
     pub first_message: u64,
     /// Messages.
     pub messages: u64,
     /// Bytes on the wire.
     pub bytes: u64,
-    /// Places, counted from this collective's first message, at which the AllGather part of each
-    /// loop begins.
+    /// Indices, from this collective's first message, at which the AllGather part of each loop
+    /// begins.
     pub part_boundaries: Vec<u64>,
-    /// Where its time went; `null` unless full detail is asked for, and where no single tap saw all
-    /// of its messages.
+    /// Where its time went; `null` without full detail, and if no single tap saw all its messages.
     pub waits: Option<WaitsReport>,
 }
 

@@ -12,7 +12,7 @@ use crate::model::nccl::Graph;
 use crate::model::qpn::Qpn;
 use crate::model::queue_pair::{QueuePairKind, QueuePairState};
 
-/// Missing ranks that are listed by number.
+/// Most missing ranks listed.
 const MISSING_RANKS_LISTED: usize = 1024;
 
 /// A communicator.
@@ -22,13 +22,13 @@ pub struct CommunicatorReport {
     pub id: String,
     /// `comm_hash`, `log_hash`, `magic` or `inferred`.
     pub id_kind: &'static str,
-    /// Ranks; `null` where nothing tells.
+    /// Number of ranks; `null` if unknown.
     pub nranks: Option<u32>,
-    /// NCCL's release; without patch level where only message sizes tell it.
+    /// NCCL's release; without patch level if only known from message sizes.
     pub nccl_version: Option<String>,
     /// Address and port of the root.
     pub root: Option<String>,
-    /// `id` of the communicator that it was split from.
+    /// `id` of the communicator it was split from.
     pub parent: Option<String>,
     /// `ib`, `socket`, `mixed` or `unknown`.
     pub transport: &'static str,
@@ -36,13 +36,13 @@ pub struct CommunicatorReport {
     pub ranks: Vec<RankReport>,
     /// Its channels.
     pub channels: Vec<ChannelReport>,
-    /// How its ranks found each other; `null` where that was not seen.
+    /// How its ranks found each other; `null` if that was not captured.
     pub bootstrap: Option<BootstrapReport>,
     /// NCCL's connections between its ranks.
     pub connections: Vec<ConnectionReport>,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Reasons.
+    /// Evidence.
     pub evidence: Vec<EvidenceReport>,
 }
 
@@ -61,17 +61,17 @@ pub struct RankReport {
     pub bus_id: Option<String>,
     /// Ports that its data uses.
     pub nics: Vec<NicReport>,
-    /// Queue pairs of its process, as process and kernel tell them: only the agent, on the rank's own
-    /// host, knows them.
+    /// Queue pairs of its process, from the process and its kernel: only known to the agent on the
+    /// rank's own host.
     pub queue_pairs: Vec<RankQueuePairReport>,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Reasons.
+    /// Evidence.
     pub evidence: Vec<EvidenceReport>,
 }
 
 impl RankReport {
-    /// What tells its host: the host's name, else an address.
+    /// What identifies its host: the host's name, else an address.
     #[must_use]
     pub fn place(&self) -> Option<&str> {
         let nic = || self.nics.first().map(|nic| nic.address.as_str());
@@ -95,7 +95,7 @@ pub struct RankQueuePairReport {
     pub kind: Option<&'static str>,
     /// `RESET`, `INIT`, `RTR`, `RTS`, `SQD`, `SQE` or `ERR`.
     pub state: Option<&'static str>,
-    /// How sure it is that it serves this communicator; that it is the process's is certain.
+    /// Certainty that it serves this communicator; that it belongs to the process is certain.
     pub grade: &'static str,
 }
 
@@ -113,9 +113,9 @@ pub struct NicReport {
 pub struct ChannelReport {
     /// Its number.
     pub channel: Option<u32>,
-    /// Ranks in the order in which data goes around; empty where it is not known.
+    /// Ranks in the order in which data goes around; empty if unknown.
     pub ring: Vec<u32>,
-    /// The tree, rank by rank; `null` where it is not known.
+    /// The tree, rank by rank; `null` if unknown.
     pub tree: Option<Vec<TreeNodeReport>>,
 }
 
@@ -135,7 +135,7 @@ pub struct TreeNodeReport {
 pub struct BootstrapReport {
     /// Every rank took part.
     pub complete: bool,
-    /// Ranks that were not heard of.
+    /// Ranks that did not check in.
     pub missing_ranks: Vec<u32>,
     /// From the first check-in to the end of the last gather.
     pub duration_ns: Option<u64>,
@@ -146,7 +146,7 @@ pub struct BootstrapReport {
 /// NCCL's connection for one direction of one channel between two ranks.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ConnectionReport {
-    /// Number that other sections name it by, over all communicators.
+    /// Number that other sections refer to, unique over all communicators.
     pub id: u32,
     /// The rank that sends.
     pub sender: Option<u32>,
@@ -154,18 +154,18 @@ pub struct ConnectionReport {
     pub receiver: Option<u32>,
     /// The channel.
     pub channel: Option<u32>,
-    /// `ring`, `tree`, `collnet`, `nvls` or `point_to_point`: what it was built for; `null` where
-    /// only data was seen.
+    /// `ring`, `tree`, `collnet`, `nvls` or `point_to_point`: what it was built for; `null` if only
+    /// data was seen.
     pub graph: Option<&'static str>,
     /// Its queue pairs.
     pub queue_pairs: Vec<QueuePairReport>,
-    /// Messages that were seen.
+    /// Messages seen.
     pub messages: u64,
     /// Bytes of these messages.
     pub bytes: u64,
-    /// How sure the ranks are: `proven`, `inferred` or `unknown`.
+    /// Certainty of the ranks: `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Reasons.
+    /// Evidence.
     pub evidence: Vec<EvidenceReport>,
 }
 
@@ -206,7 +206,7 @@ fn report(
     let bootstrap = communicator.bootstrap.zip(communicator.nranks).map(|(bootstrap, nranks)| {
         let missing_ranks: Vec<u32> =
             (0..nranks).filter(|rank| !known.contains(rank)).take(MISSING_RANKS_LISTED).collect();
-        // What has not ended took no time yet, and its last rank is still to come.
+        // A bootstrap that has not ended has no duration and no last rank.
         let complete = missing_ranks.is_empty();
         let duration_ns = bootstrap.span.last.nanos_since(bootstrap.span.first);
         BootstrapReport {

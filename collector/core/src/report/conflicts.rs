@@ -1,4 +1,4 @@
-//! Conflicts: what was seen twice and differs. Neither side is dropped silently.
+//! Conflicts: two sources that disagree. Both statements are reported.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,20 +6,20 @@ use serde::Serialize;
 use super::Sources;
 use crate::link::job::{Conflict, Job};
 
-/// Two statements of which only one can be true.
+/// Two contradictory statements.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ConflictReport {
     /// `id` of the communicator.
     pub communicator: Option<String>,
-    /// The rank that it is about.
+    /// The rank concerned.
     pub rank: Option<u32>,
-    /// `id` of the connection that it is about.
+    /// `id` of the connection concerned.
     pub connection: Option<u32>,
-    /// What is contradicted: `sender`, or what of a rank.
+    /// What is contradicted: `sender`, or a fact about a rank.
     pub what: &'static str,
-    /// What the report says, on the stronger evidence.
+    /// What the report uses: the statement with the stronger evidence.
     pub reported: String,
-    /// What else was seen.
+    /// The other statement.
     pub contradicted_by: String,
 }
 

@@ -1,4 +1,4 @@
-//! NIC counters that were read beside captures.
+//! NIC counters read beside captures.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::model::time::Span;
 /// The counters of one port of a NIC.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CounterReport {
-    /// Name of its host; `null` where its lines do not give it.
+    /// Name of its host; `null` if its lines do not name it.
     pub host: Option<String>,
     /// RDMA device, such as `mlx5_0`.
     pub device: Option<String>,
@@ -22,56 +22,56 @@ pub struct CounterReport {
     pub port: Option<u32>,
     /// The kernel's driver of the device, such as `mlx5_core`.
     pub driver: Option<String>,
-    /// Whether the port's link carries data, at the last sample that tells: `down`, `initialize`,
-    /// `armed`, `active` or `active_defer`; `null` where no sample tells.
+    /// State of the port's link at the last sample that has it: `down`, `initialize`, `armed`,
+    /// `active` (it carries data) or `active_defer`; `null` if no sample has it.
     pub link_state: Option<&'static str>,
-    /// Bits a second of the link in each direction, as negotiated; `null` where no sample tells.
+    /// Negotiated rate of the link in each direction, bits per second; `null` if no sample has it.
     pub rate_bps: Option<u64>,
-    /// Addresses whose traffic it carries; empty where nothing tells.
+    /// Addresses whose traffic it carries; empty if unknown.
     pub addresses: Vec<String>,
-    /// Times at which it was read: of the counter that was read most often.
+    /// Samples of the counter that was read most often.
     pub samples: u64,
     /// Time of the first sample.
     pub first_ns: i64,
     /// Time of the last sample.
     pub last_ns: i64,
-    /// Its counters that rose, or whose meaning is known, by raw name.
+    /// Its counters that increased, or whose meaning is known, by raw name.
     pub counters: BTreeMap<String, CounterValueReport>,
 }
 
 /// One counter.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CounterValueReport {
-    /// What it counts, in words of no vendor; `null` where the name is not known.
+    /// What it counts, in vendor-neutral words; `null` if the name is not known.
     pub measure: Option<&'static str>,
-    /// Whether it is, or is part of, its measure: `false` where another counter of the NIC counts the
-    /// same, and where the name is not known. The measure is the sum of those with `true`.
+    /// Whether it is part of its measure, which is the sum of those with `true`. `false` if another
+    /// counter of the NIC counts the same, or if the name is not known.
     pub is_counted: bool,
-    /// `packets`, `bytes`, `bits`, `ns` or `events`; `null` where the name is not known.
+    /// `packets`, `bytes`, `bits`, `ns` or `events`; `null` if the name is not known.
     pub unit: Option<&'static str>,
-    /// Priority 0 ..= 7; `null` of counters that are not kept by priority.
+    /// Priority 0 to 7; `null` for counters without priority.
     pub priority: Option<u8>,
     /// The raw value of the last sample.
     pub last_value: u64,
-    /// How much it rose from the first sample to the last, in `unit` (raw where that is not known);
-    /// what it rose by before a reset is not lost, what it fell by is not counted.
+    /// Increase from the first sample to the last, in `unit` (raw if that is `null`). Increases
+    /// before a reset count, decreases do not.
     pub delta: u64,
-    /// Times that it was set anew.
+    /// Number of resets.
     pub resets: u64,
-    /// Times that it wrapped at 32 bits.
+    /// Number of wraps at 32 bits.
     pub wraps: u64,
-    /// When it rose, in order of time; `null` unless full detail is asked for.
+    /// When it increased, in order of time; `null` without full detail.
     pub rises: Option<Vec<RiseReport>>,
 }
 
-/// How much a counter rose from one sample to another.
+/// Increase of a counter from one sample to a later one.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct RiseReport {
     /// Time of the earlier sample.
     pub start_ns: i64,
     /// Time of the later sample.
     pub end_ns: i64,
-    /// How much, in `unit`, as in `delta`.
+    /// The increase, in the unit of `delta`.
     pub amount: u64,
 }
 

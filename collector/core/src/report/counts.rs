@@ -1,7 +1,7 @@
 //! Counts by name: an object in JSON, a sorted list in memory.
 //!
-//! A report of 100,000 queue pairs has close to a million of them with one entry or a few: tree
-//! nodes would take most of its memory.
+//! A report on 100,000 queue pairs has close to a million of them with few entries each: tree nodes
+//! would take most of its memory.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
-/// How often each of a few names was seen, in the order of JSON readers: by name.
+/// How often each of a few names was seen, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts(Vec<(Cow<'static, str>, u64)>);
 

@@ -1,4 +1,4 @@
-//! Evidence: what a statement rests on, with the frame or line that shows it.
+//! Evidence for a statement, with the frame or line that shows it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,23 +7,23 @@ use super::{Sources, words};
 use crate::link::evidence::Evidence;
 use crate::model::witness::Witness;
 
-/// One reason.
+/// One piece of evidence.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EvidenceReport {
-    /// What it is. Of links: `oob_exchange`, `transport_setup`, `ring_gather`, `check_in`,
-    /// `process`, `unique_id`, `log`, `connection_manager`, `cts_match`, `cts_tag`, `psn_ack`, `udp_port`,
-    /// `payload` or `ring_shape`. Of findings: `frame`, `log`, `counter` or `call`. Of stragglers:
-    /// the sign that names the rank.
+    /// Its kind. For links: `oob_exchange`, `transport_setup`, `ring_gather`, `check_in`,
+    /// `process`, `unique_id`, `log`, `connection_manager`, `cts_match`, `cts_tag`, `psn_ack`,
+    /// `udp_port`, `payload` or `ring_shape`. For findings: `frame`, `log`, `counter` or `call`.
+    /// For stragglers: the sign that points to the rank.
     pub kind: &'static str,
-    /// The capture's or log's file name; `null` where it rests on many.
+    /// The capture's or log's file name; `null` if it rests on several.
     pub source: Option<String>,
     /// Number of the frame in its file, from 1; `null` for a log.
     pub frame: Option<u64>,
     /// Number of the line in its file, from 1; `null` for a frame.
     pub line: Option<u64>,
-    /// Time of the frame, or of the sample of a counter; `null` where there is none.
+    /// Time of the frame or counter sample; `null` if there is none.
     pub time_ns: Option<i64>,
-    /// What it says, in words.
+    /// What it shows, in words.
     pub text: String,
 }
 
@@ -40,7 +40,7 @@ impl EvidenceReport {
         Self::stated(sources, evidence.kind.name(), text, evidence.witness)
     }
 
-    /// A reason of which `text` says what it is.
+    /// A piece of evidence with its words.
     pub(super) fn stated(
         sources: &Sources<'_>,
         kind: &'static str,

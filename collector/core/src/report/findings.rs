@@ -1,4 +1,4 @@
-//! Findings: what is wrong, on what evidence, and what one does about it.
+//! Findings: what is wrong, the evidence, and what to do about it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,48 +7,48 @@ use super::evidence::EvidenceReport;
 use super::{Sources, words};
 use crate::analysis::finding::{Finding, Subject};
 
-/// Something worth telling.
+/// A finding.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FindingReport {
-    /// Its name, by which it is suppressed: `socket_fallback`.
+    /// Its name, such as `socket_fallback`; settings suppress it by this name.
     pub id: &'static str,
     /// `info`, `warning` or `critical`.
     pub severity: &'static str,
-    /// One line that names the subject and the numbers.
+    /// One line with the subject and the numbers.
     pub title: String,
-    /// Why it came to be, as one word, where the finding tells several causes apart.
+    /// Its cause in one word, for findings with several causes.
     pub cause: Option<&'static str>,
-    /// What it is about.
+    /// Its subject.
     pub subject: SubjectReport,
-    /// `id`s of the flows that it is about, the worst first (at most 1024).
+    /// `id`s of the flows concerned, the worst first (at most 1024).
     pub flows: Vec<u32>,
-    /// When it was seen first.
+    /// First time seen.
     pub first_ns: Option<i64>,
-    /// When it was seen last.
+    /// Last time seen.
     pub last_ns: Option<i64>,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Reasons, the strongest first.
+    /// Evidence, the strongest first.
     pub evidence: Vec<EvidenceReport>,
-    /// What one does about it.
+    /// What to do about it.
     pub remedy: &'static str,
 }
 
-/// A finding that could not be looked for.
+/// A finding that was not checked.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NotCheckedReport {
     /// Its name.
     pub id: &'static str,
-    /// The input that it needs.
+    /// The input it needs.
     pub needs: &'static str,
-    /// Why that is missing, and how to give it.
+    /// Why that is missing, and how to provide it.
     pub missing: &'static str,
 }
 
-/// Flows that are listed of a finding.
+/// Most flows listed for a finding.
 const FLOWS_LISTED: usize = 1024;
 
-/// What a finding is about; what does not apply is `null`.
+/// Subject of a finding; fields that do not apply are `null`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SubjectReport {
     /// `id` of a communicator.
@@ -68,7 +68,7 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<FindingReport> {
     sources.understanding.findings.found.iter().map(|finding| report(sources, finding)).collect()
 }
 
-/// What could not be looked for.
+/// Findings that were not checked.
 pub(super) fn not_checked(sources: &Sources<'_>) -> Vec<NotCheckedReport> {
     let all = sources.understanding.findings.not_checked.iter();
     all.map(|(id, need)| NotCheckedReport { id, needs: need.name(), missing: need.missing() })

@@ -1,4 +1,4 @@
-//! Flows: what one direction towards one queue pair carried, and how well.
+//! Flows: traffic and trouble of one direction towards one queue pair.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,14 +22,14 @@ use crate::model::tap::TapId;
 
 use super::taps::PositionReport;
 
-/// One flow in one epoch.
+/// One flow, at one tap and in one epoch.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FlowReport {
-    /// Number that other sections name it by.
+    /// Number that other sections refer to.
     pub id: u32,
     /// The tap that saw it.
     pub tap: u32,
-    /// 0 for the first use of the QPN that was seen, one more for each reuse.
+    /// 0 for the first use of the QPN seen, incremented with each reuse.
     pub epoch: u32,
     /// Source address.
     pub src: String,
@@ -37,13 +37,13 @@ pub struct FlowReport {
     pub dst: String,
     /// Destination QPN.
     pub dest_qpn: u32,
-    /// QPN that sends it; `null` when it is not known.
+    /// QPN that sends it; `null` if unknown.
     pub source_qpn: Option<u32>,
     /// `RC`, `UC`, `RD`, `UD`, `XRC`, `CNP` or `OTHER`.
     pub transport: &'static str,
-    /// The other direction; `null` when it was not found.
+    /// The other direction; `null` if it was not found.
     pub reverse: Option<ReverseReport>,
-    /// Where the tap stands for this flow.
+    /// Position of the tap relative to this flow.
     pub position: PositionReport,
     /// Packets by partition key (P_Key), in hexadecimal.
     pub partition_keys: Counts,
@@ -61,36 +61,36 @@ pub struct FlowReport {
     pub first_ns: i64,
     /// Time of the last frame.
     pub last_ns: i64,
-    /// Packets by opcode, named as in Linux's `rdma/ib_pack.h` without transport.
+    /// Packets by opcode, named as in Linux's `rdma/ib_pack.h`, without the transport.
     pub opcodes: Counts,
-    /// Payload bytes of a full packet; `null` until a message of several packets was seen.
+    /// Path MTU: payload bytes of a full packet; `null` until a message of several packets is seen.
     pub path_mtu_bytes: Option<u32>,
     /// Messages by kind.
     pub messages: MessagesReport,
-    /// READ requests and atomics that found their answer; `null` without a reverse.
+    /// READ requests and atomics that were answered; `null` without a reverse flow.
     pub answered_requests: Option<u64>,
-    /// Sequence numbers of the request space; of responses where a flow carries nothing else.
+    /// Sequence numbers of requests; of responses if the flow carries nothing else.
     pub psn: PsnReport,
-    /// Recovery episodes: in the summary one entry a trigger, in full one an episode (at most 1024).
+    /// Recovery episodes: one entry per trigger; with full detail one per episode (at most 1024).
     pub episodes: Vec<EpisodeReport>,
-    /// AETHs that it carries which acknowledge the other direction: of ACKs, atomic ACKs and READ
+    /// AETHs that it carries to acknowledge the other direction: in ACKs, atomic ACKs and READ
     /// responses.
     pub acks: u64,
     /// NAKs that it carries for the other direction.
     pub naks: NaksReport,
     /// Receiver-not-ready NAKs that it carries for the other direction.
     pub rnr_naks: u64,
-    /// CNPs that it carries: they tell the sender of the other direction to slow down.
+    /// CNPs that it carries: they ask the sender of the other direction to slow down.
     pub cnps: u64,
-    /// What its sender did when told to slow down; `null` when no CNP could be measured.
+    /// How its sender reacted to CNPs; `null` if no CNP could be measured.
     pub cnp_reaction: Option<CnpReaction>,
     /// Packets by ECN codepoint of the innermost IP header.
     pub ecn: EcnReport,
     /// Packets by ECN codepoint of the outer IP header; `null` without a tunnel.
     pub outer_ecn: Option<EcnReport>,
-    /// ICRCs compared: of whole frames only.
+    /// ICRCs compared; only those of complete frames.
     pub icrc: IcrcReport,
-    /// From a packet that asks for an ACK to the first ACK that covers it; `null` without any.
+    /// From a packet that requests an ACK to the first ACK that covers it; `null` without any.
     pub ack_rtt_ns: Option<RoundTripReport>,
     /// The rank that it belongs to.
     pub owner: Option<OwnerReport>,
@@ -107,7 +107,7 @@ pub struct ReverseReport {
     pub evidence: &'static str,
 }
 
-/// Messages whose last packet was seen, by kind. READs and atomics count by their request.
+/// Messages whose last packet was seen, by kind; for READs and atomics their request.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "named after the operations")]
 pub struct MessagesReport {
@@ -118,11 +118,11 @@ pub struct MessagesReport {
     pub atomic: u64,
 }
 
-/// Sequence numbers. All but `first` and `last` are `null` on datagram flows, whose numbers count
+/// Sequence numbers. All but `first` and `last` are `null` for datagram flows, whose numbers count
 /// packets to many receivers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PsnReport {
-    /// `request` or `response`; `null` on flows of CNPs and unknown opcodes.
+    /// `request` or `response`; `null` for flows of CNPs and unknown opcodes.
     pub space: Option<&'static str>,
     /// PSN of the first packet.
     pub first: Option<u32>,
@@ -130,33 +130,32 @@ pub struct PsnReport {
     pub last: Option<u32>,
     /// Numbers skipped at first sight: a lower bound of the loss before the tap.
     pub gap_packets: Option<u64>,
-    /// Sent before a packet that was seen earlier.
+    /// Out of order: sent before a packet that was seen earlier.
     pub out_of_order_packets: Option<u64>,
-    /// Sent again.
+    /// Retransmitted.
     pub retransmitted_packets: Option<u64>,
-    /// Behind the highest number, with nothing to tell why.
+    /// Behind the highest number, for an unknown reason.
     pub ambiguous_packets: Option<u64>,
-    /// Never seen, yet acknowledged without a resend: the capture lost them.
+    /// Never seen, but acknowledged without a retransmission: the capture lost them.
     pub uncaptured_packets: Option<u64>,
-    /// Never seen, and the capture does not say what became of them; none on UC, where what is
-    /// missing was lost.
+    /// Never seen, with unknown fate; 0 on UC, where every missing packet was lost.
     pub unresolved_packets: Option<u64>,
     /// READ response packets skipped at first sight: a lower bound of their loss before the tap.
     pub response_gap_packets: Option<u64>,
 }
 
-/// Recovery episodes of one trigger, or one of them.
+/// Recovery episodes of one trigger, or a single one.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EpisodeReport {
     /// `nak`, `rnr`, `timeout` or `unknown`.
     pub trigger: &'static str,
-    /// Episodes that this entry stands for.
+    /// Number of episodes in this entry.
     pub count: u64,
     /// Start of the (first) episode.
     pub start_ns: i64,
-    /// Time in recovery; in sums, where episodes overlap it counts once.
+    /// Time in recovery; overlapping episodes count once.
     pub recovery_ns: u64,
-    /// Packets sent again, summed.
+    /// Retransmitted packets.
     pub resent_packets: u64,
 }
 
@@ -173,12 +172,12 @@ pub struct NaksReport {
     pub reserved: u64,
 }
 
-/// A sender's rate around the CNPs that it received.
+/// A sender's rate around the CNPs it received.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CnpReaction {
-    /// CNPs measured; CNPs closer together than the window count once.
+    /// CNPs measured; those closer together than the window count once.
     pub samples: u64,
-    /// Of these, how many left the rate lower.
+    /// CNPs among them after which the rate was lower.
     pub slowed: u64,
     /// Width of the windows before and after.
     pub window_ns: u64,
@@ -197,20 +196,21 @@ pub struct EcnReport {
     pub ect0: u64,
     /// ECN-capable transport (1).
     pub ect1: u64,
-    /// Congestion experienced; `null` next to the sender, before any switch.
+    /// Congestion experienced; `null` at a tap next to the sender, before any switch, if it saw
+    /// none.
     pub ce: Option<u64>,
 }
 
 /// ICRCs compared.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct IcrcReport {
-    /// Compared.
+    /// Number compared.
     pub checked: u64,
-    /// Of these, wrong.
+    /// Wrong ones among them.
     pub bad: u64,
 }
 
-/// ACK round trips: whole ones next to the sender, the turnaround next to the receiver.
+/// ACK round trips: complete at a tap next to the sender, only the turnaround next to the receiver.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RoundTripReport {
     /// Median, at most 1.6 % too large.
@@ -223,7 +223,7 @@ pub struct RoundTripReport {
     pub samples: u64,
 }
 
-/// Numbers of the flows in this section, by place in the flow table.
+/// `id`s of the flows in this section, by index in the flow table.
 pub(super) fn ids(flows: &FlowTable) -> Vec<u32> {
     let mut ids = vec![0; flows.flows().len()];
     for (id, at) in (0u32..).zip(flows.in_order()) {

@@ -1,11 +1,11 @@
-//! What was missed, by counter.
+//! Counters of what was missed.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 use crate::model::health::event::HealthEvent;
 
-/// A count for each counter that there is, with its meaning.
+/// The schema: one key per counter, with its meaning.
 pub(super) fn schema(_: &mut SchemaGenerator) -> Schema {
     let counter = |event: &HealthEvent| {
         let count = json!({

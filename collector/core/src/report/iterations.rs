@@ -1,4 +1,4 @@
-//! Training steps: what each took, moved and suffered.
+//! Training steps: duration, traffic and trouble.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,54 +12,53 @@ use crate::analysis::judged::JudgedIteration;
 pub struct IterationReport {
     /// Number from 0, in order of time.
     pub iteration: u32,
-    /// What the training calls it, where an anchor or a log tells: `4812`.
+    /// The training's own name for it, from an anchor or a training log: `4812`.
     pub label: Option<String>,
     /// `id` of the communicator whose collectives repeat with it.
     pub communicator: Option<String>,
-    /// All calls of a training step were seen: it is not cut by the capture, nor damaged.
+    /// All its calls were seen: it is neither cut off by the capture nor damaged.
     pub complete: bool,
     /// First data packet.
     pub start_ns: i64,
-    /// First data packet of the next one; of the last, its last packet, sent again or not.
+    /// First data packet of the next one; for the last one, its last packet, retransmitted or not.
     pub end_ns: i64,
     /// Time with a collective in flight.
     pub communication_ns: u64,
-    /// Time without.
+    /// Time without a collective in flight.
     pub idle_ns: u64,
-    /// Collectives.
+    /// Number of collectives.
     pub collectives: u64,
-    /// `id` of each, ascending; those of other communicators of the job as well.
+    /// `id` of each, ascending, including those of other communicators of the job.
     pub collective_ids: Vec<u32>,
-    /// Bytes of its messages on the wire; `null` where messages are missing.
+    /// Bytes of its messages on the wire; `null` if messages are missing.
     pub bytes: Option<u64>,
-    /// The most payload that a port sent or received in a millisecond, as a rate; a message's bytes
-    /// are spread evenly from its first packet to its last.
+    /// Highest rate of payload at one port and direction over a millisecond, in bits per second; a
+    /// message's bytes are spread evenly from its first packet to its last.
     pub peak_bps: Option<u64>,
-    /// Data packets with a CE mark; `null` where no tap could see any.
+    /// CE-marked data packets; `null` if no tap could see marks.
     pub ce_packets: Option<u64>,
     /// Their share of its data packets, 0 to 1.
     pub ce_share: Option<f64>,
-    /// CNPs in its span; where taps saw none or not all were kept, those that NICs counted; `null`
-    /// where those tell nothing and taps do not see what comes back to all senders.
+    /// CNPs during it; if taps saw none, or not all were kept, those that NICs counted. `null` if
+    /// NICs did not count them and taps do not see the way back to all senders.
     pub cnps: Option<u64>,
-    /// Time in which some port was told to pause: by pause frames, or by the counters of the NIC that
-    /// waited longest, whichever is longer; `null` where neither frames nor counters tell.
+    /// Time in which some port was paused: by pause frames, or by the counters of the NIC paused
+    /// longest, whichever is longer. `null` if there are neither.
     pub paused_ns: Option<u64>,
-    /// Packets sent again in its span; `null` where there were too many to keep.
+    /// Packets retransmitted during it; `null` if there were too many to keep.
     pub retransmitted_packets: Option<u64>,
-    /// The rank that the others waited for longest within it; `null` where nobody stands out.
+    /// The rank that the others waited for longest; `null` if none stands out.
     pub straggler: Option<StragglerReport>,
-    /// The collective of the straggler, by `id`.
+    /// `id` of the straggler's collective.
     pub straggler_collective: Option<u32>,
-    /// NCCL connects its channels in it, which makes the first training step of a job long.
+    /// NCCL connects its channels in it, which makes a job's first training step long.
     pub sets_up: bool,
-    /// Median length of the whole training steps of its job; `null` where there are fewer than
-    /// three.
+    /// Median duration of the job's complete training steps; `null` if there are fewer than three.
     pub median_ns: Option<u64>,
-    /// How much longer than the median it took, where that is more than 5 % and more than five
-    /// median absolute deviations; `null` otherwise.
+    /// Time beyond the median; `null` unless it exceeds 5 % of it and five median absolute
+    /// deviations.
     pub excess_ns: Option<u64>,
-    /// It has an excess or a straggler, and is not the one in which channels are connected.
+    /// It has an excess or a straggler, and does not connect channels.
     pub stands_out: bool,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
@@ -72,7 +71,7 @@ impl IterationReport {
         u64::try_from(self.end_ns.saturating_sub(self.start_ns)).unwrap_or(0)
     }
 
-    /// What it cost by which it stands out: the longer one of its excess and its straggler's lag.
+    /// Cost of what makes it stand out: the longer of its excess and its straggler's lag.
     #[must_use]
     pub fn cost_ns(&self) -> Option<u64> {
         let lag_ns = self.straggler.as_ref().map(|straggler| straggler.lag_ns);

@@ -1,4 +1,4 @@
-//! What training steps were labelled by.
+//! Sources of the training steps' labels.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,50 +14,50 @@ pub struct LabelReport {
     pub source: &'static str,
     /// The log; `null` for the anchor.
     pub file: Option<String>,
-    /// Who wrote its lines: `trainer`, `deepspeed` or `megatron`; `null` where none is known.
+    /// Framework that wrote its lines: `trainer`, `deepspeed` or `megatron`; `null` if unknown.
     pub framework: Option<&'static str>,
-    /// Lines of any kind.
+    /// All lines.
     pub lines: u64,
-    /// Training steps that it names.
+    /// Number of training steps that it names.
     pub training_steps: u64,
-    /// The first of them.
+    /// The first one.
     pub first: Option<u64>,
-    /// The last of them.
+    /// The last one.
     pub last: Option<u64>,
-    /// How it was joined: `anchor`, `time`, `length` or `order`; `null` where it gives no label.
+    /// How it was joined: `anchor`, `time`, `length` or `order`; `null` if it gives no label.
     pub method: Option<&'static str>,
-    /// What its clock is taken to be ahead of UTC, in seconds.
+    /// How far its clock is taken to be ahead of UTC, in seconds.
     pub zone_s: Option<i64>,
-    /// Its lines in the capture that could say.
+    /// Its lines that lie in the capture and can be compared.
     pub compared_lines: u64,
-    /// Those that agree.
+    /// Lines among them that agree.
     pub agreeing_lines: u64,
-    /// Why it gives no label, or what to know of it.
+    /// Why it gives no label, or a caveat.
     pub note: Option<&'static str>,
 }
 
-/// The sources in the order in which they count.
+/// The sources in order of precedence.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<LabelReport> {
-    sources.understanding.label_uses.iter().map(|told| report(sources, told)).collect()
+    sources.understanding.label_uses.iter().map(|label_use| report(sources, label_use)).collect()
 }
 
-fn report(sources: &Sources<'_>, told: &LabelUse) -> LabelReport {
-    let log = told.log.and_then(|at| sources.state.labels.logs.get(at));
+fn report(sources: &Sources<'_>, label_use: &LabelUse) -> LabelReport {
+    let log = label_use.log.and_then(|at| sources.state.labels.logs.get(at));
     let lines = log.map(TrainLog::counted).unwrap_or_default();
     let numbers = || lines.iter().map(|one| one.says.number);
-    let (agreeing_lines, compared_lines) = told.agreeing;
+    let (agreeing_lines, compared_lines) = label_use.agreeing;
     LabelReport {
-        source: if told.log.is_some() { "train_log" } else { "anchor" },
+        source: if label_use.log.is_some() { "train_log" } else { "anchor" },
         file: log.map(|log| log.name.clone()),
         framework: lines.first().map(|one| one.says.dialect.name()),
         lines: log.map_or(0, |log| log.lines),
         training_steps: lines.len() as u64,
         first: numbers().min(),
         last: numbers().max(),
-        method: told.method.map(LabelMethod::name),
-        zone_s: told.zone_ns.map(|zone| zone / 1_000_000_000),
+        method: label_use.method.map(LabelMethod::name),
+        zone_s: label_use.zone_ns.map(|zone| zone / 1_000_000_000),
         compared_lines,
         agreeing_lines,
-        note: told.note,
+        note: label_use.note,
     }
 }

@@ -20,7 +20,7 @@ pub struct LogsReport {
     pub files: Vec<LogFileReport>,
     /// The processes that wrote them, by host and process id.
     pub processes: Vec<LogProcessReport>,
-    /// Lines of NCCL that railscope does not know, by their first words.
+    /// Lines of NCCL unknown to railscope, by their first words.
     pub unparsed: Vec<UnparsedReport>,
 }
 
@@ -29,7 +29,7 @@ pub struct LogsReport {
 pub struct LogFileReport {
     /// Its name.
     pub file: String,
-    /// Lines of any kind.
+    /// All lines.
     pub lines: u64,
     /// Entries of NCCL.
     pub nccl_entries: u64,
@@ -40,7 +40,7 @@ pub struct LogFileReport {
 pub struct LineReport {
     /// The file.
     pub file: String,
-    /// Its number in the file, from 1.
+    /// Line number in the file, from 1.
     pub line: u64,
 }
 
@@ -49,50 +49,50 @@ pub struct LineReport {
 pub struct LogProcessReport {
     /// Name of its host.
     pub host: String,
-    /// Its id on that host.
+    /// Process id on that host.
     pub pid: u32,
     /// NCCL's release.
     pub nccl_version: Option<String>,
-    /// Entries that it wrote.
+    /// Log entries.
     pub entries: u64,
-    /// The first of them.
+    /// The first one.
     pub first_line: Option<LineReport>,
     /// Interface of its control plane.
     pub interface: Option<String>,
     /// Address of its control plane.
     pub address: Option<String>,
-    /// The network that carries data between nodes.
+    /// Network that carries data between nodes.
     pub network: Option<String>,
     /// Networks that it tried, in order.
     pub networks: Vec<NetworkReport>,
-    /// The Libfabric plugin, aws-ofi-nccl; `null` where it was not loaded.
+    /// The Libfabric plugin, aws-ofi-nccl; `null` if it was not loaded.
     pub ofi: Option<OfiReport>,
-    /// Plugins for other things than the network.
+    /// Plugins other than network plugins.
     pub plugins: Vec<PluginReport>,
     /// Ports that NET/IB uses.
     pub hcas: Vec<HcaReport>,
-    /// Variables of its environment that NCCL used.
+    /// Environment variables that NCCL used.
     pub environment: BTreeMap<String, String>,
-    /// Its ranks, in the order in which they were made.
+    /// Its ranks, in order of creation.
     pub ranks: Vec<LogRankReport>,
-    /// Edges whose communicator the log does not tell, by what carries them.
+    /// Edges whose communicator the log does not name, by transport.
     pub shared_edges: BTreeMap<String, u64>,
-    /// Queue pairs that the log names.
+    /// Number of queue pairs that the log names.
     pub queue_pairs: u64,
     /// Warnings, and events of ports.
     pub warnings: Vec<WarningReport>,
 }
 
-/// A network that a process tried.
+/// A network that a process tried to use.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NetworkReport {
     /// `IB`, `Socket`, or the name of the plugin or its library.
     pub name: String,
     /// `chosen`, `failed`, `missing` or `tried`.
     pub outcome: &'static str,
-    /// Why, in the words of the log.
+    /// Reason, in the words of the log.
     pub reason: Option<String>,
-    /// The line that says so.
+    /// The log line.
     pub line: Option<LineReport>,
 }
 
@@ -105,7 +105,7 @@ pub struct OfiReport {
     pub libfabric_version: Option<String>,
     /// `RDMA` or `SENDRECV`.
     pub protocol: Option<String>,
-    /// The provider that it selected.
+    /// The selected provider.
     pub provider: Option<String>,
 }
 
@@ -114,9 +114,9 @@ pub struct OfiReport {
 pub struct PluginReport {
     /// `TUNER`, `PROFILER`, `GIN`, `RMA` or `ENV`.
     pub area: String,
-    /// Its name, or its library's.
+    /// Name of the plugin, or of its library.
     pub name: String,
-    /// It was found and loaded.
+    /// Whether it was found and loaded.
     pub loaded: bool,
 }
 
@@ -131,9 +131,9 @@ pub struct HcaReport {
     pub link_layer: String,
     /// Its speed.
     pub speed_bps: Option<u64>,
-    /// The fabric may route its packets adaptively, and so reorder them.
+    /// Adaptive routing is on: the fabric may reorder its packets.
     pub adaptive_routing: Option<bool>,
-    /// Data goes between it and the GPU's memory.
+    /// GPUDirect RDMA: it reads and writes GPU memory.
     pub gpu_direct: Option<bool>,
 }
 
@@ -152,40 +152,40 @@ pub struct LogRankReport {
     pub local_ranks: Option<u32>,
     /// Channels of rings and trees.
     pub channels: Option<u32>,
-    /// The initialisation was completed.
+    /// Whether initialisation completed.
     pub initialized: bool,
-    /// Rings and trees that were connected.
+    /// Connected rings and trees.
     pub connected: Vec<String>,
-    /// How it ended: `destroyed` or `aborted`; `null` while it lives.
+    /// How it ended: `destroyed` or `aborted`; `null` if it did not.
     pub end: Option<&'static str>,
-    /// How long the bootstrap took, with `create`, `send`, `recv` (waiting for the root, and so for
-    /// the last rank to check in), `ring`, `delay`.
+    /// Duration of the bootstrap, with its parts `create`, `send`, `recv` (waiting for the root,
+    /// hence for the last rank to check in), `ring`, `delay`.
     pub bootstrap: Option<TimingReport>,
-    /// How long the whole initialisation took.
+    /// Duration of the whole initialisation.
     pub init: Option<TimingReport>,
-    /// Edges that the rank printed, by what carries them.
+    /// Edges that the rank printed, by transport.
     pub edges: BTreeMap<String, u64>,
-    /// Calls of collectives.
+    /// Number of calls of collectives.
     pub calls: u64,
-    /// What NCCL chose for them.
+    /// NCCL's choices for them.
     pub choices: Vec<ChoiceReport>,
 }
 
-/// Time in all and by part.
+/// Duration, in total and by part.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TimingReport {
-    /// In all.
+    /// Total nanoseconds.
     pub total_ns: u64,
     /// Nanoseconds by part.
     pub parts_ns: BTreeMap<String, u64>,
-    /// The line that says so.
+    /// The log line.
     pub line: Option<LineReport>,
 }
 
-/// What NCCL chose for a collective.
+/// NCCL's choice for a collective.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ChoiceReport {
-    /// The collective; `null` where the line does not name it.
+    /// The collective; `null` if the line does not name it.
     pub kind: Option<&'static str>,
     /// Its bytes.
     pub bytes: u64,
@@ -195,36 +195,36 @@ pub struct ChoiceReport {
     pub protocol: &'static str,
     /// First and last channel.
     pub channels: Option<(u32, u32)>,
-    /// How often.
+    /// Number of times.
     pub count: u64,
 }
 
 /// A warning.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WarningReport {
-    /// The words.
+    /// Text of the warning.
     pub text: String,
     /// `retry_exceeded`, `work_request`, `port`, `control_plane`, `mismatch`, `plugin`, `library`,
     /// `topology`, `cuda`, `memory`, `usage` or `other`.
     pub cause: &'static str,
-    /// File or function that warned, and line in it.
+    /// File or function that warned, with line.
     pub origin: Option<String>,
-    /// Time as printed with the first, local to the host.
+    /// Time printed with the first one, in the host's time zone.
     pub local_time: Option<String>,
-    /// How often it came.
+    /// Number of times.
     pub count: u64,
-    /// The first.
+    /// The first one.
     pub line: Option<LineReport>,
 }
 
-/// Lines that are not known.
+/// Unknown lines.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UnparsedReport {
     /// Their first words.
     pub words: String,
-    /// How many.
+    /// Count.
     pub count: u64,
-    /// The first.
+    /// The first one.
     pub line: Option<LineReport>,
 }
 
@@ -294,8 +294,8 @@ fn rank_report(
     member: &Membership,
 ) -> LogRankReport {
     let setup = &member.setup;
-    let told: BTreeSet<&u32> = setup.rings.keys().chain(setup.tree_places.keys()).collect();
-    let told = (!told.is_empty()).then_some(told.len() as u32);
+    let listed: BTreeSet<&u32> = setup.rings.keys().chain(setup.tree_places.keys()).collect();
+    let listed = (!listed.is_empty()).then_some(listed.len() as u32);
     let choices = member.choices.iter().map(|(choice, count)| ChoiceReport {
         kind: choice.kind.map(CollectiveKind::name),
         bytes: choice.bytes,
@@ -310,7 +310,7 @@ fn rank_report(
         nranks: member.nranks,
         nodes: setup.summary.map(|summary| summary.nodes),
         local_ranks: setup.summary.map(|summary| summary.local_ranks),
-        channels: setup.channels.map(|counts| counts.collective).or(told),
+        channels: setup.channels.map(|counts| counts.collective).or(listed),
         initialized: member.is_complete,
         connected: setup.connected.clone(),
         end: member.end.map(|end| if end.is_abort { "aborted" } else { "destroyed" }),

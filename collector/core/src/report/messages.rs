@@ -1,7 +1,7 @@
-//! Completed messages, one by one: what `--detail full` lists beside the report.
+//! Completed messages, one by one: the second file of `--detail full`.
 //!
-//! They are written while frames are read, before anybody knows how clocks differ: their times are
-//! the stamps of their tap's file. `taps[].clock_*` of the report says how far those are off.
+//! They are written while frames are read, before clocks are aligned: their times are the
+//! timestamps of their tap's file. `taps[].clock_*` of the report has the offsets.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,12 +25,13 @@ pub struct MessageReport {
     pub epoch: u32,
     /// `send`, `write`, `write_with_immediate`, `read` or `atomic`.
     pub kind: String,
-    /// Time of the first packet by its tap's own clock, relative to the origin; `null` when it was
+    /// Time of the first packet on its tap's own clock, relative to the origin; `null` if it was
     /// not seen.
     pub first_ns: Option<i64>,
-    /// Time at which the last packet was first seen, by its tap's own clock, relative to the origin.
+    /// Time at which the last packet was first seen, on its tap's own clock, relative to the
+    /// origin.
     pub last_ns: i64,
-    /// Bytes; `null` when the first packet was not seen.
+    /// Bytes; `null` if the first packet was not seen.
     pub bytes: Option<u64>,
     /// Remote address in hexadecimal: 64 bits do not fit a JSON number.
     pub virtual_address: Option<String>,

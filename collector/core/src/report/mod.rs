@@ -1,8 +1,8 @@
-//! The report: the JSON contract `railscope.report/1` as types, one file a section, and how each
-//! section is made from state. The schema is generated from these types.
+//! The report: the JSON contract `railscope.report/1` as types, one file per section, each a
+//! projection of [`Understanding`]. The schema is generated from these types.
 //!
-//! Times (`*_ns`) are relative to `capture.origin_ns`; durations are plain. What cannot be known
-//! from the input is `null`, never 0.
+//! Times and durations (`*_ns`) are in nanoseconds; times are relative to `capture.origin_ns`. What
+//! the input cannot show is `null`, never 0.
 
 pub mod bursts;
 pub mod capture;
@@ -48,12 +48,12 @@ use crate::model::witness::LogId;
 /// Name and version of the contract.
 pub const SCHEMA: &str = "railscope.report/1";
 
-/// Everything that one run found out.
+/// Everything that one run found.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Report {
     /// Name and version of this contract: `railscope.report/1`.
     pub schema: String,
-    /// What made it.
+    /// The program that made it.
     pub tool: Tool,
     /// The input as a whole.
     pub capture: capture::Capture,
@@ -61,7 +61,7 @@ pub struct Report {
     pub taps: Vec<taps::TapReport>,
     /// The hosts behind the addresses.
     pub hosts: Vec<places::Host>,
-    /// The ports: addresses that sent or received.
+    /// The ports: addresses that send or receive.
     pub ports: Vec<places::PortReport>,
     /// Flows: one direction between two hosts towards one queue pair, per tap and epoch.
     pub flows: Vec<flows::FlowReport>,
@@ -71,11 +71,11 @@ pub struct Report {
     pub tcp_streams: Vec<tcp_streams::TcpStreamReport>,
     /// Pause per station and priority.
     pub pfc: Vec<pfc::PfcReport>,
-    /// Bursts per port and direction; `null` when the line rate is unknown.
+    /// Bursts per port and direction; `null` if the line rate is unknown.
     pub bursts: Option<Vec<bursts::BurstReport>>,
     /// NCCL communicators.
     pub communicators: Vec<communicators::CommunicatorReport>,
-    /// Statements about the job that contradict each other.
+    /// Contradictory statements about the job.
     pub conflicts: Vec<conflicts::ConflictReport>,
     /// Phases of the job.
     pub phases: Vec<phases::PhaseReport>,
@@ -83,33 +83,33 @@ pub struct Report {
     pub collectives: Vec<collectives::CollectiveReport>,
     /// Collectives by kind and size, those that took the most time in total first.
     pub collective_groups: Vec<collective_groups::CollectiveGroupReport>,
-    /// Messages of collectives, one by one; `null` unless full detail is asked for.
+    /// Messages of collectives, one by one; `null` without full detail.
     pub transfers: Option<Vec<transfers::TransferReport>>,
-    /// CNPs and NAKs, one by one; `null` unless full detail is asked for.
+    /// CNPs and NAKs, one by one; `null` without full detail.
     pub signals: Option<Vec<transfers::SignalReport>>,
     /// Training steps.
     pub iterations: Vec<iterations::IterationReport>,
-    /// What training steps were labelled by: the anchor, then training logs.
+    /// Sources of the training steps' labels: the anchor, then training logs.
     pub labels: Vec<labels::LabelReport>,
     /// NCCL's logs.
     pub logs: logs::LogsReport,
-    /// What NIC counters were read.
+    /// NIC counters.
     pub counters: Vec<counters::CounterReport>,
     /// What is wrong, and what to do about it.
     pub findings: Vec<findings::FindingReport>,
-    /// What could not be looked for, and what is missing for it.
+    /// Findings that were not checked, and what is missing for them.
     pub findings_not_checked: Vec<findings::NotCheckedReport>,
-    /// What was missed, refused or could not be known, by counter; counters at 0 are left out.
+    /// What was missed, refused or could not be known, by counter; without counters at 0.
     #[schemars(schema_with = "health::schema")]
     pub health: BTreeMap<String, u64>,
 }
 
-/// What made a report.
+/// The program that made a report.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Tool {
     /// railscope's version.
     pub version: String,
-    /// Options that shaped the report, as given.
+    /// Options that shaped the report.
     pub options: BTreeMap<String, String>,
 }
 
@@ -119,36 +119,36 @@ pub enum Detail {
     /// Counts and totals.
     #[default]
     Summary,
-    /// Every episode as well.
+    /// Also every episode, message and signal.
     Full,
 }
 
-/// What a report is to have.
+/// Choices for one report.
 #[derive(Clone, Debug, Default)]
 pub struct ReportContext {
-    /// Options that shaped the report, as given.
+    /// Options that shaped the report.
     pub options: BTreeMap<String, String>,
-    /// What times are relative to: the first frame of the input, which may lie before the first
-    /// that was handled. `None`: the earliest that was handled.
+    /// Origin of times: the first frame of the input, which may be earlier than the first one
+    /// processed. `None` for the first one processed.
     pub origin: Option<Timestamp>,
     /// How much to list.
     pub detail: Detail,
 }
 
-/// What is shown, and what is derived from it once for all sections.
+/// What sections are made from.
 pub(crate) struct Sources<'a> {
     pub(crate) understanding: &'a Understanding,
-    /// What that rests on.
+    /// The understanding's state.
     pub(crate) state: &'a State,
     pub(crate) context: &'a ReportContext,
     pub(crate) origin: Timestamp,
-    /// `id` of each flow, by place in the flow table.
+    /// `id` of each flow, by index in the flow table.
     pub(crate) flow_ids: Vec<u32>,
 }
 
 impl Sources<'_> {
-    /// Nanoseconds from the capture's origin to `time`, which is aligned; negative where a clock
-    /// went backwards, or was ahead of the one that it is aligned with.
+    /// Nanoseconds from the origin to `time`, which is aligned; negative if a clock went backwards,
+    /// or was ahead of its reference.
     pub(crate) fn relative_ns(&self, time: Timestamp) -> i64 {
         time.relative_to(self.origin)
     }
@@ -176,7 +176,7 @@ impl Sources<'_> {
 }
 
 impl Report {
-    /// The report of everything that was understood.
+    /// Projects `understanding`.
     #[must_use]
     pub fn new(understanding: &Understanding, context: &ReportContext) -> Self {
         let state = &understanding.state;

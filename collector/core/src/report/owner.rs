@@ -1,4 +1,4 @@
-//! Whose a flow is.
+//! Owners of flows.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::model::grade::Grade;
 /// The rank that a flow belongs to.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct OwnerReport {
-    /// `id` of the communicator; `null` where it is not known.
+    /// `id` of the communicator; `null` if unknown.
     pub communicator: Option<String>,
     /// The rank whose side sends this flow's packets.
     pub rank: Option<u32>,
@@ -22,18 +22,17 @@ pub struct OwnerReport {
     pub channel: Option<u32>,
     /// `id` of the connection.
     pub connection: Option<u32>,
-    /// `data` (the collective's data, from `rank` to `peer_rank`) or `control` (CTS and ACKs, against
-    /// the data).
+    /// `data` (from `rank` to `peer_rank`) or `control` (CTSs and ACKs, against the data).
     pub role: Option<&'static str>,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Reasons.
+    /// Evidence.
     pub evidence: Vec<EvidenceReport>,
     /// Why something is `null`.
     pub why_unknown: Option<String>,
 }
 
-/// Whose the flow at place `at` of the flow table is; `None` where nothing was linked.
+/// Owner of the flow at index `at` of the flow table; `None` if nothing was linked.
 pub(super) fn of_flow(sources: &Sources<'_>, at: u32) -> Option<OwnerReport> {
     let job = sources.state.job.as_ref()?;
     match *job.owners.get(at as usize)? {
@@ -76,7 +75,7 @@ impl OwnerReport {
     }
 }
 
-/// Why a flow belongs to nobody, in words.
+/// Why a flow has no owner, in words.
 const fn why(reason: Reason) -> &'static str {
     match reason {
         Reason::Datagrams => "datagrams: NCCL sends none",
@@ -88,7 +87,7 @@ const fn why(reason: Reason) -> &'static str {
     }
 }
 
-/// Why a flow's owner is not known whole, in words.
+/// Why a flow's owner is not fully known, in words.
 fn why_incomplete(
     job: &Job,
     connection: &NetConnection,

@@ -1,4 +1,4 @@
-//! Packets, one by one: what `railscope packets` shows of each.
+//! Packets, one by one, as `railscope packets` shows them.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::model::ecn::Ecn;
 use crate::model::frame::Frame;
 use crate::model::time::Timestamp;
 
-/// One packet. Keys of headers that it does not have are left out.
+/// One packet. Keys of absent headers are left out.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PacketReport {
     /// Number of the frame in its file, from 1.
@@ -23,7 +23,7 @@ pub struct PacketReport {
     pub tap: u32,
     /// Time relative to the first frame.
     pub time_ns: i64,
-    /// Bytes on the wire, without those of a mirror session.
+    /// Bytes on the wire, without a mirror session's headers.
     pub wire_bytes: u32,
     /// Source address: IP, else Ethernet.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,13 +42,13 @@ pub struct PacketReport {
     pub tunnels: Vec<String>,
     /// `roce`, `pause`, `tcp`, `udp`, `ip`, `other` or `unread`.
     pub kind: String,
-    /// What it is, where it is not RoCE: ports, pause times, numbers of protocols.
+    /// What it is if not RoCE: ports, pause times, protocol numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// RoCE headers.
     #[serde(flatten)]
     pub roce: Option<RoceReport>,
-    /// Why a header was not read.
+    /// Why a header could not be decoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<String>,
 }
@@ -68,7 +68,7 @@ pub struct RoceReport {
     pub psn: u32,
     /// Partition key (P_Key).
     pub partition_key: u16,
-    /// The sender wants an ACK.
+    /// The sender requests an ACK.
     pub ack_request: bool,
     /// Payload bytes on the wire.
     pub payload_bytes: u32,
@@ -93,7 +93,7 @@ pub struct RoceReport {
     /// Immediate data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub immediate: Option<u32>,
-    /// R_Key that the receiver gives up.
+    /// R_Key that the receiver invalidates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invalidated_key: Option<u32>,
     /// Management datagram in words.
@@ -102,7 +102,7 @@ pub struct RoceReport {
 }
 
 impl PacketReport {
-    /// What was read of `frame`; the time is relative to `origin`.
+    /// What was decoded of `frame`; the time is relative to `origin`.
     #[must_use]
     pub fn new(frame: &Frame<'_>, packet: &Packet<'_>, origin: Timestamp) -> Self {
         let (src, dst) = match (&packet.ip, &packet.ethernet) {
@@ -190,7 +190,7 @@ fn describe_pause(pause: &Pause) -> String {
     }
 }
 
-/// The management datagram, in words; `None` when there is none or it cannot be read.
+/// The management datagram, in words; `None` if there is none or it cannot be decoded.
 fn describe_management(roce: &RocePacket<'_>) -> Option<String> {
     let datagram = roce.management()?.ok()?;
     let message = match datagram.connection_message() {

@@ -8,40 +8,40 @@ use crate::link::counter::NicCounters;
 use crate::link::counter::pause::CountedPause;
 use crate::model::time::Span;
 
-/// What one station asked the other end of its link to stop.
+/// Pause that one station requested of the other end of its link.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PfcReport {
-    /// The tap that saw it; `null` from counters.
+    /// The tap that saw it; `null` for counters.
     pub tap: Option<u32>,
-    /// Who cannot take more: the source MAC address of the frames. From counters the NIC's name;
-    /// `switch of` it where the NIC was told to stop.
+    /// The overloaded station: the source MAC address of the frames. For counters the NIC's name,
+    /// or `switch of` the NIC if the NIC was paused.
     pub station: String,
-    /// Priority 0 ..= 7; `null` for 802.3x pause of the whole link.
+    /// Priority 0 to 7; `null` for 802.3x pause of the whole link.
     pub priority: Option<u8>,
-    /// Frames that ask to stop; of counters, pause frames of either kind where they are counted.
+    /// Frames that request a pause. For counters, pause and resume frames if the NIC counts them.
     pub pause_frames: u64,
-    /// Frames that let go on; 0 from counters, which do not tell them apart.
+    /// Frames that end a pause; 0 for counters, which do not distinguish them.
     pub resume_frames: u64,
-    /// Union of the pauses; `null` when the line rate is unknown.
+    /// Time paused, overlaps counted once; `null` if the line rate is unknown.
     pub paused_ns: Option<u64>,
-    /// Longest pause without interruption; `null` when the line rate is unknown, and from counters.
+    /// Longest uninterrupted pause; `null` if the line rate is unknown, and for counters.
     pub longest_ns: Option<u64>,
-    /// Times at which at least 95 % of 100 ms were paused; `null` when the line rate is unknown, and
-    /// from counters.
+    /// Number of pause storms: at least 95 % of 100 ms paused. `null` if the line rate is unknown,
+    /// and for counters.
     pub storms: Option<u64>,
-    /// The pauses one by one; `null` unless full detail is asked for, where the line rate is
-    /// unknown, where there are too many, and from counters.
+    /// The pauses one by one; `null` without full detail, if the line rate is unknown, if there are
+    /// too many, and for counters.
     pub pauses: Option<Vec<PauseReport>>,
     /// `frames`: from pause frames in the capture; `counters`: from counters of a NIC.
     pub source: &'static str,
 }
 
-/// A pause without interruption.
+/// An uninterrupted pause.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct PauseReport {
     /// Its first frame.
     pub start_ns: i64,
-    /// Its end: the last quanta are over, or a frame lets go on.
+    /// Its end: the quanta have passed, or a frame ended it.
     pub end_ns: i64,
 }
 

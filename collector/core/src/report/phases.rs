@@ -15,7 +15,7 @@ pub struct PhaseReport {
     pub start_ns: i64,
     /// Its end.
     pub end_ns: i64,
-    /// `id` of the communicator; `null` where it is of none.
+    /// `id` of the communicator; `null` for phases without one.
     pub communicator: Option<String>,
 }
 

@@ -11,32 +11,32 @@ use crate::analysis::port::JoinedPort;
 /// A host.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Host {
-    /// Its name; `null` when the input does not name it.
+    /// Its name; `null` if the input does not name it.
     pub name: Option<String>,
     /// Its addresses.
     pub addresses: Vec<String>,
 }
 
-/// An address that sent or received.
+/// An address that sends or receives.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PortReport {
     /// IP address.
     pub address: String,
-    /// Ethernet source address of its frames; `null` when it sent none, or through a router.
+    /// Ethernet source address of its frames; `null` if it sent none, or only through a router.
     pub mac: Option<String>,
-    /// Name of its host; `null` when the input does not name it.
+    /// Name of its host; `null` if the input does not name it.
     pub host: Option<String>,
-    /// RDMA device, such as `mlx5_0`; `null` when no source tells.
+    /// RDMA device, such as `mlx5_0`; `null` if unknown.
     pub device: Option<String>,
-    /// Rail; `null` when no source tells.
+    /// Rail; `null` if unknown.
     pub rail: Option<u32>,
-    /// `backend` where it carries RoCE.
+    /// `backend` if it carries RoCE.
     pub plane: Plane,
-    /// Line rate in bits per second; `null` when unknown.
+    /// Line rate in bits per second; `null` if unknown.
     pub line_rate_bps: Option<u64>,
-    /// Where the line rate is from.
+    /// Source of the line rate.
     pub line_rate_source: Option<LineRateSource>,
-    /// Highest rates seen at one tap, with FCS, preamble and gap.
+    /// Highest rates seen at one tap, counting FCS, preamble and inter-packet gap.
     pub peaks: Peaks,
 }
 
@@ -56,11 +56,11 @@ pub struct Peaks {
 pub enum Plane {
     /// The GPU fabric.
     Backend,
-    /// Not known.
+    /// Unknown.
     Unknown,
 }
 
-/// Where a line rate is from.
+/// Source of a line rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LineRateSource {

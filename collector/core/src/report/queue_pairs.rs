@@ -1,4 +1,4 @@
-//! Queue pairs joined over taps: each flow with what comes back for it, the worst first.
+//! Queue pairs joined over taps: each flow with its responses, the worst first.
 
 use std::cmp::Reverse;
 
@@ -13,11 +13,11 @@ use crate::flow::episode::Trigger;
 use crate::flow::state::Flow;
 use crate::model::qpn::Qpn;
 
-/// A queue pair's traffic in one direction, as all taps saw it together. Each figure is that of the
-/// tap that saw most of it: retransmissions show at the sender's, holes at the receiver's.
+/// A queue pair's traffic in one direction, joined over taps. Each figure is that of the tap that
+/// saw most: retransmissions show at the sender's, gaps at the receiver's.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct QueuePairReport {
-    /// Its place in this list, which is in order of severity, then of what was carried.
+    /// Its index in this list, which is ordered by severity, then by bytes carried.
     pub id: u32,
     /// Sender's address.
     pub src: String,
@@ -25,14 +25,15 @@ pub struct QueuePairReport {
     pub dst: String,
     /// The queue pair that it goes to.
     pub dest_qpn: u32,
-    /// The queue pair that sends it; `null` where that is not known.
+    /// The queue pair that sends it; `null` if unknown.
     pub source_qpn: Option<u32>,
-    /// Counts uses of the same number, from 0.
+    /// Number of the QPN's use, from 0.
     pub epoch: u32,
-    /// `critical`: a NAK ended the connection. `warning`: packets were missing or retransmitted, or the
-    /// receiver was not ready. `info`: marked, slowed down or out of order. `null`: nothing happened.
+    /// `critical`: a NAK ended the connection. `warning`: packets were missing or retransmitted, or
+    /// the receiver was not ready. `info`: packets were CE-marked or out of order, or CNPs arrived.
+    /// `null`: none of these.
     pub severity: Option<&'static str>,
-    /// `id` of the communicator; `null` where it is not known.
+    /// `id` of the communicator; `null` if unknown.
     pub communicator: Option<String>,
     /// The rank whose side sends it.
     pub rank: Option<u32>,
@@ -40,7 +41,7 @@ pub struct QueuePairReport {
     pub peer_rank: Option<u32>,
     /// NCCL's channel.
     pub channel: Option<u32>,
-    /// `data` or `control`, as `flows[].owner` has it.
+    /// `data` or `control`, as in `flows[].owner`.
     pub role: Option<&'static str>,
     /// Why the ranks are `null`.
     pub why_unknown: Option<String>,
@@ -48,9 +49,9 @@ pub struct QueuePairReport {
     pub taps: Vec<u32>,
     /// `id` of the flow at the tap that saw most of its payload.
     pub flow: u32,
-    /// `id`s of its flows at all taps, and of what comes back for them.
+    /// `id`s of its flows at all taps and of their reverse flows.
     pub flows: Vec<u32>,
-    /// It carries requests; else nothing but answers, or nothing that is known.
+    /// It carries requests; otherwise only responses or unknown packets.
     pub has_requests: bool,
     /// First frame at the tap of `flow`.
     pub first_ns: i64,
@@ -58,30 +59,30 @@ pub struct QueuePairReport {
     pub last_ns: i64,
     /// Frames at the tap that saw most.
     pub frames: u64,
-    /// Payload of requests, and of the READ responses that come back.
+    /// Payload of requests and of READ responses that come back.
     pub payload_bytes: u64,
-    /// Path MTU; `null` where no message showed it.
+    /// Path MTU; `null` if no message showed it.
     pub path_mtu_bytes: Option<u32>,
     /// Messages whose last packet was seen, at the tap of `flow`.
     pub messages: MessagesReport,
     /// AETHs that it carries itself, at the tap of `flow`.
     pub acks: u64,
-    /// Sequence numbers skipped at first sight, less what only the capture lost; of READ responses as
-    /// well.
+    /// Sequence numbers skipped at first sight, without those that only the capture lost; including
+    /// READ responses.
     pub missing_packets: u64,
-    /// Packets that came after one that was sent later.
+    /// Out-of-order packets.
     pub out_of_order_packets: u64,
-    /// Packets sent again.
+    /// Retransmitted packets.
     pub retransmitted_packets: u64,
-    /// Recoveries by trigger, those of the tap that saw most; triggers without any are left out.
+    /// Recoveries by trigger, at the tap that saw most; without triggers at 0.
     pub recoveries: Vec<RecoveryReport>,
     /// NAKs that came back.
     pub naks: NaksReport,
     /// Receiver-not-ready NAKs that came back.
     pub rnr_naks: u64,
-    /// Packets marked CE; `null` where every tap that saw it is next to its sender, before any switch.
+    /// CE-marked packets; `null` if every tap that saw it is next to its sender, before any switch.
     pub ce_packets: Option<u64>,
-    /// The packets that the marked ones are among.
+    /// Packets among which the CE-marked ones are.
     pub ce_among_packets: u64,
     /// CNPs that came back.
     pub cnps: u64,
@@ -89,12 +90,12 @@ pub struct QueuePairReport {
     pub ack_rtt_p50_ns: Option<u64>,
 }
 
-/// Recoveries that one trigger made necessary.
+/// Recoveries with one trigger.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RecoveryReport {
     /// `nak`, `rnr`, `timeout` or `unknown`.
     pub trigger: &'static str,
-    /// How many.
+    /// Count.
     pub count: u64,
     /// Time in recovery.
     pub recovery_ns: u64,

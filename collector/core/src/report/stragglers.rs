@@ -20,15 +20,15 @@ pub struct StragglerReport {
     /// `enqueue`, `compute`, `sender`, `receiver`, `congestion`, `loss`, `pause`, `socket` or
     /// `unknown`.
     pub cause: &'static str,
-    /// `id` of the flow where it shows best.
+    /// `id` of the flow that shows it best.
     pub flow: Option<u32>,
-    /// Address of the port where it shows best.
+    /// Address of the port that shows it best.
     pub port: Option<String>,
     /// The rail of that port.
     pub rail: Option<u32>,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Reasons, the strongest first.
+    /// Evidence, the strongest first.
     pub evidence: Vec<EvidenceReport>,
 }
 

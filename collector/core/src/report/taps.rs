@@ -15,15 +15,15 @@ use crate::model::tap::{LinkType, TapFormat, TapId};
 /// One observation point: an interface of a capture file or of this machine.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TapReport {
-    /// Number that other sections name it by.
+    /// Number that other sections refer to.
     pub id: u32,
-    /// The file, as it was named; live: the interface.
+    /// The file, as named on the command line; live: the interface.
     pub file: String,
     /// `pcap` or `pcapng`; live: `af_packet`.
     pub format: String,
-    /// The interface's name; `null` when the file does not say.
+    /// The interface's name; `null` if the file does not name it.
     pub interface: Option<String>,
-    /// What frames begin with.
+    /// Link type: the first header of its frames.
     pub link_type: String,
     /// Frames.
     pub frames: u64,
@@ -31,33 +31,32 @@ pub struct TapReport {
     pub first_ns: Option<i64>,
     /// Time of the latest frame; `null` without frames.
     pub last_ns: Option<i64>,
-    /// The tap that its clock is compared with: of taps that saw the same packets, or that are live on
-    /// one machine, the first one, which is compared with itself, or with a tap next to the same machine.
-    /// `null`: none, and every `clock_*` but the reason is.
+    /// The tap that its clock is compared with: the first of the taps that saw the same packets or
+    /// are live on one machine, or a tap next to the same machine. The first one is its own
+    /// reference. `null` if there is none; then all `clock_*` but the reason are `null`.
     pub clock_reference: Option<u32>,
     /// How far its clock was ahead of the reference's at its first frame. All times of this report
-    /// are corrected by offset and drift, along the references; the messages of `--detail full`
-    /// have the stamps of their file. 0 as long as no packet contradicts that the two clocks are
-    /// one: one that is seen to arrive before it left does.
+    /// are corrected by offset and drift; the messages of `--detail full` have the timestamps of
+    /// their file. 0 unless packets prove that the two clocks differ, by arriving before they left.
     pub clock_offset_ns: Option<i64>,
-    /// The offset, with the drift, is no farther from the truth at any frame of the tap; where
-    /// delays both ways are alike, it is much nearer. `null`: `clock_why_unknown` says why.
+    /// Upper bound of the error of offset and drift together at any frame of the tap; much smaller
+    /// if delays are alike both ways. `null`: see `clock_why_unknown`.
     pub clock_uncertainty_ns: Option<u64>,
-    /// How much faster than the reference its clock runs, in billionths; 0 where packets do not
-    /// prove a drift.
+    /// How much faster than the reference its clock runs, in billionths; 0 unless packets prove a
+    /// drift.
     pub clock_drift_ppb: Option<i64>,
-    /// The drift is no farther from the truth.
+    /// Upper bound of the drift's error, in billionths.
     pub clock_drift_uncertainty_ppb: Option<u64>,
-    /// When its clock was set, or changed its pace.
+    /// Steps and changes of pace of its clock.
     pub clock_jumps: Vec<ClockJump>,
-    /// Why the offset, or its uncertainty, is not known. `no_common_packets`: with any other tap.
-    /// `same_machine`: it is taken to share the clock of a tap next to the same machine. `one_way`:
-    /// packets were seen in one direction only, so that their shortest delay is part of the offset,
-    /// which is believed from 1 ms on. `unknown_direction`: it cannot be told which tap packets pass
-    /// first. `no_line_fits`: a clock does not run evenly, not even between a few jumps, or was set back
-    /// (as NTP does when it steps), so that the same times come twice: its times stay as they are.
+    /// Why the offset or its uncertainty is unknown. `no_common_packets`: no other tap saw its
+    /// packets. `same_machine`: it is assumed to share the clock of a tap next to the same machine.
+    /// `one_way`: packets were seen in one direction only, so the offset includes their shortest
+    /// delay and is used from 1 ms on. `unknown_direction`: it is unknown which tap packets pass
+    /// first. `no_line_fits`: the clock runs unevenly even between a few jumps, or was set back (as
+    /// NTP does when it steps), so that times repeat; its times are not corrected.
     pub clock_why_unknown: Option<&'static str>,
-    /// Where it stands for most of the payload that it saw.
+    /// Its position relative to most of the payload it saw.
     pub position: PositionReport,
     /// Hosts whose own link it observes.
     pub hosts_near: Vec<NearHost>,
@@ -65,22 +64,22 @@ pub struct TapReport {
     pub sees: Sees,
     /// How complete its frames are.
     pub completeness: Completeness,
-    /// Packets it saw twice; they count nowhere else.
+    /// Packets it saw twice; the copies count nowhere else.
     pub tap_duplicates: u64,
-    /// Frames that the capturing side or the mirror sessions say were lost.
+    /// Frames lost by the capture or by mirror sessions.
     pub lost_frames: u64,
 }
 
-/// A clock that was set, or that changed its pace. One that was set back shows the same times twice,
-/// and is not followed. Between the last common packet before and the first one afterwards times are
-/// uncertain by the jump.
+/// A step or change of pace of a clock. A clock that was set back repeats times and is not
+/// corrected. Between the last common packet before and the first one after, times are uncertain by
+/// the jump.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ClockJump {
-    /// The first common packet afterwards, aligned.
+    /// The first common packet after it, aligned.
     pub at_ns: i64,
-    /// How far it jumped ahead; negative: back.
+    /// How far it jumped ahead; negative if back.
     pub by_ns: i64,
-    /// Its drift afterwards, in billionths.
+    /// Its drift after it, in billionths.
     pub drift_ppb: i64,
 }
 
@@ -89,14 +88,14 @@ pub struct ClockJump {
 pub struct NearHost {
     /// Its address.
     pub address: String,
-    /// Where the tap stands for what this host mostly does: `sender` if it sends more payload
-    /// than it receives.
+    /// Position of the tap relative to most of this host's payload: `sender` if it sends more than
+    /// it receives.
     pub position: PositionReport,
-    /// Why it is taken to be near: `direction`, `common_host` or `round_trip`.
+    /// Evidence that it is near: `direction`, `common_host` or `round_trip`.
     pub evidence: String,
 }
 
-/// Where a tap stands.
+/// Position of a tap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PositionReport {
@@ -106,7 +105,7 @@ pub enum PositionReport {
     Receiver,
     /// Next to neither.
     Fabric,
-    /// The capture does not tell.
+    /// Unknown.
     Unknown,
 }
 
@@ -126,11 +125,11 @@ pub enum Sees {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Completeness {
-    /// Whole frames, and no word of a lost one.
+    /// Frames are complete, and none is reported lost.
     Lossless,
-    /// Some frames were cut; no word of a lost one.
+    /// Some frames are truncated; none is reported lost.
     Truncated,
-    /// Frames are known to be missing.
+    /// Frames are reported lost.
     Lossy,
 }
 
@@ -218,7 +217,7 @@ fn tap_report(
     }
 }
 
-/// The starts of a clock's pieces but the first.
+/// The starts of a clock's pieces, without the first.
 fn clock_jumps(sources: &Sources<'_>, tap: TapId, track: &Track) -> Vec<ClockJump> {
     let pieces = track.pieces.iter().zip(track.pieces.iter().skip(1));
     let jump = |(before, after): (&Piece, &Piece)| ClockJump {
@@ -265,7 +264,7 @@ impl NearTraffic {
     }
 }
 
-/// Adds a flow to what the near host at its end sent or received.
+/// Adds a flow to the traffic of the near host at its end.
 fn add_near_traffic(
     near: &mut BTreeMap<HostAddress, NearTraffic>,
     sources: &Sources<'_>,

@@ -9,7 +9,7 @@ use crate::link::control::facts::{StreamFacts, StreamKind};
 /// A TCP connection.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TcpStreamReport {
-    /// Its number; connections that are none of the control plane have numbers that are not listed.
+    /// Its number; numbers of connections outside the control plane are not listed.
     pub id: u32,
     /// The tap that saw it.
     pub tap: u32,
@@ -21,13 +21,13 @@ pub struct TcpStreamReport {
     pub kind: &'static str,
     /// Payload bytes, both ways.
     pub bytes: u64,
-    /// Stretches of bytes that were not captured.
+    /// Gaps of bytes that were not captured.
     pub gaps: u64,
     /// `id` of the communicator.
     pub communicator: Option<String>,
 }
 
-/// The connections of the control plane in the order in which they were met; `health` counts others.
+/// The connections of the control plane in order of appearance; `health` counts others.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<TcpStreamReport> {
     let known =
         sources.state.streams.iter().filter_map(|stream| Some((stream, kind_name(stream.kind)?)));

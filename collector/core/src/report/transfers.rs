@@ -15,12 +15,13 @@ use crate::flow::observer::Signal;
 use crate::link::job::Job;
 use crate::model::time::Timestamp;
 
-/// A message between two ranks, and the CTS that asked for it.
+/// A message between two ranks, with the CTS that requested it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TransferReport {
     /// `id` of its connection.
     pub connection: u32,
-    /// Number on the connection: NCCL's own where the CTS told it, else from the first that was seen.
+    /// Number on the connection: NCCL's own if a CTS carried it, else counted from the first one
+    /// seen.
     pub number: u64,
     /// `id` of its collective.
     pub collective: Option<u32>,
@@ -28,19 +29,19 @@ pub struct TransferReport {
     pub bytes: Option<u64>,
     /// When the receiver posted the CTS; `null` if it was not seen near the receiver.
     pub cts_posted_ns: Option<i64>,
-    /// When the CTS arrived at the sender of data; `null` if it was not seen near there.
+    /// When the CTS arrived at the data's sender; `null` if it was not seen near the sender.
     pub cts_arrived_ns: Option<i64>,
-    /// First packet of data, next to the sender if it was seen there.
+    /// First data packet, at a tap next to the sender if there is one.
     pub first_ns: Option<i64>,
-    /// Last packet of data, next to the receiver if it was seen there.
+    /// Last data packet, at a tap next to the receiver if there is one.
     pub last_ns: Option<i64>,
-    /// Its packets, resends not counted; 0 where they are not known.
+    /// Its packets without retransmissions; 0 if unknown.
     pub packets: u32,
-    /// Its packets with a CE mark.
+    /// CE-marked packets among them.
     pub ce_packets: u32,
 }
 
-/// A packet that tells a sender to slow down or to send again.
+/// A packet that asks a sender to slow down or to retransmit.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SignalReport {
     /// `cnp`, `nak` or `rnr_nak`.
@@ -78,8 +79,7 @@ pub(super) fn section(sources: &Sources<'_>) -> Option<Vec<TransferReport>> {
     Some(reports)
 }
 
-/// CNPs and NAKs in the order in which they passed. `ids` are the flows' numbers in the report, by
-/// key and epoch.
+/// CNPs and NAKs in order of time. `ids` has the flows' `id`s by key and epoch.
 pub(super) fn signals(
     sources: &Sources<'_>,
     ids: &HashMap<(FlowKey, u32), u32, FixedState>,
@@ -100,10 +100,10 @@ pub(super) fn signals(
     Some(signals.collect())
 }
 
-/// By connection: where each collective's messages lie, ascending.
+/// By connection: the index range of each collective's messages, ascending.
 type Ranges = BTreeMap<u32, Vec<(Range<usize>, u32)>>;
 
-/// What was linked, where it is to be listed.
+/// The job, if its messages are to be listed.
 fn job<'a>(sources: &Sources<'a>) -> Option<&'a Job> {
     sources.state.job.as_ref().filter(|_| sources.context.detail == Detail::Full)
 }

@@ -12,25 +12,25 @@ use crate::link::job::Job;
 use crate::model::time::Timestamp;
 
 /// Where the time of a collective went on one connection: the parts sum to the time from start to
-/// end. They are defined as those of a rank.
+/// end. They are defined as for a rank.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WaitsReport {
-    /// When it had room and its sender had left the collective before; the first data packet where
+    /// When it had room and its sender had left the previous collective; the first data packet if
     /// no clear-to-send was seen.
     pub start_ns: i64,
-    /// The last data packet, or the end of the recovery of it.
+    /// The last data packet, or the end of its recovery.
     pub end_ns: i64,
-    /// Until the first data packet; `null` where no clear-to-send was seen.
+    /// Until the first data packet; `null` if no clear-to-send was seen.
     pub start_wait_ns: Option<u64>,
-    /// The sender had the data and room for it, and did not send.
+    /// The sender had data and room for it, but did not send.
     pub sender_wait_ns: u64,
-    /// The receiver had not offered room, and data followed as soon as it did.
+    /// The receiver had offered no room; data followed as soon as it did.
     pub receiver_wait_ns: u64,
-    /// The sender waited for the data that it had to pass on.
+    /// The sender waited for the data that it forwards.
     pub input_wait_ns: u64,
-    /// The rest: data flowed, or what a pause was for was not seen.
+    /// The rest: data flowed, or a gap's reason was not seen.
     pub transfer_ns: u64,
-    /// Data was sent again, or should have been.
+    /// Lost data was being recovered.
     pub recovery_ns: u64,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn ranks(
     let report = |times: &RankTimes| {
         let known = waits.of_rank(times.rank);
         let lateness = known.and_then(|known| known.lateness);
-        // A rank without an edge shows its lateness in where others stopped.
+        // A rank without an edge is late by what its straggler lag shows.
         let named = straggler.as_ref().filter(|one| one.rank == times.rank && one.cause.is_own());
         let named_ns = named.and_then(|one| i64::try_from(one.lag_ns).ok());
         let last = waits.last_edge(times.rank);
@@ -71,7 +71,7 @@ pub(super) fn ranks(
             };
             waits.edges.iter().filter(is_own)
         };
-        // Of a rank without edges nothing is known.
+        // Nothing is known about a rank without edges.
         let sum = |of: fn(&EdgeWaits) -> Option<u64>| last.and_then(|_| edges().map(of).sum());
         CollectiveRankReport {
             rank: times.rank,
