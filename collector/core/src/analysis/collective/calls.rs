@@ -1,5 +1,7 @@
 //! Calls that logs tell, matched with what was found: they settle kind and bytes.
 
+use super::slicing::{LL_LINE_DATA, LL128_UNIT_DATA};
+use super::thresholds::{OFFSETS, ONE_UNFITTING_IN};
 use super::{Collective, Part};
 use crate::link::evidence::{Evidence, EvidenceKind};
 use crate::link::job::{CommunicatorId, Job};
@@ -34,8 +36,8 @@ impl Call {
     #[must_use]
     pub fn has_size(&self, size: Size, nranks: usize) -> bool {
         let line = match size.protocol {
-            Protocol::Ll => 8,
-            Protocol::Ll128 => 1920,
+            Protocol::Ll => LL_LINE_DATA,
+            Protocol::Ll128 => LL128_UNIT_DATA,
             Protocol::Simple | Protocol::Unknown => 0,
         };
         let padding = size.channels as u64 * nranks as u64 * line;
@@ -124,7 +126,7 @@ fn settle_in_order(calls: &[Call], found: &mut [&mut Collective], nranks: usize)
         let pairs = || found.iter().zip(calls.get(*offset..).unwrap_or(&[]));
         let unfitting = pairs().filter(|(one, call)| !fits(one, call, nranks)).count();
         // Not every log is whole, and not every cut is right.
-        unfitting * 10 <= found.len()
+        unfitting * ONE_UNFITTING_IN <= found.len()
     };
     let offsets: Vec<usize> = (0..=latest).filter(is_place).take(OFFSETS).collect();
     for (place, one) in found.iter_mut().enumerate() {
@@ -137,9 +139,6 @@ fn settle_in_order(calls: &[Call], found: &mut [&mut Collective], nranks: usize)
         }
     }
 }
-
-/// Places at which a part of a job may be in its logs; more are not looked at.
-const OFFSETS: usize = 64;
 
 /// Whether `one` can be what `call` says.
 fn fits(one: &Collective, call: &Call, nranks: usize) -> bool {

@@ -3,15 +3,9 @@
 
 use super::lane::Lane;
 use super::reading::{Pattern, Reading};
+use super::thresholds::{CUT, CUT_AT_END, UNEXPLAINED};
 use crate::model::nccl::CollectiveKind;
 use crate::model::time::Timestamp;
-
-/// Cost of a capture that begins or ends amid a collective.
-const CUT: u32 = 300;
-/// Cost of a capture that ends amid a collective: less than an end where CTSs had been sent ahead.
-const CUT_AT_END: u32 = 1200;
-/// Cost of messages that nothing explains, each.
-const UNEXPLAINED: u32 = 2000;
 
 /// The messages from the cursors of `lanes` to where the next collective may begin. Cheap where
 /// that is expected, dear where it is the `last_resort`.

@@ -3,6 +3,7 @@
 //! earlier, byte for byte; in a ReduceScatter it has added its own.
 
 use super::lane::Lane;
+use super::thresholds::{AGREEING_TENTHS, SAMPLED_CHUNKS};
 use crate::model::nccl::Protocol;
 
 /// What the payload of some messages says.
@@ -54,7 +55,7 @@ pub fn of_chain(lanes: &[(&Lane, usize)], count: usize, protocol: Protocol) -> F
     let mut tally = Tally::default();
     if protocol != Protocol::Ll {
         for pair in lanes.windows(2) {
-            for ahead in 0..count.min(64) {
+            for ahead in 0..count.min(SAMPLED_CHUNKS) {
                 let [inbound, outbound] = [0, 1].map(|at| head(pair[at].0, pair[at].1 + ahead));
                 tally.compare(inbound, outbound);
             }
@@ -89,9 +90,9 @@ impl Tally {
 
     fn verdict(&self) -> Forwarding {
         let all = self.equal + self.different;
-        if self.different > 0 && self.different * 10 >= all * 9 {
+        if self.different > 0 && self.different * 10 >= all * AGREEING_TENTHS {
             Forwarding::Changed
-        } else if self.is_varied && self.equal * 10 >= all * 9 {
+        } else if self.is_varied && self.equal * 10 >= all * AGREEING_TENTHS {
             Forwarding::Forwarded
         } else {
             Forwarding::Unknown

@@ -1,13 +1,10 @@
 //! A connection's messages as the search reads them: in order, holes filled, with what the CTS
 //! before each message proves.
 
+use super::thresholds::{CAPACITY_WITHIN, HOLE_LIMIT};
 use crate::link::job::{NetConnection, NetConnectionId, Transfer};
 use crate::model::nccl::Graph;
 use crate::model::time::Timestamp;
-
-/// Messages that were not captured and are put in for one hole in the numbers; behind a longer hole
-/// nothing is known any more.
-const HOLE_LIMIT: u64 = 256;
 
 /// One message.
 #[derive(Clone, Copy, Debug, Default)]
@@ -119,7 +116,7 @@ impl Lane {
     /// What the CTS of the first message at or behind `at` offers, where one was seen soon.
     #[must_use]
     pub fn capacity_at(&self, at: usize) -> Option<u64> {
-        self.messages.get(at..)?.iter().take(8).find_map(|message| message.capacity)
+        self.messages.get(at..)?.iter().take(CAPACITY_WITHIN).find_map(|message| message.capacity)
     }
 
     /// Place in the transfers of the message at `at`.

@@ -14,6 +14,7 @@ pub mod ring;
 pub mod search;
 pub mod slicing;
 pub mod stream;
+mod thresholds;
 pub mod traffic;
 
 use std::ops::Range;

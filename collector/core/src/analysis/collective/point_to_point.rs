@@ -9,15 +9,13 @@ use std::ops::Range;
 
 use super::assemble;
 use super::lane::Lane;
+use super::thresholds::{LEAST_CHUNK, ONE_PART_IN, PART_DIFFERENCE};
 use super::traffic::Traffic;
 use super::{Collective, ConnectionTransfers};
 use crate::link::job::{CommunicatorId, Job};
 use crate::model::grade::Grade;
 use crate::model::nccl::{Algorithm, CollectiveKind, Protocol};
 use crate::model::time::Span;
-
-/// Parts of a send differ by less than this, or less than an eighth: they are cut at 4 KiB.
-const PART_DIFFERENCE: u64 = 8192;
 
 /// The part of a send that one connection carries.
 #[derive(Clone, Debug)]
@@ -33,9 +31,6 @@ struct SendPart {
 struct Send {
     parts: Vec<SendPart>,
 }
-
-/// The smallest chunk: a quarter of what fits into one step.
-const LEAST_CHUNK: u64 = 32_768;
 
 type Pair = (Option<u32>, Option<u32>);
 
@@ -95,7 +90,9 @@ fn sends(traffic: &Traffic, lanes: &[usize]) -> Vec<Send> {
 impl Send {
     fn takes(&self, part: &SendPart) -> bool {
         let is_like = |own: &SendPart| match (own.bytes, part.bytes) {
-            (Some(own), Some(other)) => own.abs_diff(other) <= PART_DIFFERENCE.max(own / 8),
+            (Some(own), Some(other)) => {
+                own.abs_diff(other) <= PART_DIFFERENCE.max(own / ONE_PART_IN)
+            }
             _ => true,
         };
         self.parts.iter().all(|own| own.lane != part.lane && is_like(own))

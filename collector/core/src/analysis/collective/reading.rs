@@ -1,28 +1,11 @@
 //! One way to read what follows on a channel: an operation, where it ends, and how well that fits.
 
 use super::lane::Lane;
+use super::thresholds::{
+    ACROSS_FENCE, CHANCE, CLEAN_EIGHTHS, HIDDEN, UNCONFIRMED, UNFENCED, UNPROVEN,
+};
 use crate::model::nccl::CollectiveKind;
 use crate::model::time::Timestamp;
-
-/// Cost of an operation: fewer are more plausible ...
-pub const OPERATION: u32 = 100;
-/// ... and much more so where no CTS proves that one ended.
-pub const UNPROVEN: u32 = 900;
-/// Cost of beginning the next operation where CTSs had been sent before.
-const UNFENCED: u32 = 4000;
-/// Cost of going on across a place where nothing had been sent ahead, though elsewhere it was.
-const ACROSS_FENCE: u32 = 1600;
-/// Cost of an end that no CTS confirms or denies.
-const UNCONFIRMED: u32 = 300;
-/// Thousandths of lanes that allow a boundary where there is none, from which on they prove nothing.
-const CHANCE: u32 = 250;
-/// Cost of each end that an operation would hide whose own beginning nothing proves: more than for another
-/// operation, so that what was begun unseen does not swallow what follows.
-const HIDDEN: u32 = 300;
-/// Cost of forwarding that contradicts the kind.
-pub const CONTRADICTION: u32 = 6000;
-/// Cost of a kind that is rarer than AllReduce.
-pub const RARER: u32 = 100;
 
 /// How the messages of a channel are explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +34,7 @@ pub struct Reading {
     pub share: Option<u64>,
     /// Lanes and the messages that they spend on it.
     pub lanes: Vec<(usize, usize)>,
-    /// How badly it fits, apart from [`OPERATION`].
+    /// How badly it fits, apart from what every collective costs.
     pub cost: u32,
     /// Last data packet.
     pub end: Option<Timestamp>,
@@ -146,7 +129,7 @@ impl Fences {
     /// Nothing denies a boundary, but for one lane in many.
     #[must_use]
     pub fn is_clean(self) -> bool {
-        self.known > 0 && self.fenced * 8 > self.known * 7
+        self.known > 0 && self.fenced * 8 > self.known * CLEAN_EIGHTHS
     }
 
     /// Most lanes deny a boundary.

@@ -5,12 +5,10 @@
 use super::forwarding::{self, Forwarding, NextLane};
 use super::lane::Lane;
 use super::plan::{chunk_bytes, chunk_of_send, last_chunk};
-use super::reading::{CONTRADICTION, Fences, Pattern, RARER, Reading, end_of, is_joint};
+use super::reading::{Fences, Pattern, Reading, end_of, is_joint};
 use super::slicing::{ElementSizes, Slicing};
+use super::thresholds::{CONTRADICTION, CROSSINGS, RARER, SAMPLED_CHUNKS};
 use crate::model::nccl::{CollectiveKind, Protocol};
-
-/// Readings that go on across this many places where a collective may have ended are not followed.
-const CROSSINGS: u32 = 6;
 
 /// A ring's connections that were seen, with their cursors.
 pub struct Ring<'a> {
@@ -65,7 +63,7 @@ impl Ring<'_> {
                 crossed += 1;
             }
             // The second message of a chunk has its CTS early more often than the first.
-            for chunk in 1..(self.nranks - 1).min(64) {
+            for chunk in 1..(self.nranks - 1).min(SAMPLED_CHUNKS) {
                 let ahead = passes.len() * per_pass + chunk * slicing.per_chunk;
                 usual.add(Fences::at(&self.lanes, ahead));
             }

@@ -7,23 +7,16 @@ use std::collections::BTreeMap;
 use super::calls::{Call, Size};
 use super::cut;
 use super::lane::Lane;
-use super::reading::{CONTRADICTION, Fences, OPERATION, Pattern, Reading, UNPROVEN};
+use super::reading::{Fences, Pattern, Reading};
 use super::ring::Ring;
 use super::slicing::Slicing;
 use super::stream;
+use super::thresholds::{
+    ALTERNATIVE, APART, BEHIND, BORROWED, CONTRADICTION, OPERATION, STATES, UNPROVEN,
+};
 use super::traffic::{ChannelLanes, Traffic};
 use crate::model::nccl::{CollectiveKind, Protocol};
 use crate::model::time::Timestamp;
-
-/// States that are followed at once.
-const STATES: usize = 64;
-/// A state that costs this much more than one that explains more messages is given up.
-const BEHIND: u64 = 4000;
-/// A kind whose cost is less than this above the best is an alternative.
-const ALTERNATIVE: u32 = 500;
-/// Cost for each channel that takes part only after the others have ended: less than for a collective of
-/// its own.
-const APART: u32 = 60;
 
 /// How far each lane has got.
 type Cursors = Box<[u32]>;
@@ -316,7 +309,7 @@ impl<'a> Search<'a> {
         let mut found = stream::chain(&lanes, &channel.ring, channel.is_whole, slicing);
         let tree = stream::tree(&self.lanes(&channel.tree, cursors), &channel.tree, slicing);
         found.extend(tree.into_iter().map(|mut reading| {
-            reading.cost += if channel.has_tree { 0 } else { stream::BORROWED };
+            reading.cost += if channel.has_tree { 0 } else { BORROWED };
             reading
         }));
         found

@@ -10,6 +10,15 @@ pub const LL128_CAPACITY: u64 = 614_400;
 /// Bytes that a CTS of a ring collective offers under Simple, with NCCL's default buffers.
 pub const SIMPLE_RING_CAPACITY: u64 = 1 << 20;
 
+/// Bytes of data in an LL line, half of whose bytes are flags (`prims_ll.h`).
+pub const LL_LINE_DATA: u64 = 8;
+/// Bytes of an LL line on the wire.
+const LL_LINE_WIRE: u64 = 16;
+/// Bytes of data that LL128 sends together: 16 lines of 120 bytes (`prims_ll128.h`).
+pub const LL128_UNIT_DATA: u64 = 1920;
+/// The same on the wire: 16 lines of 128 bytes.
+const LL128_UNIT_WIRE: u64 = 2048;
+
 /// Sizes of an element, in bytes: slices are rounded to 16 elements, whose size the wire does not
 /// tell.
 const ELEMENT_SIZES: [u64; 4] = [1, 2, 4, 8];
@@ -76,8 +85,8 @@ impl Slicing {
     #[must_use]
     pub const fn wire(&self, data: u64) -> u64 {
         match self.protocol {
-            Protocol::Ll => data.div_ceil(8) * 16,
-            Protocol::Ll128 => data.div_ceil(1920) * 2048,
+            Protocol::Ll => data.div_ceil(LL_LINE_DATA) * LL_LINE_WIRE,
+            Protocol::Ll128 => data.div_ceil(LL128_UNIT_DATA) * LL128_UNIT_WIRE,
             Protocol::Simple | Protocol::Unknown => data,
         }
     }
@@ -91,7 +100,7 @@ impl Slicing {
     const fn data_of(protocol: Protocol, wire: u64) -> u64 {
         match protocol {
             Protocol::Ll => wire / 2,
-            Protocol::Ll128 => wire / 2048 * 1920,
+            Protocol::Ll128 => wire / LL128_UNIT_WIRE * LL128_UNIT_DATA,
             Protocol::Simple | Protocol::Unknown => wire,
         }
     }
@@ -100,8 +109,8 @@ impl Slicing {
     #[must_use]
     pub const fn padding(&self) -> u64 {
         match self.protocol {
-            Protocol::Ll => 7,
-            Protocol::Ll128 => 1919,
+            Protocol::Ll => LL_LINE_DATA - 1,
+            Protocol::Ll128 => LL128_UNIT_DATA - 1,
             Protocol::Simple | Protocol::Unknown => 0,
         }
     }
@@ -113,6 +122,7 @@ impl Slicing {
         if self.per_chunk == 1 {
             return [self.wire(data), 0];
         }
+        // `prims_simple.h`: max(divUp(nelem, 16 * SlicePerChunk) * 16, sliceSize / 32).
         let rounded = data.div_ceil(element * 32) * 16 * element;
         let slice = rounded.max(self.capacity / 32).min(data);
         [slice, (data - slice).min(slice)]

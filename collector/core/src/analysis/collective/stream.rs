@@ -3,16 +3,11 @@
 
 use super::forwarding::{self, Forwarding};
 use super::lane::Lane;
-use super::reading::{CONTRADICTION, Fences, Pattern, RARER, Reading, end_of, is_joint};
+use super::reading::{Fences, Pattern, Reading, end_of, is_joint};
 use super::slicing::Slicing;
+use super::thresholds::{CONTRADICTION, CROSSINGS, RARER};
 use crate::model::nccl::CollectiveKind;
 use crate::model::time::Timestamp;
-
-/// Readings that go on across this many places where a collective may have ended are not followed.
-const CROSSINGS: u32 = 6;
-
-/// Cost of a tree where none has connections of its own: it may borrow those of the ring.
-pub const BORROWED: u32 = 200;
 
 /// Chunks on some lanes, all alike.
 struct Run {

@@ -9,16 +9,13 @@ use super::calls::{Call, Calls};
 use super::forwarding::NextLane;
 use super::lane::Lane;
 use super::slicing::{LL_CAPACITY, LL128_CAPACITY, SIMPLE_RING_CAPACITY, Slicing};
+use super::thresholds::LANES_APART;
 use crate::link::job::{Channel, Communicator, CommunicatorId, Job, NetConnectionId};
 use crate::model::nccl::{Graph, Protocol, Release};
 
 /// Since this release a channel's part is cut out of the buffer in one piece, and chunks of the
 /// last loop are as short as they can be.
 const CELL_SPLIT: Release = Release::new(2, 22, 0);
-
-/// Messages by which connections of channels that do the same may differ: where a capture begins or ends, one
-/// is this far ahead of another.
-const APART: usize = 64;
 
 /// One communicator's messages.
 pub struct Traffic {
@@ -164,7 +161,7 @@ impl Traffic {
 fn by_likely_channel(job: &Job, lanes: &[Lane], mut places: Vec<usize>) -> Vec<usize> {
     let count = |place: &usize| lanes[*place].messages.len();
     places.sort_by_key(|place| Reverse(count(place)));
-    for alike in places.chunk_by_mut(|one, next| count(one) - count(next) <= APART) {
+    for alike in places.chunk_by_mut(|one, next| count(one) - count(next) <= LANES_APART) {
         alike.sort_by_key(|place| {
             let connection = &job.connections[lanes[*place].connection.0 as usize];
             connection.queue_pairs.first().map(|pair| (pair.receiver, pair.receiver_qpn))

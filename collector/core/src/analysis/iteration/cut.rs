@@ -2,12 +2,8 @@
 //! ones, those that the capture cuts, and those in which calls could not be read.
 
 use super::repeat::{Symbol, UNKNOWN};
+use super::thresholds::{LONGEST_IN_UNITS, REMAINING_SHARE, START_SILENCE_PARTS};
 use super::unit::Sequence;
-
-/// Part of the unit's calls that a damaged training step still has.
-const LEAST_SHARE: f64 = 0.5;
-/// How many times the unit a damaged training step may be long.
-const LONGEST: usize = 4;
 
 /// A training step among a communicator's calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +45,11 @@ fn damaged(
     let (Some(first), false) = (unit.first(), stretch.is_empty()) else { return Vec::new() };
     let begins = |at: &usize| {
         let is_first = sequence.symbols.get(*at).is_some_and(|it| it == first || *it == UNKNOWN);
-        is_first && sequence.silences.get(*at).is_some_and(|before| *before >= silence / 2)
+        is_first
+            && sequence
+                .silences
+                .get(*at)
+                .is_some_and(|before| *before >= silence / START_SILENCE_PARTS)
     };
     let mut starts: Vec<usize> = stretch.clone().filter(begins).collect();
     if starts.first() != Some(&stretch.start) {
@@ -73,7 +73,9 @@ fn damaged(
 
 /// Whether `calls` have most of `unit` in its order.
 fn is_alike(calls: &[Symbol], unit: Option<&[Symbol]>) -> bool {
-    let Some(unit) = unit.filter(|unit| calls.len() <= LONGEST * unit.len()) else { return false };
+    let Some(unit) = unit.filter(|unit| calls.len() <= LONGEST_IN_UNITS * unit.len()) else {
+        return false;
+    };
     // Longest common subsequence; what is not known may be anything, but not all may be unknown.
     let mut common = vec![0_usize; unit.len() + 1];
     for call in calls {
@@ -87,7 +89,7 @@ fn is_alike(calls: &[Symbol], unit: Option<&[Symbol]>) -> bool {
     }
     let most = common.last().copied().unwrap_or(0);
     let longer = unit.len().max(calls.len());
-    most as f64 >= LEAST_SHARE * longer as f64
+    most as f64 >= REMAINING_SHARE * longer as f64
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use foldhash::fast::FixedState;
 
 use super::Iteration;
+use super::thresholds::{LONGEST_MESSAGE_NS, PEAK_WINDOW_NS};
 use crate::analysis::collective::Collective;
 use crate::decode::counter::measure::Measure;
 use crate::flow::key::FlowKey;
@@ -24,12 +25,6 @@ use crate::model::address::HostAddress;
 use crate::model::direction::Direction;
 use crate::model::qpn::Qpn;
 use crate::model::time::{Span, Timestamp};
-
-/// Width of the windows in which the peak rate is looked for.
-pub const PEAK_WINDOW_NS: u64 = 1_000_000;
-
-/// A message that takes longer says nothing about the rate within a window.
-const LONGEST_MESSAGE_NS: u64 = 10_000_000_000;
 
 /// What is known of one training step; `None` where it cannot be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -14,25 +14,15 @@
 use std::collections::BTreeMap;
 
 use super::Iteration;
+use super::thresholds::{
+    AGREEING_LINES, CLEARLY_WORSE, EQUAL_LENGTHS, FEWEST_LENGTHS, LAST_LINE_PARTS,
+    LENGTH_COMPARISONS, QUARTER_NS, QUARTERS,
+};
 use super::train_log::{Numbered, TrainLog};
 use crate::analysis::collective::Collective;
 use crate::analysis::spread::lower_median;
 use crate::link::job::CommunicatorId;
 use crate::model::time::{Span, Timestamp};
-
-/// Part of the lines that have to agree.
-const AGREE: f64 = 0.8;
-/// Lengths of a log and the capture are equal within this part of them, on average.
-const EQUAL_LENGTHS: f64 = 0.05;
-/// How much worse any other difference has to fit.
-const CLEARLY: f64 = 2.0;
-/// Lengths that are needed.
-const FEWEST_LENGTHS: usize = 4;
-/// Zones are told apart by quarters of an hour, up to 14 h east and 12 h west (IANA).
-const QUARTER_NS: i64 = 900_000_000_000;
-const QUARTERS: std::ops::RangeInclusive<i64> = -48..=56;
-/// Comparisons of lengths at most: of long logs and captures only the first differences are tried.
-const COMPARISONS: usize = 1 << 26;
 
 /// The number of the training step that runs at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,7 +199,7 @@ impl<'a> Counted<'a> {
         // The line about the last one comes after its last packet.
         Some(Span {
             first: first.span.first,
-            last: last.span.last.plus_nanos(lower_median(lengths).unwrap_or(0) / 2),
+            last: last.span.last.plus_nanos(lower_median(lengths).unwrap_or(0) / LAST_LINE_PARTS),
         })
     }
 
@@ -244,7 +234,7 @@ fn by_time(lines: &[Numbered], zone_ns: Option<i64>, job: &Counted<'_>) -> (Labe
         let note = Some("its times are too coarse: several training steps fit each line");
         return (LabelUse { note, ..told }, None);
     }
-    if (agreeing as f64) < AGREE * of as f64 {
+    if (agreeing as f64) < AGREEING_LINES * of as f64 {
         let note = Some("its count and the capture's drift apart: one of them counts other steps");
         return (LabelUse { note, ..told }, None);
     }
@@ -312,7 +302,7 @@ fn by_length(lines: &[Numbered], job: &Counted<'_>) -> (LabelUse, Option<i64>) {
     };
     let lowest = first.0.saturating_sub(starts.len() as i64);
     let mut fits: Vec<(f64, i64, u64)> = Vec::new();
-    let affordable = COMPARISONS / starts.len().max(1);
+    let affordable = LENGTH_COMPARISONS / starts.len().max(1);
     for difference in (lowest..=last.0).take(affordable) {
         let from = told.partition_point(|(number, ..)| *number < difference);
         let errors = told[from..].iter().take(starts.len()).filter_map(|(number, count, told)| {
@@ -329,7 +319,7 @@ fn by_length(lines: &[Numbered], job: &Counted<'_>) -> (LabelUse, Option<i64>) {
     match fits.as_slice() {
         [(error, difference, lines), rest @ ..]
             if *error <= EQUAL_LENGTHS
-                && rest.first().is_none_or(|next| next.0 > CLEARLY * error) =>
+                && rest.first().is_none_or(|next| next.0 > CLEARLY_WORSE * error) =>
         {
             let agreeing = (*lines, *lines);
             let method = Some(LabelMethod::Length);

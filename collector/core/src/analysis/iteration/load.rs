@@ -5,27 +5,20 @@
 //! counts only if its variation (standard deviation over mean) is below 0.5, which is what sFlow-RT
 //! asks of it, and bursts carry about the same.
 
+use super::thresholds::{
+    ALIKE_BURSTS, ALIKE_FACTOR, FEWEST_BURSTS, NO_SILENCE_PARTS, READABLE_ONE_IN,
+    SHORTEST_BURST_SILENCE_NS, SILENCE_JUMP, VARIATION,
+};
 use super::timeline::Timeline;
 use super::{Piece, Rhythm};
 use crate::analysis::spread::lower_median;
-
-/// Bursts at least.
-const FEWEST: usize = 5;
-/// How many times longer the shortest silence between bursts is than the longest within.
-const JUMP: u64 = 3;
-/// Silence that may lie between bursts, in nanoseconds, at least.
-const SHORTEST_NS: u64 = 1_000_000;
-/// Standard deviation over mean of the times between bursts, at most.
-const VARIATION: f64 = 0.5;
-/// Part of the bursts that carry half to twice the median.
-const ALIKE: f64 = 0.8;
 
 /// The training steps of a job; `None` where its load has no rhythm.
 pub(super) fn find(timeline: &Timeline) -> Option<Rhythm> {
     let slots = &timeline.slots;
     // Where calls can be read and do not repeat, they are no training.
     let unread = slots.iter().filter(|slot| slot.call.is_none()).count();
-    if unread * 2 < slots.len() {
+    if unread * READABLE_ONE_IN < slots.len() {
         return None;
     }
     let limit = limit(slots.iter().skip(1).map(|slot| slot.silence_ns).collect())?;
@@ -44,7 +37,7 @@ pub(super) fn find(timeline: &Timeline) -> Option<Rhythm> {
     let messages: Vec<u64> =
         pieces.iter().map(|piece| piece.slots.iter().map(|at| slots[*at].messages).sum()).collect();
     let is_rhythm =
-        pieces.len() >= FEWEST && variation(&lengths) < VARIATION && are_alike(&messages);
+        pieces.len() >= FEWEST_BURSTS && variation(&lengths) < VARIATION && are_alike(&messages);
     let communicator = slots.first()?.communicator;
     is_rhythm.then_some(Rhythm { communicator, pieces })
 }
@@ -52,14 +45,16 @@ pub(super) fn find(timeline: &Timeline) -> Option<Rhythm> {
 /// The shortest silence that lies between bursts.
 fn limit(mut silences: Vec<u64>) -> Option<u64> {
     silences.sort_unstable();
-    let jumps = silences.windows(2).filter(|pair| pair[1] >= SHORTEST_NS);
-    let factor = |pair: &&[u64]| pair[1] as f64 / pair[0].max(SHORTEST_NS / 10) as f64;
+    let jumps = silences.windows(2).filter(|pair| pair[1] >= SHORTEST_BURST_SILENCE_NS);
+    let factor = |pair: &&[u64]| {
+        pair[1] as f64 / pair[0].max(SHORTEST_BURST_SILENCE_NS / NO_SILENCE_PARTS) as f64
+    };
     let largest = jumps.max_by(|one, other| factor(one).total_cmp(&factor(other)))?;
-    if factor(&largest) >= JUMP as f64 {
+    if factor(&largest) >= SILENCE_JUMP {
         return Some(largest[1]);
     }
     // All silences are alike: each separates bursts.
-    silences.first().copied().filter(|shortest| *shortest >= SHORTEST_NS)
+    silences.first().copied().filter(|shortest| *shortest >= SHORTEST_BURST_SILENCE_NS)
 }
 
 fn variation(values: &[u64]) -> f64 {
@@ -72,6 +67,8 @@ fn variation(values: &[u64]) -> f64 {
 
 fn are_alike(values: &[u64]) -> bool {
     let median = lower_median(values.iter().copied()).unwrap_or(0);
-    let alike = values.iter().filter(|value| **value * 2 >= median && **value <= median * 2);
-    alike.count() as f64 >= ALIKE * values.len() as f64
+    let alike = values
+        .iter()
+        .filter(|value| **value * ALIKE_FACTOR >= median && **value <= median * ALIKE_FACTOR);
+    alike.count() as f64 >= ALIKE_BURSTS * values.len() as f64
 }

@@ -23,20 +23,18 @@ pub mod pace;
 mod repeat;
 mod rotation;
 mod signature;
+mod thresholds;
 mod timeline;
 pub mod train_log;
 mod unit;
 
+use self::thresholds::{PAUSE_LENGTHS, TRAILING_SILENCE_PARTS};
 use self::timeline::Timeline;
 use super::collective::Collective;
 use super::spread::lower_median;
 use crate::link::job::{CommunicatorId, Job};
 use crate::model::grade::Grade;
 use crate::model::time::Span;
-
-/// How many times the median length of a training step a silence may last; beyond, it is a pause
-/// between two of them (checkpoint, evaluation), and part of none.
-const LONGEST_SILENCE: u64 = 2;
 
 /// One training step of the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,7 +163,7 @@ impl Usual {
     }
 
     fn is_pause_before(&self, timeline: &Timeline, piece: &Piece) -> bool {
-        let limit = self.length_ns.saturating_mul(LONGEST_SILENCE);
+        let limit = self.length_ns.saturating_mul(PAUSE_LENGTHS);
         piece.silence_ns(timeline) > limit.saturating_add(self.silence_ns)
     }
 }
@@ -191,8 +189,9 @@ fn with_others(
     };
     let end = next.unwrap_or_else(|| {
         let rest = timeline.slots.iter().zip(is_taken.iter()).skip(last + 1);
-        let of_others = rest
-            .take_while(|(slot, is_taken)| !**is_taken && slot.silence_ns <= usual.silence_ns / 2);
+        let of_others = rest.take_while(|(slot, is_taken)| {
+            !**is_taken && slot.silence_ns <= usual.silence_ns / TRAILING_SILENCE_PARTS
+        });
         let leader = timeline.slots[*first].communicator;
         last + 1 + of_others.take_while(|(slot, _)| slot.communicator != leader).count()
     });

@@ -4,12 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::Iteration;
+use super::thresholds::SAME_START_PARTS;
 use crate::link::job::CommunicatorId;
 use crate::model::time::Timestamp;
-
-/// How many parts of its length a training step may begin earlier or later when it is looked at
-/// again: clocks of several taps are known better the longer they are compared.
-const TOLERANCE: u64 = 4;
 
 /// Training steps that have a number already.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +52,7 @@ impl Numbering {
 
 /// By how much the number of `one` has to be raised; `None` where it cannot be told.
 fn offset(known: &[(Timestamp, u32)], one: &Iteration) -> Option<u32> {
-    let (start, tolerance) = (one.span.first, one.length_ns() / TOLERANCE);
+    let (start, tolerance) = (one.span.first, one.length_ns() / SAME_START_PARTS);
     let distance = |time: Timestamp| time.relative_to(start).unsigned_abs();
     let nearest = known.iter().min_by_key(|(time, _)| distance(*time))?;
     let (last, number) = known.last()?;

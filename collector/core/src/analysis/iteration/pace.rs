@@ -3,18 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::Iteration;
+use super::thresholds::{DEVIATIONS, FEWEST_FOR_MEDIAN, PARTS_OF_MEDIAN};
 use crate::analysis::collective::Collective;
 use crate::analysis::spread::{lower_median, median_deviation};
 use crate::link::job::CommunicatorId;
-
-/// A training step stands out by its length when it is longer than the median by more than this
-/// part of it: one in 20, the share from which a straggler counts as well ...
-const PARTS_OF_MEDIAN: u64 = 20;
-/// ... and by more than this many times the median absolute deviation, so that a job with jitter
-/// does not stand out everywhere.
-const DEVIATIONS: u64 = 5;
-/// Fewer training steps than this have no usual length.
-const FEWEST: usize = 3;
 
 /// How a training step compares with the others of its job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,7 +72,7 @@ pub fn compare(
 fn usual(all: &[&Iteration], sets_up_first: bool) -> Option<Usual> {
     let is_usual = |one: &&&Iteration| one.is_whole && !(sets_up_first && one.number == 0);
     let lengths: Vec<u64> = all.iter().filter(is_usual).map(|one| one.length_ns()).collect();
-    if lengths.len() < FEWEST {
+    if lengths.len() < FEWEST_FOR_MEDIAN {
         return None;
     }
     let median_ns = lower_median(lengths.iter().copied())?;

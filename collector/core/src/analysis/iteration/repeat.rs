@@ -2,11 +2,7 @@
 
 use std::ops::Range;
 
-/// Calls of a training step at most; one with more is not found.
-const LONGEST: usize = 2048;
-
-/// Comparisons at most: a long sequence is searched for shorter units only.
-const COMPARISONS: usize = 1 << 28;
+use super::thresholds::{CALL_COMPARISONS, LONGEST_UNIT};
 
 /// A call, by number; `UNKNOWN` equals nothing.
 pub(super) type Symbol = u32;
@@ -26,8 +22,8 @@ pub(super) struct Lag {
 
 /// Lags at which something repeats, the smallest first.
 pub(super) fn lags(symbols: &[Symbol]) -> impl Iterator<Item = Lag> + '_ {
-    let affordable = COMPARISONS / symbols.len().max(1);
-    let longest = (symbols.len() / 2).min(LONGEST).min(affordable);
+    let affordable = CALL_COMPARISONS / symbols.len().max(1);
+    let longest = (symbols.len() / 2).min(LONGEST_UNIT).min(affordable);
     (1..=longest).map(|lag| Lag::new(symbols, lag)).filter(|lag| !lag.runs.is_empty())
 }
 

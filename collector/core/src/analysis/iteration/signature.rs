@@ -8,14 +8,12 @@
 use std::collections::BTreeMap;
 
 use super::repeat::{Symbol, UNKNOWN};
+use super::thresholds::EQUALLY_LONG;
 use super::timeline::{Call, Slot, Timeline};
 use super::unit::{Sequence, Unit};
 use super::{Piece, Rhythm, cut, rotation};
 use crate::analysis::spread::lower_median;
 use crate::link::job::CommunicatorId;
-
-/// Training steps of two communicators are equally long within this.
-const EQUALLY_LONG: f64 = 0.8;
 
 /// A communicator that may lead.
 struct Candidate {

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::thresholds::LOG_LINES;
 use crate::decode::nccl_log::clean;
 use crate::decode::train_log::{Dialect, TrainingStepLine, has_loss, read};
-
-/// Lines kept of each log; a job that logs every training step fills them in days.
-const CAPACITY: usize = 1 << 18;
 
 /// A training log, as it comes in.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +61,7 @@ impl TrainLog {
     }
 
     fn keep(&mut self, one: Numbered) {
-        if self.kept.len() < CAPACITY {
+        if self.kept.len() < LOG_LINES {
             self.kept.push(one);
         } else {
             self.dropped += 1;

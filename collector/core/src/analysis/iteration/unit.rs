@@ -11,22 +11,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::repeat::{self, Symbol, least_rotation};
+use super::thresholds::{
+    ALIKE_SILENCE, CALLS_FOR_TWO_REPEATS, EQUAL_GROUP_TENTHS, EXPLAINED_SHARE,
+    EXPLAINED_SHARE_OF_EQUALS, GROUP_SILENCE, MANY, NEARLY, REPEATS, SHORTEST_SILENCE_PARTS,
+    SILENCE_OF_EQUALS,
+};
 use crate::analysis::spread::lower_median;
-
-/// Part of a communicator's calls that the unit has to explain.
-const LEAST_SHARE: f64 = 0.4;
-/// The same of a unit whose calls are all equal: any benchmark repeats one call.
-const LEAST_SHARE_OF_EQUALS: f64 = 0.6;
-/// Silence before each such unit, as a part of its length: a benchmark calls back to back.
-const LEAST_SILENCE: f64 = 0.2;
-/// A greater unit may explain so much less, as a part, than one within it.
-const NEARLY: f64 = 0.9;
-/// Repeats in a row that tell training steps from gradient buckets and layers.
-const MANY: usize = 5;
-/// The least part of the greater unit's silence that each of these has before it.
-const ALIKE: f64 = 0.4;
-/// How many times longer than the others the silence is that ends a group of equal units.
-const FAR_LONGER: u64 = 3;
 
 /// A communicator's calls in order.
 #[derive(Clone, Debug, Default)]
@@ -82,8 +72,9 @@ impl Unit {
             return unit.grouped(sequence);
         }
         let share = unit.covered as f64 / sequence.symbols.len() as f64;
-        let has_enough = unit.repeats() >= 3 || unit.repeats() == 2 && unit.symbols.len() >= 4;
-        (has_enough && share >= LEAST_SHARE).then_some(unit)
+        let has_enough = unit.repeats() >= REPEATS
+            || unit.repeats() == 2 && unit.symbols.len() >= CALLS_FOR_TWO_REPEATS;
+        (has_enough && share >= EXPLAINED_SHARE).then_some(unit)
     }
 
     /// Of the units that repeat with a lag, the one that explains most.
@@ -147,8 +138,8 @@ impl Unit {
     /// Whether this is a training step although it repeats within `outer`.
     fn is_training_step_in(&self, outer: &Self, sequence: &Sequence) -> bool {
         let silence = self.silence(sequence) as f64;
-        let is_alike = silence >= ALIKE * outer.silence(sequence) as f64;
-        outer.repeats() < 3 || self.is_many() && is_alike && silence > 0.0
+        let is_alike = silence >= ALIKE_SILENCE * outer.silence(sequence) as f64;
+        outer.repeats() < REPEATS || self.is_many() && is_alike && silence > 0.0
     }
 
     /// Whether it usually repeats many times in a row.
@@ -161,7 +152,7 @@ impl Unit {
     /// compute before each; else as many as lie between two long silences.
     fn grouped(self, sequence: &Sequence) -> Option<Self> {
         let share = self.covered as f64 / sequence.symbols.len() as f64;
-        if self.repeats() < 3 || share < LEAST_SHARE_OF_EQUALS {
+        if self.repeats() < REPEATS || share < EXPLAINED_SHARE_OF_EQUALS {
             return None;
         }
         let places: Vec<usize> = self.inner_places().map(|(at, _)| at).collect();
@@ -172,10 +163,11 @@ impl Unit {
         };
         let usual_length = lower_median(places.iter().filter_map(length)).unwrap_or(0);
         let usual_silence = lower_median(silences()).unwrap_or(0);
-        if usual_silence as f64 >= LEAST_SILENCE * usual_length as f64 && usual_silence > 0 {
+        if usual_silence as f64 >= SILENCE_OF_EQUALS * usual_length as f64 && usual_silence > 0 {
             return Some(self);
         }
-        let limit = usual_silence.max(usual_length / 10).saturating_mul(FAR_LONGER);
+        let limit =
+            usual_silence.max(usual_length / SHORTEST_SILENCE_PARTS).saturating_mul(GROUP_SILENCE);
         let long: Vec<usize> = places
             .iter()
             .copied()
@@ -186,7 +178,7 @@ impl Unit {
         let usual = lower_median(distances.iter().copied()).unwrap_or(0);
         let count = distances.len();
         distances.retain(|distance| *distance == usual);
-        if distances.len() < 2 || distances.len() * 10 < count * 7 {
+        if distances.len() < 2 || distances.len() * 10 < count * EQUAL_GROUP_TENTHS {
             return None;
         }
         let len = usual as usize;

@@ -9,16 +9,13 @@
 //! once, the ring's where the chunk to pass on came last, the sender's where both were there. Time in
 //! recovery is taken out of whatever it lies over.
 
+use super::thresholds::PROMPT_ANSWERS;
 use super::trouble::{Recoveries, Troubles};
 use super::view::{Message, View};
 use crate::analysis::collective::RingOrder;
 use crate::link::job::{NetConnectionId, Transfer};
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
-
-/// Data that follows its clear-to-send within this many of the connection's quickest answers waited
-/// for nothing else.
-const PROMPT_ANSWERS: u64 = 2;
 
 /// Where the time of a collective went on one connection. The parts sum to the span.
 #[derive(Clone, Debug, PartialEq, Eq)]

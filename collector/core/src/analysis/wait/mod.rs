@@ -10,6 +10,7 @@ pub mod arrival;
 pub mod departure;
 pub mod edge;
 pub mod rank;
+mod thresholds;
 pub mod trouble;
 pub mod view;
 

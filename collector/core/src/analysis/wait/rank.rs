@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use super::Left;
 use super::departure::DepartureClocks;
 use super::edge::EdgeWaits;
+use super::thresholds::MEASURED_ONE_IN;
 use crate::analysis::collective::Collective;
 use crate::analysis::spread::{lower_median, median_deviation};
 use crate::link::job::{Job, NetConnection};
@@ -108,8 +109,7 @@ pub fn waits(
     };
     let mut ranks: Vec<RankWaits> = times(job, collective, edges).into_iter().map(rank).collect();
     let measured = ranks.iter().filter(|rank| rank.start_wait_ns.is_some()).count();
-    // Of a few hosts' captures, the late rank may be on another.
-    let comparison = comparison.filter(|with| 2 * measured > with.senders);
+    let comparison = comparison.filter(|with| MEASURED_ONE_IN * measured > with.senders);
     if let Some(Comparison { clocks, .. }) = comparison.filter(|_| collective.ring_order.is_some())
     {
         compare(&mut ranks, edges, clocks);

@@ -1,0 +1,143 @@
+//! Every threshold and weight by which training steps are found, labelled and judged.
+//!
+//! Shares are parts of 1. Where no source is named, a value was set on recorded jobs and generated
+//! sequences, which `cargo xtask score` and the suite compare with the truth.
+
+use std::ops::RangeInclusive;
+
+// What repeats (`repeat.rs`).
+
+/// Calls of a training step at most; a longer one is not found. Large models with a call per
+/// gradient bucket and layer have hundreds.
+pub(super) const LONGEST_UNIT: usize = 2048;
+/// Comparisons of calls at most: about a second. A long sequence is searched for short units only.
+pub(super) const CALL_COMPARISONS: usize = 1 << 28;
+
+// Which repetition is the training step (`unit.rs`).
+
+/// Share of a communicator's calls that the unit has to explain: evaluation and warm-up may take
+/// the rest.
+pub(super) const EXPLAINED_SHARE: f64 = 0.4;
+/// The same of a unit whose calls are all equal. More, as any benchmark repeats one call.
+pub(super) const EXPLAINED_SHARE_OF_EQUALS: f64 = 0.6;
+/// Repeats from which on a unit counts; fewer than this are chance.
+pub(super) const REPEATS: usize = 3;
+/// Two repeats are enough for a unit of at least this many calls: so many do not recur by chance.
+pub(super) const CALLS_FOR_TWO_REPEATS: usize = 4;
+/// Silence (compute) before each unit of equal calls, as a share of its length: a benchmark calls
+/// back to back.
+pub(super) const SILENCE_OF_EQUALS: f64 = 0.2;
+/// A greater unit may explain less than the one within it, down to this share: it loses the pieces
+/// at both ends.
+pub(super) const NEARLY: f64 = 0.9;
+/// Repeats in a row that tell training steps from gradient buckets and layers.
+pub(super) const MANY: usize = 5;
+/// Share of the greater unit's silence that each training step within it has before it at least.
+pub(super) const ALIKE_SILENCE: f64 = 0.4;
+/// The silence that ends a group of equal calls is this many times the usual one ...
+pub(super) const GROUP_SILENCE: u64 = 3;
+/// ... which counts as at least one in this many parts of a call's length.
+pub(super) const SHORTEST_SILENCE_PARTS: u64 = 10;
+/// Tenths of these groups that must have the same number of calls.
+pub(super) const EQUAL_GROUP_TENTHS: usize = 7;
+
+// Where a training step begins (`rotation.rs`): votes are added up.
+
+/// The longest silence is clear if it is this many times the next.
+pub(super) const CLEAR_RATIO: f64 = 1.5;
+/// Votes of a clear longest silence: as much as two whole stretches.
+pub(super) const CLEAR_SILENCE_VOTES: f64 = 2.0;
+/// Votes of one that is not clear: less than a whole stretch.
+pub(super) const SILENCE_VOTES: f64 = 0.75;
+/// Votes of a stretch that begins with the communicator, or begins or ends between other calls.
+pub(super) const STRETCH_VOTES: f64 = 1.0;
+/// Votes of all such stretches at most: what cuts one may cut all.
+pub(super) const STRETCH_VOTES_AT_MOST: f64 = 3.0;
+/// Votes of the end of the capture: it may cut a training step, but jobs end, too.
+pub(super) const END_VOTES: f64 = 0.5;
+
+// Incomplete training steps (`cut.rs`).
+
+/// Share of the unit's calls that a damaged training step still has.
+pub(super) const REMAINING_SHARE: f64 = 0.5;
+/// A damaged training step is at most this many units long: beyond, it is something else.
+pub(super) const LONGEST_IN_UNITS: usize = 4;
+/// A damaged training step begins behind at least one in this many parts of the usual silence.
+pub(super) const START_SILENCE_PARTS: u64 = 2;
+
+// Several communicators (`signature.rs`, `mod.rs`).
+
+/// Training steps of two communicators are equally long if the shorter is at least this share of
+/// the longer.
+pub(super) const EQUALLY_LONG: f64 = 0.8;
+/// A silence of more than this many median training steps (plus the usual silence) is a pause
+/// between two of them, such as a checkpoint, and part of none.
+pub(super) const PAUSE_LENGTHS: u64 = 2;
+/// Other communicators' collectives belong to the last training step before a pause while silences
+/// are at most one in this many parts of the usual.
+pub(super) const TRAILING_SILENCE_PARTS: u64 = 2;
+
+// Load without readable calls (`load.rs`).
+
+/// Bursts at least: fewer have no rhythm.
+pub(super) const FEWEST_BURSTS: usize = 5;
+/// The shortest silence between bursts is this many times the longest within.
+pub(super) const SILENCE_JUMP: f64 = 3.0;
+/// Nanoseconds of silence between bursts at least: shorter than any training step's compute.
+pub(super) const SHORTEST_BURST_SILENCE_NS: u64 = 1_000_000;
+/// Silences below one in this many parts of that are equal: their ratio says nothing.
+pub(super) const NO_SILENCE_PARTS: u64 = 10;
+/// Standard deviation over mean of the times between bursts, at most (sFlow-RT asks the same).
+pub(super) const VARIATION: f64 = 0.5;
+/// Share of the bursts that carry about the same ...
+pub(super) const ALIKE_BURSTS: f64 = 0.8;
+/// ... number of messages: within this factor of the median.
+pub(super) const ALIKE_FACTOR: u64 = 2;
+/// Load counts only where at most one call in this many can be read: readable calls that do not
+/// repeat are no training.
+pub(super) const READABLE_ONE_IN: usize = 2;
+
+// Figures (`figures.rs`).
+
+/// Width in nanoseconds of the windows in which the peak rate is looked for: a millisecond, about
+/// what a switch port can buffer.
+pub(super) const PEAK_WINDOW_NS: u64 = 1_000_000;
+/// A message that takes longer than this many nanoseconds says nothing about the rate within a
+/// window; it also bounds the windows that one message fills.
+pub(super) const LONGEST_MESSAGE_NS: u64 = 10_000_000_000;
+
+// Which stand out (`pace.rs`).
+
+/// A training step stands out when it is longer than the median by more than one in this many parts
+/// of it, the share from which a straggler counts as well ...
+pub(super) const PARTS_OF_MEDIAN: u64 = 20;
+/// ... and by more than this many median absolute deviations, so that a job with jitter does not
+/// stand out everywhere.
+pub(super) const DEVIATIONS: u64 = 5;
+/// Fewer training steps than this have no usual length.
+pub(super) const FEWEST_FOR_MEDIAN: usize = 3;
+
+// Labels (`label.rs`, `numbering.rs`, `train_log.rs`).
+
+/// Share of a log's lines that have to agree on the difference between its count and the capture's.
+pub(super) const AGREEING_LINES: f64 = 0.8;
+/// Lengths in a log and in the capture are equal if they differ by at most this share on average.
+pub(super) const EQUAL_LENGTHS: f64 = 0.05;
+/// Any other difference has to fit this many times worse.
+pub(super) const CLEARLY_WORSE: f64 = 2.0;
+/// Lengths that have to be compared.
+pub(super) const FEWEST_LENGTHS: usize = 4;
+/// Nanoseconds of a quarter of an hour, by which time zones differ (IANA) ...
+pub(super) const QUARTER_NS: i64 = 900_000_000_000;
+/// ... from 12 h west to 14 h east.
+pub(super) const QUARTERS: RangeInclusive<i64> = -48..=56;
+/// The line about the last training step is written at most one in this many parts of the median
+/// length after its last packet.
+pub(super) const LAST_LINE_PARTS: u64 = 2;
+/// Comparisons of lengths at most: of long logs and captures only the first differences are tried.
+pub(super) const LENGTH_COMPARISONS: usize = 1 << 26;
+/// A training step that is looked at again may begin one in this many parts of its length earlier
+/// or later: the longer taps' clocks are compared, the better they are known.
+pub(super) const SAME_START_PARTS: u64 = 4;
+/// Lines kept of each training log; a job that logs every training step fills them in days.
+pub(super) const LOG_LINES: usize = 1 << 18;
