@@ -1,12 +1,12 @@
 //! Phases of the job: from the rendezvous to the training and its pauses.
 //!
-//! * Rendezvous: from the first frame to a TCPStore to the first bootstrap; without a bootstrap,
-//!   nothing tells where it ends.
+//! * Rendezvous: from the first frame to a TCPStore to the first bootstrap; without a bootstrap its
+//!   end is unknown.
 //! * Bootstrap, by communicator: from the first check-in to the end of the gathers.
 //! * Parameter broadcast, by communicator: the Broadcasts before its first other collective.
 //! * Training, by communicator: from its first collective that is no such Broadcast to its last.
-//! * Idle, by communicator: in its training, longer than `IDLE_NS` without a collective, and
-//!   longer than `IDLE_FACTOR` times the median of its pauses.
+//! * Idle, by communicator: a pause in its training longer than `IDLE_NS` and longer than
+//!   `IDLE_FACTOR` times its median pause.
 
 use super::collective::Collective;
 use crate::link::control::facts::{StreamFacts, StreamKind};

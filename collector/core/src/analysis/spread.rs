@@ -1,6 +1,6 @@
 //! The middle of a few values and how far they spread around it.
 
-/// The lower of the two in the middle, of an odd number the middle one; `None` of nothing.
+/// The lower median: of an even number of values the lower of the two in the middle; `None` of none.
 #[must_use]
 pub fn lower_median(values: impl Iterator<Item = u64>) -> Option<u64> {
     let mut sorted: Vec<u64> = values.collect();

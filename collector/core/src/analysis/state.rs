@@ -1,4 +1,4 @@
-//! What the layers before gathered of a job: everything that is judged, and nothing judged yet.
+//! Everything that the earlier layers know of a job, before it is judged.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub struct State {
     pub streams: Vec<StreamFacts>,
     /// CNPs and NAKs in the order in which they passed.
     pub signals: Vec<SignalRecord>,
-    /// When they end, if there were more than could be kept.
+    /// The time of the last one kept, if some were dropped.
     pub signals_end: Option<Timestamp>,
     /// Retransmitted packets in the order in which they passed; `None` where not all could be kept.
     pub resends: Option<Vec<ResendRecord>>,
@@ -110,7 +110,8 @@ impl State {
         Witness::Frame { tap, number, time: self.aligned(tap, time) }
     }
 
-    /// Flows or messages were dropped because tables were full: what does not show may have been there.
+    /// Flows or messages were dropped because tables were full, so missing traffic may be railscope's own
+    /// loss.
     #[must_use]
     pub fn is_cut_short(&self) -> bool {
         self.are_messages_missing || self.tracker.flows().evicted_flows() > 0

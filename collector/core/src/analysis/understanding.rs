@@ -1,6 +1,4 @@
-//! Where judgement ends: all that railscope makes of a job, decided once.
-//!
-//! Reports, text, screens, metrics and logs show it; none of them decides anything.
+//! All judgements about a job, made once. Reports, text, screens, metrics and logs only show them.
 
 use super::collective::group::{self, CollectiveGroup};
 use super::collective::{self, Collective};

@@ -1,6 +1,6 @@
 //! The first header of a frame: Ethernet with its VLAN tags, Linux cooked, loopback, or none.
 //!
-//! Every reader takes its header and yields the `EtherType` of what follows.
+//! Every reader consumes its header and yields the next `EtherType`.
 
 use super::cursor::Cursor;
 use super::error::{DecodeError, Layer};

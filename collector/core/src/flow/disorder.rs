@@ -1,4 +1,4 @@
-//! Everything on a flow besides packets in order: missing, late and retransmitted PSNs. PSNs are
+//! Packets that are not in order on a flow: missing, late and retransmitted PSNs. PSNs are
 //! unwrapped here: 0 is the first one seen.
 
 use super::sequence::Jump;

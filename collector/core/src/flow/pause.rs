@@ -26,7 +26,7 @@ const STORM_WINDOW_NS: u64 = 100_000_000;
 const STORM_BUCKET_NS: u64 = 1_000_000;
 const STORM_BUCKETS: usize = (STORM_WINDOW_NS / STORM_BUCKET_NS) as usize;
 
-/// Who requests a pause, and of what.
+/// Who requests a pause, and for which priorities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PauseKey {
     /// The observation point.

@@ -197,7 +197,7 @@ pub enum Transport {
     Socket,
     /// Both.
     Mixed,
-    /// Nothing tells.
+    /// Unknown.
     #[default]
     Unknown,
 }

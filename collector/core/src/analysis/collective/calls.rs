@@ -1,4 +1,4 @@
-//! Calls that logs tell, matched with what was found: they settle kind and bytes.
+//! Calls from NCCL's logs, matched with the collectives found: they settle kind and bytes.
 
 use super::slicing::{LL_LINE_DATA, LL128_UNIT_DATA};
 use super::thresholds::{OFFSETS, ONE_UNFITTING_IN};
@@ -20,7 +20,7 @@ pub struct Call {
     pub witness: Witness,
 }
 
-/// What was seen of a size.
+/// The captured size of a collective.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     /// Bytes, with the padding of the protocol.
@@ -32,7 +32,8 @@ pub struct Size {
 }
 
 impl Call {
-    /// Whether a call of this size shows as `size`: each chunk is padded by less than a line.
+    /// Whether a call of this size appears as `size` on the wire: each chunk is padded by less than a
+    /// line.
     #[must_use]
     pub fn has_size(&self, size: Size, nranks: usize) -> bool {
         let line = match size.protocol {
@@ -57,7 +58,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// The calls on `communicator`, by the rank whose log tells most.
+    /// The calls on `communicator`, from the log of the rank with most of them.
     #[must_use]
     pub fn new(job: &Job, communicator: CommunicatorId, nranks: usize) -> Self {
         let own = || job.calls.iter().filter(|call| call.communicator == communicator);
@@ -115,7 +116,7 @@ const fn total(kind: CollectiveKind, bytes: u64, nranks: u64) -> u64 {
     }
 }
 
-/// Where the first of `found` is among `calls`, all that fit; then what they all agree on.
+/// Finds every offset at which `found` fits `calls`, and settles what all of them agree on.
 fn settle_in_order(calls: &[Call], found: &mut [&mut Collective], nranks: usize) {
     if found.is_empty() || calls.is_empty() {
         return;

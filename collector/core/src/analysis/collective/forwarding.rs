@@ -1,6 +1,6 @@
-//! Whether ranks hand on what they receive, told by the first bytes of messages: in an AllGather
-//! (and in the second half of an AllReduce) a rank sends the chunk that it received one send
-//! earlier, byte for byte; in a ReduceScatter it has added its own.
+//! Whether ranks forward what they receive unchanged, from the first bytes of messages: in an
+//! AllGather (and in the second half of an AllReduce) a rank sends the chunk that it received one
+//! send earlier, byte for byte; in a ReduceScatter it has added its own.
 
 use super::lane::Lane;
 use super::thresholds::{AGREEING_TENTHS, SAMPLED_CHUNKS};
@@ -9,7 +9,7 @@ use crate::model::nccl::Protocol;
 /// What the payload of some messages says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Forwarding {
-    /// Chunks are handed on.
+    /// Chunks are forwarded unchanged.
     Forwarded,
     /// Chunks are changed on the way.
     Changed,

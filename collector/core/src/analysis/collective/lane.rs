@@ -1,5 +1,5 @@
-//! A connection's messages as the search reads them: in order, holes filled, with what the CTS
-//! before each message proves.
+//! A connection's messages as the search reads them: in order, holes filled, each with whether its
+//! CTS allows a collective to begin there.
 
 use super::thresholds::{CAPACITY_WITHIN, HOLE_LIMIT};
 use crate::link::job::{NetConnection, NetConnectionId, Transfer};
@@ -133,8 +133,8 @@ impl Lane {
         if at == 0 { Some(self.is_from_start) } else { message.is_fenced }
     }
 
-    /// Whether `at` may begin a collective as far as this connection tells; the first message and
-    /// the end may.
+    /// Whether this connection's CTSs allow a collective to begin at `at`; the first message and the
+    /// end always do.
     #[must_use]
     pub fn fence_at(&self, at: usize) -> Option<bool> {
         match self.messages.get(at) {

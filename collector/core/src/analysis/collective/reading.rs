@@ -34,7 +34,7 @@ pub struct Reading {
     pub share: Option<u64>,
     /// Lanes and the messages that they spend on it.
     pub lanes: Vec<(usize, usize)>,
-    /// How badly it fits, apart from what every collective costs.
+    /// How badly it fits, without the cost of every collective.
     pub cost: u32,
     /// Last data packet.
     pub end: Option<Timestamp>,
@@ -42,7 +42,7 @@ pub struct Reading {
     pub is_witnessed: bool,
 }
 
-/// Places at which the CTS proves or allows a boundary, of those where one is known.
+/// How many places allow a boundary by their CTS, of those where the CTS was captured.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fences {
     fenced: u32,
@@ -50,7 +50,7 @@ pub struct Fences {
 }
 
 impl Fences {
-    /// What `lanes` tell about a boundary `ahead` messages behind their cursors.
+    /// Whether `lanes` allow a boundary `ahead` messages after their cursors.
     #[must_use]
     pub fn at(lanes: &[(&Lane, usize)], ahead: usize) -> Self {
         let mut fences = Self::default();
@@ -60,12 +60,12 @@ impl Fences {
         fences
     }
 
-    /// Adds what the message at `at` of a lane tells.
+    /// Adds the boundary before message `at` of a lane.
     pub fn add_message(&mut self, lane: &Lane, at: usize) {
         self.add_known(lane.fence_at(at));
     }
 
-    /// Adds whether a lane allows a boundary, if it is known.
+    /// Adds whether a lane allows a boundary, where that is known.
     pub fn add_known(&mut self, is_fenced: Option<bool>) {
         self.known += u32::from(is_fenced.is_some());
         self.fenced += u32::from(is_fenced == Some(true));
@@ -80,13 +80,13 @@ impl Fences {
         }
     }
 
-    /// Adds what another place tells.
+    /// Adds those of another place.
     pub fn add(&mut self, other: Self) {
         self.fenced += other.fenced;
         self.known += other.known;
     }
 
-    /// Thousandths of lanes that allow a boundary; `None` where nothing tells.
+    /// Thousandths of lanes that allow a boundary; `None` if none is known.
     #[must_use]
     pub fn share(self) -> Option<u32> {
         (self.fenced * 1000).checked_div(self.known)
@@ -101,24 +101,24 @@ impl Fences {
         })
     }
 
-    /// Cost of an end that proves nothing, where places within the operation are as `inside`: the more
-    /// of them look like an end by chance, the less this one proves, and nothing where there are none.
+    /// Cost of an end that proves nothing. `inside` are the places within the operation: the more of
+    /// them look like an end by chance, the less this one proves.
     #[must_use]
     pub fn cost_of_doubt(self, inside: Self) -> u32 {
         let chance = if self.is_clean() { inside.share().unwrap_or(CHANCE) } else { CHANCE };
         UNPROVEN * chance.min(CHANCE) / CHANCE
     }
 
-    /// Cost of the ends that an operation on `lanes` hides which nobody saw begin, where places within it
-    /// are as `self`: an end is a place on each lane, and not at the same message, for connections were seen
-    /// from different messages on.
+    /// Cost of the ends that an operation on `lanes` would hide although its beginning was not
+    /// captured. `self` are the places within it. An end is one place on each lane, but not at the
+    /// same message number: the capture of each connection starts at another message.
     #[must_use]
     pub fn cost_of_hiding(self, lanes: usize) -> u32 {
         let ends = self.fenced.checked_div(u32::try_from(lanes).unwrap_or(u32::MAX));
         ends.unwrap_or(0).saturating_mul(HIDDEN)
     }
 
-    /// Cost of going on across this place, where elsewhere in the operation `usual` allow a
+    /// Cost of an operation that continues across this place; `usual` are the places that allow a
     /// boundary by chance.
     #[must_use]
     pub fn cost_of_crossing(self, usual: Self) -> u32 {
@@ -126,7 +126,7 @@ impl Fences {
         ACROSS_FENCE * here.saturating_sub(usual.share().unwrap_or(0)) / 1000
     }
 
-    /// Nothing denies a boundary, but for one lane in many.
+    /// Nearly all lanes allow a boundary.
     #[must_use]
     pub fn is_clean(self) -> bool {
         self.known > 0 && self.fenced * 8 > self.known * CLEAN_EIGHTHS

@@ -36,7 +36,7 @@ struct Pass {
     /// All chunks that were seen have the same size, if one was seen.
     uniform: Option<Option<u64>>,
     forwarding: Forwarding,
-    /// What the CTS before the pass tells.
+    /// Whether the CTSs before the pass allow a boundary.
     start: Fences,
 }
 
@@ -94,7 +94,7 @@ impl Ring<'_> {
     /// The pass that starts `ahead` messages behind the cursors.
     fn pass(&self, ahead: usize, slicing: &Slicing) -> Option<Pass> {
         let sends = self.nranks - 1;
-        // No room beforehand: the number of ranks is what somebody said.
+        // Not allocated beforehand: the number of ranks comes from the wire.
         let mut chunks = Vec::new();
         let mut elements = ElementSizes::ANY;
         for (lane, cursor) in &self.lanes {
@@ -184,8 +184,8 @@ impl Ring<'_> {
         Some(Reading { cost, is_witnessed, ..reading })
     }
 
-    /// Bytes of a loop of an AllReduce whose passes these are, if they can be: `Some(None)` where
-    /// too little was seen to tell.
+    /// Bytes of the AllReduce loop that these passes form; `None` if they cannot form one,
+    /// `Some(None)` if too little was captured.
     fn loop_bytes(&self, first: &Pass, second: &Pass, slicing: &Slicing) -> Option<Option<u64>> {
         let nranks = self.nranks as u64;
         if let (Some(a), Some(b)) = (first.uniform, second.uniform) {
@@ -217,7 +217,7 @@ impl Ring<'_> {
         is_cut_evenly(&chunks, slicing, self.is_cell_split)
     }
 
-    /// Where in the ring a lane's sender stands, told by where its chunks become shorter.
+    /// A lane's position in the ring, from where its chunks become shorter.
     fn rotation(&self, bytes_of: &dyn Fn(usize) -> Option<u64>) -> Option<u64> {
         let nranks = self.nranks;
         let rise = (0..nranks).find(|&send| {
@@ -277,8 +277,8 @@ fn chunk(lane: &Lane, at: usize, slicing: &Slicing) -> Option<(Option<u64>, Elem
     }
 }
 
-/// Bytes of a loop that is cut into these chunks, if NCCL would cut it so: all alike, then a
-/// shorter one, then empty ones. `Some(None)` where too little was seen to tell.
+/// Bytes of a loop that NCCL would cut into these chunks: equal ones, then a shorter one, then empty
+/// ones. `None` if it would not, `Some(None)` if too little was captured.
 fn is_cut_evenly(
     chunks: &[Option<u64>],
     slicing: &Slicing,

@@ -137,7 +137,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What it costs that CTSs do not prove the end of what begins at `cursors`, or its beginning.
+    /// Cost of a collective at `cursors` whose end or beginning no CTS proves.
     fn doubt(&self, explanation: &Explanation, cursors: &[u32]) -> u32 {
         let (mut end, mut inside) = (Fences::default(), Fences::default());
         let mut begin = Fences::default();
@@ -173,13 +173,13 @@ impl<'a> Search<'a> {
         self.open.insert(key, Open { at: self.states.len() - 1, cost });
     }
 
-    /// Others have explained more at much less.
+    /// A state that explains more costs much less.
     fn is_behind(&self, cost: u64) -> bool {
         self.open.values().any(|other| other.cost + BEHIND < cost)
     }
 
-    /// Keeps half of the states because they are cheap, and half because they are cheap for what they
-    /// explain: of a long collective the right reading costs more than many a wrong beginning.
+    /// Keeps half of the states for their cost and half for their cost per message: the right reading
+    /// of a long collective costs more than a wrong one of its first messages.
     fn prune(&mut self) {
         let count = self.open.len();
         if count <= STATES {

@@ -19,8 +19,8 @@ pub const LL128_UNIT_DATA: u64 = 1920;
 /// The same on the wire: 16 lines of 128 bytes.
 const LL128_UNIT_WIRE: u64 = 2048;
 
-/// Sizes of an element, in bytes: slices are rounded to 16 elements, whose size the wire does not
-/// tell.
+/// Sizes of an element, in bytes: slices are rounded to 16 elements, whose size is not on the
+/// wire.
 const ELEMENT_SIZES: [u64; 4] = [1, 2, 4, 8];
 
 /// How chunks become messages.

@@ -98,8 +98,8 @@ fn left_out(lanes: &[(&Lane, usize)], is_whole: bool, slicing: &Slicing) -> Opti
     }
 }
 
-/// Runs of chunks that begin at the cursors, alike on all lanes. `may_repeat` tells sizes of chunks
-/// that others follow.
+/// Runs of chunks that begin at the cursors, equal on all lanes. `may_repeat` holds for the sizes of
+/// chunks that can be followed by more.
 fn runs(lanes: &[(&Lane, usize)], slicing: &Slicing, may_repeat: impl Fn(u64) -> bool) -> Vec<Run> {
     let mut found = Vec::new();
     if lanes.is_empty() {

@@ -29,9 +29,9 @@ pub struct Traffic {
     pub nranks: usize,
     /// Its release is 2.22 or later; `None` where it is not known.
     pub is_cell_split: Option<bool>,
-    /// What logs say was called.
+    /// Calls from the logs.
     pub calls: Calls,
-    /// What its CTSs offer, apart from LL and LL128.
+    /// Bytes that its CTSs offer, other than LL's and LL128's.
     simple_capacities: BTreeSet<u64>,
 }
 
@@ -122,8 +122,8 @@ impl Traffic {
         self.lanes.iter().all(|lane| lane.is_from_start)
     }
 
-    /// The call of collective `number`, apart from sends and receives, where logs tell and the
-    /// first message was seen.
+    /// The logged call of collective `number`, not counting sends and receives; `None` unless the
+    /// communicator's first message was captured.
     #[must_use]
     pub fn expected(&self, number: usize) -> Option<&Call> {
         self.calls.collectives.get(number).filter(|_| self.is_from_start())

@@ -8,9 +8,9 @@ use super::Subject;
 use crate::analysis::queue_pair::QueuePair;
 use crate::model::time::Span;
 
-/// More ports than this, and the trouble is everywhere.
+/// With trouble on more ports than this, it is everywhere.
 const PORTS: usize = 3;
-/// Share of the trouble that is not worth a port of its own.
+/// Share of the trouble below which a port gets no group of its own.
 const MINOR: f64 = 0.1;
 
 /// Which end of its flows a port is.
@@ -62,7 +62,8 @@ pub fn by_known_ports<'a>(
     groups
 }
 
-/// The flows for which `amount` is not 0, by the port that sends them: of what only a sender decides.
+/// The flows for which `amount` is not 0, by the port that sends them: for what only a sender
+/// decides.
 pub fn by_sender<'a>(
     flows: impl IntoIterator<Item = &'a QueuePair>,
     amount: impl Fn(&QueuePair) -> u64,

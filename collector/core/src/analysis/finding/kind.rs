@@ -1,4 +1,4 @@
-//! What every finding says of itself: what it means, when it is told, what it needs, what one does.
+//! What every kind of finding declares: meaning, threshold, needed inputs, remedy.
 
 use super::Finding;
 use super::facts::Facts;
@@ -10,7 +10,7 @@ pub struct Kind {
     pub id: &'static str,
     /// What it means to a job.
     pub about: &'static str,
-    /// When it is told and how bad it is then, with the source of every threshold.
+    /// When it is reported and how severe it is then, with the source of every threshold.
     pub threshold: &'static str,
     /// What one does about it, in commands and settings of the field.
     pub remedy: &'static str,
@@ -41,8 +41,8 @@ pub enum Need {
     Expectations,
     /// Taps at parallel uplinks, or rails.
     ParallelPaths,
-    /// What processes of this host do, which only the agent watches: where nobody does, there is
-    /// nothing that a user could add.
+    /// What processes of this host do. Only the agent watches that: without it there is nothing that
+    /// a user could add.
     Processes,
 }
 

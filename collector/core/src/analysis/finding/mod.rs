@@ -1,7 +1,7 @@
-//! Findings: what is wrong, on what evidence, and what one does about it. None reads packets.
+//! Findings: what is wrong, the evidence, and the remedy. None reads packets.
 //!
-//! `catalog` has one finding a file, each a [`Kind`]: what it means, when it is told and
-//! why then, what it needs, what one does, and how it is detected among the [`Facts`].
+//! `catalog` has one finding a file, each a [`Kind`]: what it means, when it is reported and why
+//! then, what it needs, the remedy, and how it is detected among the [`Facts`].
 
 pub mod catalog;
 pub mod claim;
@@ -31,17 +31,17 @@ use crate::model::grade::Grade;
 use crate::model::time::Span;
 use crate::model::witness::Witness;
 
-/// Findings of one kind that are told; the rest would push others off the screen.
+/// Findings of one kind that are reported; more would push others off the screen.
 const TOLD_OF_A_KIND: usize = 16;
 
-/// What was looked for, and found.
+/// The findings, and what could not be checked.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// What was found, the worst first.
     pub found: Vec<Finding>,
-    /// What could not be looked for: name of the finding, and the input that is missing.
+    /// What could not be checked: name of the finding, and the missing input.
     pub not_checked: Vec<(&'static str, Need)>,
-    /// Findings that were left out, because of their kind there were too many.
+    /// Findings left out because there were too many of their kind.
     pub dropped: u64,
 }
 
@@ -67,7 +67,7 @@ pub fn find(facts: &Facts<'_>) -> Findings {
     all
 }
 
-/// Something worth telling.
+/// One finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Its name, by which it is suppressed: `socket_fallback`.
@@ -76,7 +76,7 @@ pub struct Finding {
     pub severity: Severity,
     /// What it says, with its figures.
     pub claim: Claim,
-    /// Why it came to be, as one word, where the finding tells several causes apart.
+    /// The cause as one word, if the finding distinguishes several.
     pub cause: Option<&'static str>,
     /// What it is about.
     pub subject: Subject,
@@ -88,7 +88,7 @@ pub struct Finding {
     pub grade: Grade,
     /// Reasons, the strongest first.
     pub evidence: Vec<Proof>,
-    /// What one does about it.
+    /// The remedy.
     pub remedy: &'static str,
 }
 
@@ -211,7 +211,7 @@ impl Proof {
         Self { observation: Observation::Calls(observation), witness: None }
     }
 
-    /// What a straggler was told by.
+    /// A sign of a straggler.
     #[must_use]
     pub fn straggler(sign: &Sign) -> Self {
         Self { observation: Observation::Straggler(sign.kind), witness: sign.witness }

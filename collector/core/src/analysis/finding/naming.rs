@@ -7,7 +7,7 @@ use super::group::{End, Group};
 use crate::analysis::queue_pair::{FlowOwner, QueuePair};
 use crate::model::qpn::Qpn;
 
-/// What tells a flow from others.
+/// What identifies a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowName {
     /// The port that sends it.

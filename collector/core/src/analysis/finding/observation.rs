@@ -23,7 +23,7 @@ pub enum Observation {
     Counter(CounterObservation),
     /// Calls of NCCL.
     Calls(CallObservation),
-    /// What a straggler is told by.
+    /// A sign of a straggler.
     Straggler(SignKind),
 }
 

@@ -8,13 +8,13 @@ use crate::model::subnet::Subnet;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Which findings are told, and from when on.
+    /// Which findings are reported, and their thresholds.
     pub findings: FindingSettings,
     /// What the job should look like.
     pub expect: Expectations,
 }
 
-/// Which findings are told, and from when on.
+/// Which findings are reported, and their thresholds.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FindingSettings {

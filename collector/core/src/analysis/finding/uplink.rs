@@ -1,4 +1,4 @@
-//! Parallel uplinks of switches, as far as names of taps tell.
+//! Parallel uplinks of switches, from the names of taps.
 
 use std::collections::BTreeMap;
 

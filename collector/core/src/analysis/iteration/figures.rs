@@ -1,4 +1,4 @@
-//! What a training step moved and suffered: bytes, peak rate, marks, CNPs, resends, pause.
+//! A training step in figures: bytes, peak rate, CE marks, CNPs, retransmissions, pause.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -38,14 +38,14 @@ pub struct Figures {
     pub packets: u64,
     /// Those with a CE mark; `None` where every tap is next to the sender.
     pub ce_packets: Option<u64>,
-    /// CNPs in its span; where taps saw none or not all were kept, those that NICs counted. `None`
-    /// where those tell nothing and taps do not see what comes back to all senders.
+    /// CNPs in its span; if taps saw none or not all were kept, those that NICs counted. `None` if
+    /// there are no such counters and taps do not see what comes back to all senders.
     pub cnps: Option<u64>,
-    /// Packets sent again in its span.
+    /// Packets retransmitted in its span.
     pub retransmitted_packets: Option<u64>,
-    /// Time of its span in which some port was told to pause: the longer one of what pause frames
-    /// tell, which reach few taps, and of what NIC counters say of the port that waited longest.
-    /// `None` where neither tells.
+    /// Time of its span in which some port was paused: from pause frames, which reach few taps, or
+    /// from the NIC counters of the port that waited longest, whichever is longer. `None` without
+    /// either.
     pub paused_ns: Option<u64>,
 }
 
@@ -69,7 +69,7 @@ pub struct Observed<'a> {
     pub signals: &'a [SignalRecord],
     /// When they end, if there were more than could be kept.
     pub signals_end: Option<Timestamp>,
-    /// Packets sent again; `None` where not all could be kept.
+    /// Retransmitted packets; `None` if not all could be kept.
     pub resends: Option<&'a [ResendRecord]>,
     /// Flows and pauses, at their end; their times are not aligned, all others are.
     pub tracker: &'a FlowTracker,
@@ -135,7 +135,7 @@ pub fn measure(iterations: &[Iteration], observed: &Observed<'_>) -> Vec<Figures
     iterations.iter().map(of_one).collect()
 }
 
-/// What taps saw; where that is nothing, what NICs counted, and 0 only where taps would have seen.
+/// What taps saw; if nothing, what NICs counted; 0 only if taps would have seen it.
 fn seen_or_counted(
     seen: Option<u64>,
     sees_all: bool,
@@ -284,7 +284,7 @@ fn within(moments: &[(Timestamp, u64)], span: Span) -> u64 {
     up_to(span.last).saturating_sub(up_to(span.first))
 }
 
-/// Times in which some port was told to pause, aligned and in order, none touching the next.
+/// Times in which some port was paused, aligned, in order and disjoint.
 fn pauses(table: &PauseTable, clocks: &Clocks) -> Option<Vec<Span>> {
     let mut all: Vec<Span> = Vec::new();
     let mut is_known = false;

@@ -1,6 +1,6 @@
 //! Jobs: communicators that share processes take their training steps together.
 //!
-//! A process is told by its host's address and PID; where the PID is not known (no bootstrap in the
+//! A process is identified by its host's address and PID; if the PID is unknown (no bootstrap in the
 //! capture, no log), by the NICs that its data uses.
 
 use std::collections::BTreeMap;

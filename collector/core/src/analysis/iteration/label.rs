@@ -1,4 +1,4 @@
-//! What the training calls its training steps: from an anchor, or from a training log.
+//! The training's own numbers of its training steps, from an anchor or a training log.
 //!
 //! The training counts every training step, and so does the capture; so one difference between the
 //! two labels all. It is found
@@ -6,10 +6,10 @@
 //! * from an anchor: the number of the training step that runs at a time,
 //! * from lines with a time: such a line is written between the last call of the training step that
 //!   it names and that of the next; most lines have to agree on the difference,
-//! * from the lengths that lines tell: where they follow the capture's at one difference only,
+//! * from the lengths in lines, if they match the capture's at one difference only,
 //! * from the order: a capture and a log that both begin with the job, and have as many.
 //!
-//! Where none of this holds, no label is given, and it is told why.
+//! Otherwise training steps have no label, and the report says why.
 
 use std::collections::BTreeMap;
 
@@ -33,14 +33,14 @@ pub struct Anchor {
     pub label: u64,
 }
 
-/// What is known of labels besides the capture.
+/// Sources of labels other than the capture.
 #[derive(Clone, Debug, Default)]
 pub struct LabelSources {
     /// From the command line.
     pub anchor: Option<Anchor>,
     /// Training logs.
     pub logs: Vec<TrainLog>,
-    /// Nanoseconds by which the logs' clocks are ahead of UTC; `None` where it is not told.
+    /// Nanoseconds by which the logs' clocks are ahead of UTC; `None` if not set.
     pub zone_ns: Option<i64>,
 }
 
@@ -334,7 +334,7 @@ fn by_order(lines: &[Numbered], job: &Counted<'_>) -> (LabelUse, Option<i64>) {
     let numbers = || lines.iter().map(|one| one.says.number);
     let (Some(first), Some(last)) = (numbers().min(), numbers().max()) else { return unfit };
     let interval = lines.get(1).map_or(1, |next| next.says.number.saturating_sub(first).max(1));
-    // What comes after the last line of an interval is not told any more.
+    // Training steps after the last line of an interval are not logged.
     let label = first.saturating_sub(interval - 1);
     let counted = last.saturating_add(1).saturating_sub(label);
     let seen = job.iterations.len() as u64;

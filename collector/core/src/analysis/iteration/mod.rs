@@ -7,9 +7,9 @@
 //! chooses the communicator that leads. Where calls do not repeat, `load.rs` looks for a regular
 //! rhythm of load and silence. A job may have neither: then it has no training steps.
 //!
-//! `figures.rs` adds up what each moved and suffered; `pace.rs` says which stand out; `label.rs` joins anchors and `train_log.rs`, so
-//! that each is called what the training calls it. `numbering.rs` goes on counting where what came
-//! before was forgotten.
+//! `figures.rs` adds up bytes, marks and retransmissions of each; `pace.rs` says which stand out;
+//! `label.rs` gives each the training's own number, from an anchor or a training log
+//! (`train_log.rs`). `numbering.rs` continues the count after earlier ones were dropped.
 //!
 //! Evaluation, warm-up and pauses lie between training steps and are not counted.
 
@@ -41,7 +41,7 @@ use crate::model::time::Span;
 pub struct Iteration {
     /// Number from 0, in order of time; each job counts for itself.
     pub number: u32,
-    /// What the training calls it, where an anchor or a log tells: `4812`.
+    /// The training's own number, from an anchor or a log: `4812`.
     pub label: Option<String>,
     /// The communicator whose collectives repeat with it.
     pub communicator: CommunicatorId,

@@ -1,5 +1,5 @@
-//! Numbers of training steps that go on where earlier ones were forgotten: the analysis counts those
-//! that it sees from 0, and sees fewer and fewer of the first ones.
+//! Numbers of training steps that continue after earlier ones were dropped: the analysis counts from
+//! 0 the training steps still kept.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ impl Numbering {
     }
 }
 
-/// By how much the number of `one` has to be raised; `None` where it cannot be told.
+/// By how much the number of `one` has to be raised; `None` if unknown.
 fn offset(known: &[(Timestamp, u32)], one: &Iteration) -> Option<u32> {
     let (start, tolerance) = (one.span.first, one.length_ns() / SAME_START_PARTS);
     let distance = |time: Timestamp| time.relative_to(start).unsigned_abs();
@@ -59,6 +59,6 @@ fn offset(known: &[(Timestamp, u32)], one: &Iteration) -> Option<u32> {
     if distance(nearest.0) <= tolerance {
         return Some(nearest.1.saturating_sub(one.number));
     }
-    // All that was known is forgotten: it goes on behind.
+    // All known ones were dropped: continue after the last.
     (start > *last).then(|| number.saturating_add(1).saturating_sub(one.number))
 }

@@ -30,7 +30,7 @@ pub(super) const SILENCE_OF_EQUALS: f64 = 0.2;
 /// A greater unit may explain less than the one within it, down to this share: it loses the pieces
 /// at both ends.
 pub(super) const NEARLY: f64 = 0.9;
-/// Repeats in a row that tell training steps from gradient buckets and layers.
+/// Repeats in a row that distinguish training steps from gradient buckets and layers.
 pub(super) const MANY: usize = 5;
 /// Share of the greater unit's silence that each training step within it has before it at least.
 pub(super) const ALIKE_SILENCE: f64 = 0.4;

@@ -31,7 +31,7 @@ pub(super) struct Slot {
     pub(super) is_counted_from_init: bool,
 }
 
-/// What tells one call from another.
+/// What distinguishes one call from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Call {
     pub(super) kind: CollectiveKind,

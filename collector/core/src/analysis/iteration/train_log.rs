@@ -1,4 +1,4 @@
-//! Training logs: lines in, what they count out.
+//! Training logs: the lines that count training steps.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ pub struct TrainLog {
     pub name: String,
     /// Lines of any kind.
     pub lines: u64,
-    /// Lines that name a training step, that found no room.
+    /// Lines that name a training step and exceeded the capacity.
     pub dropped: u64,
     kept: Vec<Numbered>,
     /// Totals of progress bars that a loss followed.
@@ -31,13 +31,13 @@ pub struct Numbered {
 }
 
 impl TrainLog {
-    /// A log of which nothing was read.
+    /// A log before its first line.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Takes the next line, with or without its end. Whether it is of a framework that is known.
+    /// Reads the next line, with or without its line end. Returns whether a known framework wrote it.
     pub fn observe(&mut self, number: u64, line: &[u8]) -> bool {
         self.lines += 1;
         let mut is_known = false;
@@ -68,8 +68,8 @@ impl TrainLog {
         }
     }
 
-    /// The lines that count training steps, those of one framework: of the one that tells the time
-    /// most exactly, where several speak. Each number once, where it came first.
+    /// The lines that count training steps, of the framework with the most exact times if there are
+    /// several. Each number once, at its first line.
     #[must_use]
     pub fn counted(&self) -> Vec<Numbered> {
         let of = |dialect| {

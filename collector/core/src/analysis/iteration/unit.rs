@@ -56,7 +56,7 @@ impl Unit {
             }
             let Some(outer) = Self::with_lag(sequence, &lag) else { continue };
             let is_better = best.as_ref().is_none_or(|inner| {
-                // One that begins again within a greater one covers odd pieces of it besides.
+                // A unit that recurs within a greater one also covers odd pieces of it.
                 let explains_more = outer.covered > inner.covered
                     || !outer.is_turns_of(inner)
                         && (outer.covered == inner.covered
@@ -148,8 +148,8 @@ impl Unit {
         lower_median(turns).unwrap_or(0) >= MANY as u64
     }
 
-    /// What to make of a unit whose calls are all equal: each call a training step if there is
-    /// compute before each; else as many as lie between two long silences.
+    /// Training steps of a unit whose calls are all equal: each call is one if compute precedes each;
+    /// otherwise the calls between two long silences are one.
     fn grouped(self, sequence: &Sequence) -> Option<Self> {
         let share = self.covered as f64 / sequence.symbols.len() as f64;
         if self.repeats() < REPEATS || share < EXPLAINED_SHARE_OF_EQUALS {

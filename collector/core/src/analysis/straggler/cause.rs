@@ -1,4 +1,4 @@
-//! A late CPU or a late GPU: what the first clear-to-send tells.
+//! A late CPU or a late GPU, from the first CTS.
 //!
 //! NCCL posts the first clear-to-send of a collective as soon as the CPU has enqueued it, whatever
 //! the GPU is doing (`proxy.cc`). So if that is as late as the data, the call was late; if it was on
@@ -30,7 +30,7 @@ impl Timing {
         Some(Self { rank, own_ns, middle_ns, is_late })
     }
 
-    /// What it says.
+    /// The cause that it shows.
     #[must_use]
     pub fn sign(&self) -> Sign {
         let Self { rank, own_ns, middle_ns, is_late } = *self;

@@ -2,8 +2,8 @@
 //!
 //! When one rank of a ring is late, every connection of the ring stops at a message of its own. The
 //! sender `d` hops behind the late rank runs out of chunks to pass on after `d` chunks, or its
-//! receivers out of room, which reaches it from the late rank backwards: `n - d` windows. Where the
-//! connections stopped tells which rank they stopped for.
+//! receivers out of room, which reaches it from the late rank backwards: `n - d` windows. So the
+//! places where connections stopped give the rank that they waited for.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -49,7 +49,7 @@ pub fn find(case: &Case<'_>) -> Option<Straggler> {
     let most = by_rank.iter().map(|(_, stops)| stops.len()).max()?;
     let mut best = by_rank.iter().filter(|(_, stops)| stops.len() == most);
     let (rank, matching) = best.next()?;
-    // Half of the connections agree, on one rank: chance seldom has them do so.
+    // Half of the connections must agree on one rank, which seldom happens by chance.
     if best.next().is_some() || matching.len() * 2 < stops.len() || matching.len() < 2 {
         return None;
     }
@@ -75,7 +75,7 @@ pub fn find(case: &Case<'_>) -> Option<Straggler> {
 }
 
 impl Stop<'_> {
-    /// Whether it stopped where `rank`, coming late, would stop it; `None` of a stranger.
+    /// Whether it stopped where a late `rank` would stop it; `None` if that rank is not in the ring.
     fn is_for(&self, rank: u32, per_chunk: u64) -> Option<bool> {
         let late = self.ring.iter().position(|other| *other == rank)?;
         let hops = (self.sender + self.ring.len() - late) % self.ring.len();
@@ -85,8 +85,8 @@ impl Stop<'_> {
     }
 }
 
-/// Ranks of the rings that no connection starts from, on hosts of ranks that were seen to send: of a
-/// host that was not captured nothing can be told.
+/// Ranks of the rings that no connection starts from, on hosts with a rank that was seen to send:
+/// hosts that were not captured are unknown.
 fn hidden_ranks(case: &Case<'_>) -> BTreeSet<u32> {
     let Case { job, collective, waits } = *case;
     let Some(communicator) = job.communicator(collective.communicator) else {

@@ -46,7 +46,7 @@ pub fn find(case: &Case<'_>) -> Option<Straggler> {
         lag_ns,
         cause: cause::of_late_rank(timing.as_ref()),
         connection: Some(edge.connection),
-        // Packets do not tell a late GPU from a host that held its data back.
+        // In packets, a late GPU looks like a host that held its data back.
         grade: Grade::Inferred,
         evidence,
     })

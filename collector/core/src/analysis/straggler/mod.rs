@@ -3,8 +3,9 @@
 //! Of a collective's candidates the one that cost most is named, if it cost enough (`threshold.rs`):
 //! a rank that sent late (`late.rs`), one inside a node that owns no edge (`hidden.rs`), a connection
 //! that lost packets or was slowed down (`network.rs`), a rank that took data slowly (`receiver.rs`).
-//! `cause.rs` tells a late CPU from a late GPU. Half is enough of a rank that is late in the training
-//! steps around as well (`persistent.rs`). `within.rs` says whom a training step waited for.
+//! `cause.rs` distinguishes a late CPU from a late GPU. Half the threshold is enough for a rank that
+//! is late in the training steps around as well (`persistent.rs`). `within.rs` names the rank that a
+//! training step waited for.
 
 pub mod cause;
 pub mod hidden;
@@ -105,19 +106,19 @@ pub enum Cause {
     Enqueue,
     /// Its GPU came late, though the collective had been called.
     Compute,
-    /// It sent late; nothing tells whether CPU or GPU.
+    /// It sent late; whether CPU or GPU is unknown.
     Sender,
     /// It took data slowly.
     Receiver,
     /// Congestion in the fabric.
     Congestion,
-    /// Packets were lost and sent again.
+    /// Packets were lost and retransmitted.
     Loss,
     /// Pause frames stopped it.
     Pause,
     /// Its data went over TCP.
     Socket,
-    /// Nothing tells.
+    /// Unknown.
     Unknown,
 }
 

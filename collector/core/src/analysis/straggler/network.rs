@@ -10,7 +10,7 @@ use crate::analysis::wait::edge::EdgeWaits;
 use crate::link::job::{NetConnectionId, Transfer};
 use crate::model::grade::Grade;
 
-/// How long as many bytes take on each connection while nothing is marked: the lower median.
+/// Nanoseconds that as many bytes take on each connection without marks: the lower median.
 #[derive(Clone, Debug, Default)]
 pub struct Baseline(BTreeMap<(NetConnectionId, u64), u64>);
 
@@ -32,8 +32,8 @@ impl Baseline {
     }
 }
 
-/// The connection on which recovery held data up most. Who waits for its data is its victim: the
-/// sender is named, and the cause says that it is not to blame.
+/// The connection whose recovery delayed data most. Its sender is named, and the cause says that the
+/// network is to blame.
 #[must_use]
 pub fn loss(case: &Case<'_>) -> Option<Straggler> {
     let recovering = case.waits.edges.iter().filter(|edge| edge.recovery_ns > 0);
@@ -60,9 +60,9 @@ pub fn loss(case: &Case<'_>) -> Option<Straggler> {
     })
 }
 
-/// How much of the recovery on `edge` showed in when a message ended at the receiver: where only an
-/// ACK was lost, data was there already. `None` without a tap at each end. Messages are compared with
-/// the quickest of their connection, so that the clocks' difference does not matter.
+/// How much of the recovery on `edge` delayed a message at the receiver: if only an ACK was lost, the
+/// data was there already. `None` without a tap at each end. Messages are compared with the quickest
+/// of their connection, so the offset between the clocks does not matter.
 fn delay(case: &Case<'_>, edge: &EdgeWaits) -> Option<u64> {
     let connection = case.job.connection(edge.connection)?;
     let transfers = &case.collective.transfers;
@@ -78,8 +78,8 @@ fn delay(case: &Case<'_>, edge: &EdgeWaits) -> Option<u64> {
     Some(slowest.abs_diff(quickest).min(edge.recovery_ns))
 }
 
-/// The connection whose data took most longer than usual, while its packets were marked or its
-/// sender was told to slow down.
+/// The connection with the largest excess over its usual time while its packets were CE-marked or
+/// its sender received CNPs.
 #[must_use]
 pub fn congestion(case: &Case<'_>, baseline: &Baseline) -> Option<Straggler> {
     let over_ns = |edge: &EdgeWaits| {
@@ -113,7 +113,7 @@ fn ranks(case: &Case<'_>, edge: &EdgeWaits) -> Option<(u32, u32)> {
     connection.sender.zip(connection.receiver)
 }
 
-/// The network said that it was congested.
+/// The network reported congestion.
 fn is_marked(edge: &EdgeWaits) -> bool {
     edge.ce_packets.unwrap_or(0) > 0 || edge.cnps.unwrap_or(0) > 0
 }

@@ -1,8 +1,8 @@
-//! A rank that is late again and again: in a training step among others in which it was late, it
-//! needs to cost only half of what a straggler costs.
+//! A rank that is late again and again: if it was late in the training steps around as well, half
+//! the usual threshold is enough.
 //!
-//! How much of a rank's lateness the wire shows varies from training step to training step: the
-//! ranks it is compared with have theirs, too. But it is not another order: that is anyone's.
+//! Measured lateness varies between training steps, as that of the ranks compared with does. But not
+//! by an order of magnitude: a much smaller lateness could be any rank's.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::analysis::iteration::Iteration;
 use crate::analysis::spread::lower_median;
 use crate::model::grade::Grade;
 
-/// Training steps before one, and behind it, that have a say.
+/// Training steps before and after one that are considered.
 const NEIGHBOURS: u32 = 2;
 
-/// In so many of them the rank must be late.
+/// The rank must be late in this many of them ...
 const AGREEING: usize = 2;
 
-/// And here by at least this part of what it is late by there: one in eight.
+/// ... and here by at least one in this many parts of its lateness there.
 const PARTS_OF_USUAL: u64 = 8;
 
 /// The stragglers among `candidates`, which are those of `collectives`.

@@ -16,16 +16,16 @@ use crate::analysis::wait::view::{Message, View};
 use crate::link::job::{CommunicatorId, Job, NetConnectionId};
 use crate::model::grade::Grade;
 
-/// A receiver is judged in a collective in which it offers room again so many times.
+/// A receiver is judged in a collective in which it offers room again this many times.
 const REFILLS_WANTED: usize = 3;
 
-/// A slow receiver takes as many times as long as the slowest other, in tenths.
+/// Tenths of the slowest other receiver's time that a slow one takes at least.
 const TENTHS_OF_OTHERS: u64 = 13;
 
-/// Judged collectives before one, and behind it, that have a say.
+/// Judged collectives before and after one that are considered.
 const NEIGHBOURS: usize = 4;
 
-/// Of the collectives that have a say, the rank must stand out in three, and in three of four.
+/// Of these, the rank must stand out in three, and in three of four.
 const AGREEING: (usize, usize) = (3, 4);
 
 /// How long a receiver took to offer room again.
@@ -94,8 +94,8 @@ fn slowest(refills: &BTreeMap<u32, Refill>, waits: &CollectiveWaits) -> Option<S
     })
 }
 
-/// By receiver; of its channels the quickest: what slows a rank slows all of them. A rank that sends
-/// over no network is left out: nothing tells when it began to take data.
+/// By receiver, its quickest channel: a slow rank slows all of them. A rank that does not send over
+/// the network is left out: when it began to take data is unknown.
 fn refills(case: &Case<'_>) -> BTreeMap<u32, Refill> {
     let mut seen = Vec::new();
     for on in &case.collective.transfers {

@@ -1,4 +1,4 @@
-//! What stragglers are told by.
+//! Signs that a rank is a straggler.
 
 use crate::model::witness::Witness;
 

@@ -1,4 +1,4 @@
-//! How late is late: more than a share of a training step, and more than what is usual in the job.
+//! How late counts as late: more than a share of a training step, and more than is usual in the job.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use crate::analysis::wait::CollectiveWaits;
 use crate::link::job::CommunicatorId;
 use crate::model::time::{Span, Timestamp};
 
-/// A straggler costs at least this part of the median training step: one in 20.
+/// A straggler costs at least one in this many parts of the median training step ...
 const PARTS_OF_PERIOD: u64 = 20;
 
-/// And at least this many median deviations of all ranks' lateness.
+/// ... and at least this many median deviations of all ranks' lateness.
 const DEVIATIONS: u64 = 5;
 
 /// What a straggler costs at least, by communicator.
@@ -34,7 +34,7 @@ impl Thresholds {
             let ranks = waits.ranks.iter().filter_map(|rank| Some(rank.lateness?.late_ns));
             let ranks: Vec<i64> = ranks.collect();
             let known = lateness.entry(collective.communicator).or_default();
-            // Of two, one is the middle one and tells nothing.
+            // Of two ranks, one is the median itself.
             match ranks[..] {
                 [one, other] => known.push(one.max(other)),
                 _ => known.extend(ranks),
@@ -59,7 +59,7 @@ impl Thresholds {
         Self(spans.into_iter().filter_map(threshold).collect())
     }
 
-    /// What a straggler of `communicator` costs at least; `None` where nothing tells.
+    /// Nanoseconds that a straggler of `communicator` costs at least; `None` if unknown.
     #[must_use]
     pub fn of(&self, communicator: CommunicatorId) -> Option<u64> {
         self.0.get(&communicator).copied()

@@ -1,4 +1,4 @@
-//! When all data of a collective was there: behind its last message where that was sent again.
+//! When all data of a collective had arrived: later than its last message if that was retransmitted.
 
 use super::CollectiveWaits;
 use super::edge::EdgeWaits;
@@ -6,8 +6,7 @@ use crate::analysis::collective::Collective;
 use crate::link::job::{Job, NetConnectionId, Transfer};
 use crate::model::time::Timestamp;
 
-/// Lets `collectives` last until the recoveries behind their last messages are over. `waits` are
-/// theirs.
+/// Extends `collectives` to the end of the recoveries after their last messages. `waits` are theirs.
 pub fn extend(job: &Job, waits: &[CollectiveWaits], collectives: &mut [Collective]) {
     for (collective, waits) in collectives.iter_mut().zip(waits) {
         let arrived = waits.edges.iter().filter_map(|edge| recovered(job, collective, edge));
@@ -16,8 +15,8 @@ pub fn extend(job: &Job, waits: &[CollectiveWaits], collectives: &mut [Collectiv
     }
 }
 
-/// When the recovery behind the last message of `edge` was over; `None` without one, and where the
-/// receiver was seen to have all data: then only ACKs were missing.
+/// The end of the recovery after the last message of `edge`; `None` without one, and if a tap saw all
+/// data arrive: then only ACKs were missing.
 fn recovered(job: &Job, collective: &Collective, edge: &EdgeWaits) -> Option<Timestamp> {
     let NetConnectionId(place) = edge.connection;
     let on = collective.transfers.iter().find(|on| on.connection == edge.connection)?;

@@ -5,9 +5,9 @@
 //! start wait      transfer        ?     transfer  ?           transfer
 //! ```
 //!
-//! A gap before a message is the receiver's where the clear-to-send came last and data followed at
-//! once, the ring's where the chunk to pass on came last, the sender's where both were there. Time in
-//! recovery is taken out of whatever it lies over.
+//! A gap before a message is the receiver's if the CTS came last and data followed at once, the
+//! ring's if the chunk to pass on came last, the sender's if both were there. Time in recovery is
+//! subtracted from each.
 
 use super::thresholds::PROMPT_ANSWERS;
 use super::trouble::{Recoveries, Troubles};
@@ -33,13 +33,13 @@ pub struct EdgeWaits {
     pub receiver_wait_ns: u64,
     /// The sender waited for the chunk that it had to pass on.
     pub input_wait_ns: u64,
-    /// The rest: data flowed, or what a pause was for was not seen.
+    /// The rest: data flowed, or the reason for a pause was not captured.
     pub transfer_ns: u64,
-    /// Data was sent again, or should have been.
+    /// Packets were being retransmitted, or waited for.
     pub recovery_ns: u64,
-    /// Of these, behind the last byte: so much later the receiver had all data.
+    /// The part after the last byte: the receiver had all data that much later.
     pub tail_recovery_ns: u64,
-    /// Of these, recoveries that a NAK began: data was missing, and not only an ACK.
+    /// The part in recoveries that a NAK started: data was missing, not only an ACK.
     pub refused_ns: u64,
     /// Bytes of its messages, where they are known.
     pub bytes: u64,
@@ -60,7 +60,7 @@ pub struct EdgeWaits {
     pub ce_packets: Option<u64>,
     /// CNPs to its sender; `None` where none could be seen.
     pub cnps: Option<u64>,
-    /// Packets that were sent again.
+    /// Retransmitted packets.
     pub retransmitted_packets: u64,
 }
 
@@ -84,7 +84,7 @@ pub struct Surroundings<'a> {
     pub left: Option<Timestamp>,
     /// The connection's shortest time from a clear-to-send to its data.
     pub quickest_answer_ns: Option<u64>,
-    /// What the sender passes on; `None` where that cannot be told.
+    /// The messages that the sender passes on; `None` if they are unknown.
     pub inputs: Option<Inputs<'a>>,
 }
 
@@ -134,7 +134,7 @@ impl Inputs<'_> {
     }
 }
 
-/// What a message had to wait for besides room.
+/// The data that a message had to wait for, other than room at the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Input {
     Own,
@@ -185,7 +185,7 @@ pub fn waits(
     clock.message(first.last);
     let mut number = first.number;
     for message in messages {
-        // Behind a hole nothing tells what a gap was for.
+        // After a hole the reason for a gap is unknown.
         if number.checked_add(1) == Some(message.number) {
             clock.gap(&message, message.number.saturating_sub(first.number), surroundings);
         } else {

@@ -62,7 +62,7 @@ pub fn find(
     let mut senders: BTreeMap<CommunicatorId, BTreeSet<u32>> = BTreeMap::new();
     for connection in &job.connections {
         let known = job.communicator(connection.communicator);
-        // Else ranks may be missing that nothing tells of.
+        // Otherwise ranks may be missing that are known from nowhere.
         if known.is_some_and(|known| known.nranks.is_some()) {
             senders.entry(connection.communicator).or_default().extend(connection.sender);
         }
@@ -120,7 +120,7 @@ impl Left {
     }
 
     /// When the sender of `connection`, whose number is `id`, was done with what came before, at the
-    /// tap of `view`. A recovery that goes on behind the last message is part of what came before.
+    /// tap of `view`. A recovery that continues after the last message belongs to what came before.
     fn before(
         &self,
         collective: &Collective,
@@ -185,8 +185,8 @@ impl QuickestAnswer {
     }
 }
 
-/// When what each message of `on` passes on had arrived at its sender, at the tap of `view`; `None`
-/// where that was not seen, or cannot be told.
+/// When the data that each message of `on` passes on had arrived at its sender, at the tap of `view`;
+/// `None` if that was not captured or is ambiguous.
 fn inputs<'a>(
     job: &'a Job,
     collective: &Collective,

@@ -2,13 +2,13 @@
 //!
 //! A ring collective begins with a chunk of each rank's own, which waits for nobody. So the time from
 //! when a rank had room and had left the collective before, to its first byte, is its own: its start
-//! wait. All ranks compute in it, so that the time itself says little; what it has over that of the
-//! middle rank is lateness, measured at taps of one host.
+//! wait. All ranks compute in it, so only its excess over the median rank is lateness, measured at
+//! taps of one host.
 //!
-//! Two other signs bound it: a rank that left the collective before early waits long and costs
-//! nobody anything. How much later than the middle rank it sent, where the clocks can be compared,
-//! and how much longer it was busy. A rank that sends only to the one in question is left out there:
-//! it may have waited for that one's clear-to-send.
+//! Two other figures bound it, as a rank that left the previous collective early waits long and
+//! delays nobody: how much later than the median rank it sent, where the clocks can be compared, and
+//! how much longer it was busy. A rank that sends only to the rank in question is left out of these:
+//! it may have waited for that rank's CTS.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::analysis::spread::{lower_median, median_deviation};
 use crate::link::job::{Job, NetConnection};
 use crate::model::time::Timestamp;
 
-/// What one rank's time went on, as far as its edges tell.
+/// Where one rank's time went, from its edges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankWaits {
     /// The rank.
@@ -45,16 +45,16 @@ pub struct RankWaits {
     /// From the last data that it received in the collective before, to its first clear-to-send in
     /// this one; 0 where that came first.
     pub cts_wait_ns: Option<u64>,
-    /// How late it was; `None` where that cannot be told.
+    /// How late it was; `None` if unknown.
     pub lateness: Option<Lateness>,
 }
 
 /// How late a rank was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lateness {
-    /// The least of what its start wait over all its channels, that of the quickest (one channel
-    /// alone may have got its clear-to-send late, or been served late), its first data and its busy
-    /// time are over those of the middle rank. Negative where it was earlier.
+    /// The smallest excess over the median rank, of: its start wait over all channels, the start wait
+    /// of its quickest channel (a single channel may have been served late), the time of its first
+    /// data, and its busy time. Negative if it was earlier.
     pub late_ns: i64,
     /// The median deviation of the ranks' start waits.
     pub uncertainty_ns: u64,
@@ -91,7 +91,7 @@ pub fn waits(
         let left = left.of(collective, rank);
         let since = |time: Option<Timestamp>| Some(time?.nanos_since(left?));
         let own = || times.edges.iter().filter_map(|at| Some((*at, edges.get(*at)?)));
-        // Next to the receiver nothing tells when the sender was done with the collective before.
+        // A tap at the receiver cannot see when the sender left the collective before.
         let is_measured = |edge: &&EdgeWaits| edge.has_predecessor && edge.is_at_sender;
         let measured = || own().map(|(_, edge)| edge).filter(is_measured);
         RankWaits {
@@ -132,7 +132,7 @@ fn sends_only_to<'a>(job: &Job, mut edges: impl Iterator<Item = &'a EdgeWaits>) 
     edges.all(|edge| receiver(edge) == Some(first)).then_some(first)
 }
 
-/// Fills in who was late. With nobody to compare with, nobody is.
+/// Fills in the lateness. A single rank has none.
 fn compare(ranks: &mut [RankWaits], edges: &[EdgeWaits], clocks: &DepartureClocks) {
     let starts = || ranks.iter().filter_map(|rank| rank.start_wait_ns);
     let (Some(middle), Some(uncertainty_ns)) = (lower_median(starts()), median_deviation(starts()))
@@ -188,7 +188,7 @@ fn later_ns(
     };
     let mut leads: Vec<i64> = peers(rank, ranks).filter_map(|one| lead(first(one)?)).collect();
     leads.sort_unstable();
-    // The upper one: who sent as the lower median did leads by most.
+    // The upper median: the lead over whoever sent at the lower median is the largest.
     leads.get(1)?;
     leads.get(leads.len() / 2).copied()
 }

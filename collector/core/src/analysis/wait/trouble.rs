@@ -30,8 +30,8 @@ struct AtOneEnd {
     recoveries: Vec<Span>,
     /// Those of them that a NAK began: the receiver lacked data. Disjoint and in order.
     refusals: Vec<Span>,
-    /// When a recovery began and what was sent again, in order.
-    /// By tap: each tap saw them.
+    /// When a recovery began and the packets retransmitted in it, in order. By tap, as each tap saw
+    /// them.
     resent: BTreeMap<TapId, Vec<(Timestamp, u64)>>,
 }
 
@@ -40,8 +40,8 @@ struct AtOneEnd {
 pub struct Recoveries<'a>(&'a [Span]);
 
 impl Troubles {
-    /// The troubles of the connections of `job`, of whose taps `clocks` tells. Signals, whose times are
-    /// aligned, come in the order of time at each tap, with when they end if there were more.
+    /// The troubles of the connections of `job`. Signals have aligned times, ordered per tap, and come
+    /// with the time of the last one kept if some were dropped.
     #[must_use]
     pub fn new(
         job: &Job,
@@ -99,8 +99,8 @@ impl Troubles {
         Recoveries(refusals.get(over..).unwrap_or_default()).until(span.first, span.last)
     }
 
-    /// Packets that were sent again in recoveries which began within `span`, at the tap of one end
-    /// that saw most of them.
+    /// Packets retransmitted in recoveries that began within `span`, at the tap of one end that saw
+    /// most of them.
     #[must_use]
     pub fn retransmitted_packets(
         &self,
@@ -117,8 +117,8 @@ impl Troubles {
         all.resent.values().map(within).max().unwrap_or(0)
     }
 
-    /// CNPs to the sender of `connection` within `span`, at the tap that saw most of them; `None`
-    /// where no tap saw packets that way, or not all CNPs were kept.
+    /// CNPs to the sender of `connection` within `span`, at the tap that saw most of them; `None` if no
+    /// tap sees that direction, or not all CNPs were kept.
     #[must_use]
     pub fn cnps(&self, connection: NetConnectionId, span: Span) -> Option<u64> {
         if self.cnps_end.is_some_and(|end| end <= span.last) {

@@ -10,7 +10,7 @@
 //!                P|FT(5)|hardware(6)|D|Gra(2)|O      platform specific
 //! ```
 //!
-//! Type I has no header. Types II and III tell themselves by their version, 1 and 2, under either
+//! Type I has no header. Types II and III are distinguished by their version, 1 and 2, under either
 //! of their GRE protocol types, because there are switches that mix them up.
 
 use super::{Inner, Unwrapped};

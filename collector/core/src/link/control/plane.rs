@@ -29,7 +29,7 @@ impl Default for ControlConfig {
     }
 }
 
-/// Counters of what could not be read.
+/// Counters of unreadable messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ControlCounts {
     /// Connections ignored for lack of space.

@@ -1,4 +1,4 @@
-//! What calls tell of their processes.
+//! Processes, from their calls.
 
 use super::*;
 use crate::link::job::RankQueuePair;
@@ -129,7 +129,7 @@ fn listed(pid: u32, device: &str, number: u32, remote: u32) -> HostQueuePair {
     }
 }
 
-/// Communicators of what the tracker knows alone: identity and rank, and the rank's queue pairs.
+/// Communicators from the tracker alone: identity and rank, and the rank's queue pairs.
 fn alone(tracker: &ProcessTracker) -> Vec<(Identity, u32, Vec<RankQueuePair>)> {
     let mut job = Job::default();
     tracker.join(&mut job, &[]);
@@ -223,7 +223,7 @@ fn of_several_communicators_the_one_that_was_being_made_has_the_queue_pair() {
     tracker.join(&mut job, &[]);
     assert!(job.communicators.iter().all(|one| one.transport == Transport::Ib));
 
-    // A child may have its own, and no unique id tells which communicator it is.
+    // A child may have its own, and no unique id identifies its communicator.
     let mut tracker = ProcessTracker::default();
     tracker.observe(&between([10, 20], 7, initialise(1, 4, 1)));
     let (parent, child) = (CommunicatorHandle(1), Some(CommunicatorHandle(2)));

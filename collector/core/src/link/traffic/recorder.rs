@@ -36,7 +36,7 @@ const CTS_KEPT: usize = 64;
 /// with the previous one.
 const SILENT_NS: u64 = 3_600_000_000_000;
 
-/// Counters of what did not fit.
+/// Counters of dropped records.
 #[derive(Clone, Copy, Default)]
 struct Dropped {
     count: u64,

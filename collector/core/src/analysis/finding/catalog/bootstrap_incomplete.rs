@@ -71,7 +71,7 @@ fn by_traffic(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
     )
 }
 
-/// Ranks that began, and of which nothing says that they were done.
+/// Ranks that began and did not report completion.
 fn by_logs(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
     let mut begun: BTreeMap<u32, Witness> = BTreeMap::new();
     let mut nranks = 0;
@@ -89,7 +89,7 @@ fn by_logs(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
         }
     }
     let (_, witness) = begun.first_key_value()?;
-    // Of one rank alone there is the log, and not those of the others.
+    // A single rank: the other ranks' logs were not given.
     let is_silent = |rank: &u32| begun.len() > 1 && !begun.contains_key(rank);
     let claim = SetupClaim::InitIncomplete {
         communicator: facts.identity_of(id),

@@ -1,4 +1,4 @@
-//! Marks arrive, and nobody tells the sender.
+//! CE marks arrive, but no CNP goes back to the sender.
 
 use crate::analysis::finding::claim::congestion::CongestionClaim;
 use crate::analysis::finding::facts::Facts;

@@ -1,4 +1,4 @@
-//! A sender is told to slow down, and does not.
+//! A sender receives CNPs and does not slow down.
 
 use crate::analysis::finding::claim::congestion::CongestionClaim;
 use crate::analysis::finding::facts::Facts;
@@ -12,7 +12,7 @@ use crate::decode::counter::measure::Measure;
 use crate::flow::observer::Signal;
 use crate::flow::rate::WINDOW_NS;
 
-/// CNPs that were measured, at least.
+/// Least CNPs around which the rate was measured.
 const SAMPLES: u64 = 10;
 /// Share of the line rate that a sender under CNPs does not reach.
 const LINE_RATE_SHARE: f64 = 0.9;

@@ -1,4 +1,4 @@
-//! Switches marked packets, or receivers told senders to slow down.
+//! Switches marked packets, or receivers sent CNPs.
 
 use std::collections::BTreeSet;
 

@@ -44,8 +44,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 /// What was lost on a flow, or had to be sent again for it.
 fn amount(flow: &QueuePair) -> u64 {
     let lost = flow.missing.saturating_sub(flow.late);
-    // What comes of a receiver that was not ready, of packets that were merely late, and of silence,
-    // is told apart.
+    // RNR, reordering and timeouts have findings of their own.
     let is_explained = flow.rnr_naks > 0 || flow.late > 0;
     let timed_out = flow.recoveries(Trigger::Timeout).count > 0 && flow.sequence_naks == 0;
     if timed_out || (lost == 0 && is_explained) { 0 } else { flow.resent.max(flow.missing) }

@@ -1,4 +1,4 @@
-//! All findings, one a file, in the order in which they are told when they are equally bad.
+//! All findings, one a file, in the order in which they are reported when equally severe.
 
 pub mod bad_icrc;
 pub mod bootstrap_incomplete;

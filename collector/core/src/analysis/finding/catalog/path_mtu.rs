@@ -68,7 +68,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     vec![finding(facts, &Group { port: None, flows }, severity, "small", claim)]
 }
 
-/// Its path MTU, as far as messages of several packets tell.
+/// Its path MTU; known only from messages of several packets.
 fn mtu(facts: &Facts<'_>, flow: &QueuePair) -> Option<u32> {
     let views = flow.views.iter().filter_map(|at| facts.table().get(*at as usize));
     views.filter_map(|flow| flow.messages.path_mtu()).max()

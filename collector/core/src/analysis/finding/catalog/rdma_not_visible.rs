@@ -1,4 +1,4 @@
-//! RDMA moves data of which no packet is seen.
+//! RDMA moves data, but no packet of it is captured.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -13,11 +13,11 @@ use crate::link::job::{CommunicatorId, Rank, RankQueuePair};
 use crate::model::qpn::Qpn;
 use crate::model::queue_pair::QueuePairState;
 
-/// From the first call that moves data to the last there must be so much time: a queue pair that has
-/// nothing to send has no packets.
+/// Least nanoseconds from the first call that moves data to the last: an idle queue pair has no
+/// packets.
 const ASKED_NS: u64 = 1_000_000_000;
 
-/// Ranks that are told as evidence.
+/// Ranks named as evidence.
 const TOLD: usize = 8;
 
 /// RDMA that no tap sees.
@@ -73,7 +73,7 @@ fn unseen(rank: &Rank, seen: &Seen) -> Option<u64> {
     is_unseen.then_some(ready.len() as u64)
 }
 
-/// Numbers repeat on every host: the other end's address tells, too, where it is known.
+/// Queue pair numbers repeat on every host, so the other end's address is compared too, if known.
 fn is_seen(pair: &RankQueuePair, seen: &Seen) -> bool {
     let flows = |number: Qpn| seen.get(&number).into_iter().flatten();
     let is_far = |address: &IpAddr| pair.remote_address.is_none_or(|far| far == *address);

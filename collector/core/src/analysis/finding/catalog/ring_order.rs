@@ -60,7 +60,7 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, communicator: &Communicator) -
     )
 }
 
-/// What tells the host of a rank from others.
+/// What identifies the host of a rank.
 fn host(communicator: &Communicator, rank: u32) -> Option<String> {
     let rank = communicator.ranks.iter().find(|known| known.rank == rank)?;
     rank.host.clone().or_else(|| rank.address.map(|address| address.to_string()))

@@ -13,13 +13,13 @@ use crate::link::job::{CommunicatorId, NetConnection, Transfer};
 use crate::model::nccl::Graph;
 use crate::model::time::Span;
 
-/// Messages of a path that are compared, at least.
+/// Least messages of a path to compare it.
 const MESSAGES: usize = 16;
-/// Packets of a message that tell a rate, at least.
+/// Least packets of a message whose rate is measured.
 const PACKETS: u32 = 4;
 /// Share of the others' rate below which a path is slow.
 const SLOW: f64 = 0.5;
-/// Paths without which there is nothing to compare with.
+/// Least paths to compare.
 const PATHS: usize = 3;
 
 /// Slow NIC or link.

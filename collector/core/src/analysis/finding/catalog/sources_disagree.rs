@@ -1,4 +1,4 @@
-//! Logs, captures and counters do not tell the same story.
+//! Logs, captures and counters contradict each other.
 
 use crate::analysis::finding::claim::network::{Contradiction, NetworkClaim};
 use crate::analysis::finding::facts::Facts;

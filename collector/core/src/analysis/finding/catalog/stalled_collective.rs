@@ -11,9 +11,9 @@ use crate::analysis::severity::Severity;
 use crate::link::job::{CommunicatorId, NetConnection, Unanswered};
 use crate::model::time::{Span, Timestamp};
 
-/// Silence that is no stall yet.
+/// Nanoseconds of silence that are no stall yet.
 const PATIENCE_NS: u64 = 1_000_000_000;
-/// How many times the longest rest of the job before.
+/// How many times longer than the job's longest earlier pause a stall is.
 const LONGEST_RESTS: u64 = 5;
 
 /// Stalled collectives.
@@ -33,7 +33,7 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    // Data that was dropped for want of room is none that never came.
+    // Data that railscope dropped because tables were full is not missing.
     let Some(job) = facts.job().filter(|_| !facts.state.is_cut_short()) else { return Vec::new() };
     let mut waiting: BTreeMap<CommunicatorId, Vec<Waiting<'_>>> = BTreeMap::new();
     for connection in &job.connections {

@@ -25,7 +25,7 @@ pub const KIND: Kind = Kind {
     detect,
 };
 
-/// What was found in place of what was expected, and where.
+/// What was found instead of what was expected, and where.
 type Odd = BTreeMap<(OddNetwork, Vec<String>), Vec<Place>>;
 
 struct Place {

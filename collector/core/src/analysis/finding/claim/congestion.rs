@@ -6,7 +6,7 @@ use crate::link::counter::NicName;
 /// Congestion, and what is done about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CongestionClaim {
-    /// Packets were marked, or senders told to slow down.
+    /// Packets were CE-marked, or senders received CNPs.
     Congested {
         /// CE-marked packets.
         marks: u64,

@@ -83,7 +83,7 @@ pub enum Suspects {
     NeverPosted(Vec<u32>),
     /// Ranks that sent less than others.
     NeverSent(Vec<u32>),
-    /// Nothing tells.
+    /// Unknown.
     Unknown,
 }
 
