@@ -6,11 +6,10 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use railscope_drive::simulate::network::Network;
 use railscope_drive::simulate::network::counters::PortCounters;
+use railscope_drive::simulate::network::id::{LinkId, NicId, NodeId, PRIORITIES, PortId};
 use railscope_drive::simulate::network::notice::{Notice, QueuePairId, QueuePairOptions};
 use railscope_drive::simulate::network::packet::{Body, Ecn};
-use railscope_drive::simulate::network::plan::{
-    BackgroundFlow, LinkId, NetworkPlan, NicId, NodeId, PRIORITIES, Pfc, PortId,
-};
+use railscope_drive::simulate::network::plan::{BackgroundFlow, NetworkPlan, Pfc};
 use railscope_drive::simulate::network::tap::{Direction, Occurrence};
 use railscope_drive::simulate::network::trouble::Trouble;
 use railscope_drive::simulate::time::{Span, VirtualTime};

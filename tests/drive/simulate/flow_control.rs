@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use railscope_drive::simulate::network::Network;
+use railscope_drive::simulate::network::id::{LinkId, NicId, PortId};
 use railscope_drive::simulate::network::notice::Notice;
 use railscope_drive::simulate::network::packet::{Body, Ecn};
-use railscope_drive::simulate::network::plan::{LinkId, NetworkPlan, NicId, PortId};
+use railscope_drive::simulate::network::plan::NetworkPlan;
 use railscope_drive::simulate::network::tap::{Direction, Occurrence};
 use railscope_drive::simulate::time::VirtualTime;
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use railscope_drive::simulate::network::Network;
+use railscope_drive::simulate::network::id::{LinkId, PortId};
 use railscope_drive::simulate::network::notice::{CallError, Notice};
 use railscope_drive::simulate::network::packet::{Body, Ecn, Packet, Syndrome};
-use railscope_drive::simulate::network::plan::{LinkId, PortId};
 use railscope_drive::simulate::network::tap::{Blind, Direction};
 
 use super::testbed::{Seen, finish, options, pair, star, tap_everything, write};

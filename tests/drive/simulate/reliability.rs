@@ -2,9 +2,10 @@
 //! error.
 
 use railscope_drive::simulate::network::Network;
+use railscope_drive::simulate::network::id::{LinkId, NicId, PortId};
 use railscope_drive::simulate::network::notice::{CallError, Notice, QueuePairId};
 use railscope_drive::simulate::network::packet::{Body, Packet, Syndrome};
-use railscope_drive::simulate::network::plan::{LinkId, NetworkPlan, NicId, PortId};
+use railscope_drive::simulate::network::plan::NetworkPlan;
 use railscope_drive::simulate::network::tap::{Direction, DropCause, Occurrence};
 use railscope_drive::simulate::network::trouble::Trouble;
 use railscope_drive::simulate::time::{Span, VirtualTime};

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use railscope_drive::simulate::network::Network;
+use railscope_drive::simulate::network::id::{LinkId, NicId, PortId};
 use railscope_drive::simulate::network::notice::{Notice, QueuePairOptions};
 use railscope_drive::simulate::network::packet::{FlowKey, ROCE_PORT};
-use railscope_drive::simulate::network::plan::{LinkId, NicId, PortId};
 use railscope_drive::simulate::network::tap::{Blind, Occurrence};
 use railscope_drive::simulate::network::trouble::Trouble;
 use railscope_drive::simulate::time::{Span, VirtualTime};

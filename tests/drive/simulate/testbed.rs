@@ -3,11 +3,14 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use railscope_drive::simulate::network::Network;
+use railscope_drive::simulate::network::id::{
+    LinkId, NicId, NodeId, PortId, PrioritySet, SwitchId, TapId,
+};
 use railscope_drive::simulate::network::notice::{Notice, QueuePairId, QueuePairOptions, Work};
 use railscope_drive::simulate::network::packet::{Ecn, Packet};
 use railscope_drive::simulate::network::plan::{
-    Dcqcn, DscpMap, EcnMarking, LinkEnd, LinkId, LinkPlan, NetworkPlan, NicId, NicPlan, NodeId,
-    Pfc, PortId, PrioritySet, QueuePlan, ReceivePlan, SwitchId, SwitchPlan, TapId, TapPlan,
+    Dcqcn, DscpMap, EcnMarking, LinkEnd, LinkPlan, NetworkPlan, NicPlan, Pfc, QueuePlan,
+    ReceivePlan, SwitchPlan, TapPlan,
 };
 use railscope_drive::simulate::network::tap::{Direction, Occurrence, TapSink};
 use railscope_drive::simulate::time::VirtualTime;

@@ -2,10 +2,9 @@
 
 use railscope_drive::simulate::network::Network;
 use railscope_drive::simulate::network::counters::NicCounters;
+use railscope_drive::simulate::network::id::{LinkId, NicId, PortId};
 use railscope_drive::simulate::network::packet::{Body, Ecn};
-use railscope_drive::simulate::network::plan::{
-    BackgroundFlow, LinkId, NetworkPlan, NicId, PlanError, PortId,
-};
+use railscope_drive::simulate::network::plan::{BackgroundFlow, NetworkPlan, PlanError};
 use railscope_drive::simulate::network::tap::{Blind, Direction, Occurrence};
 use railscope_drive::simulate::network::trouble::Trouble;
 use railscope_drive::simulate::time::{Span, VirtualTime};

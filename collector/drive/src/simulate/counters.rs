@@ -10,7 +10,7 @@ use serde_json::{Map as Object, Value};
 use super::epoch::epoch_ns;
 use super::network::Network;
 use super::network::counters::NicCounters;
-use super::network::plan::NicId;
+use super::network::id::NicId;
 use super::scenario::map::Map;
 use crate::{DriveError, Result};
 

@@ -1,10 +1,10 @@
 //! Turns a scenario into the plan of a network.
 
+use super::network::id::{LinkId, NicId, NodeId, PortId, PrioritySet, SwitchId};
 use super::network::packet::Ecn;
 use super::network::plan::{
-    BackgroundFlow, Dcqcn, DscpMap, EcnMarking, LinkEnd, LinkId, LinkPlan, NetworkPlan, NicId,
-    NicPlan, NodeId, Pfc, PortId, PrioritySet, QueuePlan, ReceivePlan, SwitchId, SwitchPlan,
-    TapPlan,
+    BackgroundFlow, Dcqcn, DscpMap, EcnMarking, LinkEnd, LinkPlan, NetworkPlan, NicPlan, Pfc,
+    QueuePlan, ReceivePlan, SwitchPlan, TapPlan,
 };
 use super::network::trouble::Trouble;
 use super::scenario::Scenario;

@@ -9,9 +9,10 @@ mod picture;
 mod steady;
 
 use railscope_drive::simulate::network::Network;
+use railscope_drive::simulate::network::id::{LinkId, PortId, TapId};
 use railscope_drive::simulate::network::notice::{Notice, QueuePairId, QueuePairOptions};
 use railscope_drive::simulate::network::packet::Packet;
-use railscope_drive::simulate::network::plan::{Dcqcn, EcnMarking, LinkId, PortId, TapId};
+use railscope_drive::simulate::network::plan::{Dcqcn, EcnMarking};
 use railscope_drive::simulate::network::tap::{Direction, Occurrence, TapSink};
 use railscope_drive::simulate::time::VirtualTime;
 

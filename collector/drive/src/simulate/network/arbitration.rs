@@ -1,6 +1,6 @@
 //! Which priority a port sends next.
 
-use super::plan::{PRIORITIES, PrioritySet};
+use super::id::{PRIORITIES, PrioritySet};
 
 /// Strict priorities first, the highest before the others; the rest share the bytes equally
 /// (start-time fair queueing, Goyal et al., SIGCOMM 1996).
@@ -45,7 +45,7 @@ impl Arbiter {
 #[cfg(test)]
 mod tests {
     use super::Arbiter;
-    use crate::simulate::network::plan::PrioritySet;
+    use crate::simulate::network::id::PrioritySet;
 
     /// Bytes sent per priority over many turns, with frames of these sizes.
     fn shares<const N: usize>(arbiter: &mut Arbiter, frames: [(u8, u16); N]) -> [u64; N] {

@@ -1,12 +1,9 @@
 //! Traffic outside the jobs: datagrams at random intervals.
 
-use fastrand::Rng;
-
 use super::Network;
 use super::event::Event;
 use super::packet::{Body, Packet};
 use super::picoseconds::Picoseconds;
-use super::plan::BackgroundFlow;
 use super::tap::TapSink;
 use crate::simulate::time::VirtualTime;
 
@@ -15,26 +12,6 @@ const HEADER_BYTES: [u16; 2] = [14 + 20 + 8, 14 + 40 + 8];
 
 /// What a socket buffers while its NIC may not send; more is dropped.
 const SOCKET_BYTES: u64 = 212_992;
-
-/// A background flow.
-#[derive(Debug)]
-pub(super) struct Source {
-    flow: BackgroundFlow,
-    chance: Rng,
-}
-
-impl Source {
-    pub(super) fn new(flow: BackgroundFlow, seed: u64) -> Self {
-        Self { flow, chance: Rng::with_seed(seed) }
-    }
-
-    /// Exponentially distributed, which makes arrivals a Poisson process.
-    fn distance(&mut self, frame_bytes: u16) -> Picoseconds {
-        let mean = Picoseconds::of_bytes(u32::from(frame_bytes) + 24, self.flow.rate_bps);
-        let distance = -(1.0 - self.chance.f64()).ln() * mean.0 as f64;
-        Picoseconds(distance as u64)
-    }
-}
 
 impl Network {
     /// Plans the first datagram of each flow.

@@ -1,9 +1,8 @@
 //! Checks a plan before anything is built.
 
+use super::id::{NicId, NodeId, PortId};
 use super::packet::ROCE_PORT;
-use super::plan::{
-    BackgroundFlow, LinkPlan, NetworkPlan, NicId, NicPlan, NodeId, PlanError, PortId, SwitchPlan,
-};
+use super::plan::{BackgroundFlow, LinkPlan, NetworkPlan, NicPlan, PlanError, SwitchPlan};
 use super::trouble::Trouble;
 
 /// Largest payload of a background datagram: jumbo frames.

@@ -1,6 +1,6 @@
 //! Counters of NICs and ports.
 
-use super::plan::PRIORITIES;
+use super::id::PRIORITIES;
 
 /// Cumulative counters of a NIC, under mlx5's names (Linux, `Documentation/networking/
 /// device_drivers/ethernet/mellanox/mlx5/counters.rst` and sysfs `hw_counters`).

@@ -3,7 +3,7 @@
 //! [`plan`] describes it, [`Network`] runs it. It is deterministic: the same plan, seed and calls
 //! give the same packets at the same times.
 //!
-//! A packet is a value in a pool, an event is a small value in a queue: `event.rs` and
+//! `id.rs` numbers the parts. A packet is a value in a pool, an event is a small value in a queue: `event.rs` and
 //! `packet_pool.rs`. `transmission.rs` moves frames over links, `pause.rs` is PFC at both ends,
 //! `routing.rs` chooses paths; `switch/` and `nic/` are the nodes; `trouble.rs` and `background.rs`
 //! disturb them.
@@ -13,6 +13,7 @@ mod background;
 mod check;
 pub mod counters;
 mod event;
+pub mod id;
 mod nic;
 pub mod notice;
 pub mod packet;
@@ -22,6 +23,7 @@ mod picoseconds;
 pub mod plan;
 mod port;
 mod routing;
+mod source;
 mod switch;
 pub mod tap;
 mod transmission;
@@ -30,9 +32,9 @@ pub mod trouble;
 use std::collections::VecDeque;
 
 use crate::simulate::time::VirtualTime;
-use background::Source;
 use counters::{NicCounters, PortCounters};
 use event::{Event, EventQueue};
+use id::{NicId, NodeId, PortId, PrioritySet, TapId};
 use nic::Nic;
 use nic::dcqcn::RateControl;
 use nic::queue_pair::{Connection, QueuePair};
@@ -40,9 +42,10 @@ use notice::{CallError, Notice, QueuePairId, QueuePairOptions, Work};
 use packet::FlowKey;
 use packet_pool::PacketPool;
 use picoseconds::Picoseconds;
-use plan::{NetworkPlan, NicId, NodeId, PlanError, PortId, PrioritySet, TapId};
+use plan::{NetworkPlan, PlanError};
 use port::Port;
 use routing::{Routing, mix};
+use source::Source;
 use switch::Switch;
 use tap::{Occurrence, TapSink};
 use trouble::Trouble;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::id::NicId;
 use super::packet::Ecn;
-use super::plan::NicId;
 
 /// A queue pair. Numbers are unique per NIC only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

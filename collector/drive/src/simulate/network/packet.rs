@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::plan::NicId;
+use super::id::NicId;
 
 /// The ECN field of IP (RFC 3168).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,22 +5,13 @@
 
 use super::Network;
 use super::event::Event;
+use super::id::{NicId, PortId, PrioritySet};
 use super::packet::{Body, Ecn, Packet};
-use super::plan::{NicId, PortId, PrioritySet};
-use super::port::PAUSE_QUANTA;
+use super::port::{PAUSE_QUANTA, PauseReason};
 use super::tap::{Occurrence, TapSink};
 
 /// Smallest Ethernet frame, without FCS.
 const PAUSE_FRAME_BYTES: u16 = 60;
-
-/// Why a port asks its neighbour to pause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reason {
-    /// Too many bytes are stored.
-    Full,
-    /// No reason: the NIC is broken.
-    Storm,
-}
 
 impl Network {
     /// Sends XOFF, unless the port already requests this pause.
@@ -28,15 +19,15 @@ impl Network {
         &mut self,
         index: u32,
         priority: u8,
-        reason: Reason,
+        reason: PauseReason,
         taps: &mut dyn TapSink,
     ) {
         let bit = PrioritySet::only(priority).0;
         let asks = &mut self.ports[index as usize].asks;
         let asked = asks.set() & bit != 0;
         match reason {
-            Reason::Full => asks.full |= bit,
-            Reason::Storm => asks.storm |= bit,
+            PauseReason::Full => asks.full |= bit,
+            PauseReason::Storm => asks.storm |= bit,
         }
         if !asked {
             asks.since[usize::from(priority & 7)] = self.now;
@@ -49,15 +40,15 @@ impl Network {
         &mut self,
         index: u32,
         priority: u8,
-        reason: Reason,
+        reason: PauseReason,
         taps: &mut dyn TapSink,
     ) {
         let bit = PrioritySet::only(priority).0;
         let port = &mut self.ports[index as usize];
         let asked = port.asks.set() & bit != 0;
         match reason {
-            Reason::Full => port.asks.full &= !bit,
-            Reason::Storm => port.asks.storm &= !bit,
+            PauseReason::Full => port.asks.full &= !bit,
+            PauseReason::Storm => port.asks.storm &= !bit,
         }
         if asked && port.asks.set() & bit == 0 {
             let since = port.asks.since[usize::from(priority & 7)];

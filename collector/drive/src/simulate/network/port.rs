@@ -2,9 +2,10 @@
 
 use super::arbitration::Arbiter;
 use super::counters::PortCounters;
+use super::id::{NodeId, PRIORITIES, PrioritySet, TapId};
 use super::packet_pool::Fifo;
 use super::picoseconds::Picoseconds;
-use super::plan::{LinkPlan, NodeId, PRIORITIES, PrioritySet, TapId};
+use super::plan::LinkPlan;
 use super::trouble::Effects;
 
 /// Preamble, gap and FCS: link time of a frame beyond its bytes.
@@ -12,6 +13,15 @@ const OVERHEAD_BYTES: u32 = 8 + 12 + 4;
 
 /// An 802.1Qbb quantum is the time of 512 bits; a pause is requested for the longest time possible.
 pub(super) const PAUSE_QUANTA: u16 = u16::MAX;
+
+/// Why a port asks its neighbour to pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PauseReason {
+    /// Too many bytes are stored.
+    Full,
+    /// No reason: the NIC is broken.
+    Storm,
+}
 
 /// One end of a link.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! Routing: shortest paths, with one of several chosen by a hash of the flow (ECMP).
 
+use super::id::{NodeId, SwitchId};
 use super::packet::FlowKey;
-use super::plan::{NetworkPlan, NodeId, SwitchId};
+use super::plan::NetworkPlan;
 use super::port::Port;
 
 /// The paths from each switch to each NIC.

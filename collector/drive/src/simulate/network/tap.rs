@@ -1,7 +1,7 @@
 //! What can be observed of a running network.
 
+use super::id::{PortId, TapId};
 use super::packet::Packet;
-use super::plan::{PortId, TapId};
 use crate::simulate::time::VirtualTime;
 
 /// The direction of a packet at a port.

@@ -2,9 +2,9 @@
 
 use super::Network;
 use super::event::Event;
+use super::id::{NodeId, PortId};
 use super::packet::{Body, Ecn};
 use super::packet_pool::PacketRef;
-use super::plan::{NodeId, PortId};
 use super::tap::{Direction, DropCause, Occurrence, TapSink};
 
 impl Network {

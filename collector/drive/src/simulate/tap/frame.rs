@@ -212,8 +212,8 @@ mod tests {
 
     use super::*;
     use crate::rdma::soft::icrc::icrc as icrc_of_socket;
+    use crate::simulate::network::id::NicId;
     use crate::simulate::network::packet::{Ecn, Reth};
-    use crate::simulate::network::plan::NicId;
 
     const HEADER_BYTES: usize = ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES;
 

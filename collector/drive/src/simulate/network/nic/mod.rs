@@ -1,7 +1,9 @@
 //! A NIC: queue pairs that share one port, and a receive buffer.
 
+mod answer;
 pub(super) mod dcqcn;
 pub(super) mod queue_pair;
+mod receive_buffer;
 mod receiving;
 mod requester;
 mod responder;
@@ -10,11 +12,12 @@ mod sending;
 use std::collections::VecDeque;
 
 use super::counters::NicCounters;
-use super::plan::{Dcqcn, DscpMap, NicId, NicPlan, PRIORITIES};
+use super::id::{NicId, PRIORITIES};
+use super::plan::{Dcqcn, DscpMap, NicPlan};
 use super::port::Port;
 use super::routing::mix;
-use receiving::ReceiveBuffer;
-use sending::Answer;
+use answer::Answer;
+use receive_buffer::ReceiveBuffer;
 
 /// Lowest queue pair number of a NIC. The first one in use differs, as if other queue pairs had
 /// existed before.

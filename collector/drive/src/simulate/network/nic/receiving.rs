@@ -1,38 +1,17 @@
 //! How a NIC handles received packets.
 
+use super::answer::Answer;
 use super::queue_pair::QueuePair;
 use super::responder::Outcome;
-use super::sending::Answer;
 use crate::simulate::network::Network;
 use crate::simulate::network::event::Event;
+use crate::simulate::network::id::NicId;
 use crate::simulate::network::notice::Notice;
 use crate::simulate::network::packet::{Body, Ecn, Syndrome};
 use crate::simulate::network::packet_pool::PacketRef;
-use crate::simulate::network::pause::Reason;
 use crate::simulate::network::picoseconds::Picoseconds;
-use crate::simulate::network::plan::{NicId, PRIORITIES, ReceivePlan};
+use crate::simulate::network::port::PauseReason;
 use crate::simulate::network::tap::{DropCause, TapSink};
-
-/// Packets waiting for the host's memory.
-#[derive(Debug)]
-pub(super) struct ReceiveBuffer {
-    plan: ReceivePlan,
-    stored_bytes: [u64; PRIORITIES],
-    total_bytes: u64,
-    /// When memory will have accepted all of it.
-    drained_at: Picoseconds,
-}
-
-impl ReceiveBuffer {
-    pub(super) const fn new(plan: ReceivePlan) -> Self {
-        let drained_at = Picoseconds(0);
-        Self { plan, stored_bytes: [0; PRIORITIES], total_bytes: 0, drained_at }
-    }
-
-    pub(super) const fn stored_bytes(&self, priority: u8) -> u64 {
-        self.stored_bytes[(priority & 7) as usize]
-    }
-}
 
 impl Network {
     /// A packet has arrived at a NIC.
@@ -76,7 +55,7 @@ impl Network {
         self.events.push(receive.drained_at, drained);
         let is_lossless = self.ports[ingress as usize].lossless.contains(priority);
         if is_lossless && receive.stored_bytes[place] > receive.plan.xoff_bytes {
-            self.ask_pause(ingress, priority, Reason::Full, taps);
+            self.ask_pause(ingress, priority, PauseReason::Full, taps);
         }
     }
 
@@ -95,7 +74,7 @@ impl Network {
         nic.receive.stored_bytes[place] -= bytes;
         let port = nic.port;
         if nic.receive.stored_bytes[place] <= nic.receive.plan.xon_bytes {
-            self.end_asking(port, priority, Reason::Full, taps);
+            self.end_asking(port, priority, PauseReason::Full, taps);
         }
         self.deliver(index, reference, taps);
     }

@@ -1,24 +1,16 @@
 //! What a NIC sends next: answers first, then queue pairs in turn, each within its rate.
 
 use super::Nic;
+use super::answer::Answer;
 use super::queue_pair::QueuePair;
 use crate::simulate::network::Network;
 use crate::simulate::network::event::Event;
+use crate::simulate::network::id::{NicId, PrioritySet};
 use crate::simulate::network::notice::Notice;
 use crate::simulate::network::packet::{Body, Ecn, Packet};
 use crate::simulate::network::packet_pool::PacketRef;
 use crate::simulate::network::picoseconds::Picoseconds;
-use crate::simulate::network::plan::{NicId, PrioritySet};
 use crate::simulate::network::tap::TapSink;
-
-/// What a responder sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
-    /// ACK or NAK, decided when it is sent.
-    Acknowledge,
-    /// A congestion notification.
-    Cnp,
-}
 
 impl Nic {
     fn push_answer(&mut self, priority: u8, place: u32, answer: Answer) {

@@ -1,7 +1,8 @@
 //! The buffer of a switch: one pool for all ports, and headroom for each lossless ingress port and
 //! priority.
 
-use crate::simulate::network::plan::{PRIORITIES, Pfc};
+use crate::simulate::network::id::PRIORITIES;
+use crate::simulate::network::plan::Pfc;
 
 /// Bytes stored of one ingress port and priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
