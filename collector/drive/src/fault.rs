@@ -1,8 +1,10 @@
 //! Injected faults, each at a named place.
 
+use std::ops::Range;
 use std::time::Duration;
 
-use super::job::Iterations;
+/// Training steps with a fault, from 0, warm-up excluded.
+pub type Iterations = Range<u32>;
 
 /// One fault.
 #[derive(Clone, Debug, PartialEq)]

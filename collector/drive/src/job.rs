@@ -1,7 +1,6 @@
 //! What a rank runs: wire format, transport and workload.
 
 use std::net::{IpAddr, SocketAddr};
-use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -125,6 +124,3 @@ pub enum Shape {
         jitter: Duration,
     },
 }
-
-/// Training steps with a fault, from 0, warm-up excluded.
-pub type Iterations = Range<u32>;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::arithmetic::reduce;
 use super::buffers::Memory;
 use super::inbound::{Arrival, Inbound};
+use super::observer::Observer;
 use super::outbound::Outbound;
 use super::ring::Chunk;
-use super::run::{Neighbours, Observer};
 use super::slicing::Slicing;
 use super::{Kind, Operation};
 use crate::net::{ChannelLinks, Finished, Net};
@@ -16,6 +16,14 @@ use crate::{DriveError, Result};
 
 /// Bytes processed at once: they fit into a first-level cache.
 const BLOCK: usize = 16 << 10;
+
+/// A rank and its two neighbours.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Neighbours {
+    pub rank: u32,
+    pub previous: u32,
+    pub next: u32,
+}
 
 /// A channel.
 #[derive(Debug)]

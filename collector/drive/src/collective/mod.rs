@@ -11,6 +11,7 @@ pub mod fill;
 mod inbound;
 pub mod kind;
 mod lane;
+pub mod observer;
 pub mod operation;
 mod outbound;
 pub mod ring;

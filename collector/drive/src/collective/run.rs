@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use super::Operation;
 use super::buffers::{Buffers, Memory};
 use super::channel_split::split;
-use super::lane::{Lane, Workplace};
+use super::lane::{Lane, Neighbours, Workplace};
+use super::observer::Observer;
 use super::ring::{Ring, chunks};
 use super::slicing::Slicing;
 use crate::clock::{Deadline, now};
 use crate::net::{ChannelLinks, Net};
 use crate::release::Release;
-use crate::truth::RingStep;
 use crate::{DriveError, Result};
 
 /// Longest wait for the network before this rank checks everything else.
@@ -23,19 +23,6 @@ const WAIT: Duration = Duration::from_millis(5);
 
 /// Approximate interval between calls of [`Observer::pulse`].
 const PULSE: Duration = Duration::from_millis(50);
-
-/// Observes a running collective.
-pub trait Observer {
-    /// A chunk was received at one end of a link, or acknowledged at the other.
-    fn ring_step(&mut self, ring_step: RingStep);
-
-    /// Called about every 50 ms: the place to notice that a peer has gone or that the user wants to
-    /// stop.
-    ///
-    /// # Errors
-    /// Ends the collective.
-    fn pulse(&mut self) -> Result<()>;
-}
 
 /// A collective and its place in the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,14 +44,6 @@ pub struct Runner {
     patience: Duration,
     lanes: Vec<Lane>,
     enqueued: Option<Task>,
-}
-
-/// A rank and its two neighbours.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Neighbours {
-    pub rank: u32,
-    pub previous: u32,
-    pub next: u32,
 }
 
 impl Runner {

@@ -9,11 +9,12 @@ use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::thread;
 
-use nix::sched::{CloneFlags, setns, unshare};
+use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getegid, geteuid};
 
+use super::batch;
+use super::rank_place::{Kind, Place, Places, node_name, numbered, refused};
 use super::sys::{self, Identity};
-use super::{Kind, Place, Places, batch, node_name, numbered};
 use crate::{DriveError, Result};
 
 /// Fits the largest packet with a RoCE MTU of 4096, as on real fabrics.
@@ -110,11 +111,6 @@ fn mac(rank: u32) -> String {
     format!("02:00:00:00:{high:02x}:{low:02x}")
 }
 
-/// Moves the calling thread.
-pub(super) fn enter(namespace: &OwnedFd) -> Result<()> {
-    setns(namespace, CloneFlags::CLONE_NEWNET).map_err(refused)
-}
-
 /// Path of the calling thread's namespace, for other processes.
 fn own_path() -> Result<String> {
     let own =
@@ -125,8 +121,4 @@ fn own_path() -> Result<String> {
 fn own_namespace() -> Result<File> {
     let path = own_path()?;
     File::open(&path).map_err(DriveError::io(format!("open {path}")))
-}
-
-fn refused(error: nix::Error) -> DriveError {
-    DriveError::io("make a network namespace")(error.into())
 }

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use crate::fault::Iterations;
 use crate::fault::{Fault, PacketFault};
-use crate::job::Iterations;
 use crate::rdma::soft::{FaultKind, SoftFault};
 
 /// Extra compute time of `rank` in this training step; in a sweep, before each call.

@@ -3,7 +3,8 @@
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-use super::request::{READY, Request, STOP_WAITING, VALIDATE, VALUE_LIMIT, WAIT_CANCELED};
+use super::argument::VALUE_LIMIT;
+use super::request::{READY, Request, STOP_WAITING, VALIDATE, WAIT_CANCELED};
 use crate::clock::Deadline;
 use crate::tcp::{self, Lookout};
 use crate::{DriveError, Result};

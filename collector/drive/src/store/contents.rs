@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::request::{Bytes, NOT_READY, READY, Request, STOP_WAITING, WAIT_CANCELED, append_value};
+use super::argument::Bytes;
+use super::request::{NOT_READY, READY, Request, STOP_WAITING, WAIT_CANCELED, append_value};
 
 /// Largest total size of keys and values.
 pub const CONTENTS_LIMIT: usize = 512 << 20;

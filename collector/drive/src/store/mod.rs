@@ -4,6 +4,7 @@
 //! sockets. [`server`] is a thread over them, [`client`] the other side, and [`rendezvous`] what
 //! PyTorch does with the store before a job starts.
 
+pub mod argument;
 pub mod client;
 pub mod contents;
 mod reader;

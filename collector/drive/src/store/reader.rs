@@ -1,6 +1,6 @@
 //! Reads the arguments of a request, as far as they have arrived.
 
-use super::request::{Bytes, KEY_COUNT_LIMIT, KEY_LIMIT, VALUE_LIMIT};
+use super::argument::{Bytes, KEY_COUNT_LIMIT, KEY_LIMIT, VALUE_LIMIT};
 
 /// Why reading stops.
 #[derive(Debug)]

@@ -5,16 +5,8 @@
 //! opens with it; a client that does not is treated as PyTorch 2.0 or earlier. (PyTorch 2.1 does
 //! not open with it either but has other codes from 7 on, and cannot be recognised.)
 
+use super::argument::{Bytes, KEY_LIMIT, VALUE_LIMIT};
 use super::reader::{Reader, Stopped};
-
-/// Longest key in bytes, as in PyTorch's libuv back-end.
-pub const KEY_LIMIT: usize = 8 << 10;
-
-/// Longest value in bytes, as in PyTorch's libuv back-end.
-pub const VALUE_LIMIT: usize = 8 << 20;
-
-/// Most keys per request, as in PyTorch's libuv back-end.
-pub const KEY_COUNT_LIMIT: usize = 128 << 10;
 
 /// Longest request in bytes: two longest values and their key.
 pub const REQUEST_LIMIT: usize = 2 * VALUE_LIMIT + KEY_LIMIT + 64;
@@ -57,9 +49,6 @@ const fn renumbered(old: u8) -> u8 {
         _ => 0,
     }
 }
-
-/// A key or value.
-pub type Bytes = Vec<u8>;
 
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq)]

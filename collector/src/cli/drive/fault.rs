@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use railscope_drive::fault::Iterations;
 use railscope_drive::fault::{Fault, PacketFault};
-use railscope_drive::job::Iterations;
 use railscope_drive::units;
 
 /// `--straggler`

@@ -7,8 +7,9 @@ use anyhow::{bail, ensure};
 use super::args::{DriveArgs, SweepArgs, TrainingArgs};
 use super::environment::Environment;
 use railscope_drive::collective::{DataType, Kind};
+use railscope_drive::fault::Iterations;
 use railscope_drive::fault::{Fault, PacketFault};
-use railscope_drive::job::{IbSettings, Iterations, Job, Shape, Transport, Workload};
+use railscope_drive::job::{IbSettings, Job, Shape, Transport, Workload};
 use railscope_drive::place;
 use railscope_drive::release::Release;
 

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 
 use super::super::dialogue::Dialogue;
 use super::super::{LinkFacts, LinkSpec};
-use super::Local;
+use super::local::Local;
 use super::receiver::Receiver;
 use super::sender::Sender;
 use crate::clock::Deadline;

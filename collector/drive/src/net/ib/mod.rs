@@ -7,6 +7,7 @@
 //! Sources: NCCL 2.21.5 and 2.27.7, `src/transport/net_ib.cc`.
 
 mod exchange;
+mod local;
 mod receiver;
 mod requests;
 mod sender;
@@ -15,6 +16,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use self::exchange::Exchange;
+use self::local::Local;
 use self::receiver::Receiver;
 use self::requests::Requests;
 use self::sender::Sender;
@@ -39,16 +41,6 @@ pub struct Ib<R> {
     exchanges: Vec<Exchange>,
     requests: Requests,
     completions: Vec<Completion>,
-}
-
-/// What links need to know of this rank.
-#[derive(Debug)]
-struct Local<R> {
-    rdma: R,
-    release: Release,
-    settings: IbSettings,
-    /// TCP address to listen at and connect from.
-    address: IpAddr,
 }
 
 impl<R: Rdma> Ib<R> {

@@ -3,7 +3,7 @@
 use std::net::TcpStream;
 
 use super::super::{LinkFacts, LinkSpec, Request};
-use super::Local;
+use super::local::Local;
 use super::requests::cts_id;
 use crate::collective::slicing::BUFFER_BYTES;
 use crate::rdma::{Rdma, Region, Write};

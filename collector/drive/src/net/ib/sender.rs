@@ -4,7 +4,7 @@ use std::net::TcpStream;
 use std::sync::atomic::{Ordering, fence};
 
 use super::super::{LinkFacts, LinkSpec, Request};
-use super::Local;
+use super::local::Local;
 use crate::collective::slicing::BUFFER_BYTES;
 use crate::rdma::{Rdma, Region, Write};
 use crate::wire::cts::{self, Cts};

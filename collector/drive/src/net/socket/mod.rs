@@ -8,6 +8,7 @@
 //!
 //! Sources: NCCL 2.21.5 and 2.27.7, `src/transport/net_socket.cc`.
 
+mod direction;
 mod opening;
 mod stripe;
 mod transfer;
@@ -19,9 +20,10 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use self::direction::Direction;
 use self::opening::Opening;
 use self::stripe::Connections;
-use self::transfer::{Direction, Transfer, Transfers};
+use self::transfer::{Transfer, Transfers};
 use super::{Finished, LinkFacts, LinkSpec, Net, NetHandle, ReceiveLink, Request, SendLink};
 use crate::clock::Deadline;
 use crate::collective::slicing::BUFFER_BYTES;

@@ -4,7 +4,7 @@ use std::net::TcpStream;
 use std::ops::Range;
 
 use super::super::LinkFacts;
-use super::transfer::Direction;
+use super::direction::Direction;
 
 /// Smallest piece in bytes (`NCCL_SOCKET_MIN_TASKSIZE`).
 const LEAST: usize = 64 << 10;

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::ops::Range;
 
 use super::super::{Finished, Request};
+use super::direction::Direction;
 use super::stripe::{Connections, Piece, Place};
 use crate::DriveError;
 use crate::clock::wall_ns;
@@ -15,13 +16,6 @@ const INLINE: usize = 128;
 
 /// Bytes of the size at the start of a message.
 const SIZE_BYTES: usize = 4;
-
-/// Which way messages go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
-    Out,
-    In,
-}
 
 /// All messages of one end, including completed ones not collected yet.
 #[derive(Debug, Default)]
