@@ -3,7 +3,7 @@
 
 use divan::{Bencher, black_box};
 use etherparse::{LaxSlicedPacket, TransportSlice};
-use railscope_core::decode::packet::{decode, decode_with};
+use railscope_core::decode::frame::{decode, decode_with};
 use railscope_core::decode::roce::bth::Bth;
 use railscope_core::model::frame::Frame;
 use railscope_core::model::tap::{LinkType, TapId};

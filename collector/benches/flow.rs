@@ -5,7 +5,8 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use railscope_core::decode::packet::{Body, Packet, decode};
+use railscope_core::decode::frame::decode;
+use railscope_core::decode::packet::{Body, Packet};
 use railscope_core::flow::tracker::{FlowConfig, FlowTracker};
 use railscope_core::model::frame::Frame;
 use railscope_core::model::psn::Psn;

@@ -1,7 +1,8 @@
 //! Phases of a job with known times.
 
+use railscope_core::analysis::collective::extract::collectives;
+use railscope_core::analysis::phase;
 use railscope_core::analysis::phase::PhaseKind;
-use railscope_core::analysis::{collective, phase};
 use railscope_core::model::nccl::{CollectiveKind, Protocol};
 
 use super::job::{Cluster, Operation};
@@ -18,7 +19,7 @@ fn broadcasts_before_the_first_gradient_are_a_phase_and_long_pauses_are_idle() {
         cluster.pause(if iteration == 6 { 3_000_000_000 } else { 100_000_000 });
     }
     let job = cluster.finish();
-    let collectives = collective::find(&job);
+    let collectives = collectives(&job);
     let phases = phase::find(&job, &[], &collectives);
     let kinds: Vec<PhaseKind> = phases.iter().map(|phase| phase.kind).collect();
     assert_eq!(kinds, [PhaseKind::ParameterBroadcast, PhaseKind::Training, PhaseKind::Idle]);

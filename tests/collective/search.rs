@@ -2,7 +2,8 @@
 //! such.
 
 use proptest::prelude::*;
-use railscope_core::analysis::collective::{self, Collective};
+use railscope_core::analysis::collective::Collective;
+use railscope_core::analysis::collective::extract::collectives;
 use railscope_core::link::job::{CommunicatorId, Job, LoggedCall};
 use railscope_core::model::grade::Grade;
 use railscope_core::model::nccl::{CollectiveKind, Protocol};
@@ -82,7 +83,7 @@ proptest! {
     #[test]
     fn what_was_sent_is_found((nranks, channels, operations) in any_job()) {
         let job = run(nranks, channels, &operations);
-        let found = collective::find(&job);
+        let found = collectives(&job);
         prop_assert_eq!(found.len(), operations.len());
         assert_covered(&job, &found);
         for (found, operation) in found.iter().zip(&operations) {
@@ -122,7 +123,7 @@ proptest! {
             let transfers = job.connections.iter_mut().flat_map(|one| &mut one.transfers);
             transfers.for_each(|transfer| transfer.cts = None);
         }
-        assert_covered(&job, &collective::find(&job));
+        assert_covered(&job, &collectives(&job));
     }
 }
 
@@ -131,7 +132,7 @@ fn collectives_of_one_size_are_separated_by_clear_to_sends() {
     let gather = operation(CollectiveKind::AllGather, Protocol::Simple, &[131_072; 2]);
     let reduce = operation(CollectiveKind::AllReduce, Protocol::Simple, &[524_288; 2]);
     let job = run(4, 2, &[gather.clone(), gather, reduce]);
-    let found = collective::find(&job);
+    let found = collectives(&job);
     let kinds: Vec<CollectiveKind> = found.iter().map(|one| one.kind).collect();
     let [gather, reduce] = [CollectiveKind::AllGather, CollectiveKind::AllReduce];
     assert_eq!(kinds, [gather, gather, reduce]);
@@ -144,7 +145,7 @@ fn one_lost_message_leaves_the_others_in_place() {
     let reduce = operation(CollectiveKind::AllReduce, Protocol::Simple, &[524_288; 2]);
     let mut job = run(4, 2, &vec![reduce; 4]);
     job.connections[1].transfers.remove(17);
-    let found = collective::find(&job);
+    let found = collectives(&job);
     let sizes: Vec<(Option<u64>, bool)> =
         found.iter().map(|one| (one.bytes, one.is_estimated)).collect();
     let [whole, partly] = [(Some(1_048_576), false), (Some(1_048_576), true)];
@@ -160,7 +161,7 @@ fn a_capture_that_begins_and_ends_amid_a_collective_says_so() {
         connection.transfers.drain(..5);
         connection.transfers.truncate(12 * 3 - 2);
     }
-    let found = collective::find(&job);
+    let found = collectives(&job);
     let bytes: Vec<Option<u64>> = found.iter().map(|one| one.bytes).collect();
     assert_eq!(bytes, [None, Some(1_048_576), Some(1_048_576), None]);
     assert!(found.iter().all(|one| !one.is_counted_from_init));
@@ -179,7 +180,7 @@ fn a_capture_that_begins_amid_many_alike_finds_where_each_begins() {
         for (connection, unseen) in job.connections.iter_mut().zip(beginning.into_iter().cycle()) {
             connection.transfers.drain(..unseen);
         }
-        let found = collective::find(&job);
+        let found = collectives(&job);
         let (amid, whole) = found.split_first().unwrap();
         assert_eq!(amid.kind, CollectiveKind::Unknown, "{beginning:?}");
         assert_eq!(whole.len(), 99, "{beginning:?}");
@@ -199,7 +200,7 @@ fn channels_without_names_are_distinguished_by_queue_pairs() {
         // Some ranks are ahead on the first channel, others on the second.
         connection.transfers.drain(..[3, 1, 2, 4, 1, 3, 4, 2][place]);
     }
-    let found = collective::find(&job);
+    let found = collectives(&job);
     let sizes: Vec<_> = found.iter().skip(1).map(|one| (one.kind, one.bytes)).collect();
     assert_eq!(sizes, [(CollectiveKind::AllReduce, Some(12_582_912)); 19]);
 }
@@ -223,7 +224,7 @@ fn a_long_collective_is_one_though_receivers_are_late_now_and_then() {
     let mut partly = job.clone();
     partly.connections[1].transfers.iter_mut().for_each(|transfer| transfer.cts = None);
     for job in [job, partly] {
-        let found = collective::find(&job);
+        let found = collectives(&job);
         let facts: Vec<_> = found.iter().map(|one| (one.kind, one.bytes)).collect();
         assert_eq!(facts, [(CollectiveKind::AllReduce, Some(64 * 8_388_608)); 2]);
     }
@@ -238,7 +239,7 @@ fn one_connection_that_continues_keeps_two_halves_one_collective() {
         let ended = connection.transfers[12 + 5].received.unwrap().last;
         connection.transfers[12 + 6].cts.as_mut().unwrap().posted = Some(ended.plus_nanos(1));
     }
-    let found = collective::find(&job);
+    let found = collectives(&job);
     let facts: Vec<_> = found.iter().map(|one| (one.kind, one.bytes)).collect();
     assert_eq!(facts, [(CollectiveKind::AllReduce, Some(1_048_576)); 3]);
 }
@@ -252,7 +253,7 @@ const fn scattered(number: u64) -> u64 {
 fn calls_in_logs_settle_what_sizes_leave_open() {
     let scatter = operation(CollectiveKind::ReduceScatter, Protocol::Simple, &[131_072; 2]);
     let mut job = run(4, 2, &vec![scatter; 3]);
-    assert_eq!(collective::find(&job)[0].grade, Grade::Inferred);
+    assert_eq!(collectives(&job)[0].grade, Grade::Inferred);
     job.calls = (0..3)
         .map(|number| LoggedCall {
             communicator: CommunicatorId(0),
@@ -264,7 +265,7 @@ fn calls_in_logs_settle_what_sizes_leave_open() {
             witness: Witness::Line { log: LogId(0), number: number + 1 },
         })
         .collect();
-    for found in collective::find(&job) {
+    for found in collectives(&job) {
         let facts = (found.kind, found.bytes, found.alternatives.len(), found.grade);
         assert_eq!(facts, (CollectiveKind::ReduceScatter, Some(1_048_576), 0, Grade::Proven));
     }

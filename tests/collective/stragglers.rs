@@ -1,9 +1,11 @@
 //! Which rank is named if one is late, if one receives slowly, and if none does.
 
-use railscope_core::analysis::collective::{self, Collective};
+use railscope_core::analysis::collective::Collective;
+use railscope_core::analysis::collective::extract::collectives;
 use railscope_core::analysis::iteration::Iteration;
+use railscope_core::analysis::straggler::search;
 use railscope_core::analysis::straggler::sign::SignKind;
-use railscope_core::analysis::straggler::{self, Cause, Straggler};
+use railscope_core::analysis::straggler::{Cause, Straggler};
 use railscope_core::analysis::wait::{self, departure::DepartureClocks, trouble::Troubles};
 use railscope_core::link::job::{Job, Transfer};
 use railscope_core::model::grade::Grade;
@@ -30,7 +32,7 @@ fn job() -> (Job, Vec<Collective>) {
         cluster.run(&operation);
     }
     let job = cluster.finish();
-    let collectives = collective::find(&job);
+    let collectives = collectives(&job);
     assert_eq!(collectives.len(), COLLECTIVES);
     (job, collectives)
 }
@@ -45,7 +47,7 @@ fn in_iterations(
     iterations: &[Iteration],
 ) -> Vec<Option<Straggler>> {
     let waits = wait::find(job, &Troubles::default(), &DepartureClocks::default(), collectives);
-    straggler::find(job, collectives, &waits, iterations)
+    search::stragglers(job, collectives, &waits, iterations)
 }
 
 /// Training steps of one collective each, so long that `LATE_NS` is twice the limit for a

@@ -1,7 +1,8 @@
 //! The parts of a connection's time add up to the whole, whatever was captured.
 
 use proptest::prelude::*;
-use railscope_core::analysis::collective::{self, Collective};
+use railscope_core::analysis::collective::Collective;
+use railscope_core::analysis::collective::extract::collectives;
 use railscope_core::analysis::wait::{self, departure::DepartureClocks, trouble::Troubles};
 use railscope_core::link::job::{Job, Transfer};
 use railscope_core::model::nccl::{CollectiveKind, Protocol};
@@ -68,7 +69,7 @@ fn job(operations: usize) -> (Job, Vec<Collective>) {
     };
     (0..operations).for_each(|_| cluster.run(&operation));
     let job = cluster.finish();
-    let collectives = collective::find(&job);
+    let collectives = collectives(&job);
     (job, collectives)
 }
 

@@ -6,7 +6,8 @@ use std::net::Ipv6Addr;
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
 use railscope_core::decode::error::{DecodeError, Layer, Limit};
-use railscope_core::decode::packet::{Body, decode};
+use railscope_core::decode::frame::decode;
+use railscope_core::decode::packet::Body;
 use railscope_core::decode::roce::connection_manager::{CommunicationIds, ConnectionMessage};
 use railscope_core::model::opcode::Transport;
 

@@ -12,7 +12,8 @@ mod nccl_layouts;
 mod nccl_cuts;
 mod nccl_hashes;
 
-use railscope_core::decode::packet::{Body, Packet, decode};
+use railscope_core::decode::frame::decode;
+use railscope_core::decode::packet::{Body, Packet};
 use railscope_core::decode::roce::packet::RocePacket;
 use railscope_core::model::frame::Frame;
 use railscope_core::model::tap::{LinkType, TapId};

@@ -8,7 +8,8 @@ use railscope::ingest::ebpf::{Ebpf, EbpfConfig};
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
 use railscope::ingest::live::{LiveEvent, LiveSource};
-use railscope_core::decode::packet::{self, Body, TcpFlags};
+use railscope_core::decode::frame;
+use railscope_core::decode::packet::{Body, TcpFlags};
 use railscope_core::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::model::frame::Frame;
@@ -214,7 +215,7 @@ fn a_long_stream() {
         replay(&wire, &mut source, std::slice::from_ref(&path), &mut |event| match event {
             LiveEvent::Frame(frame) => {
                 taken += frame.bytes.len();
-                let packet = packet::decode(&frame);
+                let packet = frame::decode(&frame);
                 if let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) {
                     let ends = (ip.source, ip.destination);
                     streams.observe(&frame, ends.0, ends.1, segment, &mut recorder);
@@ -259,7 +260,7 @@ fn segments_of_all_sizes_with_an_end() {
         let mut ends = Vec::new();
         replay(&wire, &mut source, std::slice::from_ref(&path), &mut |event| match event {
             LiveEvent::Frame(frame) => {
-                let packet = packet::decode(&frame);
+                let packet = frame::decode(&frame);
                 let Body::Tcp(segment) = &packet.body else { panic!("{packet:?}") };
                 if segment.flags.has(TcpFlags::SYN) {
                     return;
@@ -313,7 +314,7 @@ fn headers_in_pieces() {
     while seen.len() < 3 && begun.elapsed() < Duration::from_secs(5) {
         let mut take = |event: LiveEvent<'_>| match event {
             LiveEvent::Frame(frame) => {
-                if let Body::Roce(roce) = packet::decode(&frame).body {
+                if let Body::Roce(roce) = frame::decode(&frame).body {
                     seen.push((roce.bth.opcode.0, roce.bth.dest_qpn.value(), roce.payload_len));
                 }
             }

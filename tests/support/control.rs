@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
-use railscope_core::decode::packet::{self, Body};
+use railscope_core::decode::frame;
+use railscope_core::decode::packet::Body;
 use railscope_core::flow::tcp_stream::sink::{
     Chunk, ConnectionId, Ending, Side, StreamSink, TcpConnection,
 };
@@ -24,7 +25,7 @@ pub fn plane_of(paths: &[PathBuf]) -> ControlPlane {
     let mut plane = ControlPlane::new(ControlConfig::default());
     while let Some(event) = captures.next_event() {
         let SourceEvent::Frame(frame) = event else { continue };
-        packet::decode_with(&frame, |packet| {
+        frame::decode_with(&frame, |packet| {
             if let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) {
                 streams.observe(&frame, ip.source, ip.destination, segment, &mut plane);
             }

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use railscope::ingest::file::CaptureSet;
 use railscope::ingest::file::event::SourceEvent;
-use railscope_core::decode::packet::{self, Body, TcpFlags, TcpSegment};
+use railscope_core::decode::frame;
+use railscope_core::decode::packet::{Body, Ports, TcpFlags, TcpSegment};
 use railscope_core::flow::tcp_stream::sink::{
     Chunk, ConnectionId, Ending, Interest, Side, StreamSink, StreamTotals, TcpConnection,
 };
@@ -118,7 +119,7 @@ pub fn of_file(path: &Path) -> Vec<Recorded> {
     let mut captures = CaptureSet::open(&[path]).unwrap();
     while let Some(event) = captures.next_event() {
         let SourceEvent::Frame(frame) = event else { continue };
-        let packet = packet::decode(&frame);
+        let packet = frame::decode(&frame);
         if let (Body::Tcp(segment), Some(ip)) = (&packet.body, &packet.ip) {
             streams.observe(&frame, ip.source, ip.destination, segment, &mut recorder);
         }
@@ -173,10 +174,7 @@ impl Feed {
         };
         let ack = if sent.acknowledgment.is_some() { TcpFlags::ACK.0 } else { 0 };
         let segment = TcpSegment {
-            ports: packet::Ports {
-                source: sent.source.port(),
-                destination: sent.destination.port(),
-            },
+            ports: Ports { source: sent.source.port(), destination: sent.destination.port() },
             sequence: sent.sequence,
             acknowledgment: sent.acknowledgment.unwrap_or_default(),
             flags: TcpFlags(sent.flags | ack),

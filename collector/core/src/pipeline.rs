@@ -11,7 +11,8 @@ use crate::analysis::iteration::numbering::Numbering;
 use crate::analysis::iteration::train_log::TrainLog;
 use crate::analysis::state::State;
 use crate::analysis::understanding::{Understanding, understand};
-use crate::decode::packet::{self, Body, Packet};
+use crate::decode::frame;
+use crate::decode::packet::{Body, Packet};
 use crate::flow::tcp_stream::attempt::Attempts;
 use crate::flow::tcp_stream::streams::{TcpConfig, TcpStreams};
 use crate::flow::tracker::{FlowConfig, FlowTracker, MessageEvent};
@@ -166,12 +167,12 @@ impl Pipeline {
     /// Processes the next frame.
     #[inline]
     pub fn handle_frame(&mut self, frame: &Frame<'_>) {
-        packet::decode_with(frame, |packet| self.observe(frame, packet));
+        frame::decode_with(frame, |packet| self.observe(frame, packet));
     }
 
     /// Processes packets counted in the kernel, then the next frame of their flow.
     pub fn handle_run(&mut self, run: &Run, frame: &Frame<'_>) {
-        packet::decode_with(frame, |packet| {
+        frame::decode_with(frame, |packet| {
             match &mut self.linking {
                 None => self.tracker.observe_run(run, frame, packet, &mut ()),
                 Some(linking) => {

@@ -10,7 +10,7 @@ use super::input::{CaptureSink, Input, InputArgs, warn};
 use super::progress::InputProgress;
 use super::unmatched::Unmatched;
 use crate::export::{json, packet_line};
-use railscope_core::decode::packet;
+use railscope_core::decode::frame;
 use railscope_core::model::frame::Frame;
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::model::tap::{HostName, Tap, TapId};
@@ -70,7 +70,7 @@ struct Lines<'a, W> {
 
 impl<W: Write> CaptureSink for Lines<'_, W> {
     fn frame(&mut self, frame: &Frame<'_>, origin: Timestamp) -> anyhow::Result<()> {
-        let packet = packet::decode(frame);
+        let packet = frame::decode(frame);
         let is_shown = self.args.filter.shows_packet(&packet);
         self.unmatched.add_packet(&packet, is_shown, &self.args.filter);
         if is_shown {

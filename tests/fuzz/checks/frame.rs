@@ -1,6 +1,7 @@
 //! A frame of any link type: the first byte selects it, the rest is the frame.
 
-use railscope_core::decode::packet::{Body, decode};
+use railscope_core::decode::frame::decode;
+use railscope_core::decode::packet::Body;
 use railscope_core::model::frame::Frame;
 use railscope_core::model::tap::{LinkType, TapId};
 use railscope_core::model::time::Timestamp;

@@ -1,6 +1,7 @@
 //! The bytes after the UDP header of a RoCEv2 packet: BTH, extension headers, payload, ICRC.
 
-use railscope_core::decode::packet::{Body, decode};
+use railscope_core::decode::frame::decode;
+use railscope_core::decode::packet::Body;
 use railscope_core::model::frame::Frame;
 use railscope_core::model::tap::{LinkType, TapId};
 use railscope_core::model::time::Timestamp;

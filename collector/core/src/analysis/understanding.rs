@@ -1,9 +1,10 @@
 //! All judgements about a job, made once. Reports, text, screens, metrics and logs only show them.
 
 use super::collective::group::{self, CollectiveGroup};
-use super::collective::{self, Collective};
+use super::collective::{self, Collective, extract};
 use super::finding::facts::Facts;
-use super::finding::{self, Findings};
+use super::finding::search::{Findings, findings};
+use super::finding::settings::Settings;
 use super::iteration::figures::{self, Figures, Observed};
 use super::iteration::label::{self, LabelUse};
 use super::iteration::pace;
@@ -14,7 +15,8 @@ use super::phase::{self, Phase};
 use super::port::{self, JoinedPort};
 use super::queue_pair::{self, QueuePair};
 use super::state::State;
-use super::straggler::{self, Straggler, within};
+use super::straggler::search::stragglers;
+use super::straggler::{Straggler, within};
 use super::wait;
 use super::wait::arrival;
 use super::wait::departure::DepartureClocks;
@@ -51,7 +53,7 @@ pub struct Understanding {
 
 /// Judges everything that was gathered.
 #[must_use]
-pub fn understand(mut state: State, settings: &finding::settings::Settings) -> Understanding {
+pub fn understand(mut state: State, settings: &Settings) -> Understanding {
     let job = state.job.take();
     let mut understanding = match &job {
         Some(job) => of_job(state, job),
@@ -65,7 +67,7 @@ pub fn understand(mut state: State, settings: &finding::settings::Settings) -> U
     let state = &understanding.state;
     understanding.queue_pairs = queue_pair::join(state);
     understanding.ports = port::join(state);
-    understanding.findings = finding::find(&Facts {
+    understanding.findings = findings(&Facts {
         state: &understanding.state,
         collectives: &understanding.collectives,
         iterations: &understanding.iterations,
@@ -111,7 +113,7 @@ impl Understanding {
 
 /// Collectives, training steps and phases of a job.
 fn of_job(mut state: State, job: &Job) -> Understanding {
-    let mut collectives = collective::find(job);
+    let mut collectives = extract::collectives(job);
     collectives.sort_by_key(|one| (one.span.first, one.communicator, one.sequence));
     let flows = state.tracker.flows().flows();
     let signals = (&state.signals[..], state.signals_end);
@@ -122,7 +124,7 @@ fn of_job(mut state: State, job: &Job) -> Understanding {
     let mut iterations = iteration::find(job, &collectives);
     state.numbering.apply(|id| job.name_of(id), &mut iterations);
     let label_uses = label::apply(&state.labels, &collectives, &mut iterations);
-    let stragglers = straggler::find(job, &collectives, &waits, &iterations);
+    let stragglers = stragglers(job, &collectives, &waits, &iterations);
     let phases = phase::find(job, &state.streams, &collectives);
     collective::add_health(&collectives, &mut state.health);
     wait::add_health(&collectives, &waits, &mut state.health);

@@ -9,6 +9,7 @@
 
 pub mod counter;
 pub mod error;
+pub mod frame;
 pub mod nccl;
 pub mod nccl_log;
 pub mod packet;

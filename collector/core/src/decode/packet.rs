@@ -1,19 +1,16 @@
-//! One frame, from its first link-layer byte to the last readable header.
+//! The readable part of a frame, from its first link-layer byte to the last readable header.
 //!
-//! The walk goes link layer -> VLAN tags -> IP -> (tunnel -> link layer or IP again, at most
-//! [`DEPTH_LIMIT`] times) -> UDP -> RoCEv2. Flows are made of the innermost packet; the outermost
-//! IP header's ECN codepoint is kept too, because the fabric marks that one.
+//! Flows are made of the innermost packet; the outermost IP header's ECN codepoint is kept too,
+//! because the fabric marks that one.
 
 use std::net::IpAddr;
 
 use super::error::DecodeError;
 use super::pause::Pause;
 use super::roce::packet::RocePacket;
-use super::walk;
 use crate::model::address::MacAddress;
 use crate::model::direction::Direction;
 use crate::model::ecn::{Dscp, Ecn};
-use crate::model::frame::Frame;
 
 /// Most nested tunnels; a deeper one stops the walk with `Limit::Depth`.
 pub const DEPTH_LIMIT: usize = 4;
@@ -184,43 +181,6 @@ pub struct Ports {
     pub source: u16,
     /// Destination port.
     pub destination: u16,
-}
-
-/// Decodes a frame as far as possible.
-#[must_use]
-pub fn decode<'a>(frame: &Frame<'a>) -> Packet<'a> {
-    decode_with(frame, |packet| *packet)
-}
-
-/// Decodes a frame and passes the packet to `visit` without moving it.
-///
-/// Cost: 15 ns for an RDMA WRITE kept to 128 bytes. [`decode`] takes 20, because it moves the 400
-/// bytes of the packet (AMD EPYC, 2026-11, `benches/decode.rs`).
-#[inline]
-pub fn decode_with<'a, R>(frame: &Frame<'a>, visit: impl FnOnce(&Packet<'a>) -> R) -> R {
-    let mut packet = Packet {
-        wire_len: frame.wire_len,
-        ethernet: None,
-        vlans: [None; 2],
-        direction: frame.direction,
-        tunnels: [None; DEPTH_LIMIT],
-        mirrored_by: None,
-        outer_ip: None,
-        ip: None,
-        body: Body::Unread,
-        stop: None,
-    };
-    packet.read(frame);
-    visit(&packet)
-}
-
-impl<'a> Packet<'a> {
-    #[inline(never)]
-    fn read(&mut self, frame: &Frame<'a>) {
-        if let Err(stop) = walk::walk(frame, self) {
-            self.stop = Some(stop);
-        }
-    }
 }
 
 impl Ip {

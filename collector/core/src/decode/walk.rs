@@ -5,6 +5,9 @@ use super::error::{DecodeError, Layer, Limit};
 use super::packet::{Body, Packet, Tunnel};
 use super::pause::Pause;
 use super::roce;
+use super::roce::bth::Bth;
+use super::roce::packet::RocePacket;
+use super::transport::Udp;
 use super::tunnel::{Inner, Unwrapped, gre, vxlan};
 use super::{ip, link, transport};
 use crate::model::direction::Direction;
@@ -42,10 +45,26 @@ fn network<'a>(
     let udp = transport::udp(&mut cursor)?;
     packet.body = Body::Udp(udp.ports);
     match udp.ports.destination {
-        roce::UDP_PORT => roce::packet::decode(udp, ip.whole, cursor, packet),
+        roce::UDP_PORT => roce_v2(udp, ip.whole, cursor, packet),
         port if vxlan::PORTS.contains(&port) => through_vxlan(cursor, start, packet),
         _ => Ok(()),
     }
+}
+
+/// Reads what follows the UDP header of RoCEv2.
+#[inline(always)]
+fn roce_v2<'a>(
+    udp: Udp<'a>,
+    whole_packet: Option<&'a [u8]>,
+    mut cursor: Cursor<'a>,
+    packet: &mut Packet<'a>,
+) -> Result<(), DecodeError> {
+    let bth = Bth::decode(cursor.take(Layer::Bth)?);
+    let whole = if udp.fills_packet { whole_packet } else { None };
+    packet.body = Body::Roce(RocePacket::with_bth(bth, udp.ports.source, udp.datagram, whole));
+    // Filled in place: the packet is too large to be moved for every frame.
+    let Body::Roce(roce) = &mut packet.body else { return Ok(()) };
+    roce.read_rest(&mut cursor)
 }
 
 #[cold]

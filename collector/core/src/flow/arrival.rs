@@ -1,6 +1,7 @@
 //! How one packet changes the flow that it belongs to or acknowledges.
 
-use super::state::{Flow, HeaderFields, Response, Sighting};
+use super::sighting::Sighting;
+use super::state::{Flow, HeaderFields, Response};
 use crate::decode::packet::{Ip, Packet};
 use crate::decode::roce::aeth::{NakCode, Syndrome};
 use crate::decode::roce::packet::RocePacket;

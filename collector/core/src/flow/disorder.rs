@@ -1,8 +1,8 @@
 //! Packets that are not in order on a flow: missing, late and retransmitted PSNs. PSNs are
 //! unwrapped here: 0 is the first one seen.
 
-use super::sequence::Jump;
-use super::state::Sighting;
+use super::jump::Jump;
+use super::sighting::Sighting;
 use crate::model::time::Timestamp;
 
 /// Ranges of missing PSNs kept per flow; the oldest is given up first (`unresolved`).

@@ -2,8 +2,8 @@
 
 use crate::model::time::Timestamp;
 
-use super::sequence::Jump;
-use super::state::Sighting;
+use super::jump::Jump;
+use super::sighting::Sighting;
 
 /// Episodes listed per flow; further ones are only in the totals.
 const LISTED: usize = 1024;

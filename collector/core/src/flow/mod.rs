@@ -3,6 +3,7 @@
 //! [`tracker::FlowTracker`] is the entry. Every table has a capacity and a counter of evictions.
 //! Time comes from the packets.
 
+pub mod jump;
 pub mod key;
 pub mod identification;
 pub mod disorder;
@@ -15,6 +16,7 @@ pub mod message;
 pub mod answer;
 pub mod response;
 pub mod rate;
+pub mod sighting;
 pub mod tally;
 pub mod opcodes;
 pub mod state;

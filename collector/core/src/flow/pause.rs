@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::state::Sighting;
+use super::sighting::Sighting;
 use crate::decode::pause::Pause;
 use crate::model::address::MacAddress;
 use crate::model::frame::Frame;

@@ -14,7 +14,8 @@
 
 use super::disorder::{Disorder, Fill, SequenceCounts};
 use super::identification::{self, Identifications};
-use super::state::Sighting;
+use super::jump::Jump;
+use super::sighting::Sighting;
 use crate::model::psn::Psn;
 use crate::model::time::Timestamp;
 
@@ -44,19 +45,6 @@ pub struct RequestObservation {
     pub jump: Option<Jump>,
     /// It continues a retransmission.
     pub is_resent: bool,
-}
-
-/// The sender went back to an earlier PSN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Jump {
-    /// The PSN it went back to, unwrapped.
-    pub target: i64,
-    /// When that packet was seen again.
-    pub time: Timestamp,
-    /// When this PSN was found missing; `None` if it had been seen.
-    pub hole_opened: Option<Timestamp>,
-    /// When the sender's previous packet passed.
-    pub previous_request: Timestamp,
 }
 
 /// State of one flow's request space.

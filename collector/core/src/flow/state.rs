@@ -11,6 +11,7 @@ use super::rate::RateMeter;
 use super::response::ResponseSpace;
 use super::round_trip::RoundTrips;
 use super::sequence::RequestSpace;
+use super::sighting::Sighting;
 use super::tally::Tally;
 use crate::decode::roce::aeth::Syndrome;
 use crate::model::direction::Direction;
@@ -46,15 +47,6 @@ pub struct Reverse {
     pub dest_qpn: Qpn,
     /// The evidence.
     pub evidence: PairEvidence,
-}
-
-/// When something was first seen, and in which frame of the tap's file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sighting {
-    /// When.
-    pub time: Timestamp,
-    /// Number of the frame, from 1.
-    pub frame: u64,
 }
 
 /// Counts by ECN codepoint.

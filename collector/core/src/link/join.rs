@@ -13,8 +13,8 @@ use super::job::{
     Communicator, CommunicatorId, Conflict, Identity, Job, LoggedCall, NetConnection, Rank,
     Transport,
 };
-use super::linker::only;
 use super::log::{LinkedLogs, LogFacts};
+use super::only::only;
 use crate::model::qpn::Qpn;
 
 /// Joins the facts of `logs` to `job`. Returns the job's communicator for each one of the logs.

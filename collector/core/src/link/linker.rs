@@ -12,9 +12,10 @@ use super::job::{
     Bootstrap, Communicator, CommunicatorId, Conflict, Job, NetConnection, NetConnectionId, Nic,
     Ownership, Reason, Role, Transport,
 };
+use super::only::only;
 use super::rings::Edge;
 use super::roster::{Listener, Roster};
-use super::unannounced;
+use super::unannounced::{self, Homeless};
 use crate::flow::state::Flow;
 use crate::flow::table::FlowTable;
 use crate::model::grade::Grade;
@@ -37,9 +38,6 @@ pub fn link(facts: &ControlFacts, traffic: Traffic<'_>) -> Job {
     find_conflicts(&mut job);
     job
 }
-
-/// A connection without a known communicator.
-pub(super) type Homeless = (NetConnectionId, Draft);
 
 /// Adds the roster's communicators to the job, oldest first. Returns their numbers by index in the
 /// roster.
@@ -165,12 +163,6 @@ fn only_ranks(roster: &Roster, draft: &Draft) -> Option<Listener> {
         Some(Listener { entry, sender: Some(sender), receiver, graph, position: 0, witness })
     });
     only(found)
-}
-
-/// The item, if there is exactly one.
-pub(super) fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
-    let first = items.next()?;
-    items.next().is_none().then_some(first)
 }
 
 fn connection_of(draft: &mut Draft, communicator: CommunicatorId) -> NetConnection {

@@ -5,6 +5,7 @@
 //! plane and logs.
 
 pub mod evidence;
+mod only;
 pub mod position;
 pub mod clock;
 pub mod control;
@@ -14,6 +15,7 @@ pub mod counter;
 pub mod process;
 pub mod rail;
 pub mod rings;
+pub mod roster_entry;
 pub mod split;
 pub mod roster;
 pub mod traffic;

@@ -3,37 +3,33 @@
 //! All connections that greet with one magic belong to one communicator. Its identity, commHash, is
 //! computed as in NCCL: from the unique id, which is the magic and the root's address.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
 use foldhash::fast::FixedState;
 
-use super::control::facts::{CheckIn, ControlFacts, Ring, RingMember, Setup, Split};
-use super::evidence::{Evidence, EvidenceKind, add_evidence};
-use super::job::{Communicator, Identity, Rank, Transport};
-use super::rings::Topology;
+use super::control::facts::{CheckIn, ControlFacts, Ring, Setup};
+use super::evidence::EvidenceKind;
+use super::job::Identity;
+use super::roster_entry::{RosterEntry, observed, rank_of};
 use super::split;
 use crate::decode::nccl::comm_hash;
-use crate::decode::nccl::hash::{CharSign, HashFunction};
-use crate::decode::nccl::layout::ReleaseRange;
+use crate::decode::nccl::hash::CharSign;
 use crate::decode::nccl::pid_hash;
 use crate::decode::nccl::unique_id;
 use crate::model::grade::Grade;
-use crate::model::nccl::{Graph, Release};
+use crate::model::nccl::Graph;
 use crate::model::time::{Span, Timestamp};
 use crate::model::witness::Witness;
 
 /// Most communicators; the control plane of further ones is counted.
 const CAPACITY: usize = 4096;
 
-/// From this release on, a split child greets with its commHash.
-pub(super) const CHILD_MAGIC: Release = Release::new(2, 23, 0);
-
 /// Communicators and ranks.
 #[derive(Clone, Debug, Default)]
 pub struct Roster {
     /// Communicators, oldest first, without connections.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<RosterEntry>,
     /// By the address and port of a NET receiver's listener: the owner of its connection. Ports are
     /// reused: in order of the set-up messages.
     pub listeners: HashMap<SocketAddr, Vec<Listener>, FixedState>,
@@ -43,27 +39,6 @@ pub struct Roster {
     by_magic: HashMap<u64, Vec<usize>, FixedState>,
     /// For a communicator with several roots: the first root's magic by those of the others.
     first_roots: HashMap<u64, u64, FixedState>,
-}
-
-/// One communicator's facts.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    /// The communicator, without ranks and channels.
-    pub communicator: Communicator,
-    /// Its ranks, by number.
-    pub ranks: BTreeMap<u32, Rank>,
-    /// The magic that it greets with.
-    pub magic: u64,
-    /// commHash, if it follows from the gathers.
-    pub comm_hash: Option<u64>,
-    /// Its ranks' topologies.
-    pub topology: Topology,
-    /// Its ranks' split requests.
-    pub splits: Vec<Split>,
-    /// From the first check-in or ring frame to the end of the last gather.
-    pub bootstrap: Option<Span>,
-    /// The last rank to check in, with the time.
-    pub last_check_in: Option<(Timestamp, u32)>,
 }
 
 /// A NET receiver's listener.
@@ -142,13 +117,17 @@ impl Roster {
     }
 
     /// The communicator that greets with `magic` and that `fits`; a new one if there is none.
-    fn entry(&mut self, magic: u64, fits: impl Fn(&Entry) -> bool) -> Option<&mut Entry> {
+    fn entry(
+        &mut self,
+        magic: u64,
+        fits: impl Fn(&RosterEntry) -> bool,
+    ) -> Option<&mut RosterEntry> {
         let magic = self.first_roots.get(&magic).copied().unwrap_or(magic);
         let known = self.all(magic).iter().copied().find(|at| fits(&self.entries[*at]));
         let place = match known {
             Some(place) => place,
             None if self.entries.len() < CAPACITY => {
-                self.entries.push(Entry::new(magic));
+                self.entries.push(RosterEntry::new(magic));
                 let place = self.entries.len() - 1;
                 self.by_magic.entry(magic).or_default().push(place);
                 place
@@ -273,103 +252,6 @@ impl Roster {
     }
 }
 
-impl Entry {
-    fn new(magic: u64) -> Self {
-        Self {
-            communicator: Communicator {
-                identity: Identity::Magic(magic),
-                log_hash: None,
-                nranks: None,
-                release: None,
-                releases: None,
-                root: None,
-                parent: None,
-                ranks: Vec::new(),
-                channels: Vec::new(),
-                transport: Transport::Unknown,
-                bootstrap: None,
-                evidence: Vec::new(),
-                grade: Grade::Unknown,
-            },
-            ranks: BTreeMap::new(),
-            magic,
-            comm_hash: None,
-            topology: Topology::default(),
-            splits: Vec::new(),
-            bootstrap: None,
-            last_check_in: None,
-        }
-    }
-
-    /// The release; for a range its first, whose layouts and hashes the others share.
-    #[must_use]
-    pub fn release(&self) -> Option<Release> {
-        self.communicator.release.or(self.communicator.releases.map(|range| range.first))
-    }
-
-    /// How its releases hash, if they hash alike.
-    fn hash_function(&self) -> Option<HashFunction> {
-        let of = |release| HashFunction::of(release, CharSign::Signed);
-        if let Some(release) = self.communicator.release {
-            return Some(of(release));
-        }
-        let range = self.communicator.releases?;
-        (of(range.first) == of(range.last)).then(|| of(range.first))
-    }
-
-    fn narrow(&mut self, releases: ReleaseRange) {
-        let known = &mut self.communicator.releases;
-        *known = match *known {
-            Some(known) => Some(known.intersect(releases).unwrap_or(known)),
-            None => Some(releases),
-        };
-    }
-
-    fn extend(&mut self, span: Span) {
-        let known = self.bootstrap.get_or_insert(span);
-        known.first = known.first.min(span.first);
-        known.last = known.last.max(span.last);
-    }
-
-    fn add_member(&mut self, member: &RingMember, witness: Witness) {
-        let communicator = &mut self.communicator;
-        if let Some(release) = member.release {
-            let lowest = communicator.release.map_or(release, |known| known.min(release));
-            communicator.release = Some(lowest);
-        }
-        let rank = rank_of(&mut self.ranks, member.rank);
-        let listener = member.peer_listener.filter(|listener| !listener.ip().is_unspecified());
-        rank.address = rank.address.or(listener.map(|listener| listener.ip()));
-        rank.pid = rank.pid.or(member.pid);
-        rank.bus_id = rank.bus_id.or(member.bus_id);
-        rank.listener = rank.listener.or(listener);
-        rank.pid_hash = rank.pid_hash.or(member.pid_hash);
-        observed(&mut rank.evidence, EvidenceKind::RingGather, witness);
-        if let Some(hash) = member.host_hash {
-            self.topology.nodes.insert(member.rank, hash);
-        }
-        if let Some(topology) = &member.topology {
-            self.topology.ranks.entry(member.rank).or_insert_with(|| topology.clone());
-        }
-    }
-
-    /// Whether `ring` can be one of its connections: no rank is two processes.
-    fn agrees(&self, ring: &Ring) -> bool {
-        let is_same = |member: &RingMember| {
-            let known = self.ranks.get(&member.rank).and_then(|rank| rank.listener);
-            known.zip(member.peer_listener).is_none_or(|(known, seen)| known == seen)
-        };
-        ring.nranks.is_none_or(|seen| self.communicator.nranks.is_none_or(|known| known == seen))
-            && ring.members.iter().all(is_same)
-    }
-
-    /// The rank that others reach at `listener`.
-    fn rank_listening_at(&self, listener: SocketAddr) -> Option<u32> {
-        let mut ranks = self.ranks.values();
-        ranks.find(|rank| rank.listener == Some(listener)).map(|rank| rank.rank)
-    }
-}
-
 /// For communicators with several roots (`ncclCommInitRankScalable`, 2.23 and later): the first
 /// root's magic, with which all ranks greet each other, by the magics of the others. The ring
 /// reveals them: a rank is reached at the address that it gave its root.
@@ -383,14 +265,6 @@ fn first_roots(facts: &ControlFacts) -> HashMap<u64, u64, FixedState> {
         (magic != *first).then_some((magic, *first))
     };
     others.filter_map(first_of).collect()
-}
-
-fn rank_of(ranks: &mut BTreeMap<u32, Rank>, number: u32) -> &mut Rank {
-    ranks.entry(number).or_insert_with(|| Rank::new(number))
-}
-
-fn observed(evidence: &mut Vec<Evidence>, kind: EvidenceKind, witness: Witness) {
-    add_evidence(evidence, Evidence { kind, witness: Some(witness), count: 1 });
 }
 
 #[cfg(test)]

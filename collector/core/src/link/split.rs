@@ -9,7 +9,7 @@ use foldhash::fast::FixedState;
 
 use super::control::facts::{Split, SplitRequest};
 use super::job::{CommunicatorId, Identity, Rank};
-use super::roster::{CHILD_MAGIC, Entry};
+use super::roster_entry::{CHILD_MAGIC, RosterEntry};
 use crate::decode::nccl::comm_hash;
 use crate::decode::nccl::hash::{CharSign, HashFunction};
 use crate::model::nccl::Release;
@@ -37,7 +37,7 @@ struct Order {
 
 /// Finds the parent of every communicator without a root. Parents come before their children: each
 /// round finds the children of those named in the previous round.
-pub(super) fn find_parents(entries: &mut [Entry]) {
+pub(super) fn find_parents(entries: &mut [RosterEntry]) {
     let mut orders: HashMap<u64, Vec<Order>, FixedState> = HashMap::default();
     let mut parents: Vec<usize> = (0..entries.len()).collect();
     let mut orphans: Vec<usize> =
@@ -58,7 +58,11 @@ pub(super) fn find_parents(entries: &mut [Entry]) {
     }
 }
 
-fn add_orders(orders: &mut HashMap<u64, Vec<Order>, FixedState>, parent: usize, entry: &Entry) {
+fn add_orders(
+    orders: &mut HashMap<u64, Vec<Order>, FixedState>,
+    parent: usize,
+    entry: &RosterEntry,
+) {
     let Identity::CommHash(parent_hash) = entry.communicator.identity else { return };
     let Some(release) = entry.release() else { return };
     let function = HashFunction::of(release, CharSign::Signed);
@@ -74,7 +78,7 @@ fn add_orders(orders: &mut HashMap<u64, Vec<Order>, FixedState>, parent: usize, 
 
 /// Whether `child` is the requested one. Until 2.22 all children of a communicator greet alike:
 /// then their ranks' addresses decide.
-fn made(entries: &[Entry], order: &Order, child: usize) -> bool {
+fn made(entries: &[RosterEntry], order: &Order, child: usize) -> bool {
     let (parent, child_entry) = (&entries[order.parent], &entries[child]);
     let ranks = members(&parent.splits[order.split], order.color);
     let is_whole =
@@ -87,7 +91,7 @@ fn made(entries: &[Entry], order: &Order, child: usize) -> bool {
     order.parent != child && is_whole && (0_u32..).zip(&ranks).all(is_same)
 }
 
-fn adopt(entries: &mut [Entry], order: &Order, child: usize) {
+fn adopt(entries: &mut [RosterEntry], order: &Order, child: usize) {
     let parent = &entries[order.parent];
     let ranks = members(&parent.splits[order.split], order.color);
     let in_parent: Vec<Option<Rank>> =

@@ -8,12 +8,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use super::connect::Draft;
 use super::evidence::{Evidence, EvidenceKind, add_evidence};
 use super::job::{
-    Channel, Communicator, CommunicatorId, Identity, Job, NetConnection, Nic, Rank, Transport,
+    Channel, Communicator, CommunicatorId, Identity, Job, NetConnection, NetConnectionId, Nic,
+    Rank, Transport,
 };
-use super::linker::{Homeless, only};
+use super::only::only;
 use crate::model::grade::Grade;
+
+/// A connection without a known communicator.
+pub(super) type Homeless = (NetConnectionId, Draft);
 
 /// Assigns every connection without a communicator: to ranks known by their ports, else to
 /// communicators inferred from traffic.

@@ -4,7 +4,7 @@ use super::attribute;
 use super::catalog;
 use super::point::Attributes;
 use super::series::SeriesTable;
-use crate::analysis::finding::Findings;
+use crate::analysis::finding::search::Findings;
 
 /// Sets one series for each finding and for each one that was not checked.
 pub(super) fn set(series: &mut SeriesTable, findings: &Findings) {

@@ -159,6 +159,6 @@ impl<'a> Facts<'a> {
     pub fn has_parallel_paths(&self) -> bool {
         let rails: std::collections::BTreeSet<u32> =
             self.flows.iter().filter_map(|flow| self.state.rails.of_address(flow.source)).collect();
-        rails.len() > 1 || !super::uplink::uplinks(self).is_empty()
+        rails.len() > 1 || !super::uplink::uplinks(self.state).is_empty()
     }
 }

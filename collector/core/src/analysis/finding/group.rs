@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use super::Subject;
+use super::subject::Subject;
 use crate::analysis::queue_pair::QueuePair;
 use crate::model::time::Span;
 

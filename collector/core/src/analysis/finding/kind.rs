@@ -1,7 +1,10 @@
 //! What every kind of finding declares: meaning, threshold, needed inputs, remedy.
 
-use super::Finding;
+use super::claim::Claim;
 use super::facts::Facts;
+use super::{Finding, Subject};
+use crate::analysis::severity::Severity;
+use crate::model::grade::Grade;
 
 /// A kind of finding. `railscope findings` prints all of them.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +21,25 @@ pub struct Kind {
     pub needs: &'static [Need],
     /// Looks for it.
     pub detect: fn(&Facts<'_>) -> Vec<Finding>,
+}
+
+impl Kind {
+    /// A finding of this kind about nothing in particular, inferred, without evidence yet.
+    #[must_use]
+    pub fn finding(&self, severity: Severity, claim: impl Into<Claim>) -> Finding {
+        Finding {
+            id: self.id,
+            severity,
+            claim: claim.into(),
+            cause: None,
+            subject: Subject::default(),
+            flows: Vec::new(),
+            span: None,
+            grade: Grade::Inferred,
+            evidence: Vec::new(),
+            remedy: self.remedy,
+        }
+    }
 }
 
 /// An input that findings are made from.

@@ -1,7 +1,7 @@
 //! Findings: what is wrong, the evidence, and the remedy. None reads packets.
 //!
-//! `catalog` has one finding a file, each a [`Kind`]: what it means, when it is reported and why
-//! then, what it needs, the remedy, and how it is detected among the [`Facts`].
+//! `catalog` has one finding a file, each a [`Kind`](kind::Kind): what it means, when it is reported and why
+//! then, what it needs, the remedy, and how it is detected among the [`Facts`](facts::Facts).
 
 pub mod catalog;
 pub mod claim;
@@ -10,15 +10,14 @@ pub mod group;
 pub mod kind;
 pub mod naming;
 pub mod observation;
+pub mod search;
 pub mod settings;
+mod subject;
 pub mod uplink;
 
-use std::cmp::Reverse;
-use std::net::IpAddr;
+pub use subject::Subject;
 
 use self::claim::Claim;
-use self::facts::Facts;
-use self::kind::{Kind, Need};
 use self::observation::{
     CallObservation, CounterObservation, FlowObservation, FrameObservation, LogObservation,
     Observation,
@@ -26,46 +25,9 @@ use self::observation::{
 use super::queue_pair::QueuePair;
 use super::severity::Severity;
 use super::straggler::sign::Sign;
-use crate::link::job::CommunicatorId;
 use crate::model::grade::Grade;
 use crate::model::time::Span;
 use crate::model::witness::Witness;
-
-/// Findings of one kind that are reported; more would push others off the screen.
-const TOLD_OF_A_KIND: usize = 16;
-
-/// The findings, and what could not be checked.
-#[derive(Clone, Debug, Default)]
-pub struct Findings {
-    /// What was found, the worst first.
-    pub found: Vec<Finding>,
-    /// What could not be checked: name of the finding, and the missing input.
-    pub not_checked: Vec<(&'static str, Need)>,
-    /// Findings left out because there were too many of their kind.
-    pub dropped: u64,
-}
-
-/// Looks for every kind of finding that the settings do not suppress.
-#[must_use]
-pub fn find(facts: &Facts<'_>) -> Findings {
-    let mut all = Findings::default();
-    let is_wanted = |kind: &&&Kind| !facts.settings.suppresses(kind.id);
-    for kind in catalog::ALL.iter().filter(is_wanted) {
-        if kind.needs.iter().any(|need| need.is_met(facts)) {
-            let mut found = (kind.detect)(facts);
-            found.sort_by_key(|finding| Reverse(finding.severity));
-            all.dropped += found.len().saturating_sub(TOLD_OF_A_KIND) as u64;
-            found.truncate(TOLD_OF_A_KIND);
-            all.found.append(&mut found);
-        } else if let Some(need) = kind.needs.first() {
-            all.not_checked.push((kind.id, *need));
-        }
-    }
-    // Of the same severity, in the order of the catalog: what stops the job comes before what slows
-    // it.
-    all.found.sort_by_key(|finding| Reverse(finding.severity));
-    all
-}
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,21 +54,6 @@ pub struct Finding {
     pub remedy: &'static str,
 }
 
-/// What a finding is about; what does not apply is `None`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Subject {
-    /// A communicator.
-    pub communicator: Option<CommunicatorId>,
-    /// A rank of it.
-    pub rank: Option<u32>,
-    /// A flow, by its place in the flow table.
-    pub flow: Option<u32>,
-    /// A port.
-    pub port: Option<IpAddr>,
-    /// A training step, by number.
-    pub iteration: Option<u32>,
-}
-
 /// A reason for a finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proof {
@@ -130,23 +77,6 @@ pub enum ProofSource {
 }
 
 impl Finding {
-    /// A finding of `kind` about nothing in particular, inferred, without evidence yet.
-    #[must_use]
-    pub fn new(kind: &Kind, severity: Severity, claim: impl Into<Claim>) -> Self {
-        Self {
-            id: kind.id,
-            severity,
-            claim: claim.into(),
-            cause: None,
-            subject: Subject::default(),
-            flows: Vec::new(),
-            span: None,
-            grade: Grade::Inferred,
-            evidence: Vec::new(),
-            remedy: kind.remedy,
-        }
-    }
-
     /// The same for this cause.
     #[must_use]
     pub fn caused_by(self, cause: &'static str) -> Self {

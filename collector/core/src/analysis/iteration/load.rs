@@ -5,12 +5,12 @@
 //! counts only if its variation (standard deviation over mean) is below 0.5, which is what sFlow-RT
 //! asks of it, and bursts carry about the same.
 
+use super::rhythm::{Piece, Rhythm};
 use super::thresholds::{
     ALIKE_BURSTS, ALIKE_FACTOR, FEWEST_BURSTS, NO_SILENCE_PARTS, READABLE_ONE_IN,
     SHORTEST_BURST_SILENCE_NS, SILENCE_JUMP, VARIATION,
 };
 use super::timeline::Timeline;
-use super::{Piece, Rhythm};
 use crate::analysis::spread::lower_median;
 
 /// The training steps of a job; `None` where its load has no rhythm.

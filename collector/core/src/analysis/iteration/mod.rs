@@ -21,6 +21,7 @@ mod load;
 pub mod numbering;
 pub mod pace;
 mod repeat;
+mod rhythm;
 mod rotation;
 mod signature;
 mod thresholds;
@@ -28,6 +29,7 @@ mod timeline;
 pub mod train_log;
 mod unit;
 
+use self::rhythm::{Piece, Rhythm};
 use self::thresholds::{PAUSE_LENGTHS, TRAILING_SILENCE_PARTS};
 use self::timeline::Timeline;
 use super::collective::Collective;
@@ -71,24 +73,6 @@ impl Iteration {
     pub fn length_ns(&self) -> u64 {
         self.span.last.nanos_since(self.span.first)
     }
-}
-
-/// Where a training step lies among the collectives of the communicator that leads.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Piece {
-    /// Places in the timeline, ascending.
-    slots: Vec<usize>,
-    is_whole: bool,
-    /// The piece before it ends right before it: no other collective of the communicator lies
-    /// between them.
-    is_adjacent: bool,
-}
-
-/// The training steps of a job, before their ends and figures are known.
-#[derive(Clone, Debug)]
-struct Rhythm {
-    communicator: CommunicatorId,
-    pieces: Vec<Piece>,
 }
 
 /// The training steps of all jobs in order of time. `collectives` are in order of time.
@@ -165,13 +149,6 @@ impl Usual {
     fn is_pause_before(&self, timeline: &Timeline, piece: &Piece) -> bool {
         let limit = self.length_ns.saturating_mul(PAUSE_LENGTHS);
         piece.silence_ns(timeline) > limit.saturating_add(self.silence_ns)
-    }
-}
-
-impl Piece {
-    /// Nanoseconds before it with no collective in flight.
-    fn silence_ns(&self, timeline: &Timeline) -> u64 {
-        self.slots.first().map_or(0, |at| timeline.slots[*at].silence_ns)
     }
 }
 

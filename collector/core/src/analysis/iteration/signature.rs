@@ -8,10 +8,11 @@
 use std::collections::BTreeMap;
 
 use super::repeat::{Symbol, UNKNOWN};
+use super::rhythm::{Piece, Rhythm};
 use super::thresholds::EQUALLY_LONG;
 use super::timeline::{Call, Slot, Timeline};
 use super::unit::{Sequence, Unit};
-use super::{Piece, Rhythm, cut, rotation};
+use super::{cut, rotation};
 use crate::analysis::spread::lower_median;
 use crate::link::job::CommunicatorId;
 

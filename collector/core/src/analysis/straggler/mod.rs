@@ -13,54 +13,16 @@ pub mod late;
 pub mod network;
 pub mod persistent;
 pub mod receiver;
+pub mod search;
 pub mod sign;
 pub mod threshold;
 pub mod within;
 
-use self::network::Baseline;
 use self::sign::Sign;
-use self::threshold::Thresholds;
 use super::collective::Collective;
-use super::iteration::Iteration;
 use super::wait::CollectiveWaits;
 use crate::link::job::{Job, NetConnectionId};
 use crate::model::grade::Grade;
-
-/// The straggler of each of `collectives`, by its place. `waits` are theirs.
-#[must_use]
-pub fn find(
-    job: &Job,
-    collectives: &[Collective],
-    waits: &[CollectiveWaits],
-    iterations: &[Iteration],
-) -> Vec<Option<Straggler>> {
-    let thresholds = Thresholds::new(collectives, waits, iterations);
-    let baseline = Baseline::new(waits);
-    let slow_receivers = receiver::find(job, collectives, waits);
-    let worst = |((collective, waits), slow_receiver): ((&Collective, &CollectiveWaits), _)| {
-        let case = Case { job, collective, waits };
-        let candidates = [
-            late::find(&case),
-            hidden::find(&case),
-            network::loss(&case),
-            network::congestion(&case, &baseline),
-            slow_receiver,
-        ];
-        // Of equals the first: what a rank did itself comes before what was done to it.
-        candidates.into_iter().flatten().reduce(
-            |worst, one| {
-                if one.lag_ns > worst.lag_ns { one } else { worst }
-            },
-        )
-    };
-    let worst = collectives.iter().zip(waits).zip(slow_receivers).map(worst);
-    let costs = |(collective, straggler): (&Collective, Option<Straggler>)| {
-        let least_ns = thresholds.of(collective.communicator)?;
-        Some(Candidate { straggler: straggler?, least_ns })
-    };
-    let candidates = collectives.iter().zip(worst).map(costs).collect();
-    persistent::name(candidates, collectives, iterations)
-}
 
 /// Who cost most in a collective, and what a straggler costs at least there.
 #[derive(Clone, Debug)]

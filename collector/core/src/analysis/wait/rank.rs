@@ -12,9 +12,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Left;
 use super::departure::DepartureClocks;
 use super::edge::EdgeWaits;
+use super::left::Left;
 use super::thresholds::MEASURED_ONE_IN;
 use crate::analysis::collective::Collective;
 use crate::analysis::spread::{lower_median, median_deviation};

@@ -12,7 +12,6 @@
 //! (aws-ofi-nccl); FUNCTION is there in 2.29 and later.
 
 use super::message::Message;
-use super::words;
 
 /// Severity of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -262,16 +261,4 @@ fn time(before: &str) -> (usize, Option<&str>) {
 /// The message of a line that is a JSON string, as Docker writes it: up to the string's end.
 fn end_of_json<'a>(head: &str, text: &'a str) -> &'a str {
     if head.contains("{\"log\":\"") { text.split("\\n\"").next().unwrap_or(text) } else { text }
-}
-
-/// The release of `NCCL version 2.27.5+cuda12.9`, and the CUDA release it was built for.
-pub(super) fn version(text: &str) -> Option<(crate::model::nccl::Release, Option<&str>)> {
-    let numbers = text.strip_prefix("NCCL version ")?;
-    let (numbers, cuda) = match numbers.split_once("+cuda") {
-        Some((numbers, cuda)) => (numbers, cuda.split_whitespace().next()),
-        None => (numbers, None),
-    };
-    let mut parts = numbers.split('.').map(words::leading::<u32>);
-    let mut part = || parts.next().flatten().filter(|part| *part < 100);
-    Some((crate::model::nccl::Release::new(part()?, part()?, part()?), cuda))
 }

@@ -9,7 +9,7 @@ use super::graph::{
 use super::network::{Device, GpuDirect, Hcas, Interface, Ofi, Plugin};
 use super::queue_pair::{QueuePair, QueuePairCreated};
 use super::topic::Topic;
-use super::{entry, words};
+use super::words;
 use crate::model::nccl::Release;
 
 /// The meaning of an entry; patterns are those of NCCL 2.12 to 2.30.
@@ -122,7 +122,7 @@ impl<'a> Message<'a> {
             return Timings::read(text).map(Self::BootstrapTimings);
         }
         if text.starts_with("NCCL version ") {
-            return entry::version(text).map(|(release, _)| Self::Release(release));
+            return words::version(text).map(|(release, _)| Self::Release(release));
         }
         let (name, value) = text
             .split_once(" set by environment to ")

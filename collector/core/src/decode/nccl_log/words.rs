@@ -60,6 +60,18 @@ pub(super) fn between<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a 
     Some(text.split_once(open)?.1.split_once(close)?.0)
 }
 
+/// The release of `NCCL version 2.27.5+cuda12.9`, and the CUDA release it was built for.
+pub(super) fn version(text: &str) -> Option<(crate::model::nccl::Release, Option<&str>)> {
+    let numbers = text.strip_prefix("NCCL version ")?;
+    let (numbers, cuda) = match numbers.split_once("+cuda") {
+        Some((numbers, cuda)) => (numbers, cuda.split_whitespace().next()),
+        None => (numbers, None),
+    };
+    let mut parts = numbers.split('.').map(leading::<u32>);
+    let mut part = || parts.next().flatten().filter(|part| *part < 100);
+    Some((crate::model::nccl::Release::new(part()?, part()?, part()?), cuda))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,10 +11,10 @@
 //! header. "Local" is always the side that sends the message.
 
 use super::connection_request::Req;
-use super::fields::Fields;
+use super::fields::{Fields, split};
 use super::reject::RejectReason;
 use crate::decode::cursor::Cursor;
-use crate::decode::error::{DecodeError, Layer};
+use crate::decode::error::DecodeError;
 use crate::model::psn::Psn;
 use crate::model::qpn::Qpn;
 
@@ -190,14 +190,6 @@ pub(super) fn decode(
         }
         other => ConnectionMessage::Other(other),
     })
-}
-
-/// The fields of a message, and the private data behind them.
-pub(super) fn split<const LEN: usize>(
-    mut cursor: Cursor<'_>,
-) -> Result<(Fields<'_, LEN>, &[u8]), DecodeError> {
-    let fields = Fields(cursor.take(Layer::ConnectionManager)?);
-    Ok((fields, cursor.bytes()))
 }
 
 /// The IDs that all messages but REQ start with.

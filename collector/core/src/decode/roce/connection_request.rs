@@ -4,7 +4,7 @@
 
 use std::net::Ipv6Addr;
 
-use super::connection_manager::split;
+use super::fields::split;
 use super::ip_service::IpService;
 use crate::decode::cursor::Cursor;
 use crate::decode::error::DecodeError;

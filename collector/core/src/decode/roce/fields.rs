@@ -3,12 +3,22 @@
 
 use std::net::Ipv6Addr;
 
+use crate::decode::cursor::Cursor;
+use crate::decode::error::{DecodeError, Layer};
 use crate::model::psn::Psn;
 use crate::model::qpn::Qpn;
 
 /// The bytes of a message, or of a part with a table of its own.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields<'a, const LEN: usize>(pub(super) &'a [u8; LEN]);
+
+/// The fields of a message, and the private data behind them.
+pub(super) fn split<const LEN: usize>(
+    mut cursor: Cursor<'_>,
+) -> Result<(Fields<'_, LEN>, &[u8]), DecodeError> {
+    let fields = Fields(cursor.take(Layer::ConnectionManager)?);
+    Ok((fields, cursor.bytes()))
+}
 
 impl<const LEN: usize> Fields<'_, LEN> {
     fn bytes<const AT: usize, const N: usize>(self) -> [u8; N] {

@@ -13,8 +13,6 @@ use super::reth::{self, Reth};
 use super::xrceth::{self, Xrceth};
 use crate::decode::cursor::{Cursor, saturate};
 use crate::decode::error::{DecodeError, Layer};
-use crate::decode::packet::{Body, Packet};
-use crate::decode::transport::Udp;
 use crate::model::opcode::{Opcode, Traits};
 use crate::model::qpn::Qpn;
 
@@ -65,40 +63,36 @@ pub struct RocePacket<'a> {
     pub whole: Option<&'a [u8]>,
 }
 
-/// Reads what follows the UDP header.
-#[inline(always)]
-pub(in crate::decode) fn decode<'a>(
-    udp: Udp<'a>,
-    whole_packet: Option<&'a [u8]>,
-    mut cursor: Cursor<'a>,
-    packet: &mut Packet<'a>,
-) -> Result<(), DecodeError> {
-    let bth = Bth::decode(cursor.take(Layer::Bth)?);
-    packet.body = Body::Roce(RocePacket {
-        udp_source_port: udp.ports.source,
-        bth,
-        rdeth: None,
-        deth: None,
-        xrceth: None,
-        feth: None,
-        reth: None,
-        atomic: None,
-        aeth: None,
-        atomic_ack: None,
-        immediate: None,
-        ieth: None,
-        payload: &[],
-        payload_len: 0,
-        payload_offset: 0,
-        after_ip: udp.datagram,
-        whole: if udp.fills_packet { whole_packet } else { None },
-    });
-    // Filled in place: the packet is too large to be moved for every frame.
-    let Body::Roce(roce) = &mut packet.body else { return Ok(()) };
-    roce.read_rest(&mut cursor)
-}
-
 impl<'a> RocePacket<'a> {
+    /// A packet of which only the BTH was read. `whole` is from the IP header on.
+    #[inline(always)]
+    pub(in crate::decode) const fn with_bth(
+        bth: Bth,
+        udp_source_port: u16,
+        after_ip: &'a [u8],
+        whole: Option<&'a [u8]>,
+    ) -> Self {
+        Self {
+            udp_source_port,
+            bth,
+            rdeth: None,
+            deth: None,
+            xrceth: None,
+            feth: None,
+            reth: None,
+            atomic: None,
+            aeth: None,
+            atomic_ack: None,
+            immediate: None,
+            ieth: None,
+            payload: &[],
+            payload_len: 0,
+            payload_offset: 0,
+            after_ip,
+            whole,
+        }
+    }
+
     /// The management datagram, if this packet carries one: a UD SEND to QP1.
     #[must_use]
     pub fn management(&self) -> Option<Result<Mad<'a>, DecodeError>> {
@@ -113,8 +107,12 @@ impl<'a> RocePacket<'a> {
         self.whole.and_then(icrc::check)
     }
 
+    /// Reads what follows the BTH.
     #[inline(always)]
-    fn read_rest(&mut self, cursor: &mut Cursor<'a>) -> Result<(), DecodeError> {
+    pub(in crate::decode) fn read_rest(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+    ) -> Result<(), DecodeError> {
         let traits = self.bth.opcode.traits();
         let trailer = usize::from(self.bth.pad_count).saturating_add(ICRC_LEN);
         if traits.has_any(EXTENSIONS) {

@@ -9,7 +9,8 @@
 //! every `steps_per_print` training steps. The number counts completed training steps; 0 announces
 //! the first learning rate, before any.
 
-use super::{Dialect, Stamp, TrainingStepLine, leading_number};
+use super::line::{Dialect, TrainingStepLine, leading_number};
+use super::stamp::Stamp;
 
 /// Parses a line; `None` if it is not DeepSpeed's.
 pub(super) fn read(text: &str) -> Option<TrainingStepLine> {

@@ -8,7 +8,8 @@
 //! one line every `--log-interval` iterations; releases before 0.6 have no time stamp. The number
 //! is that of the completed iteration; the time is the average since the previous line.
 
-use super::{Dialect, Stamp, TrainingStepLine, leading_number};
+use super::line::{Dialect, TrainingStepLine, leading_number};
+use super::stamp::Stamp;
 
 const ELAPSED: &str = "elapsed time per iteration (ms):";
 

@@ -9,7 +9,7 @@
 //! same, but have another total and no loss after them. A bar's elapsed time is in whole seconds,
 //! too coarse to use.
 
-use super::{Dialect, TrainingStepLine, leading_number, trailing_number};
+use super::line::{Dialect, TrainingStepLine, has_loss, leading_number, trailing_number};
 
 /// Finds every bar in a line.
 pub(super) fn read(text: &str, mut found: impl FnMut(TrainingStepLine)) {
@@ -24,7 +24,7 @@ pub(super) fn read(text: &str, mut found: impl FnMut(TrainingStepLine)) {
                 total: Some(total),
                 stamp: None,
                 length_ns: None,
-                has_loss: super::has_loss(own),
+                has_loss: has_loss(own),
             });
         }
         rest = after;

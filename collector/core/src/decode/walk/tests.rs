@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::decode::packet::{VlanTag, decode};
+use crate::decode::frame::decode;
+use crate::decode::packet::VlanTag;
 use crate::model::tap::{LinkType, TapId};
 use crate::model::time::Timestamp;
 
@@ -25,7 +26,7 @@ fn frame(link_type: LinkType, wire_len: usize, bytes: &[u8]) -> Frame<'_> {
     Frame { tap, number, time, wire_len, bytes, link_type, direction: None }
 }
 
-fn roce<'a>(packet: &Packet<'a>) -> roce::packet::RocePacket<'a> {
+fn roce<'a>(packet: &Packet<'a>) -> RocePacket<'a> {
     match packet.body {
         Body::Roce(roce) => roce,
         _ => panic!("no RoCE in {packet:?}"),

@@ -1,6 +1,8 @@
 //! Communicators from facts.
 
 use super::*;
+use crate::decode::nccl::layout::ReleaseRange;
+use crate::link::control::facts::RingMember;
 use crate::model::tap::TapId;
 
 const RELEASES: ReleaseRange = ReleaseRange::KNOWN;

@@ -29,7 +29,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
             flows: naming::group(&group),
         };
         let mut finding =
-            Finding::new(&KIND, Severity::Info, claim).about(group.subject()).over(group.span());
+            KIND.finding(Severity::Info, claim).about(group.subject()).over(group.span());
         finding.flows = group.places();
         let Some(worst) = group.worst() else { return finding };
         let wrong = FlowObservation::WrongIcrcs(worst.icrc.0);

@@ -63,7 +63,7 @@ fn by_traffic(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
     let communicator = facts.identity_of(id);
     let claim = SetupClaim::RanksMissing { communicator, missing, nranks };
     Some(
-        Finding::new(&KIND, Severity::Critical, claim)
+        KIND.finding(Severity::Critical, claim)
             .caused_by("missing_ranks")
             .about(Subject { communicator: Some(id), rank, ..Subject::default() })
             .over(Some(bootstrap.span))
@@ -97,7 +97,7 @@ fn by_logs(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
         silent: (0..nranks).filter(is_silent).collect(),
     };
     Some(
-        Finding::new(&KIND, Severity::Critical, claim)
+        KIND.finding(Severity::Critical, claim)
             .caused_by("not_completed")
             .about(Subject { communicator: Some(id), ..Subject::default() })
             .because(Proof::log(LogObservation::InitNotComplete, *witness)),

@@ -47,7 +47,7 @@ fn by_traffic(facts: &Facts<'_>, id: CommunicatorId, limit_ns: u64) -> Option<Fi
     let claim = SetupClaim::SlowBootstrap { communicator: facts.identity_of(id), took_ns, last };
     let witness = communicator.evidence.iter().find_map(|evidence| evidence.witness);
     Some(
-        Finding::new(&KIND, Severity::Warning, claim)
+        KIND.finding(Severity::Warning, claim)
             .about(Subject {
                 communicator: Some(id),
                 rank: bootstrap.last_rank,
@@ -89,7 +89,7 @@ fn by_logs(facts: &Facts<'_>, id: CommunicatorId, limit_ns: u64) -> Option<Findi
         last: last.map(|(process, member, _)| on_host(process, member)),
     };
     Some(
-        Finding::new(&KIND, Severity::Warning, claim)
+        KIND.finding(Severity::Warning, claim)
             .about(Subject { communicator: Some(id), rank, ..Subject::default() })
             .proven()
             .because(Proof::log(times, timing.witness)),

@@ -39,7 +39,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         let (marks, flows) = (group.sum(), naming::group(group));
         let claim = CongestionClaim::MarksUnanswered { marks, flows };
         let mut finding =
-            Finding::new(&KIND, Severity::Warning, claim).about(group.subject()).over(group.span());
+            KIND.finding(Severity::Warning, claim).about(group.subject()).over(group.span());
         finding.flows = group.places();
         let Some(worst) = group.worst() else { return finding };
         let unanswered = FlowObservation::MarksUnanswered(worst.marks.0);
@@ -66,7 +66,8 @@ fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
         let marks = marked.amount;
         let claim = CongestionClaim::NicSentNoCnp { nic: nic.name(), marks };
         let counters = CounterObservation::MarksWithoutCnp { nic: nic.name(), marks };
-        let finding = Finding::new(&KIND, Severity::Warning, claim)
+        let finding = KIND
+            .finding(Severity::Warning, claim)
             .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
             .over(Some(nic.span))
             .proven();

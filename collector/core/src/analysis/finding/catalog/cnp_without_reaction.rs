@@ -38,7 +38,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     found.extend(groups.iter().map(|group| {
         let claim = CongestionClaim::NotSlowed { cnps: group.sum(), flows: naming::group(group) };
         let mut finding =
-            Finding::new(&KIND, Severity::Warning, claim).about(group.subject()).over(group.span());
+            KIND.finding(Severity::Warning, claim).about(group.subject()).over(group.span());
         finding.flows = group.places();
         let Some(worst) = group.worst() else { return finding };
         let rate = FlowObservation::RateAfterCnp(rate_after_bps(worst));
@@ -70,7 +70,8 @@ fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
             counter: "rp_cnp_ignored",
             by: ignored.amount,
         };
-        let finding = Finding::new(&KIND, Severity::Warning, claim)
+        let finding = KIND
+            .finding(Severity::Warning, claim)
             .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
             .over(Some(nic.span))
             .proven();
@@ -84,7 +85,7 @@ fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
     if let (Some(sent @ SAMPLES..), Some(0)) = (sum(Measure::CnpSent), sum(Measure::CnpHandled)) {
         let claim = CongestionClaim::NoNicSlowed { cnps: sent };
         let proof = Proof::counter(CounterObservation::CnpsUnhandled(sent), None);
-        found.push(Finding::new(&KIND, Severity::Warning, claim).because(proof));
+        found.push(KIND.finding(Severity::Warning, claim).because(proof));
     }
     found
 }

@@ -49,12 +49,13 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
         packets,
         cnps,
         flows: naming::group(group),
-        uplinks: uplink::shared_by(facts, &group.flows, |flow| flow.marks.0),
+        uplinks: uplink::shared_by(facts.state, &group.flows, |flow| flow.marks.0),
         incast_senders: is_incast.then_some(senders.len() as u64),
     };
     let is_much = marks as f64 >= facts.settings.findings.ce_share * packets as f64 && marks > 0;
     let severity = if is_much { Severity::Warning } else { Severity::Info };
-    let mut finding = Finding::new(&KIND, severity, claim)
+    let mut finding = KIND
+        .finding(severity, claim)
         .caused_by(if is_incast { "incast" } else { "path" })
         .about(group.subject())
         .over(group.span())
@@ -92,7 +93,8 @@ fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
             by: marked.amount,
         };
         let severity = if is_much { Severity::Warning } else { Severity::Info };
-        let finding = Finding::new(&KIND, severity, claim)
+        let finding = KIND
+            .finding(severity, claim)
             .caused_by("path")
             .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
             .over(Some(nic.span));

@@ -95,7 +95,8 @@ fn odd(
             is_expected: facts.settings.expect.dscp.is_some(),
             flows: naming::group(group),
         };
-        let mut finding = Finding::new(&KIND, Severity::Warning, claim)
+        let mut finding = KIND
+            .finding(Severity::Warning, claim)
             .caused_by(cause)
             .about(group.subject())
             .over(group.span())
@@ -120,7 +121,8 @@ fn rewritten(facts: &Facts<'_>, data: &[&QueuePair]) -> Vec<Finding> {
         let seen: Vec<u8> = seen(worst).into_iter().collect();
         let flows = naming::group(group);
         let claim = CongestionClaim::DscpRewritten { seen: seen.clone(), flows };
-        let mut finding = Finding::new(&KIND, Severity::Warning, claim)
+        let mut finding = KIND
+            .finding(Severity::Warning, claim)
             .caused_by("rewritten_on_path")
             .about(group.subject())
             .over(group.span())

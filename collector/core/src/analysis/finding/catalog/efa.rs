@@ -29,6 +29,6 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let Some(first) = processes.first() else { return Vec::new() };
     let claim = NetworkClaim::OnEfa { processes: processes.len() as u64 };
     let plugin = LogObservation::EfaPlugin(first.ofi.release.clone());
-    let finding = Finding::new(&KIND, Severity::Info, claim).proven();
+    let finding = KIND.finding(Severity::Info, claim).proven();
     vec![finding.because(Proof::log(plugin, first.first))]
 }

@@ -42,7 +42,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         hosts: Among::all(&processes, |process| process.host.clone()),
         reason: reason.clone(),
     };
-    let mut finding = Finding::new(&KIND, Severity::Warning, claim).proven();
+    let mut finding = KIND.finding(Severity::Warning, claim).proven();
     if let Some(attempt) = attempt {
         let failure = LogObservation::PluginFailure(reason);
         finding = finding.because(Proof::log(failure, attempt.witness));

@@ -63,10 +63,8 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
     let claim = TransportClaim::Lost { missing, late, resent, frames, flows };
     let is_minor = missing == 0 && naks == 0 && (resent as f64) < NOTABLE_RESENDS * frames as f64;
     let severity = if is_minor { Severity::Info } else { Severity::Warning };
-    let mut finding = Finding::new(&KIND, severity, claim)
-        .caused_by(cause)
-        .about(group.subject())
-        .over(group.span());
+    let mut finding =
+        KIND.finding(severity, claim).caused_by(cause).about(group.subject()).over(group.span());
     finding.flows = group.places();
     if naks > 0 && missing > 0 && late == 0 {
         finding = finding.proven();
@@ -113,7 +111,7 @@ fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
             }
         };
         let rose = CounterObservation::Rose { nic: nic.name(), counter, by };
-        Finding::new(&KIND, Severity::Warning, claim)
+        KIND.finding(Severity::Warning, claim)
             .caused_by(cause)
             .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
             .over(Some(nic.span))

@@ -81,7 +81,7 @@ fn finding(
     };
     let syns = FrameObservation::Syns { syns: worst.asked, server };
     Some(
-        Finding::new(&KIND, Severity::Critical, claim)
+        KIND.finding(Severity::Critical, claim)
             .caused_by(if is_refused { "refused" } else { "no_answer" })
             .about(Subject { port: Some(server.ip()), ..Subject::default() })
             .over(Some(span))

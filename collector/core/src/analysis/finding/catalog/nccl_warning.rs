@@ -64,7 +64,8 @@ fn finding(
     let is_only = processes.len() == 1 && process.memberships.len() == 1;
     let rank = process.memberships.first().map(|member| member.rank).filter(|_| is_only);
     let communicator = facts.state.memberships.get(&(at, 0)).copied().filter(|_| is_only);
-    let mut finding = Finding::new(&KIND, severity(cause), claim)
+    let mut finding = KIND
+        .finding(severity(cause), claim)
         .caused_by(cause.name())
         .about(Subject { communicator, rank, ..Subject::default() })
         .proven();

@@ -38,7 +38,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for group in by_port(data.iter().copied(), |flow| frames_if(cleared(flow), flow)) {
         let claim = CongestionClaim::EcnCleared { flows: naming::group(&group) };
-        let finding = Finding::new(&KIND, Severity::Warning, claim).caused_by("cleared_on_path");
+        let finding = KIND.finding(Severity::Warning, claim).caused_by("cleared_on_path");
         found.push(complete(facts, finding, &group, EcnContrast::OtherTap));
     }
     let senders = |flow: &QueuePair| not_ect(flow) && !cleared(flow);
@@ -47,7 +47,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
             let claim = CongestionClaim::NotEct { flows: naming::group(&group) };
             let contrast =
                 if has_capable { EcnContrast::OtherFlows } else { EcnContrast::Expected };
-            let finding = Finding::new(&KIND, Severity::Warning, claim).caused_by("some_flows");
+            let finding = KIND.finding(Severity::Warning, claim).caused_by("some_flows");
             found.push(complete(facts, finding, &group, contrast));
         }
     } else {
@@ -56,7 +56,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         if !flows.is_empty() {
             let claim = CongestionClaim::NothingEct { flows: flows.len() as u64 };
             let group = Group { port: None, flows };
-            let finding = Finding::new(&KIND, Severity::Info, claim).caused_by("all_flows");
+            let finding = KIND.finding(Severity::Info, claim).caused_by("all_flows");
             found.push(complete(facts, finding, &group, EcnContrast::Nothing));
         }
     }

@@ -34,9 +34,8 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         let worst = group.worst()?;
         let (own, other) = mismatch(facts, worst)?;
         let claim = TransportClaim::PartitionKeys { own, other, flows: naming::group(group) };
-        let mut finding = Finding::new(&KIND, Severity::Critical, claim)
-            .about(group.subject())
-            .over(group.span());
+        let mut finding =
+            KIND.finding(Severity::Critical, claim).about(group.subject()).over(group.span());
         finding.flows = group.places();
         let key = FlowObservation::PartitionKey(own);
         Some(finding.because(Proof::flow(worst, key, worst.first_frame(facts.state))))

@@ -81,7 +81,8 @@ fn finding(
     cause: &'static str,
     claim: TransportClaim,
 ) -> Finding {
-    let mut finding = Finding::new(&KIND, severity, claim)
+    let mut finding = KIND
+        .finding(severity, claim)
         .caused_by(cause)
         .about(group.subject())
         .over(group.span())

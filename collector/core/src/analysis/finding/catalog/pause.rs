@@ -57,7 +57,8 @@ fn by_frames(facts: &Facts<'_>) -> Vec<Finding> {
         let pause = FrameObservation::Pause { longest_ns: state.longest_ns };
         let witness = facts.frame(key.tap, state.first.frame, state.first.time);
         let span = Span { first: state.first.time, last: state.last };
-        let finding = Finding::new(&KIND, severity, claim)
+        let finding = KIND
+            .finding(severity, claim)
             .about(Subject { port, ..Subject::default() })
             .over(Some(facts.aligned_span(key.tap, span)))
             .proven();
@@ -99,7 +100,8 @@ fn by_counters(facts: &Facts<'_>, nic: &NicCounters) -> Vec<Finding> {
         };
         let severity = if is_much { Severity::Warning } else { Severity::Info };
         let paused = CounterObservation::Paused { measure, paused_ns };
-        let finding = Finding::new(&KIND, severity, claim)
+        let finding = KIND
+            .finding(severity, claim)
             .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
             .over(Some(nic.span))
             .proven();

@@ -56,7 +56,7 @@ fn by_frames(facts: &Facts<'_>) -> Vec<Finding> {
         };
         let witness = facts.frame(key.tap, state.first.frame, state.first.time);
         let span = Span { first: state.first.time, last: state.last };
-        Finding::new(&KIND, Severity::Critical, claim)
+        KIND.finding(Severity::Critical, claim)
             .about(Subject { port, ..Subject::default() })
             .over(Some(facts.aligned_span(key.tap, span)))
             .proven()
@@ -72,7 +72,7 @@ fn by_counters(nic: &NicCounters) -> Option<Finding> {
         events.into_iter().find_map(|measure| nic.rise(measure).filter(|rise| rise.amount > 0));
     if let Some(rise) = event {
         let claim = PauseClaim::NicStalled { nic: nic.name() };
-        let finding = Finding::new(&KIND, Severity::Critical, claim).about(subject);
+        let finding = KIND.finding(Severity::Critical, claim).about(subject);
         let storms = CounterObservation::FirmwareStorms(rise.amount);
         return Some(
             finding.over(Some(nic.span)).proven().because(Proof::counter(storms, rise.witness)),
@@ -94,7 +94,7 @@ fn by_counters(nic: &NicCounters) -> Option<Finding> {
     let claim =
         PauseClaim::NicStorm { nic: nic.name(), side, priority: reading.priority, length_ns };
     let paused = CounterObservation::NearlyAlwaysPaused { percent: STORM_PERCENT, length_ns };
-    let finding = Finding::new(&KIND, Severity::Critical, claim).about(subject).over(Some(span));
+    let finding = KIND.finding(Severity::Critical, claim).about(subject).over(Some(span));
     Some(finding.proven().because(Proof::counter(paused, None)))
 }
 

@@ -94,7 +94,8 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, unseen: &[(&Rank, u64, u64)]) 
         ranks: unseen.len() as u64,
         taps: facts.state.tracker.taps().len() as u64,
     };
-    let mut finding = Finding::new(&KIND, Severity::Info, claim)
+    let mut finding = KIND
+        .finding(Severity::Info, claim)
         .about(Subject { communicator: Some(id), ..Subject::default() });
     for (rank, queue_pairs, called_ns) in unseen.iter().take(TOLD).copied() {
         let Rank { rank, pid, .. } = *rank;

@@ -36,10 +36,8 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 
 fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
     let claim = TransportClaim::NotReady { naks: group.sum(), flows: naming::group(group) };
-    let mut finding = Finding::new(&KIND, Severity::Warning, claim)
-        .about(group.subject())
-        .over(group.span())
-        .proven();
+    let mut finding =
+        KIND.finding(Severity::Warning, claim).about(group.subject()).over(group.span()).proven();
     finding.flows = group.places();
     let Some(worst) = group.worst() else { return finding };
     let waits = worst.recoveries(Trigger::Rnr);
@@ -64,7 +62,7 @@ fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
             counter: "rnr_nak_retry_err",
             by: rise.amount,
         };
-        Finding::new(&KIND, Severity::Warning, claim)
+        KIND.finding(Severity::Warning, claim)
             .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
             .over(Some(nic.span))
             .because(Proof::counter(rose, rise.witness))

@@ -32,7 +32,8 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         let reason = worst.map_or("", commonest);
         let (naks, flows) = (group.sum(), naming::group(group));
         let claim = TransportClaim::Refused { naks, flows, reason };
-        let mut finding = Finding::new(&KIND, Severity::Critical, claim)
+        let mut finding = KIND
+            .finding(Severity::Critical, claim)
             .caused_by(reason)
             .about(group.subject())
             .over(group.span())

@@ -28,8 +28,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         let severity = if resent > 0 { Severity::Warning } else { Severity::Info };
         let (late, flows) = (group.sum(), naming::group(&group));
         let claim = TransportClaim::Reordered { late, flows };
-        let mut finding =
-            Finding::new(&KIND, severity, claim).about(group.subject()).over(group.span());
+        let mut finding = KIND.finding(severity, claim).about(group.subject()).over(group.span());
         finding.flows = group.places();
         let Some(worst) = group.worst() else { return finding };
         let QueuePair { late, resent, .. } = *worst;

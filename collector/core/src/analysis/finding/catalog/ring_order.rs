@@ -53,7 +53,7 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, communicator: &Communicator) -
     let order = FrameObservation::Ring(ring.iter().take(64).copied().collect());
     let witness = communicator.evidence.iter().find_map(|evidence| evidence.witness);
     Some(
-        Finding::new(&KIND, Severity::Warning, claim)
+        KIND.finding(Severity::Warning, claim)
             .about(Subject { communicator: Some(id), ..Subject::default() })
             .proven()
             .because(Proof::frames(order, witness)),

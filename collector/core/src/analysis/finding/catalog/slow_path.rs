@@ -125,7 +125,7 @@ fn finding(
     let claim = PaceClaim::SlowPath { sender, receiver, ranks: path.ranks, rate_bps, others_bps };
     let messages = FrameObservation::Messages(path.rates.len() as u64);
     let rank = path.ranks.map(|(_, to)| to);
-    Finding::new(&KIND, Severity::Warning, claim)
+    KIND.finding(Severity::Warning, claim)
         .about(Subject { communicator: Some(id), rank, port: Some(receiver), ..Subject::default() })
         .over(path.span)
         .because(Proof::frames(messages, path.longest.map(|transfer| transfer.witness)))

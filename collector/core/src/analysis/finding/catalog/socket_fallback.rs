@@ -53,7 +53,8 @@ fn by_logs(facts: &Facts<'_>) -> Vec<Finding> {
         let communicator = facts.state.memberships.get(&(at, 0)).copied();
         let rank = first.memberships.first().map(|member| member.rank);
         let rank = rank.filter(|_| processes.len() == 1);
-        let mut finding = Finding::new(&KIND, Severity::Critical, claim)
+        let mut finding = KIND
+            .finding(Severity::Critical, claim)
             .caused_by(cause(first))
             .about(Subject { communicator, rank, ..Subject::default() })
             .proven();
@@ -151,7 +152,7 @@ fn by_traffic(facts: &Facts<'_>) -> Vec<Finding> {
         };
         let connections = FrameObservation::SocketConnections(sockets.count() as u64);
         let witness = communicator.evidence.iter().find_map(|evidence| evidence.witness);
-        Finding::new(&KIND, Severity::Critical, claim)
+        KIND.finding(Severity::Critical, claim)
             .caused_by("unknown")
             .about(Subject { communicator: Some(id), ..Subject::default() })
             .over(span)

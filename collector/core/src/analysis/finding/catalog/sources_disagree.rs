@@ -57,7 +57,7 @@ fn socket_data(facts: &Facts<'_>, process: &Process) -> Option<Finding> {
         connections: sockets as u64,
     };
     Some(
-        Finding::new(&KIND, Severity::Warning, claim)
+        KIND.finding(Severity::Warning, claim)
             .caused_by("socket_data")
             .about(Subject { communicator: Some(id), ..Subject::default() })
             .because(Proof::log(LogObservation::IbTaken, network_line(process))),
@@ -87,7 +87,7 @@ fn standstill(facts: &Facts<'_>, process: &Process) -> Option<Finding> {
     let claim = NetworkClaim::NoRdmaBytes { nics: rises.len() as u64, still_ns: longest };
     let names = rises.iter().take(NAMED).map(|(nic, ..)| nic.name()).collect();
     Some(
-        Finding::new(&KIND, Severity::Warning, claim)
+        KIND.finding(Severity::Warning, claim)
             .caused_by("no_rdma_bytes")
             .because(Proof::log(LogObservation::IbTaken, network_line(process)))
             .because(Proof::counter(CounterObservation::NoRdma(names), None)),
@@ -113,8 +113,7 @@ fn conflicts(facts: &Facts<'_>) -> Option<Finding> {
     let subject =
         Subject { communicator: Some(*communicator), rank: Some(first.rank), ..Subject::default() };
     let claim = NetworkClaim::Contradictions { count: about.len() as u64, first: first.clone() };
-    let mut finding =
-        Finding::new(&KIND, Severity::Info, claim).caused_by("conflict").about(subject);
+    let mut finding = KIND.finding(Severity::Info, claim).caused_by("conflict").about(subject);
     for (_, contradiction) in about.into_iter().take(NAMED) {
         let contradiction = FrameObservation::Contradiction(contradiction);
         finding = finding.because(Proof::frames(contradiction, None));

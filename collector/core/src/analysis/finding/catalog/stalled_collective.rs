@@ -74,7 +74,8 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
     let rank = ranks.first().copied().filter(|_| ranks.len() == 1);
     let communicator = facts.identity_of(id);
     let claim = PaceClaim::Stalled { communicator, suspects, silence_ns };
-    let finding = Finding::new(&KIND, Severity::Critical, claim)
+    let finding = KIND
+        .finding(Severity::Critical, claim)
         .caused_by(cause)
         .about(Subject { communicator: Some(id), rank, ..Subject::default() })
         .over(Some(Span { first: since, last: end }));

@@ -118,7 +118,8 @@ fn finding(
         last: times.spans.iter().map(|span| span.last).max()?,
     };
     let iteration = times.iterations.first().copied().filter(|_| times.iterations.len() == 1);
-    let mut finding = Finding::new(&KIND, severity, claim)
+    let mut finding = KIND
+        .finding(severity, claim)
         .caused_by(cause.name())
         .about(Subject {
             communicator: Some(communicator),

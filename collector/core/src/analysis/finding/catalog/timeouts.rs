@@ -50,7 +50,8 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
         flows: naming::group(group),
         is_link_down: link_down.is_some(),
     };
-    let mut finding = Finding::new(&KIND, Severity::Warning, claim)
+    let mut finding = KIND
+        .finding(Severity::Warning, claim)
         .caused_by(if link_down.is_some() { "link_down" } else { "silence" })
         .about(group.subject())
         .over(group.span());
@@ -97,7 +98,7 @@ fn by_counters(facts: &Facts<'_>) -> Vec<Finding> {
             counter: "local_ack_timeout_err",
             by: rise.amount,
         };
-        Finding::new(&KIND, Severity::Warning, claim)
+        KIND.finding(Severity::Warning, claim)
             .caused_by("silence")
             .about(Subject { port: nic.addresses.first().copied(), ..Subject::default() })
             .over(Some(nic.span))

@@ -34,7 +34,7 @@ pub const KIND: Kind = Kind {
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     rails(facts)
         .into_iter()
-        .chain(uplinks(facts).iter().filter_map(|of| on_uplinks(facts, of)))
+        .chain(uplinks(facts.state).iter().filter_map(|of| on_uplinks(facts, of)))
         .collect()
 }
 
@@ -68,7 +68,7 @@ fn rails(facts: &Facts<'_>) -> Option<Finding> {
     let rails =
         FrameObservation::Rails(by_rail.iter().map(|(rail, load)| (*rail, *load)).collect());
     Some(
-        Finding::new(&KIND, Severity::Warning, claim)
+        KIND.finding(Severity::Warning, claim)
             .caused_by("rails")
             .over(facts.span())
             .because(Proof::frames(rails, None)),
@@ -98,7 +98,7 @@ fn on_uplinks(facts: &Facts<'_>, taps: &[(TapId, String)]) -> Option<Finding> {
     let (fullest, name) =
         taps.iter().max_by_key(|(tap, _)| (load(tap), std::cmp::Reverse(*tap)))?;
     let mut flows: Vec<&QueuePair> =
-        facts.flows.iter().filter(|flow| passes(facts, flow, *fullest)).collect();
+        facts.flows.iter().filter(|flow| passes(facts.state, flow, *fullest)).collect();
     flows.sort_by_key(|flow| (std::cmp::Reverse(flow.payload_bytes), flow.at));
     let suffers = |flow: &&QueuePair| flow.marks.0 > 0 || flow.cnps > 0 || flow.missing > flow.late;
     let is_harmful = flows.iter().any(suffers);
@@ -113,7 +113,8 @@ fn on_uplinks(facts: &Facts<'_>, taps: &[(TapId, String)]) -> Option<Finding> {
         },
     };
     let severity = if is_harmful { Severity::Warning } else { Severity::Info };
-    let mut finding = Finding::new(&KIND, severity, claim)
+    let mut finding = KIND
+        .finding(severity, claim)
         .caused_by("uplinks")
         .about(Subject { flow: flows.first().map(|flow| flow.at), ..Subject::default() })
         .over(facts.span());

@@ -120,7 +120,8 @@ fn finding(odd: OddNetwork, expected: Vec<String>, places: &[Place]) -> Option<F
     let cause = if odd.what == NetworkPart::Hca { "hca" } else { "bootstrap" };
     let is_only = places.len() == 1;
     let claim = NetworkClaim::Unexpected { odd: odd.clone(), hosts, expected };
-    let finding = Finding::new(&KIND, Severity::Warning, claim)
+    let finding = KIND
+        .finding(Severity::Warning, claim)
         .caused_by(cause)
         .about(Subject {
             communicator: first.communicator,

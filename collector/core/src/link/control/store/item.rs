@@ -1,6 +1,6 @@
 //! Items of a stream that arrives in pieces: numbers, and byte strings with their length.
 
-use super::Malformed;
+use super::malformed::Malformed;
 
 /// Bytes of a key's or value's length.
 const LENGTH_BYTES: usize = 8;

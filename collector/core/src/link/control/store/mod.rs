@@ -1,11 +1,13 @@
 //! PyTorch's TCPStore: which unique ids are stored under which keys, and who wrote or read them.
 
 mod item;
+mod malformed;
 mod reply;
 pub mod request;
 
 use std::net::SocketAddr;
 
+pub use self::malformed::Malformed;
 use self::reply::ReplyReader;
 use self::request::{Request, RequestReader};
 use super::facts::StoredId;
@@ -20,10 +22,6 @@ const CONSISTENT_REQUESTS: usize = 2;
 
 /// A client without a signature that is not believed after this many bytes is rejected.
 const RECOGNITION_BYTES: usize = 4096;
-
-/// The bytes do not belong to a TCPStore.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed;
 
 /// Whether a stream belongs to a TCPStore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::Malformed;
 use super::item::{ItemReader, ReadItem, Wanted};
+use super::malformed::Malformed;
 use super::request::{KEPT_VALUE_BYTES, Request, VALUE_BYTES};
 use crate::decode::tcp_store::{Query, Reply};
 

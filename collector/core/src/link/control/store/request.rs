@@ -1,7 +1,7 @@
 //! A client's requests to a TCPStore, one by one.
 
-use super::Malformed;
 use super::item::{ItemReader, ReadItem, Wanted};
+use super::malformed::Malformed;
 use crate::decode::tcp_store::{Item, Items, Numbering, Query, VALIDATION};
 
 /// Longest key in PyTorch's libuv back-end.

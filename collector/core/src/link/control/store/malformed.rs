@@ -1,0 +1,5 @@
+//! Why bytes are no conversation with a TCPStore.
+
+/// The bytes do not belong to a TCPStore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed;
