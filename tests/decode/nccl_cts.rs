@@ -32,7 +32,7 @@ const CAPTURED: [(Release, &str); 5] = [
 const MIB: u64 = 1 << 20;
 
 fn layout_of(release: Release) -> &'static CtsLayout {
-    layout::of(release).map_or(&CTS_32_UNTAGGED, |layout| layout.cts)
+    layout::for_release(release).map_or(&CTS_32_UNTAGGED, |layout| layout.cts)
 }
 
 /// The element, padded with zeros to its full size.

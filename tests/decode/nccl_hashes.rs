@@ -9,7 +9,7 @@ use railscope_core::model::nccl::Release;
 const CHARS: CharSign = CharSign::Signed;
 
 fn function(release: Release) -> HashFunction {
-    HashFunction::of(release, CHARS)
+    HashFunction::for_release(release, CHARS)
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn releases() -> Vec<(Release, Structures)> {
 fn each(check: impl Fn(&Layout, &Structures)) {
     for (release, structures) in releases() {
         println!("{release}");
-        check(layout::of(release).unwrap(), &structures);
+        check(layout::for_release(release).unwrap(), &structures);
     }
 }
 
@@ -256,7 +256,7 @@ fn clear_to_send() {
 
 #[test]
 fn sizes_identify_the_release() {
-    let range = |fits: fn(&Layout) -> bool| ReleaseRange::of(narrow(&LAYOUTS, fits)).unwrap();
+    let range = |fits: fn(&Layout) -> bool| ReleaseRange::covering(narrow(&LAYOUTS, fits)).unwrap();
     let gathers = range(|layout| layout.topology.len == 1192);
     let exchange = range(|layout| layout.endpoint.len == 552);
     let both = gathers.intersect(exchange).unwrap();

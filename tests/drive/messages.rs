@@ -20,7 +20,7 @@ fn operation(kind: Kind, data_type: DataType, count: usize) -> Operation {
 
 /// Messages that a rank sends, each with its part, in order.
 fn sent(chunks: &[Chunk], operation: &Operation) -> Vec<(Part, usize)> {
-    let slicing = Slicing::of(operation.kind);
+    let slicing = Slicing::for_kind(operation.kind);
     let sent = chunks.iter().filter(|chunk| chunk.action.sends());
     let messages = sent.flat_map(|chunk| {
         let part = chunk.action.part_sent(operation.kind);
@@ -30,7 +30,7 @@ fn sent(chunks: &[Chunk], operation: &Operation) -> Vec<(Part, usize)> {
 }
 
 fn received(chunks: &[Chunk], operation: &Operation) -> Vec<(Part, usize)> {
-    let slicing = Slicing::of(operation.kind);
+    let slicing = Slicing::for_kind(operation.kind);
     let received = chunks.iter().filter(|chunk| chunk.action.receives());
     let messages = received.flat_map(|chunk| {
         let part = chunk.action.part_received(operation.kind);
@@ -282,7 +282,7 @@ fn what_one_rank_sends_the_next_receives() {
                 [(vec![0, 1], 1), (vec![0, 2, 1], 2), (vec![0, 3, 1, 2, 4], 3), (vec![2, 1, 0], 0)]
             {
                 let ranks = order.len() as u32;
-                let ring = Ring::of(order).unwrap();
+                let ring = Ring::from_order(order).unwrap();
                 for count in [1, 100, 70_001, 3_000_000] {
                     let operation = Operation { root, ..operation(kind, DataType::Float32, count) };
                     for share in split(release, &operation, ranks, 3) {
@@ -294,8 +294,8 @@ fn what_one_rank_sends_the_next_receives() {
             }
         }
     }
-    assert!(Ring::of(vec![0, 2]).is_none());
-    assert!(Ring::of(vec![0, 1, 1]).is_none());
+    assert!(Ring::from_order(vec![0, 2]).is_none());
+    assert!(Ring::from_order(vec![0, 1, 1]).is_none());
 }
 
 fn ends_agree(release: Release, operation: &Operation, ring: &Ring, rank: u32, share: &Share) {
@@ -427,7 +427,8 @@ fn agrees_with_real_nccl(release: Release, truth: &Truth, collective: &Collectiv
     let shares = split(release, &operation, ranks, communicator.channels.len() as u32);
     let mut edges = 0;
     for (share, channel) in shares.iter().zip(&communicator.channels) {
-        let ring = Ring::of(channel.ring_order_world_ranks.iter().map(place).collect()).unwrap();
+        let ring =
+            Ring::from_order(channel.ring_order_world_ranks.iter().map(place).collect()).unwrap();
         for rank in 0..ranks {
             let chunks = chunks(release, &operation, &ring, rank, share);
             let messages = sent(&chunks, &operation);

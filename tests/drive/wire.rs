@@ -170,7 +170,7 @@ fn address(text: &str) -> SocketAddr {
 #[test]
 fn railscope_reads_the_drivers_ranks() {
     for release in Release::ALL {
-        let layout = layout::of(theirs(release)).unwrap();
+        let layout = layout::for_release(theirs(release)).unwrap();
         let (rank, ranks) = (2, 4);
         let (root_listener, ring_listener) = (address("10.0.0.3:9"), address("[fd00::3]:10"));
         let check_in = CheckIn { rank, ranks, root_listener, ring_listener }.encode(release);
@@ -217,7 +217,7 @@ fn railscope_reads_the_drivers_ranks() {
 
 #[test]
 fn railscope_reads_where_the_driver_listens() {
-    let layout = layout::of(theirs(Release::V2_27_7)).unwrap();
+    let layout = layout::for_release(theirs(Release::V2_27_7)).unwrap();
     let (listener, proxy) = (address("10.0.0.3:9"), address("10.0.0.3:10"));
     let ras = RasRank {
         listener: address("10.0.0.3:11"),
@@ -248,9 +248,9 @@ fn both_hash_alike() {
     use nccl::hash::{CharSign, HashFunction};
     let sign = if cfg!(target_arch = "aarch64") { CharSign::Unsigned } else { CharSign::Signed };
     for release in Release::ALL {
-        let function = HashFunction::of(theirs(release), sign);
+        let function = HashFunction::for_release(theirs(release), sign);
         for bytes in [b"".as_slice(), b"a", b"12345678", b"4711pid:[4026531836]", &[0xff; 128]] {
-            assert_eq!(hash::of(release, bytes), function.hash(bytes), "{bytes:?}");
+            assert_eq!(hash::hash(release, bytes), function.hash(bytes), "{bytes:?}");
         }
     }
 }
@@ -277,7 +277,7 @@ fn railscope_reads_the_queue_pairs_of_the_driver() {
         service_level: 0,
     };
     for release in Release::ALL {
-        let layout = layout::of(theirs(release)).unwrap();
+        let layout = layout::for_release(theirs(release)).unwrap();
         let bytes = metadata.encode(release);
         let read = nccl::ib_endpoint::Endpoint::decode(&bytes, layout.endpoint).unwrap();
         let pair = read.queue_pair(1).unwrap();
@@ -292,7 +292,7 @@ fn railscope_reads_the_queue_pairs_of_the_driver() {
 fn railscope_reads_a_clear_to_send_of_the_driver() {
     let cts = Cts { address: 0x7f00_0010_0000, size: 1 << 20, rkey: 0x77, tag: 3, index: 300 };
     for release in Release::ALL {
-        let layout = layout::of(theirs(release)).unwrap();
+        let layout = layout::for_release(theirs(release)).unwrap();
         let read = nccl::cts::Cts::decode(&cts.encode(release), layout.cts).unwrap();
         assert_eq!((read.address, read.capacity), (cts.address, u64::from(cts.size)));
         assert_eq!((read.number, read.tag), (Some(cts.index), Some(cts.tag)));

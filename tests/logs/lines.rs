@@ -417,7 +417,7 @@ fn faults() {
         ("Cuda failure 'out of memory'", Cause::Memory),
         ("Something new", Cause::Other),
     ] {
-        assert_eq!(Cause::of(text), cause, "{text}");
+        assert_eq!(Cause::from_text(text), cause, "{text}");
     }
 }
 

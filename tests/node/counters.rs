@@ -32,7 +32,7 @@ fn source_at(
         host: "host7".to_owned(),
         interval: Duration::from_millis(interval_ms),
         excluded: excluded.iter().map(|one| glob::Pattern::new(one).unwrap()).collect(),
-        wants: |driver, name| Reading::of(driver, name).is_some(),
+        wants: |driver, name| Reading::from_name(driver, name).is_some(),
     };
     CounterSource::new(config, statistics)
 }

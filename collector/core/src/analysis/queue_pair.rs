@@ -111,7 +111,7 @@ pub fn join(state: &State) -> Vec<QueuePair> {
             views.entry(key).or_default().push(at);
         }
     }
-    views.into_values().filter_map(|views| QueuePair::of(state, views)).collect()
+    views.into_values().filter_map(|views| QueuePair::joined(state, views)).collect()
 }
 
 fn has_requests(flow: &Flow) -> bool {
@@ -119,7 +119,7 @@ fn has_requests(flow: &Flow) -> bool {
 }
 
 impl<'a> View<'a> {
-    fn of(flows: &'a [Flow], at: u32) -> Option<Self> {
+    fn new(flows: &'a [Flow], at: u32) -> Option<Self> {
         let flow = flows.get(at as usize)?;
         let back = flow.reverse.and_then(|reverse| flows.get(reverse.flow as usize));
         Some(Self { flow, back })
@@ -147,8 +147,8 @@ impl<'a> View<'a> {
     fn marks(&self) -> (u64, u64) {
         // In a tunnel the fabric marks the outer header.
         let marked = |flow: &Flow| {
-            let outer = flow.outer_ecn.as_ref().map_or(0, |outer| outer.of(Ecn::Ce));
-            (flow.ecn.of(Ecn::Ce).max(outer), flow.frames)
+            let outer = flow.outer_ecn.as_ref().map_or(0, |outer| outer.count(Ecn::Ce));
+            (flow.ecn.count(Ecn::Ce).max(outer), flow.frames)
         };
         let (requests, responses) = (marked(self.flow), self.responses().map_or((0, 0), marked));
         let both = [requests, responses].into_iter().filter(|(ce, _)| *ce > 0);
@@ -172,9 +172,9 @@ impl<'a> View<'a> {
 }
 
 impl QueuePair {
-    fn of(state: &State, places: Vec<u32>) -> Option<Self> {
+    fn joined(state: &State, places: Vec<u32>) -> Option<Self> {
         let flows = state.tracker.flows().flows();
-        let views: Vec<View<'_>> = places.iter().filter_map(|at| View::of(flows, *at)).collect();
+        let views: Vec<View<'_>> = places.iter().filter_map(|at| View::new(flows, *at)).collect();
         let most = |of: &dyn Fn(&View<'_>) -> u64| views.iter().map(of).max().unwrap_or(0);
         let most_answers = |of: &dyn Fn(&Flow) -> u64| most(&|view| view.answers().map_or(0, of));
         let nak = |of: fn(&crate::flow::response::ResponseCounts) -> u64| {
@@ -309,7 +309,8 @@ impl QueuePair {
     /// Its first CE mark at any tap, on the way there or among the answers to it.
     #[must_use]
     pub fn first_mark(&self, state: &State) -> Option<Witness> {
-        let views = self.views.iter().filter_map(|at| View::of(state.tracker.flows().flows(), *at));
+        let views =
+            self.views.iter().filter_map(|at| View::new(state.tracker.flows().flows(), *at));
         let both = views.flat_map(|view| [Some(view.flow), view.responses()]).flatten();
         let marks = both.filter_map(|flow| Some((flow.key.tap, flow.first_mark?)));
         earliest(marks.map(|(tap, mark)| state.frame(tap, mark.frame, mark.time)))
@@ -318,7 +319,8 @@ impl QueuePair {
     /// Its first packet that came after a later one, at any tap.
     #[must_use]
     pub fn first_late(&self, state: &State) -> Option<Witness> {
-        let views = self.views.iter().filter_map(|at| View::of(state.tracker.flows().flows(), *at));
+        let views =
+            self.views.iter().filter_map(|at| View::new(state.tracker.flows().flows(), *at));
         let sequenced = views.map(|view| view.flow).filter(|flow| flow.has_sequence());
         let late = sequenced.filter_map(|flow| Some((flow.key.tap, flow.requests.first_late()?)));
         earliest(late.map(|(tap, late)| state.frame(tap, late.frame, late.time)))
@@ -327,7 +329,8 @@ impl QueuePair {
     /// The first resend that `trigger` made necessary.
     #[must_use]
     pub fn first_resend(&self, state: &State, trigger: Trigger) -> Option<Witness> {
-        let views = self.views.iter().filter_map(|at| View::of(state.tracker.flows().flows(), *at));
+        let views =
+            self.views.iter().filter_map(|at| View::new(state.tracker.flows().flows(), *at));
         let resends = views
             .filter_map(|view| Some((view.flow.key.tap, view.recoveries(trigger).first_resend?)));
         earliest(resends.map(|(tap, resend)| state.frame(tap, resend.frame, resend.time)))

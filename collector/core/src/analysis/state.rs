@@ -101,7 +101,8 @@ impl State {
     #[must_use]
     pub fn position(&self, flow: &Flow) -> Position {
         let position = self.positions.get(flow.key.tap.0 as usize);
-        position.map_or(Position::Unknown, |tap| tap.of(flow.key.source, flow.key.destination))
+        position
+            .map_or(Position::Unknown, |tap| tap.for_flow(flow.key.source, flow.key.destination))
     }
 
     /// A frame of `tap`, which saw it at `time` by its own clock.

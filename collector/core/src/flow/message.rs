@@ -62,7 +62,7 @@ pub struct MessageCounts([u64; 5]);
 impl MessageCounts {
     /// Messages of one kind.
     #[must_use]
-    pub const fn of(&self, kind: MessageKind) -> u64 {
+    pub const fn count(&self, kind: MessageKind) -> u64 {
         self.0[kind as usize]
     }
 }

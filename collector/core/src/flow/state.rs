@@ -266,7 +266,7 @@ impl EcnCounts {
 
     /// Packets with this codepoint.
     #[must_use]
-    pub const fn of(&self, ecn: Ecn) -> u64 {
+    pub const fn count(&self, ecn: Ecn) -> u64 {
         self.0[ecn as usize]
     }
 
@@ -274,7 +274,7 @@ impl EcnCounts {
     /// marked a packet yet, so that 0 says nothing.
     #[must_use]
     pub const fn visible_ce(&self, is_next_to_sender: bool) -> Option<u64> {
-        match self.of(Ecn::Ce) {
+        match self.count(Ecn::Ce) {
             0 if is_next_to_sender => None,
             marked => Some(marked),
         }

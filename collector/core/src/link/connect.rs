@@ -337,7 +337,7 @@ impl<'a> Finder<'a> {
                     Role::Data => (key.source, key.destination),
                     Role::Control => (key.destination, key.source),
                 };
-                let position = self.traffic.positions[key.tap.0 as usize].of(from, to);
+                let position = self.traffic.positions[key.tap.0 as usize].for_flow(from, to);
                 let view = views.entry(key.tap).or_insert_with(|| ConnectionView {
                     position,
                     data: Vec::new(),

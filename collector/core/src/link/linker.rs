@@ -127,7 +127,7 @@ fn announced(
         connection.receiver = Some(listener.receiver);
         if known.is_some() {
             connection.graph = Some(listener.graph);
-            connection.channel = channels.of(&listener);
+            connection.channel = channels.channel(&listener);
             let kind = EvidenceKind::TransportSetup;
             let witness = Some(listener.witness);
             add_evidence(&mut connection.evidence, Evidence { kind, witness, count: 1 });
@@ -241,7 +241,7 @@ impl ChannelNames {
         Self { by_edge }
     }
 
-    fn of(&self, listener: &Listener) -> Option<u32> {
+    fn channel(&self, listener: &Listener) -> Option<u32> {
         let edge = Edge { sender: listener.sender?, receiver: listener.receiver };
         let channels = self.by_edge.get(&(listener.entry, listener.graph, edge))?;
         channels.get(listener.position as usize).copied()

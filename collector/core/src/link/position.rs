@@ -51,7 +51,7 @@ pub struct TapPosition {
 impl TapPosition {
     /// The tap's position relative to a flow from `source` to `destination`.
     #[must_use]
-    pub fn of(&self, source: HostAddress, destination: HostAddress) -> Position {
+    pub fn for_flow(&self, source: HostAddress, destination: HostAddress) -> Position {
         let near = |address| self.near.contains_key(&address);
         match (near(source), near(destination)) {
             (true, false) => Position::Sender,

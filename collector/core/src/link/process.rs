@@ -189,7 +189,7 @@ impl ProcessTracker {
     /// processes.
     #[must_use]
     pub fn rank(&self, pid: u32) -> Option<u32> {
-        let (_, largest) = self.of(pid).max_by_key(|(_, membership)| membership.nranks)?;
+        let (_, largest) = self.memberships(pid).max_by_key(|(_, membership)| membership.nranks)?;
         largest.rank
     }
 
@@ -230,7 +230,7 @@ impl ProcessTracker {
 
     /// A process's current communicators, with its rank; new ones are added to the job.
     fn parts(&self, pid: u32, job: &mut Job) -> Vec<Part> {
-        self.of(pid)
+        self.memberships(pid)
             .filter_map(|(handle, one)| Some((handle, one, one.origin?, one.rank?)))
             .map(|(handle, membership, (magic, root), rank)| {
                 let next = CommunicatorId(job.communicators.len() as u32);
@@ -256,8 +256,8 @@ impl ProcessTracker {
     /// Among several, nothing else decides: the largest has most of the connections. The process
     /// may also have queue pairs that are not NCCL's, such as MPI's.
     fn join_queue_pairs(&self, pid: u32, parts: &[Part], job: &mut Job) {
-        let is_only = self.of(pid).count() == 1;
-        for (mut pair, made) in self.queue_pairs.of(pid) {
+        let is_only = self.memberships(pid).count() == 1;
+        for (mut pair, made) in self.queue_pairs.of_process(pid) {
             let mut during =
                 parts.iter().filter(|one| made.is_some_and(|at| one.membership.is_made_at(at)));
             let during = during.next().filter(|_| during.next().is_none());
@@ -300,7 +300,7 @@ impl ProcessTracker {
         health.add(HealthEvent::ProcessesRefused, self.refused + self.queue_pairs.refused);
     }
 
-    fn of(&self, pid: u32) -> impl Iterator<Item = (CommunicatorHandle, &Membership)> {
+    fn memberships(&self, pid: u32) -> impl Iterator<Item = (CommunicatorHandle, &Membership)> {
         let all = (pid, CommunicatorHandle(0))..=(pid, CommunicatorHandle(u64::MAX));
         self.memberships.range(all).map(|((_, handle), membership)| (*handle, membership))
     }
@@ -308,11 +308,11 @@ impl ProcessTracker {
     /// The communicator that a process had just used for the first time, and may have connected
     /// then; `None` if it is ambiguous, or another one was being created.
     fn just_used(&self, pid: u32, at: Timestamp) -> Option<CommunicatorHandle> {
-        if self.of(pid).any(|(_, one)| one.is_made_at(at)) {
+        if self.memberships(pid).any(|(_, one)| one.is_made_at(at)) {
             return None;
         }
         let since = Timestamp::from_nanos(at.as_nanos().saturating_sub(CONNECTING));
-        let mut just = self.of(pid).filter(|(_, one)| {
+        let mut just = self.memberships(pid).filter(|(_, one)| {
             one.communicated.is_some_and(|used| (since..=at).contains(&used.first))
         });
         let (handle, _) = just.next()?;

@@ -74,7 +74,7 @@ impl RosterEntry {
 
     /// How its releases hash, if they hash alike.
     pub(super) fn hash_function(&self) -> Option<HashFunction> {
-        let of = |release| HashFunction::of(release, CharSign::Signed);
+        let of = |release| HashFunction::for_release(release, CharSign::Signed);
         if let Some(release) = self.communicator.release {
             return Some(of(release));
         }

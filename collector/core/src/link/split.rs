@@ -65,7 +65,7 @@ fn add_orders(
 ) {
     let Identity::CommHash(parent_hash) = entry.communicator.identity else { return };
     let Some(release) = entry.release() else { return };
-    let function = HashFunction::of(release, CharSign::Signed);
+    let function = HashFunction::for_release(release, CharSign::Signed);
     for (split, asked) in entry.splits.iter().enumerate() {
         for color in colors(asked) {
             let call = i32::try_from(split + 1).unwrap_or(i32::MAX);

@@ -40,7 +40,7 @@ pub(super) fn name(flow: &Flow) -> FlowName {
 /// so that shares of CE stay right.
 pub(super) fn traffic(flow: &Flow, is_next_to_sender: bool) -> [Option<u64>; TRAFFIC] {
     let ce = flow.ecn.visible_ce(is_next_to_sender);
-    let ecn = |codepoint| ce.map(|_| flow.ecn.of(codepoint));
+    let ecn = |codepoint| ce.map(|_| flow.ecn.count(codepoint));
     let counts = flow.requests.counts();
     let sequence = |count: u64| flow.has_sequence().then_some(count);
     [

@@ -81,7 +81,7 @@ impl TcpState {
 
     /// The state with Linux's number. `TCP_NEW_SYN_RECV` (12) is not a state of a full socket.
     #[must_use]
-    pub fn of(number: u32) -> Option<Self> {
+    pub fn from_number(number: u32) -> Option<Self> {
         Self::ALL.get(usize::try_from(number).ok()?.checked_sub(1)?).copied()
     }
 }

@@ -64,7 +64,7 @@ pub enum PortState {
 impl PortState {
     /// The state with this number; `None` where there is none.
     #[must_use]
-    pub const fn of(number: u32) -> Option<Self> {
+    pub const fn from_number(number: u32) -> Option<Self> {
         match number {
             1 => Some(Self::Down),
             2 => Some(Self::Initialize),

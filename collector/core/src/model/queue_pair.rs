@@ -73,7 +73,7 @@ pub enum QueuePairState {
 impl QueuePairKind {
     /// The type with Linux's number.
     #[must_use]
-    pub const fn of(number: u8) -> Self {
+    pub const fn from_number(number: u8) -> Self {
         match number {
             0 => Self::SubnetManagement,
             1 => Self::GeneralManagement,
@@ -109,7 +109,7 @@ impl QueuePairKind {
 impl QueuePairState {
     /// The state with Linux's number (`enum ib_qp_state`), if there is one.
     #[must_use]
-    pub const fn of(number: u8) -> Option<Self> {
+    pub const fn from_number(number: u8) -> Option<Self> {
         match number {
             0 => Some(Self::Reset),
             1 => Some(Self::Init),

@@ -323,11 +323,11 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
 pub(super) fn messages(flow: &Flow) -> MessagesReport {
     let messages = flow.messages.counts();
     MessagesReport {
-        send: messages.of(MessageKind::Send),
-        write: messages.of(MessageKind::Write),
-        write_with_immediate: messages.of(MessageKind::WriteWithImmediate),
-        read: messages.of(MessageKind::Read),
-        atomic: messages.of(MessageKind::Atomic),
+        send: messages.count(MessageKind::Send),
+        write: messages.count(MessageKind::Write),
+        write_with_immediate: messages.count(MessageKind::WriteWithImmediate),
+        read: messages.count(MessageKind::Read),
+        atomic: messages.count(MessageKind::Atomic),
     }
 }
 
@@ -397,9 +397,9 @@ impl PsnReport {
 impl EcnReport {
     fn new(counts: EcnCounts, is_next_to_sender: bool) -> Self {
         Self {
-            not_ect: counts.of(Ecn::NotEct),
-            ect0: counts.of(Ecn::Ect0),
-            ect1: counts.of(Ecn::Ect1),
+            not_ect: counts.count(Ecn::NotEct),
+            ect0: counts.count(Ecn::Ect0),
+            ect1: counts.count(Ecn::Ect1),
             ce: counts.visible_ce(is_next_to_sender),
         }
     }

@@ -162,7 +162,7 @@ fn tap_report(
     let position = &sources.state.positions[id.0 as usize];
     let lost_frames = sources.state.tracker.lost_frames(id);
     let payload = near.values().fold(NearTraffic::default(), NearTraffic::plus);
-    let clock = sources.state.clocks.of(id);
+    let clock = sources.state.clocks.clock(id);
     let reference = clock.and_then(|clock| clock.reference);
     let related = clock.filter(|_| reference.is_some()).map(|clock| &clock.track);
     TapReport {
@@ -272,7 +272,7 @@ fn add_near_traffic(
 ) {
     let (source, destination) = (flow.key.source, flow.key.destination);
     let position = &sources.state.positions[flow.key.tap.0 as usize];
-    let (host, side) = match position.of(source, destination) {
+    let (host, side) = match position.for_flow(source, destination) {
         Position::Sender => (source, 0),
         Position::Receiver => (destination, 1),
         Position::Fabric | Position::Unknown => return,

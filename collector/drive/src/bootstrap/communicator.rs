@@ -95,7 +95,7 @@ impl Communicator {
         let (ring, ring_listener) = newcomer.join(&lookout, deadline)?;
         ring.watch(&mut lookout)?;
 
-        let identity = Identity::of(&seat.host, release);
+        let identity = Identity::on_host(&seat.host, release);
         let [proxy, ras] = [tcp::listen(address)?, tcp::listen(address)?];
         let listener = match release {
             Release::V2_21_5 => ring_listener,

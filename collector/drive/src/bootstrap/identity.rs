@@ -25,14 +25,14 @@ impl Identity {
     /// The identity of this process as a rank of `host`. Values that the kernel does not provide
     /// are left out, as in NCCL.
     #[must_use]
-    pub fn of(host: &str, release: Release) -> Self {
+    pub fn on_host(host: &str, release: Release) -> Self {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let host = format!("{host}{}", boot.trim_end());
         let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
         let process = format!("{}{}", std::process::id(), namespace.display());
         Self {
-            host_hash: hash::of(release, host.as_bytes()),
-            pid_hash: hash::of(release, process.as_bytes()),
+            host_hash: hash::hash(release, host.as_bytes()),
+            pid_hash: hash::hash(release, process.as_bytes()),
             shm_device: fs::metadata("/dev/shm").map_or(0, |shm| shm.dev()),
         }
     }

@@ -60,7 +60,7 @@ pub(super) struct Workplace<'a, 'b> {
 
 impl Lane {
     pub(super) fn new(links: &ChannelLinks) -> Self {
-        let slicing = Slicing::of(Kind::AllReduce);
+        let slicing = Slicing::for_kind(Kind::AllReduce);
         Self {
             channel: links.channel,
             inbound: Inbound::new(links.receive, slicing),
@@ -120,7 +120,7 @@ impl Lane {
         let action = chunk.action;
         let room = if action.sends() { self.outbound.room() } else { Some(0) };
         let Some(to) = room else { return Ok(false) };
-        let slicing = Slicing::of(place.operation.kind);
+        let slicing = Slicing::for_kind(place.operation.kind);
         let message = slicing.message(chunk.bytes, place.operation.unit_bytes(), slice);
         let mut from = 0;
         if action.receives() {
@@ -241,7 +241,7 @@ impl Tally {
         self.first_byte_ns = firsts.min();
         self.last_byte_ns = self.last_byte_ns.max(finished.last_byte_ns);
         self.messages.push(u32::try_from(finished.bytes).unwrap_or(u32::MAX));
-        if self.messages.len() < Slicing::of(place.operation.kind).slices as usize {
+        if self.messages.len() < Slicing::for_kind(place.operation.kind).slices as usize {
             return;
         }
         let index = self.chunks;

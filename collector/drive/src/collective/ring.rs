@@ -89,7 +89,7 @@ pub fn chunks(
 
 /// Offsets and sizes of a share's chunks.
 fn loops(operation: &Operation, share: &Share) -> impl Iterator<Item = (usize, usize)> + use<> {
-    let chunk = Slicing::of(operation.kind).chunk_bytes();
+    let chunk = Slicing::for_kind(operation.kind).chunk_bytes();
     let Share { offset, bytes, .. } = *share;
     (0..bytes).step_by(chunk).map(move |done| (offset + done, chunk.min(bytes - done)))
 }
@@ -103,7 +103,7 @@ fn all_reduce(
 ) -> Vec<Chunk> {
     let ranks = ring.ranks();
     let position = ring.distance_from_zero(rank);
-    let full = Slicing::of(Kind::AllReduce).chunk_bytes();
+    let full = Slicing::for_kind(Kind::AllReduce).chunk_bytes();
     let mut chunks = Vec::new();
     for done in (0..share.bytes).step_by(ranks * full) {
         let rest = share.bytes - done;
@@ -182,7 +182,7 @@ impl Ring {
 
     /// The ring that visits ranks in this order; `None` unless each rank from 0 occurs once.
     #[must_use]
-    pub fn of(order: Vec<u32>) -> Option<Self> {
+    pub fn from_order(order: Vec<u32>) -> Option<Self> {
         let mut places = vec![None; order.len()];
         for (place, &rank) in order.iter().enumerate() {
             *places.get_mut(rank as usize)? = Some(place);

@@ -84,7 +84,7 @@ impl Runner {
             let chunks = shares.next().map_or_else(Vec::new, |share| {
                 chunks(self.release, &operation, &self.ring, self.rank, &share)
             });
-            lane.begin(Slicing::of(operation.kind), chunks, offer_delay);
+            lane.begin(Slicing::for_kind(operation.kind), chunks, offer_delay);
         }
         self.offer(net)
     }

@@ -31,7 +31,7 @@ pub struct Slicing {
 impl Slicing {
     /// How chunks of this kind of collective are cut.
     #[must_use]
-    pub const fn of(kind: Kind) -> Self {
+    pub const fn for_kind(kind: Kind) -> Self {
         match kind {
             Kind::AllReduce | Kind::AllGather | Kind::ReduceScatter => Self { slices: 2, slots: 2 },
             Kind::Broadcast => Self { slices: 1, slots: 1 },

@@ -49,7 +49,8 @@ pub(super) fn probe(kind: Kind) -> std::result::Result<(), String> {
 
 /// The user who becomes root of a new user namespace, if one is needed.
 fn identity(kind: Kind) -> Option<Identity> {
-    (kind == Kind::UserNamespaces).then(|| Identity::of(geteuid().as_raw(), getegid().as_raw()))
+    (kind == Kind::UserNamespaces)
+        .then(|| Identity::mapping(geteuid().as_raw(), getegid().as_raw()))
 }
 
 /// Creates the fabric here and a namespace per rank.

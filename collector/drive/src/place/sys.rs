@@ -25,7 +25,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    pub(super) fn of(user: u32, group: u32) -> Self {
+    pub(super) fn mapping(user: u32, group: u32) -> Self {
         let line = |id: u32| CString::new(format!("0 {id} 1")).unwrap_or_default();
         Self { user: line(user), group: line(group) }
     }

@@ -99,7 +99,7 @@ impl Simulation<'_> {
         let Self { scenario, map, network, .. } = self;
         let mut job = TrainingJob::new(number, scenario, map, network).map_err(refused)?;
         let control =
-            ControlPlane::of(number, scenario, map, &job, watched.clone(), &mut self.ports);
+            ControlPlane::of_job(number, scenario, map, &job, watched.clone(), &mut self.ports);
         let control = control.map_err(DriveError::Unusable)?;
         self.taps.expect(&control.conversations, plan, network);
         let mut truth = TruthFile::create(&folder.join(match number {

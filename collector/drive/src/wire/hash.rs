@@ -6,7 +6,7 @@ use crate::release::Release;
 
 /// `getHash` (`src/misc/utils.cc` in 2.21, `src/include/utils.h` in 2.27).
 #[must_use]
-pub fn of(release: Release, bytes: &[u8]) -> u64 {
+pub fn hash(release: Release, bytes: &[u8]) -> u64 {
     match release {
         Release::V2_21_5 => djb2a(bytes),
         Release::V2_27_7 => two_lanes(bytes),

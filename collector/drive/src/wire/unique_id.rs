@@ -49,7 +49,7 @@ impl UniqueId {
     /// The communicator's hash in profilers, and in the log from 2.26 on.
     #[must_use]
     pub fn comm_hash(&self, release: Release) -> u64 {
-        hash::of(release, &self.0)
+        hash::hash(release, &self.0)
     }
 
     /// `commId` of the log.

@@ -72,7 +72,7 @@ impl Port {
         }
         let state = kernel_file::text(&self.folder.join("state")).ok()?;
         let (number, _) = state.split_once(':')?;
-        let state = PortState::of(number.parse().ok()?)?;
+        let state = PortState::from_number(number.parse().ok()?)?;
         let rate = kernel_file::text(&self.folder.join("rate")).ok();
         Some(PortLink { state, rate_bps: rate.as_deref().and_then(rate_bps) })
     }

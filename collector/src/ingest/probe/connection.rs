@@ -75,7 +75,8 @@ impl Reader {
         event: &ConnectionEvent,
         clock: &Clock,
     ) -> Option<ConnectionChange> {
-        let (before, after) = (TcpState::of(event.old_state)?, TcpState::of(event.new_state)?);
+        let (before, after) =
+            (TcpState::from_number(event.old_state)?, TcpState::from_number(event.new_state)?);
         // A process makes these changes itself, by `connect` and `listen`. All others may be caused by
         // a packet, which is handled in whatever process is running.
         if matches!((before, after), (TcpState::Close, TcpState::SynSent | TcpState::Listen)) {

@@ -241,7 +241,7 @@ impl Fields<'_> {
             function: places.function,
             communicator: self.communicator(places.communicator)?,
             elements: self.argument(count)?,
-            data_type: DataType::of(self.short(count + 1)?),
+            data_type: DataType::from_number(self.short(count + 1)?),
             operation: places.operation.and_then(|place| self.short(place)),
             root_or_peer: places.root.and_then(|place| self.short(place)),
             send_buffer: buffer(buffers[0]),
@@ -273,7 +273,7 @@ impl Fields<'_> {
         let short = |bit: u32, at| (mask & bit != 0).then(|| self.bytes(at))?.map(|[byte]| byte);
         let state = long(1, 0).and_then(|state| u8::try_from(state).ok());
         Some(QueuePairChange {
-            state: state.and_then(QueuePairState::of),
+            state: state.and_then(QueuePairState::from_number),
             remote: long(1 << 20, 28).map(Qpn::new),
             remote_gid: (mask & 0x80 != 0).then(|| self.bytes(56)).flatten(),
             own_gid_index: short(0x80, 76),

@@ -66,8 +66,8 @@ fn queue_pair(device: &str, entry: &[u8]) -> Option<HostQueuePair> {
             attribute::RES_RQPN => {
                 remote = number_u32(value).filter(|number| *number != 0).map(Qpn::new);
             }
-            attribute::RES_TYPE => kind = number_u8(value).map(QueuePairKind::of),
-            attribute::RES_STATE => state = number_u8(value).and_then(QueuePairState::of),
+            attribute::RES_TYPE => kind = number_u8(value).map(QueuePairKind::from_number),
+            attribute::RES_STATE => state = number_u8(value).and_then(QueuePairState::from_number),
             attribute::RES_PID => {
                 owner = number_u32(value).map_or(QueuePairOwner::Unknown, QueuePairOwner::Process);
             }

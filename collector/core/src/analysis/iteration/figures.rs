@@ -229,7 +229,7 @@ impl Owners {
                 heard.insert(connection);
             }
             let tap = observed.positions.get(flow.key.tap.0 as usize);
-            let position = tap.map(|tap| tap.of(flow.key.source, flow.key.destination));
+            let position = tap.map(|tap| tap.for_flow(flow.key.source, flow.key.destination));
             if role == Role::Data && position != Some(Position::Sender) {
                 marked_visibly.insert(connection);
             }

@@ -16,7 +16,7 @@ enum Member {
 }
 
 /// The communicators of each job, ascending.
-pub(super) fn of(job: &Job) -> Vec<Vec<CommunicatorId>> {
+pub(super) fn jobs(job: &Job) -> Vec<Vec<CommunicatorId>> {
     let mut roots: Vec<usize> = (0..job.communicators.len()).collect();
     let mut known: BTreeMap<Member, usize> = BTreeMap::new();
     for (at, communicator) in job.communicators.iter().enumerate() {

@@ -79,7 +79,7 @@ impl Iteration {
 #[must_use]
 pub fn find(job: &Job, collectives: &[Collective]) -> Vec<Iteration> {
     let mut all = Vec::new();
-    for group in group::of(job) {
+    for group in group::jobs(job) {
         let timeline = Timeline::new(collectives, &group);
         let rhythm = signature::find(&timeline, &group).or_else(|| load::find(&timeline));
         if let Some(rhythm) = rhythm {

@@ -27,7 +27,7 @@ impl Baseline {
         Self(data_ns.into_iter().filter_map(median).collect())
     }
 
-    fn of(&self, edge: &EdgeWaits) -> Option<u64> {
+    fn usual_ns(&self, edge: &EdgeWaits) -> Option<u64> {
         self.0.get(&(edge.connection, edge.bytes)).copied()
     }
 }
@@ -83,7 +83,7 @@ fn delay(case: &Case<'_>, edge: &EdgeWaits) -> Option<u64> {
 #[must_use]
 pub fn congestion(case: &Case<'_>, baseline: &Baseline) -> Option<Straggler> {
     let over_ns = |edge: &EdgeWaits| {
-        let usual_ns = baseline.of(edge).filter(|_| is_marked(edge))?;
+        let usual_ns = baseline.usual_ns(edge).filter(|_| is_marked(edge))?;
         Some((edge.data_ns.saturating_sub(usual_ns), usual_ns))
     };
     let edges = case.waits.edges.iter().filter_map(|edge| Some((over_ns(edge)?, edge)));

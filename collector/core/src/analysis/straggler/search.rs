@@ -37,7 +37,7 @@ pub fn stragglers(
     };
     let worst = collectives.iter().zip(waits).zip(slow_receivers).map(worst);
     let costs = |(collective, straggler): (&Collective, Option<Straggler>)| {
-        let least_ns = thresholds.of(collective.communicator)?;
+        let least_ns = thresholds.least_ns(collective.communicator)?;
         Some(Candidate { straggler: straggler?, least_ns })
     };
     let candidates = collectives.iter().zip(worst).map(costs).collect();

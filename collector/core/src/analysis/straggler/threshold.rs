@@ -61,7 +61,7 @@ impl Thresholds {
 
     /// Nanoseconds that a straggler of `communicator` costs at least; `None` if unknown.
     #[must_use]
-    pub fn of(&self, communicator: CommunicatorId) -> Option<u64> {
+    pub fn least_ns(&self, communicator: CommunicatorId) -> Option<u64> {
         self.0.get(&communicator).copied()
     }
 }

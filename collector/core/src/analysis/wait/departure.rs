@@ -36,7 +36,7 @@ impl DepartureClocks {
             let FlowKey { tap, source, destination, .. } = flow.key;
             let taps = taps.entry(connection).or_default();
             let clock = clocks.anchor(tap);
-            match positions.get(tap.0 as usize).map(|at| at.of(source, destination)) {
+            match positions.get(tap.0 as usize).map(|at| at.for_flow(source, destination)) {
                 Some(Position::Sender) => taps.at_sender = Some(clock),
                 Some(Position::Receiver) => {}
                 Some(Position::Fabric | Position::Unknown) | None => {

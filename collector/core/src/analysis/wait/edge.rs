@@ -121,7 +121,7 @@ impl EdgeWaits {
 
 impl Inputs<'_> {
     /// Whether message `at` is of the sender's own chunk, and else when what it passes on was there.
-    fn of(&self, at: u64) -> Input {
+    fn input(&self, at: u64) -> Input {
         let Some(wanted) = self.ring.passes_on(at) else { return Input::Own };
         let arrived = || {
             let first = self.transfers.first()?.number;
@@ -259,7 +259,7 @@ impl Clock<'_> {
     /// The gap before `message`, which is number `at` of the collective.
     fn gap(&mut self, message: &Message, at: u64, surroundings: &Surroundings<'_>) {
         let quick_ns = surroundings.quickest_answer_ns.unwrap_or(0);
-        let input = surroundings.inputs.map_or(Input::Unseen, |inputs| inputs.of(at));
+        let input = surroundings.inputs.map_or(Input::Unseen, |inputs| inputs.input(at));
         let cts = message.cts.unwrap_or(self.now).clamp(self.now, message.first.max(self.now));
         let mut stalled_ns = match input {
             Input::Arrived(input) if input > cts => self.run(input.min(message.first), Part::Input),

@@ -21,7 +21,7 @@ pub struct Left {
 impl Left {
     /// When `rank` left the collective before `collective`.
     #[must_use]
-    pub fn of(&self, collective: &Collective, rank: u32) -> Option<Timestamp> {
+    pub fn rank(&self, collective: &Collective, rank: u32) -> Option<Timestamp> {
         self.ranks.get(&(collective.communicator, rank)).copied()
     }
 
@@ -36,7 +36,7 @@ impl Left {
         let recovered = self.connections.get(&(id, view.is_of_sender())).copied();
         let sent = view.end_before().max(recovered);
         let sender = connection.sender.filter(|_| view.is_of_sender());
-        sent.max(sender.and_then(|rank| self.of(collective, rank)))
+        sent.max(sender.and_then(|rank| self.rank(collective, rank)))
     }
 
     pub(super) fn note(&mut self, job: &Job, collective: &Collective, edges: &[EdgeWaits]) {

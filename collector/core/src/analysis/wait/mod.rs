@@ -81,7 +81,7 @@ pub fn find(
                 let place = on.connection.0 as usize;
                 let surroundings = Surroundings {
                     left: left.before(collective, (on.connection, connection), &view),
-                    quickest_answer_ns: answers.get(place).and_then(|known| known.of(&view)),
+                    quickest_answer_ns: answers.get(place).and_then(|known| known.for_view(&view)),
                     inputs: inputs(job, collective, on, connection, &view),
                 };
                 edge::waits(on.connection, &view, &surroundings, troubles)
@@ -132,7 +132,7 @@ impl QuickestAnswer {
         quickest
     }
 
-    fn of(&self, view: &View<'_>) -> Option<u64> {
+    fn for_view(&self, view: &View<'_>) -> Option<u64> {
         if view.is_of_sender() { self.at_sender } else { self.at_receiver }
     }
 }

@@ -88,7 +88,7 @@ pub fn waits(
     comparison: Option<Comparison<'_>>,
 ) -> Vec<RankWaits> {
     let rank = |(rank, times): (u32, Times)| {
-        let left = left.of(collective, rank);
+        let left = left.rank(collective, rank);
         let since = |time: Option<Timestamp>| Some(time?.nanos_since(left?));
         let own = || times.edges.iter().filter_map(|at| Some((*at, edges.get(*at)?)));
         // A tap at the receiver cannot see when the sender left the collective before.

@@ -141,7 +141,7 @@ impl Troubles {
     ) {
         let Some(episodes) = &flow.episodes else { return };
         let FlowKey { tap, source, destination, .. } = flow.key;
-        let position = positions.get(tap.0 as usize).map(|at| at.of(source, destination));
+        let position = positions.get(tap.0 as usize).map(|at| at.for_flow(source, destination));
         // A tap next to neither end stands for both.
         let ends: &[bool] = match position {
             Some(Position::Sender) => &[true],

@@ -104,7 +104,7 @@ impl<'a> Fields<'a> {
 impl Header {
     /// The columns, if this is a header line: one of them is the time.
     #[must_use]
-    pub fn of(line: &str) -> Option<Self> {
+    pub fn from_line(line: &str) -> Option<Self> {
         let columns: Vec<String> = fields(line).take(COLUMNS).map(str::to_owned).collect();
         let has_time = columns.iter().any(|column| column == "time_ns" || column == "time");
         let value = columns.iter().position(|column| column == "value");
@@ -133,15 +133,15 @@ mod tests {
         let json = r#"{"time_ns":1795190840147452590,"host":"host3","device":"mlx5_0",
             "address":"10.0.0.4","port":1,"counters":{"np_cnp_sent":12,"rx_prio3_pause":5}}"#;
         let from_json = of_json(json).unwrap();
-        let wide =
-            Header::of("time,host,device,address,port,np_cnp_sent,rx_prio3_pause\n").unwrap();
+        let wide = Header::from_line("time,host,device,address,port,np_cnp_sent,rx_prio3_pause\n")
+            .unwrap();
         let line = "2026-11-20T17:27:20.147452590Z,host3,mlx5_0,10.0.0.4,1,12,5\n";
         let from_csv = of_csv(&wide, line).unwrap();
         let values = [("np_cnp_sent".into(), 12), ("rx_prio3_pause".into(), 5)];
         assert_eq!(from_json.values, values);
         assert_eq!(from_csv.values, values);
         assert_eq!(from_json.place, from_csv.place);
-        let long = Header::of("time_ns,device,name,value").unwrap();
+        let long = Header::from_line("time_ns,device,name,value").unwrap();
         let sample = of_csv(&long, "1795190840147452590,mlx5_0,np_cnp_sent,12").unwrap();
         assert_eq!(sample.values, [("np_cnp_sent".into(), 12)]);
         assert_eq!(sample.time, from_json.time);
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn lines_that_say_too_little_are_none() {
-        let header = Header::of("time_ns,device,np_cnp_sent").unwrap();
+        let header = Header::from_line("time_ns,device,np_cnp_sent").unwrap();
         for line in ["", "1,,12", ",mlx5_0,12", "1,mlx5_0,-3", "x,mlx5_0,12", "1,mlx5_0"] {
             assert_eq!(of_csv(&header, line), None, "{line}");
         }
@@ -157,7 +157,7 @@ mod tests {
             assert_eq!(of_json(line), None, "{line}");
         }
         for line in ["device,np_cnp_sent", "time_ns,device,value", "time_ns,value,name"] {
-            assert_eq!(Header::of(line), None, "{line}");
+            assert_eq!(Header::from_line(line), None, "{line}");
         }
     }
 }

@@ -21,7 +21,7 @@ impl Reading {
     /// The meaning of the counter that `driver` calls `name`, if known. Without a driver,
     /// driver-specific names are unknown.
     #[must_use]
-    pub fn of(driver: Option<&str>, name: &str) -> Option<Self> {
+    pub fn from_name(driver: Option<&str>, name: &str) -> Option<Self> {
         let own = BY_DRIVER.iter().find(|(of, _)| Some(*of) == driver);
         let own = own.map_or(&[][..], |(_, names)| names);
         own.iter().chain(EVERYWHERE).find_map(|known| Self::if_like(known, name))
@@ -49,22 +49,23 @@ mod tests {
 
     #[test]
     fn names_are_read_with_their_priority() {
-        let reading = Reading::of(None, "rx_prio3_pause_duration").unwrap();
+        let reading = Reading::from_name(None, "rx_prio3_pause_duration").unwrap();
         assert_eq!(reading.measure, Measure::PauseReceivedTime);
         assert_eq!((reading.priority, reading.scale), (Some(3), 1_000));
-        let measure = |name| Reading::of(None, name).unwrap().measure;
+        let measure = |name| Reading::from_name(None, name).unwrap().measure;
         assert_eq!(measure("rx_prio3_pause"), Measure::PauseReceived);
         assert_eq!(measure("pfc_pri7_tx_duration_us"), Measure::PauseSentTime);
         assert_eq!(measure("tx_priority_0_xoff.nic"), Measure::PauseSent);
-        assert_eq!(Reading::of(None, "np_cnp_sent").unwrap().priority, None);
+        assert_eq!(Reading::from_name(None, "np_cnp_sent").unwrap().priority, None);
         for unknown in ["rx_prio8_pause", "rx_prio_pause", "np_cnp", "", "rx_prio3_pause_x"] {
-            assert_eq!(Reading::of(None, unknown), None, "{unknown}");
+            assert_eq!(Reading::from_name(None, unknown), None, "{unknown}");
         }
     }
 
     #[test]
     fn bytes_of_sockets_are_not_those_of_rdma() {
-        let measure = |driver| Reading::of(driver, "rx_bytes").map(|reading| reading.measure);
+        let measure =
+            |driver| Reading::from_name(driver, "rx_bytes").map(|reading| reading.measure);
         assert_eq!(measure(Some("efa")), Some(Measure::RdmaReceivedBytes));
         assert_eq!(measure(Some("mlx5_core")), None);
         assert_eq!(measure(None), None);

@@ -24,7 +24,7 @@ pub enum HashFunction {
 impl HashFunction {
     /// The function of `release` on a host with this kind of `char`.
     #[must_use]
-    pub fn of(release: Release, char_sign: CharSign) -> Self {
+    pub fn for_release(release: Release, char_sign: CharSign) -> Self {
         if release < Release::new(2, 26, 0) { Self::Djb2a(char_sign) } else { Self::TwoLane }
     }
 

@@ -60,7 +60,7 @@ impl ReleaseRange {
 
     /// All releases of `layouts`, which are adjacent rows; `None` if there are none.
     #[must_use]
-    pub fn of(layouts: &[Layout]) -> Option<Self> {
+    pub fn covering(layouts: &[Layout]) -> Option<Self> {
         let (first, last) = (layouts.first()?, layouts.last()?);
         Some(Self { first: first.releases.first, last: last.releases.last })
     }
@@ -121,7 +121,7 @@ pub fn narrow(layouts: &[Layout], fits: impl Fn(&Layout) -> bool) -> &[Layout] {
 
 /// The layouts of a release, if it is known.
 #[must_use]
-pub fn of(release: Release) -> Option<&'static Layout> {
+pub fn for_release(release: Release) -> Option<&'static Layout> {
     LAYOUTS.iter().find(|layout| layout.releases.contains(release))
 }
 

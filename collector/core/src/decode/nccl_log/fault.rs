@@ -122,7 +122,7 @@ const CAUSES: &[(&str, Cause)] = &[
 impl Cause {
     /// The cause of a warning with this text.
     #[must_use]
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         let known = CAUSES.iter().find(|(words, _)| text.contains(words));
         known.map_or(Self::Other, |(_, cause)| *cause)
     }

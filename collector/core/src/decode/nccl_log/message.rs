@@ -100,7 +100,7 @@ impl<'a> Message<'a> {
             .or_else(|| Self::read_communicator(text))
             .or_else(|| Self::read_graph(text, is_cut))
             .or_else(|| Self::read_network(text))
-            .or_else(|| Topic::of(text).map(Self::Known))
+            .or_else(|| Topic::from_text(text).map(Self::Known))
             .unwrap_or(Self::Other)
     }
 

@@ -108,7 +108,7 @@ const COLLECTIVES: &[&str] = &["Broadcast", "Reduce", "AllGather", "ReduceScatte
 
 impl Topic {
     /// The topic of a line, if it is known.
-    pub(super) fn of(text: &str) -> Option<Self> {
+    pub(super) fn from_text(text: &str) -> Option<Self> {
         let known = STARTS.iter().find(|(start, _)| text.starts_with(start));
         known.map(|(_, topic)| *topic).or_else(|| Self::of_shape(text))
     }

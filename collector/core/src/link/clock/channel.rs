@@ -77,7 +77,7 @@ pub struct Channel {
 impl Channel {
     /// The channel of `bounds`, which are in order of time.
     #[must_use]
-    pub fn of(bounds: &[Bound]) -> Self {
+    pub fn from_bounds(bounds: &[Bound]) -> Self {
         let mut channel = Self::default();
         for Bound { time, ahead, is_upper } in bounds {
             let (hull, point): (_, Point) = match is_upper {

@@ -34,14 +34,14 @@ impl Clocks {
 
     /// The clock of a tap, if it was examined.
     #[must_use]
-    pub fn of(&self, tap: TapId) -> Option<&TapClock> {
+    pub fn clock(&self, tap: TapId) -> Option<&TapClock> {
         self.taps.get(tap.0 as usize)
     }
 
     /// The time on the timeline when the clock of `tap` shows `time`.
     #[must_use]
     pub fn aligned(&self, tap: TapId, time: Timestamp) -> Timestamp {
-        self.of(tap).map_or(time, |clock| clock.timeline.other_at(time))
+        self.clock(tap).map_or(time, |clock| clock.timeline.other_at(time))
     }
 
     /// The tap that packets relate the clock of `tap` to, and the uncertainty in nanoseconds; the
@@ -49,7 +49,7 @@ impl Clocks {
     #[must_use]
     pub fn anchor(&self, tap: TapId) -> (TapId, u64) {
         let related = || {
-            let clock = self.of(tap)?;
+            let clock = self.clock(tap)?;
             let is_of_packets = clock.why_unknown != Some(WhyUnknown::SameMachine);
             Some((clock.reference.filter(|_| is_of_packets)?, clock.track.uncertainty_ns?))
         };

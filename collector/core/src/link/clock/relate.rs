@@ -69,7 +69,7 @@ impl Clocks {
     /// Adds taps with their offsets from `reference`, which is itself or shares the clock of its
     /// `companion`.
     fn add(&mut self, reference: TapId, reached: BTreeMap<TapId, Track>, companion: Option<TapId>) {
-        let companion = companion.and_then(|tap| self.of(tap)).cloned();
+        let companion = companion.and_then(|tap| self.clock(tap)).cloned();
         let beyond = companion.as_ref().map(|clock| clock.timeline.clone()).unwrap_or_default();
         for (tap, track) in reached {
             let is_bounded = track.uncertainty_ns.is_some();

@@ -226,7 +226,7 @@ fn same_clock(bounds: &[Bound], origin_ahead: i64, frames: [i64; 2]) -> Option<T
         return None;
     }
     let line = Line { ahead_ns: -(origin_ahead as f64), drift: 0.0 };
-    let doubt = Channel::of(bounds).doubt(line, frames.into())?;
+    let doubt = Channel::from_bounds(bounds).doubt(line, frames.into())?;
     Some(Track::new(Vec::new(), Some(doubt)))
 }
 
@@ -241,7 +241,7 @@ fn pieces(bounds: &[Bound], frames: [i64; 2]) -> Option<Vec<FittingPiece>> {
             return None;
         }
         let (fitting, after) = rest.split_at_checked(fitting_length(rest))?;
-        let channel = Channel::of(fitting);
+        let channel = Channel::from_bounds(fitting);
         let line = channel.line()?;
         let contradiction = fitting.first()?;
         // Earlier bounds of the same kind belong to the previous line, which they do not
@@ -261,8 +261,9 @@ fn pieces(bounds: &[Bound], frames: [i64; 2]) -> Option<Vec<FittingPiece>> {
 /// The number of bounds from the start that a line fits. If it does not fit these, it does not fit
 /// more.
 fn fitting_length(bounds: &[Bound]) -> usize {
-    let fits =
-        |length: &usize| bounds.get(..*length).is_some_and(|some| Channel::of(some).is_open());
+    let fits = |length: &usize| {
+        bounds.get(..*length).is_some_and(|some| Channel::from_bounds(some).is_open())
+    };
     if fits(&bounds.len()) {
         return bounds.len();
     }

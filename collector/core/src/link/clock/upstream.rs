@@ -85,7 +85,7 @@ fn behind(pair: &Pair) -> i64 {
 }
 
 fn by_position(hosts: &Route, positions: [&TapPosition; 2]) -> Option<bool> {
-    let at = positions.map(|position| position.of(hosts.low, hosts.high));
+    let at = positions.map(|position| position.for_flow(hosts.low, hosts.high));
     match at {
         [Position::Sender, Position::Fabric | Position::Receiver | Position::Unknown]
         | [Position::Fabric | Position::Unknown, Position::Receiver] => Some(true),

@@ -68,7 +68,7 @@ impl Bootstrap {
         };
         frames.push(bytes, |frame| {
             if matches!(purpose, Purpose::Unknown) {
-                *purpose = Purpose::of(frame, *magic, *span, ends, witness);
+                *purpose = Purpose::from_frame(frame, *magic, *span, ends, witness);
             }
             match purpose {
                 Purpose::Ring(ring) => ring.frame(from, frame, witness),
@@ -116,7 +116,7 @@ impl Bootstrap {
 }
 
 impl Purpose {
-    fn of(frame: &[u8], magic: u64, span: Span, ends: &Ends, witness: Witness) -> Self {
+    fn from_frame(frame: &[u8], magic: u64, span: Span, ends: &Ends, witness: Witness) -> Self {
         if let Some(check_in) = read_check_in(frame, magic, ends, witness) {
             return Self::CheckIn(check_in);
         }
@@ -154,7 +154,7 @@ fn read_check_in(frame: &[u8], magic: u64, ends: &Ends, witness: Witness) -> Opt
         root_count: said.root_count,
         root_listener: said.root_listener,
         ring_listener: said.ring_listener,
-        releases: ReleaseRange::of(layouts)?,
+        releases: ReleaseRange::covering(layouts)?,
         witness,
     })
 }

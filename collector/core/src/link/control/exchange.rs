@@ -105,7 +105,7 @@ impl Exchange {
         Some(Read {
             sender: sender.map(|endpoint| fact(&endpoint, count)),
             receiver: receiver.map(|endpoint| fact(&endpoint, count)),
-            releases: ReleaseRange::of(layouts)?,
+            releases: ReleaseRange::covering(layouts)?,
             is_ready: with_ready.is_some(),
         })
     }

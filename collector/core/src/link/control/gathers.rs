@@ -57,7 +57,7 @@ struct Fit {
 impl Sequence {
     /// Those of the layout, and of a split child that shares its parent's proxies, which gathers
     /// only the listening addresses (2.18 to 2.22).
-    fn of(layout: &'static Layout) -> impl Iterator<Item = Self> {
+    fn for_layout(layout: &'static Layout) -> impl Iterator<Item = Self> {
         let addresses = layout.addresses.gathers;
         let shared = (addresses.len() > 1).then_some(&addresses[..1]);
         [Some(addresses), shared].into_iter().flatten().map(move |addresses| {
@@ -103,7 +103,7 @@ impl Gathers {
     /// Parses the frames of both directions; `None` if they are not gathers, or too few.
     pub(super) fn read(forward: &Direction, backward: &Direction) -> Option<Self> {
         let (runs, runs_back) = (forward.runs(), backward.runs());
-        LAYOUTS.iter().flat_map(Sequence::of).find_map(|sequence| {
+        LAYOUTS.iter().flat_map(Sequence::for_layout).find_map(|sequence| {
             let fit = sequence.fit(&runs)?;
             let fit_back = match runs_back.is_empty() {
                 true => Fit { per_gather: 0, topologies: 0 },
@@ -186,7 +186,7 @@ fn releases(sequence: &Sequence, members: &[RingMember]) -> Option<ReleaseRange>
             && layout.peer_info == same.peer_info
             && layout.topology == same.topology
     };
-    let range = ReleaseRange::of(narrow(&LAYOUTS, is_alike))?;
+    let range = ReleaseRange::covering(narrow(&LAYOUTS, is_alike))?;
     match (told().min(), told().max()) {
         (Some(first), Some(last)) => {
             let is_possible = range.contains(first) && range.contains(last);

@@ -24,7 +24,7 @@ pub(super) enum Recognition {
 
 impl Recognition {
     /// The dialect of `bytes`, the first ones sent by `first`.
-    pub(super) fn of(bytes: &[u8], connection: &TcpConnection, first: Side) -> Self {
+    pub(super) fn from_opening(bytes: &[u8], connection: &TcpConnection, first: Side) -> Self {
         match recognise_nccl(bytes) {
             Self::Other => {}
             known => return known,

@@ -110,7 +110,8 @@ impl Stream {
         let said = if from == first { &mut opening.connector } else { &mut opening.listener };
         said.extend_from_slice(chunk.bytes);
         let is_small = said.len() <= OPENING_LIMIT;
-        let greeting = match Recognition::of(&opening.connector, &self.connection, first) {
+        let greeting = match Recognition::from_opening(&opening.connector, &self.connection, first)
+        {
             Recognition::Greeted(greeting) => Some(greeting),
             Recognition::Store => None,
             Recognition::NeedMore if is_small => return Outcome::More,
@@ -123,7 +124,7 @@ impl Stream {
             ends: Ends::new(&self.connection, first),
             magic: greeting.map(|greeting| greeting.magic),
             dialect: match greeting {
-                Some(greeting) => Dialect::of(greeting, span),
+                Some(greeting) => Dialect::from_greeting(greeting, span),
                 None => Dialect::Store(Store::new(&self.connection)),
             },
             is_over: false,
@@ -308,7 +309,7 @@ impl Dialect {
         }
     }
 
-    fn of(greeting: Greeting, span: Span) -> Self {
+    fn from_greeting(greeting: Greeting, span: Span) -> Self {
         match greeting.socket_type {
             SocketType::Bootstrap => Self::Bootstrap(Bootstrap::new(greeting.magic, span)),
             SocketType::NetIb => Self::Exchange(Exchange::default()),

@@ -66,7 +66,7 @@ impl CounterTracker {
         let Some(of) = self.files.get_mut(file as usize) else { return false };
         let sample = if text.starts_with('{') {
             line::of_json(text)
-        } else if let Some(header) = Header::of(text) {
+        } else if let Some(header) = Header::from_line(text) {
             of.header = Some(header);
             return false;
         } else {
@@ -109,7 +109,7 @@ impl CounterTracker {
                     self.health.add(HealthEvent::CounterWraps, series.wraps() - before.1);
                 }
                 None if has_room && names < NAME_CAPACITY => {
-                    let is_known = Reading::of(nic.driver.as_deref(), name).is_some();
+                    let is_known = Reading::from_name(nic.driver.as_deref(), name).is_some();
                     self.health.add(HealthEvent::CounterUnknownNames, u64::from(!is_known));
                     names += 1;
                     nic.series.insert(name.clone().into_owned(), Series::new(time, *value));
@@ -169,7 +169,7 @@ impl Nic {
 
     fn finish(self, (host, device, netdev, address, port): Key) -> NicCounters {
         let counter = |(name, series): (String, Series)| {
-            let reading = Reading::of(self.driver.as_deref(), &name);
+            let reading = Reading::from_name(self.driver.as_deref(), &name);
             Counter { name, reading, is_counted: reading.is_some(), series }
         };
         let samples = self.series.values().map(Series::samples).max().unwrap_or(0);

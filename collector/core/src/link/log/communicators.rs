@@ -66,7 +66,7 @@ impl LogFacts {
     /// Joins the ranks in the logs of different processes into communicators.
     #[must_use]
     pub fn link(&self) -> LinkedLogs {
-        let groups = Groups::of(&self.processes);
+        let groups = Groups::from_processes(&self.processes);
         let mut job = Job::default();
         for group in &groups.list {
             let parent = match group.key {
@@ -87,7 +87,7 @@ impl LogFacts {
 }
 
 impl<'a> Groups<'a> {
-    fn of(processes: &'a [Process]) -> Self {
+    fn from_processes(processes: &'a [Process]) -> Self {
         let mut groups = Self::default();
         let all = || {
             processes.iter().enumerate().flat_map(|(process, facts)| {

@@ -38,7 +38,7 @@ impl Warnings {
         } else if self.list.len() < CAPACITY {
             self.list.push(Warning {
                 text: entry.text.to_owned(),
-                cause: Cause::of(entry.text),
+                cause: Cause::from_text(entry.text),
                 source: entry.source.map(|source| (source.file.to_owned(), source.line)),
                 time: entry.time.map(str::to_owned),
                 count: 1,

@@ -90,7 +90,7 @@ impl QueuePairs {
     }
 
     /// The connections of a process by device and number, with their creation time if it was seen.
-    pub(super) fn of(&self, pid: u32) -> Vec<(RankQueuePair, Option<Timestamp>)> {
+    pub(super) fn of_process(&self, pid: u32) -> Vec<(RankQueuePair, Option<Timestamp>)> {
         let bounds = (pid, QueuePairHandle(0))..=(pid, QueuePairHandle(u64::MAX));
         let mut called: Vec<Called> = self.called.range(bounds).map(|(_, one)| *one).collect();
         let mut all = Vec::new();

@@ -235,7 +235,7 @@ impl Net for Socket {
                 Direction::Out => PollFlags::POLLOUT,
                 Direction::In => PollFlags::POLLIN,
             };
-            fds.push(PollFd::new(connections.of(place).as_fd(), events));
+            fds.push(PollFd::new(connections.stream(place).as_fd(), events));
         }
         let millis = u16::try_from(wait.as_micros().div_ceil(1000)).unwrap_or(u16::MAX);
         match poll(&mut fds, PollTimeout::from(millis)) {

@@ -40,7 +40,7 @@ impl Connections {
         Self { control, data, next: 0 }
     }
 
-    pub(super) fn of(&self, place: Place) -> &TcpStream {
+    pub(super) fn stream(&self, place: Place) -> &TcpStream {
         match place {
             Place::Control => &self.control,
             Place::Data(number) => &self.data[number],

@@ -75,7 +75,7 @@ impl Transfer {
             self.pieces = Some(connections.cut(after_head..self.data.end));
         }
         for Piece { place, left } in self.pieces.iter_mut().flatten() {
-            let stream = connections.of(*place);
+            let stream = connections.stream(*place);
             let part = &mut buffer[left.clone()];
             left.start += match direction {
                 Direction::Out => write(stream, part)?,
@@ -98,7 +98,7 @@ impl Transfer {
             let with_it = inline_bytes(bytes, release);
             self.head.extend_from_slice(&buffer[self.data.start..self.data.start + with_it]);
         }
-        let stream = connections.of(Place::Control);
+        let stream = connections.stream(Place::Control);
         self.passed += write(stream, &self.head[self.passed..])?;
         if self.passed > 0 && self.first_byte_ns.is_none() {
             self.first_byte_ns = Some(wall_ns());
@@ -113,7 +113,7 @@ impl Transfer {
         buffer: &mut [u8],
         release: Release,
     ) -> Result<bool, Failure> {
-        let stream = connections.of(Place::Control);
+        let stream = connections.stream(Place::Control);
         self.head.resize(SIZE_BYTES, 0);
         if self.passed < SIZE_BYTES {
             self.passed += read(stream, &mut self.head[self.passed..])?;

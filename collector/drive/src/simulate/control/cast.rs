@@ -71,8 +71,8 @@ impl Cast {
             // As NCCL derives them from the name, the boot id and the PID namespace.
             let host_text = format!("host{host}00000000-0000-4000-8000-{host:012}");
             let identity = Identity {
-                host_hash: hash::of(release, host_text.as_bytes()),
-                pid_hash: hash::of(release, format!("{pid}pid:[4026531836]").as_bytes()),
+                host_hash: hash::hash(release, host_text.as_bytes()),
+                pid_hash: hash::hash(release, format!("{pid}pid:[4026531836]").as_bytes()),
                 shm_device: SHM_DEVICE,
             };
             Actor { rank, pid, address: seat.address, seat, identity }

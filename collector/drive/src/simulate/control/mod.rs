@@ -55,7 +55,7 @@ impl ControlPlane {
     ///
     /// # Errors
     /// The store refuses a request.
-    pub fn of(
+    pub fn of_job(
         number: u32,
         scenario: &Scenario,
         map: &Map,

@@ -16,7 +16,7 @@ use crate::truth::{LinkRole, RingStep};
 use crate::wire::cts::Cts;
 
 /// Slicing of the collectives in scenarios.
-const SLICING: Slicing = Slicing::of(Kind::AllReduce);
+const SLICING: Slicing = Slicing::for_kind(Kind::AllReduce);
 
 /// Messages that fit into a connection's buffer.
 pub(super) const WINDOW: usize = (SLOTS / SLICING.slots) as usize;

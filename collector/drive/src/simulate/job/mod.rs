@@ -103,7 +103,7 @@ impl TrainingJob {
             number,
             ranks: ranks.collect(),
             schedule: Schedule::new(&plan),
-            slowness: Slowness::of(scenario, number),
+            slowness: Slowness::from_scenario(scenario, number),
             plan,
             seats,
             rings,

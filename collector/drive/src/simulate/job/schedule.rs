@@ -101,7 +101,7 @@ pub(super) fn lanes(
     rings: &[Ring],
     rank: u32,
 ) -> Vec<Vec<Turn>> {
-    let slicing = Slicing::of(operation.kind);
+    let slicing = Slicing::for_kind(operation.kind);
     let turns = |chunk: Chunk| {
         let action = chunk.action;
         (0..slicing.slices).map(move |slice| Turn {
@@ -124,7 +124,7 @@ pub(super) fn received(
 ) -> Vec<u32> {
     let received = |chunks: Vec<Chunk>| {
         let received = chunks.iter().filter(|chunk| chunk.action.receives()).count();
-        received as u32 * Slicing::of(operation.kind).slices
+        received as u32 * Slicing::for_kind(operation.kind).slices
     };
     chunks_of(release, operation, rings, rank).into_iter().map(received).collect()
 }
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn what_a_rank_sends_the_next_receives() {
-        let rings = [Ring::ascending(3), Ring::of(vec![0, 2, 1]).unwrap()];
+        let rings = [Ring::ascending(3), Ring::from_order(vec![0, 2, 1]).unwrap()];
         for bytes in [4, 40_000, 3 << 20] {
             let lanes: Vec<_> = (0..3)
                 .map(|rank| lanes(Release::V2_27_7, &all_reduce(bytes), &rings, rank))

@@ -65,7 +65,7 @@ impl Seats {
             let firsts = (0..self.ranks()).step_by(self.per_host as usize);
             let order = firsts.flat_map(|first| self.on_host(channel, first)).collect();
             // Each rank is on one host, so this is a ring.
-            Ring::of(order).unwrap_or_else(|| Ring::ascending(self.ranks()))
+            Ring::from_order(order).unwrap_or_else(|| Ring::ascending(self.ranks()))
         };
         (0..self.channels).map(ring).collect()
     }
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(seats.hosts, [3, 3, 3, 1, 1, 1]);
         assert_eq!([0, 1, 2, 3].map(|channel| seats.rail(channel)), [0, 1, 0, 1]);
         let rings = seats.rings();
-        assert_eq!(rings[1], Ring::of(vec![1, 2, 0, 4, 5, 3]).unwrap());
+        assert_eq!(rings[1], Ring::from_order(vec![1, 2, 0, 4, 5, 3]).unwrap());
         assert_eq!(rings[1], rings[3]);
     }
 }

@@ -19,7 +19,7 @@ struct Late {
 }
 
 impl Slowness {
-    pub(super) fn of(scenario: &Scenario, job: u32) -> Self {
+    pub(super) fn from_scenario(scenario: &Scenario, job: u32) -> Self {
         let stragglers = |cause: StragglerCause| {
             let of_job = scenario.straggler.iter();
             let of_job = of_job.filter(|late| late.job == job && late.cause == cause);

@@ -47,7 +47,7 @@ impl Source for Counters {
                 host: opening.host.to_owned(),
                 interval: settings.interval,
                 excluded: settings.exclude_devices.clone(),
-                wants: |driver, name| Reading::of(driver, name).is_some(),
+                wants: |driver, name| Reading::from_name(driver, name).is_some(),
             },
             netdevs,
         );

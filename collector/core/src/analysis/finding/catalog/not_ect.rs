@@ -71,7 +71,8 @@ fn views<'a>(facts: &Facts<'a>, flow: &QueuePair) -> impl Iterator<Item = &'a Ec
 
 /// Most packets are ECN-capable, or marked.
 fn is_capable(counts: &EcnCounts) -> bool {
-    counts.of(Ecn::Ect0) + counts.of(Ecn::Ect1) + counts.of(Ecn::Ce) >= counts.of(Ecn::NotEct)
+    counts.count(Ecn::Ect0) + counts.count(Ecn::Ect1) + counts.count(Ecn::Ce)
+        >= counts.count(Ecn::NotEct)
 }
 
 /// The same about `group`, with its worst flow as evidence.

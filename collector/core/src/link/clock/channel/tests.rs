@@ -29,7 +29,7 @@ proptest! {
     #[test]
     fn the_truth_is_within_the_doubt(truth in line(), packets in packets()) {
         let bounds = bounds_of(truth, packets);
-        let channel = Channel::of(&bounds);
+        let channel = Channel::from_bounds(&bounds);
         let line = channel.line().expect("the clock's own line fits");
         for bound in &bounds {
             let excess = line.at(bound.time as f64) - bound.ahead as f64;
@@ -55,7 +55,7 @@ proptest! {
         let middle = bounds.len() / 2;
         bounds[middle..].iter_mut().for_each(|bound| bound.ahead += jump);
         let open: Vec<bool> =
-            (1..=bounds.len()).map(|count| Channel::of(&bounds[..count]).is_open()).collect();
+            (1..=bounds.len()).map(|count| Channel::from_bounds(&bounds[..count]).is_open()).collect();
         prop_assert!(open.is_sorted_by(|one, other| one >= other));
     }
 }
@@ -69,7 +69,7 @@ fn busy(count: i64) -> Vec<(i64, i64, bool)> {
 #[test]
 fn a_drift_is_found_to_the_billionth_part() {
     let line = Line { ahead_ns: 37e6, drift: 40e-6 };
-    let channel = Channel::of(&bounds_of(line, busy(10_000)));
+    let channel = Channel::from_bounds(&bounds_of(line, busy(10_000)));
     let found = channel.line().unwrap();
     assert!((found.ahead_ns - 37e6).abs() < 100.0, "{found:?}");
     assert!((found.drift - 40e-6).abs() < 10e-9, "{found:?}");
@@ -80,7 +80,7 @@ fn a_drift_is_found_to_the_billionth_part() {
 #[test]
 fn a_drift_that_is_too_small_to_see_is_none() {
     let line = Line { ahead_ns: -3e6, drift: 10e-9 };
-    let channel = Channel::of(&bounds_of(line, busy(1_000)));
+    let channel = Channel::from_bounds(&bounds_of(line, busy(1_000)));
     let found = channel.line().unwrap();
     assert_eq!(found.drift, 0.0);
     assert!(channel.doubt(found, (0, 1_000_000_000)).unwrap().drift > 10e-9);
@@ -91,7 +91,7 @@ fn one_way_gives_the_shortest_delay_as_offset() {
     let line = Line { ahead_ns: 2e6, drift: 20e-6 };
     let mut packets = busy(1_000);
     packets.iter_mut().for_each(|packet| packet.2 = true);
-    let channel = Channel::of(&bounds_of(line, packets));
+    let channel = Channel::from_bounds(&bounds_of(line, packets));
     let found = channel.line().unwrap();
     assert_eq!(channel.doubt(found, (0, 1_000_000_000)), None);
     assert!((found.ahead_ns - (2e6 + 5_000.0)).abs() < 1_000.0, "{found:?}");
