@@ -20,7 +20,7 @@ fn broadcasts_before_the_first_gradient_are_a_phase_and_long_pauses_are_idle() {
     }
     let job = cluster.finish();
     let collectives = collectives(&job);
-    let phases = phase::find(&job, &[], &collectives);
+    let phases = phase::phases(&job, &[], &collectives);
     let kinds: Vec<PhaseKind> = phases.iter().map(|phase| phase.kind).collect();
     assert_eq!(kinds, [PhaseKind::ParameterBroadcast, PhaseKind::Training, PhaseKind::Idle]);
     assert_eq!(phases[0].span.last, collectives[1].span.last);

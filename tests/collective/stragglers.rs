@@ -46,7 +46,7 @@ fn in_iterations(
     collectives: &[Collective],
     iterations: &[Iteration],
 ) -> Vec<Option<Straggler>> {
-    let waits = wait::find(job, &Troubles::default(), &DepartureClocks::default(), collectives);
+    let waits = wait::measure(job, &Troubles::default(), &DepartureClocks::default(), collectives);
     search::stragglers(job, collectives, &waits, iterations)
 }
 

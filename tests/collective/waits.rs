@@ -104,7 +104,7 @@ proptest! {
                 disturb(transfer, times[at % times.len()]);
             }
         }
-        let waits = wait::find(&job, &Troubles::default(), &DepartureClocks::default(), &collectives);
+        let waits = wait::measure(&job, &Troubles::default(), &DepartureClocks::default(), &collectives);
         prop_assert_eq!(waits.len(), collectives.len());
         for edge in waits.iter().flat_map(|waits| &waits.edges) {
             prop_assert_eq!(edge.parts_ns(), edge.span.last.nanos_since(edge.span.first));
@@ -115,7 +115,8 @@ proptest! {
 #[test]
 fn no_rank_is_late_if_all_are_equal() {
     let (job, collectives) = job(4);
-    let waits = wait::find(&job, &Troubles::default(), &DepartureClocks::default(), &collectives);
+    let waits =
+        wait::measure(&job, &Troubles::default(), &DepartureClocks::default(), &collectives);
     for (at, waits) in waits.iter().enumerate() {
         let measured = waits.ranks.iter().filter(|rank| rank.lateness.is_some()).count();
         // Connections may be set up during the first collective.

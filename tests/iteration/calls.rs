@@ -88,7 +88,7 @@ impl Script {
     }
 
     pub fn iterations(&self) -> Vec<Iteration> {
-        iteration::find(&self.job, &self.collectives)
+        iteration::iterations(&self.job, &self.collectives)
     }
 
     /// Index of the first collective of each training step, and one past its last.

@@ -190,7 +190,7 @@ fn check_recording(run: &str) {
 /// The simulation's NICs answer packets that arrive together with one ACK, also within a message.
 fn check_scenario(name: &str) {
     let job = "[[job]]\nbuckets = [\"8MiB\"]\niterations = 4";
-    let toml = gallery::find(name).unwrap().toml.replace("[[job]]", job);
+    let toml = gallery::exhibit(name).unwrap().toml.replace("[[job]]", job);
     let scenario = Scenario::parse(&toml).unwrap();
     let folder = tempfile::tempdir().unwrap();
     simulate(&scenario, folder.path(), &mut |_| {}).unwrap();

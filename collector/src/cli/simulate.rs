@@ -56,7 +56,7 @@ pub(super) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
         return list();
     }
     if let Some(name) = &args.show {
-        let exhibit = gallery::find(name).ok_or_else(|| anyhow!(unknown(name)))?;
+        let exhibit = gallery::exhibit(name).ok_or_else(|| anyhow!(unknown(name)))?;
         return print(exhibit.toml);
     }
     let (mut scenario, name) = load(args.scenario.as_deref().unwrap_or_default())?;
@@ -116,7 +116,7 @@ fn told(scenario: &Scenario, summary: &Summary, out: &Path, took: Duration) -> S
 
 /// The scenario and what to name its folder.
 fn load(asked: &str) -> anyhow::Result<(Scenario, String)> {
-    if let Some(exhibit) = gallery::find(asked) {
+    if let Some(exhibit) = gallery::exhibit(asked) {
         return Ok((parse(exhibit.toml, asked)?, asked.to_owned()));
     }
     let path = Path::new(asked);

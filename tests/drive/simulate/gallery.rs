@@ -16,7 +16,7 @@ use crate::support::{railscope as report, require, tshark};
 const SHORT: u32 = 4;
 
 fn scenario(name: &str) -> Scenario {
-    Scenario::parse(gallery::find(name).unwrap().toml).unwrap()
+    Scenario::parse(gallery::exhibit(name).unwrap().toml).unwrap()
 }
 
 fn short(name: &str) -> Scenario {

@@ -61,7 +61,7 @@ impl PhaseKind {
 
 /// The phases in order of time.
 #[must_use]
-pub fn find(job: &Job, streams: &[StreamFacts], collectives: &[Collective]) -> Vec<Phase> {
+pub fn phases(job: &Job, streams: &[StreamFacts], collectives: &[Collective]) -> Vec<Phase> {
     let bootstraps =
         job.communicators.iter().filter_map(|one| one.bootstrap.map(|it| it.span.first));
     let mut phases: Vec<Phase> = rendezvous(streams, bootstraps.min()).into_iter().collect();

@@ -119,13 +119,13 @@ fn of_job(mut state: State, job: &Job) -> Understanding {
     let signals = (&state.signals[..], state.signals_end);
     let troubles = Troubles::new(job, flows, &state.positions, &state.clocks, signals);
     let departures = DepartureClocks::new(job, flows, &state.positions, &state.clocks);
-    let waits = wait::find(job, &troubles, &departures, &collectives);
+    let waits = wait::measure(job, &troubles, &departures, &collectives);
     arrival::extend(job, &waits, &mut collectives);
-    let mut iterations = iteration::find(job, &collectives);
+    let mut iterations = iteration::iterations(job, &collectives);
     state.numbering.apply(|id| job.name_of(id), &mut iterations);
     let label_uses = label::apply(&state.labels, &collectives, &mut iterations);
     let stragglers = stragglers(job, &collectives, &waits, &iterations);
-    let phases = phase::find(job, &state.streams, &collectives);
+    let phases = phase::phases(job, &state.streams, &collectives);
     collective::add_health(&collectives, &mut state.health);
     wait::add_health(&collectives, &waits, &mut state.health);
     let observed = Observed {
@@ -162,7 +162,7 @@ fn judge_iterations(
     stragglers: &[Option<Straggler>],
 ) -> Vec<JudgedIteration> {
     let worst: Vec<Option<(Straggler, usize)>> =
-        iterations.iter().map(|one| within::find(one, collectives, stragglers)).collect();
+        iterations.iter().map(|one| within::longest_lag(one, collectives, stragglers)).collect();
     let lag = |worst: &Option<(Straggler, usize)>| Some(worst.as_ref()?.0.lag_ns);
     let lags: Vec<Option<u64>> = worst.iter().map(lag).collect();
     let paces = pace::compare(&iterations, &lags, collectives);

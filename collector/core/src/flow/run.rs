@@ -37,7 +37,7 @@ impl FlowTracker {
             destination: ip.destination.into(),
             dest_qpn: roce.bth.dest_qpn,
         };
-        let Some(at) = self.flows.find(&key) else { return };
+        let Some(at) = self.flows.newest(&key) else { return };
         let flow = self.flows.at_mut(at);
         flow.count_run(run, frame);
         let (tap, time) = (frame.tap, run.first_time);

@@ -50,7 +50,7 @@ impl FlowTable {
     /// The newest epoch of `key`.
     #[inline]
     #[must_use]
-    pub fn find(&mut self, key: &FlowKey) -> Option<u32> {
+    pub fn newest(&mut self, key: &FlowKey) -> Option<u32> {
         let recent = &mut self.recent[recent_place(key)];
         match self.flows.get(*recent as usize) {
             Some(flow) if flow.key == *key && !flow.is_superseded => Some(*recent),

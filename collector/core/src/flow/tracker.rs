@@ -248,7 +248,7 @@ impl FlowTracker {
             destination: ip.destination.into(),
             dest_qpn: roce.bth.dest_qpn,
         };
-        let at = match self.flows.find(&key) {
+        let at = match self.flows.newest(&key) {
             Some(at) if !self.flows.at(at).is_closed => at,
             Some(at) => self.begin_flow(key, self.flows.at(at).epoch + 1, arrival),
             None => self.begin_flow(key, 0, arrival),
@@ -478,7 +478,7 @@ impl FlowTracker {
     /// another epoch.
     fn announce(&mut self, pair: &AnnouncedPair) {
         for key in [pair.forward, pair.backward] {
-            if let Some(at) = self.flows.find(&key) {
+            if let Some(at) = self.flows.newest(&key) {
                 self.flows.at_mut(at).is_closed = true;
             }
         }
@@ -533,7 +533,7 @@ impl FlowTracker {
         self.ports.describe(source, destination, mac);
         let opcode = arrival.roce.bth.opcode;
         let port = arrival.roce.udp_source_port;
-        let previous = self.flows.find(&key);
+        let previous = self.flows.newest(&key);
         let previous_port = previous.map(|at| self.flows.at(at).first_udp_source_port);
         let mut flow = Flow::new(key, epoch, opcode, arrival.time, [source, destination]);
         flow.direction = arrival.packet.direction.or(arrival.frame.direction);
@@ -571,7 +571,7 @@ impl FlowTracker {
     fn pair_new(&mut self, at: u32, verdict: PortVerdict) {
         let key = self.flows.at(at).key;
         if let Some(reverse) = self.connections.reverse_of(&key) {
-            if let Some(other) = self.flows.find(&reverse) {
+            if let Some(other) = self.flows.newest(&reverse) {
                 self.flows.link(at, other, PairEvidence::ConnectionManager);
             }
             return;

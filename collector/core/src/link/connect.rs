@@ -80,7 +80,7 @@ type Way = (HostAddress, HostAddress, Qpn);
 
 /// The connections of a capture.
 #[must_use]
-pub fn find(facts: &ControlFacts, traffic: Traffic<'_>) -> Vec<Draft> {
+pub fn drafts(facts: &ControlFacts, traffic: Traffic<'_>) -> Vec<Draft> {
     let mut finder = Finder::new(traffic);
     finder.add_exchanges(facts);
     finder.add_exchanged_flows();

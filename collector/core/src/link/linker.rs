@@ -26,7 +26,7 @@ use crate::model::opcode::Transport as WireTransport;
 #[must_use]
 pub fn link(facts: &ControlFacts, traffic: Traffic<'_>) -> Job {
     let roster = Roster::new(facts);
-    let drafts = connect::find(facts, traffic);
+    let drafts = connect::drafts(facts, traffic);
     let owners = owners(&drafts, traffic);
     let dropped_communicators = roster.dropped_magics;
     let mut job = Job { owners, dropped_communicators, ..Job::default() };

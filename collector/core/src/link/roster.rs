@@ -79,7 +79,7 @@ impl Roster {
 
     /// Index of the communicator that greets with `magic`.
     #[must_use]
-    pub fn find(&self, magic: u64) -> Option<usize> {
+    pub fn index_of(&self, magic: u64) -> Option<usize> {
         self.all(magic).first().copied()
     }
 
@@ -90,7 +90,7 @@ impl Roster {
 
     /// The magics of roots other than the first, with their communicator's index.
     pub fn other_roots(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
-        self.first_roots.keys().filter_map(|magic| Some((*magic, self.find(*magic)?)))
+        self.first_roots.keys().filter_map(|magic| Some((*magic, self.index_of(*magic)?)))
     }
 
     /// The owner of the connection to the listener at `address`, by the latest set-up message up to
@@ -219,7 +219,7 @@ impl Roster {
         let Some(magic) = setup.magic else { return };
         let listening = |at: &usize| self.entries[*at].rank_listening_at(setup.to);
         let known = self.all(magic).iter().copied().find(|at| listening(at).is_some());
-        let Some(at) = known.or(self.find(magic)) else { return };
+        let Some(at) = known.or(self.index_of(magic)) else { return };
         let sender = listening(&at);
         for (position, listener) in (0..).zip(&setup.listeners) {
             let Some(listener) = *listener else { continue };

@@ -24,7 +24,7 @@ pub struct Interface {
 ///
 /// # Errors
 /// Nothing matches; the message lists the interfaces.
-pub fn find(wish: Option<&str>) -> Result<Interface> {
+pub fn find_interface(wish: Option<&str>) -> Result<Interface> {
     let all = interfaces()?;
     let found = match wish {
         Some(wish) => all.iter().find(|interface| matches(wish, &interface.name)),
@@ -123,10 +123,10 @@ mod tests {
 
     #[test]
     fn loopback_is_found_and_reached() {
-        let found = find(Some("=lo")).unwrap();
+        let found = find_interface(Some("=lo")).unwrap();
         assert_eq!(found.address, IpAddr::from(Ipv4Addr::LOCALHOST));
         assert_eq!(towards("127.0.0.1:29500".parse().unwrap()).unwrap(), found);
-        let error = find(Some("nosuch")).unwrap_err().to_string();
+        let error = find_interface(Some("nosuch")).unwrap_err().to_string();
         assert!(error.contains("NCCL_SOCKET_IFNAME=nosuch") && error.contains("lo"), "{error}");
     }
 }

@@ -15,7 +15,7 @@ use std::net::Ipv4Addr;
 
 use self::rank_place::{node_name, numbered};
 use super::{DriveError, Result};
-pub use interface::{Interface, find as find_interface, host_name, towards};
+pub use interface::{Interface, find_interface, host_name, towards};
 pub use rank_place::{Kind, Place, Places};
 pub use sys::{die_with_parent, user_id};
 
@@ -34,7 +34,7 @@ pub const MAX_RANKS: u32 = 200;
 pub fn make(kind: Option<Kind>, wish: Option<&str>, ranks: u32) -> Result<Places> {
     let reason = match kind {
         Some(Kind::Loopback) => return Ok(loopback(ranks, None)),
-        Some(Kind::Host) => return interface::find(wish).map(|found| host(ranks, &found)),
+        Some(Kind::Host) => return find_interface(wish).map(|found| host(ranks, &found)),
         Some(kind @ (Kind::Namespaces | Kind::UserNamespaces)) => {
             return namespace::probe(kind)
                 .map_err(DriveError::Unusable)

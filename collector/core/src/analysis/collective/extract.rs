@@ -16,7 +16,7 @@ pub fn collectives(job: &Job) -> Vec<Collective> {
             .iter()
             .filter_map(|explained| assemble::ring_or_tree(job, id, &traffic, explained))
             .collect();
-        let mut found = merge(collectives, point_to_point::find(job, id, &traffic));
+        let mut found = merge(collectives, point_to_point::collectives(job, id, &traffic));
         let is_counted_from_init = traffic.is_from_start();
         for (sequence, collective) in (0..).zip(&mut found) {
             collective.sequence = sequence;

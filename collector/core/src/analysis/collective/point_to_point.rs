@@ -36,7 +36,7 @@ type Pair = (Option<u32>, Option<u32>);
 
 /// The sends of `traffic`, as AlltoAlls where every pair takes part alike.
 #[must_use]
-pub fn find(job: &Job, communicator: CommunicatorId, traffic: &Traffic) -> Vec<Collective> {
+pub fn collectives(job: &Job, communicator: CommunicatorId, traffic: &Traffic) -> Vec<Collective> {
     let mut by_pair: BTreeMap<Pair, Vec<usize>> = BTreeMap::new();
     for place in &traffic.point_to_point {
         let lane = &traffic.lanes[*place];

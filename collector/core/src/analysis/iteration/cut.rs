@@ -16,7 +16,7 @@ pub(super) struct Occurrence {
 }
 
 /// The training steps in order. `silence` is usual before one, in nanoseconds.
-pub(super) fn find(sequence: &Sequence, unit: &[Symbol], silence: u64) -> Vec<Occurrence> {
+pub(super) fn occurrences(sequence: &Sequence, unit: &[Symbol], silence: u64) -> Vec<Occurrence> {
     let symbols = sequence.symbols.as_slice();
     let mut found: Vec<Occurrence> = Vec::new();
     let mut at = 0;
@@ -107,7 +107,7 @@ mod tests {
             is_from_init,
         };
         let unit: Vec<Symbol> = "abcd".bytes().map(u32::from).collect();
-        let all = find(&sequence, &unit, 100);
+        let all = occurrences(&sequence, &unit, 100);
         all.iter().map(|one| (one.first, one.calls, one.is_whole)).collect()
     }
 

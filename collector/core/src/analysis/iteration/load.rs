@@ -14,7 +14,7 @@ use super::timeline::Timeline;
 use crate::analysis::spread::lower_median;
 
 /// The training steps of a job; `None` where its load has no rhythm.
-pub(super) fn find(timeline: &Timeline) -> Option<Rhythm> {
+pub(super) fn rhythm(timeline: &Timeline) -> Option<Rhythm> {
     let slots = &timeline.slots;
     // Where calls can be read and do not repeat, they are no training.
     let unread = slots.iter().filter(|slot| slot.call.is_none()).count();

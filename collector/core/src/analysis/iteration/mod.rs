@@ -77,20 +77,20 @@ impl Iteration {
 
 /// The training steps of all jobs in order of time. `collectives` are in order of time.
 #[must_use]
-pub fn find(job: &Job, collectives: &[Collective]) -> Vec<Iteration> {
+pub fn iterations(job: &Job, collectives: &[Collective]) -> Vec<Iteration> {
     let mut all = Vec::new();
     for group in group::jobs(job) {
         let timeline = Timeline::new(collectives, &group);
-        let rhythm = signature::find(&timeline, &group).or_else(|| load::find(&timeline));
+        let rhythm = signature::rhythm(&timeline, &group).or_else(|| load::rhythm(&timeline));
         if let Some(rhythm) = rhythm {
-            all.extend(iterations(&timeline, &rhythm));
+            all.extend(number(&timeline, &rhythm));
         }
     }
     all.sort_by_key(|one| (one.span.first, one.communicator, one.number));
     all
 }
 
-fn iterations(timeline: &Timeline, rhythm: &Rhythm) -> Vec<Iteration> {
+fn number(timeline: &Timeline, rhythm: &Rhythm) -> Vec<Iteration> {
     let usual = Usual::new(timeline, &rhythm.pieces);
     let mut is_taken = vec![false; timeline.slots.len()];
     for at in rhythm.pieces.iter().flat_map(|piece| &piece.slots) {

@@ -12,7 +12,7 @@ use super::thresholds::{
 use super::unit::{Sequence, Unit};
 
 /// The place in the circle of `unit` where training steps begin.
-pub(super) fn find(sequence: &Sequence, unit: &Unit) -> usize {
+pub(super) fn first_call(sequence: &Sequence, unit: &Unit) -> usize {
     let len = unit.symbols.len();
     let mut votes = vec![0.0; len];
     let silences = unit.silences(sequence);

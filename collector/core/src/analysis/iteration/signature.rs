@@ -24,7 +24,7 @@ struct Candidate {
 }
 
 /// The training steps of a job; `None` where no calls repeat as training does.
-pub(super) fn find(timeline: &Timeline, group: &[CommunicatorId]) -> Option<Rhythm> {
+pub(super) fn rhythm(timeline: &Timeline, group: &[CommunicatorId]) -> Option<Rhythm> {
     let candidates: Vec<Candidate> =
         group.iter().filter_map(|id| of_communicator(timeline, *id)).collect();
     let longest = candidates.iter().map(|one| one.length_ns).max()?;
@@ -40,19 +40,19 @@ fn of_communicator(timeline: &Timeline, id: CommunicatorId) -> Option<Candidate>
     let (places, slots): (Vec<usize>, Vec<&Slot>) =
         timeline.slots.iter().enumerate().filter(is_its).unzip();
     let exactly = sequence(&slots, |call| *call);
-    let (sequence, unit) = match Unit::find(&exactly) {
+    let (sequence, unit) = match Unit::from_sequence(&exactly) {
         Some(unit) => (exactly, unit),
         None => {
             // Sizes vary where tokens are sent to experts; benchmarks vary them, too, but not kinds.
             let by_kind = sequence(&slots, |call| Call { bytes: 0, ..*call });
-            let unit = Unit::find(&by_kind).filter(|unit| !unit.is_of_equals())?;
+            let unit = Unit::from_sequence(&by_kind).filter(|unit| !unit.is_of_equals())?;
             (by_kind, unit)
         }
     };
-    let first = rotation::find(&sequence, &unit);
+    let first = rotation::first_call(&sequence, &unit);
     let silence_ns = unit.silences(&sequence).get(first).copied()?;
     let symbols = [&unit.symbols[first..], &unit.symbols[..first]].concat();
-    let occurrences = cut::find(&sequence, &symbols, silence_ns);
+    let occurrences = cut::occurrences(&sequence, &symbols, silence_ns);
     let mut pieces: Vec<Piece> = Vec::new();
     let mut end = 0;
     for one in occurrences {

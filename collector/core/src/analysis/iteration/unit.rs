@@ -46,7 +46,7 @@ fn is_nearly(covered: usize, of: usize) -> bool {
 
 impl Unit {
     /// The unit of a sequence; `None` where nothing repeats as training does.
-    pub(super) fn find(sequence: &Sequence) -> Option<Self> {
+    pub(super) fn from_sequence(sequence: &Sequence) -> Option<Self> {
         let mut best: Option<Self> = None;
         for lag in repeat::lags(&sequence.symbols) {
             // A lag covers what all its units explain together: of pairs of equal calls, everything

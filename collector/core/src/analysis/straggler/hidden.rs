@@ -29,7 +29,7 @@ struct Stop<'a> {
 
 /// The rank without an edge that most connections stopped for.
 #[must_use]
-pub fn find(case: &Case<'_>) -> Option<Straggler> {
+pub fn hidden_rank(case: &Case<'_>) -> Option<Straggler> {
     let per_chunk = case.collective.ring_order?.per_chunk;
     // Connections that are set up in a collective stop for that.
     if !case.waits.edges.iter().all(|edge| edge.has_predecessor) {

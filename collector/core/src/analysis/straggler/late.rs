@@ -9,7 +9,7 @@ use crate::model::grade::Grade;
 
 /// The rank of the collective that was latest, of those with an edge of their own.
 #[must_use]
-pub fn find(case: &Case<'_>) -> Option<Straggler> {
+pub fn late_rank(case: &Case<'_>) -> Option<Straggler> {
     let ranks = &case.waits.ranks;
     let late_ns = |rank: &RankWaits| rank.lateness.map_or(i64::MIN, |late| late.late_ns);
     let latest = ranks.iter().reduce(

@@ -40,7 +40,7 @@ struct Refill {
 
 /// The slow receiver of each collective.
 #[must_use]
-pub fn find(
+pub fn slow_receivers(
     job: &Job,
     collectives: &[Collective],
     waits: &[CollectiveWaits],

@@ -18,12 +18,12 @@ pub fn stragglers(
 ) -> Vec<Option<Straggler>> {
     let thresholds = Thresholds::new(collectives, waits, iterations);
     let baseline = Baseline::new(waits);
-    let slow_receivers = receiver::find(job, collectives, waits);
+    let slow_receivers = receiver::slow_receivers(job, collectives, waits);
     let worst = |((collective, waits), slow_receiver): ((&Collective, &CollectiveWaits), _)| {
         let case = Case { job, collective, waits };
         let candidates = [
-            late::find(&case),
-            hidden::find(&case),
+            late::late_rank(&case),
+            hidden::hidden_rank(&case),
             network::loss(&case),
             network::congestion(&case, &baseline),
             slow_receiver,

@@ -9,7 +9,7 @@ use crate::analysis::iteration::Iteration;
 /// The straggler of `iteration`, with as much of its lag as lies within it, and the place of its
 /// collective. `stragglers` are those of `collectives`.
 #[must_use]
-pub fn find(
+pub fn longest_lag(
     iteration: &Iteration,
     collectives: &[Collective],
     stragglers: &[Option<Straggler>],

@@ -54,7 +54,7 @@ impl CollectiveWaits {
 
 /// The waits of `collectives`, which come in the order of their first packets.
 #[must_use]
-pub fn find(
+pub fn measure(
     job: &Job,
     troubles: &Troubles,
     clocks: &DepartureClocks,

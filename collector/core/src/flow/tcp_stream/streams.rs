@@ -112,7 +112,7 @@ impl TcpStreams {
     ) {
         let source = End::new(source, segment.ports.source);
         let destination = End::new(destination, segment.ports.destination);
-        let known = self.find(&ConnectionKey::new(frame.tap, source, destination));
+        let known = self.index_of(&ConnectionKey::new(frame.tap, source, destination));
         let at = match known {
             Some(at) if !self.connections[at].is_replaced_by(segment, source, frame.time) => at,
             _ => {
@@ -176,7 +176,7 @@ impl TcpStreams {
         health.add(HealthEvent::TcpStraySegments, counts.stray_segments);
     }
 
-    fn find(&self, key: &ConnectionKey) -> Option<usize> {
+    fn index_of(&self, key: &ConnectionKey) -> Option<usize> {
         let at = self
             .index
             .find(self.hasher.hash_one(key), |at| self.connections[*at as usize].key == *key)?;

@@ -114,13 +114,13 @@ impl Relations {
             let [Some(first), Some(second)] = taps.map(|tap| positions.get(tap.0 as usize)) else {
                 continue;
             };
-            let upstream = upstream::find(pairs, sightings.routes(), [first, second]);
+            let upstream = upstream::upstream_routes(pairs, sightings.routes(), [first, second]);
             relations.add_near(*taps, &upstream, sightings.routes());
             for which in [0, 1] {
                 let (tap, other) = (taps[which], taps[1 - which]);
                 let state = states.get(tap.0 as usize);
                 let Some(frames) = state.and_then(|state| state.span) else { continue };
-                match Track::find(pairs, &upstream, which, frames) {
+                match Track::between(pairs, &upstream, which, frames) {
                     Ok(track) => {
                         relations.tracks.0.entry(tap).or_default().insert(other, track);
                     }

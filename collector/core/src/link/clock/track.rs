@@ -133,7 +133,7 @@ impl Track {
     /// # Errors
     ///
     /// Why it is unknown.
-    pub fn find(
+    pub fn between(
         pairs: &[Pair],
         upstream: &Upstream,
         which: usize,

@@ -23,7 +23,11 @@ const AGREEING_TENTHS: u64 = 9;
 pub(super) type Upstream = BTreeMap<u32, bool>;
 
 /// Decides this from `pairs`, which are in order of time.
-pub(super) fn find(pairs: &[Pair], routes: &[Route], positions: [&TapPosition; 2]) -> Upstream {
+pub(super) fn upstream_routes(
+    pairs: &[Pair],
+    routes: &[Route],
+    positions: [&TapPosition; 2],
+) -> Upstream {
     let mut votes: BTreeMap<u32, Votes> = BTreeMap::new();
     for pair in pairs {
         votes.entry(pair.way.route).or_default().add(pair);
@@ -133,7 +137,7 @@ mod tests {
         let host = |last| std::net::IpAddr::from([10, 0, 0, last]).into();
         let routes = [Route { low: host(1), high: host(2) }];
         let nowhere = TapPosition::default();
-        find(pairs, &routes, [&nowhere, &nowhere])
+        upstream_routes(pairs, &routes, [&nowhere, &nowhere])
     }
 
     #[test]

@@ -66,7 +66,7 @@ fn several_roots_make_one_communicator() {
     let entry = &roster.entries[0];
     assert_eq!((entry.magic, entry.communicator.root), (7, Some(host(0, 1000))));
     assert!(entry.ranks.keys().copied().eq(0..4));
-    assert_eq!(roster.find(8), roster.find(7));
+    assert_eq!(roster.index_of(8), roster.index_of(7));
 }
 
 #[test]

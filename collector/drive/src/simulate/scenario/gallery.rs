@@ -48,6 +48,6 @@ pub fn all() -> impl Iterator<Item = &'static Exhibit> + Clone {
 
 /// The scenario with this name.
 #[must_use]
-pub fn find(name: &str) -> Option<&'static Exhibit> {
+pub fn exhibit(name: &str) -> Option<&'static Exhibit> {
     all().find(|exhibit| exhibit.name == name)
 }

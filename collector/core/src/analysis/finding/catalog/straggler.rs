@@ -238,7 +238,7 @@ mod tests {
         })
     }
 
-    fn find(stragglers: &[Option<Straggler>]) -> Vec<Finding> {
+    fn findings(stragglers: &[Option<Straggler>]) -> Vec<Finding> {
         let judged = |(collective, straggler): (Collective, &Option<Straggler>)| JudgedCollective {
             collective,
             waits: CollectiveWaits::default(),
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn one_finding_a_rank_and_cause_the_costliest_first() {
         let compute = |lag| straggler(2, Cause::Compute, lag);
-        let found = find(&[
+        let found = findings(&[
             compute(20),
             None,
             straggler(1, Cause::Receiver, 9),
@@ -296,6 +296,6 @@ mod tests {
 
     #[test]
     fn nobody_late_is_nothing_to_tell() {
-        assert_eq!(find(&[None, None]), []);
+        assert_eq!(findings(&[None, None]), []);
     }
 }

@@ -24,7 +24,7 @@ fn talk(ahead: impl Fn(u64) -> i64) -> Vec<Pair> {
 fn track(pairs: &[Pair], which: usize) -> Result<Track, WhyUnknown> {
     let times = || pairs.iter().map(|pair| pair.times[which]);
     let frames = Span { first: times().min().unwrap(), last: times().max().unwrap() };
-    Track::find(pairs, &Upstream::from([(0, true)]), which, frames)
+    Track::between(pairs, &Upstream::from([(0, true)]), which, frames)
 }
 
 #[test]
