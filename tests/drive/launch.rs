@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use railscope_drive::launch::{Audience, Event, Message, Outcome, Ranks, supervise};
-use railscope_drive::place::{self, Kind, Place};
+use railscope_drive::place::{self, Kind, RankPlace};
 
 use crate::support::require;
 
@@ -25,7 +25,7 @@ impl Audience for Heard {
     }
 }
 
-fn places(kind: Kind, ranks: u32) -> Vec<Place> {
+fn places(kind: Kind, ranks: u32) -> Vec<RankPlace> {
     place::make(Some(kind), None, ranks).unwrap().ranks
 }
 

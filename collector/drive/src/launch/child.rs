@@ -14,7 +14,7 @@ use nix::sys::signal::Signal;
 use super::Event;
 use super::ending::Ending;
 use super::message::Message;
-use crate::place::Place;
+use crate::place::RankPlace;
 use crate::{DriveError, Result};
 
 /// Polling interval for the exit of a process that has closed its output.
@@ -65,7 +65,12 @@ impl Handle {
 /// The starting thread lives as long as the process: with
 /// [`die_with_parent`](crate::place::die_with_parent), a rank dies with that thread, and the thread
 /// with this process, however that ends.
-pub(super) fn start(rank: u32, place: Place, command: Command, events: Sender<Event>) -> Handle {
+pub(super) fn start(
+    rank: u32,
+    place: RankPlace,
+    command: Command,
+    events: Sender<Event>,
+) -> Handle {
     let handle = Handle::default();
     let shared = handle.clone();
     let to = events.clone();
@@ -111,7 +116,11 @@ fn no_thread(error: io::Error) -> DriveError {
     DriveError::io("start a thread for a rank")(error)
 }
 
-fn spawn(place: &Place, mut command: Command, to: &Handle) -> Result<(ChildStdout, ChildStderr)> {
+fn spawn(
+    place: &RankPlace,
+    mut command: Command,
+    to: &Handle,
+) -> Result<(ChildStdout, ChildStderr)> {
     place.enter()?;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // A process group of its own: Ctrl-C is for the process that shows the table.

@@ -10,7 +10,7 @@ use super::ending::{Ending, blame};
 use super::{Event, Message};
 use crate::Result;
 use crate::clock::Deadline;
-use crate::place::Place;
+use crate::place::RankPlace;
 
 /// Time for other ranks to report their errors after one has failed: the first to report is often
 /// not the first to fail.
@@ -54,7 +54,7 @@ pub struct Ranks {
 impl Ranks {
     /// Starts a process for each rank, in its place.
     pub fn start(
-        ranks: impl IntoIterator<Item = (u32, Place, Command)>,
+        ranks: impl IntoIterator<Item = (u32, RankPlace, Command)>,
         to: &Sender<Event>,
     ) -> Self {
         let mut started = Self { running: BTreeSet::new(), processes: Vec::new(), patience: None };

@@ -16,7 +16,7 @@ use std::net::Ipv4Addr;
 use self::rank_place::{node_name, numbered};
 use super::{DriveError, Result};
 pub use interface::{Interface, find_interface, host_name, towards};
-pub use rank_place::{Kind, Place, Places};
+pub use rank_place::{Kind, Places, RankPlace};
 pub use sys::{die_with_parent, user_id};
 
 /// Largest number of ranks: addresses of one /24.
@@ -55,7 +55,7 @@ pub fn make(kind: Option<Kind>, wish: Option<&str>, ranks: u32) -> Result<Places
 /// All ranks share one interface of the machine.
 fn host(ranks: u32, interface: &Interface) -> Places {
     let host = host_name();
-    let place = |rank| Place {
+    let place = |rank| RankPlace {
         address: interface.address,
         interface: interface.name.clone(),
         host: host.clone(),
@@ -68,7 +68,7 @@ fn host(ranks: u32, interface: &Interface) -> Places {
 }
 
 fn loopback(ranks: u32, reason: Option<String>) -> Places {
-    let place = |rank: u32| Place {
+    let place = |rank: u32| RankPlace {
         // 127.0.0.1 is used by everyone.
         address: numbered(Ipv4Addr::new(127, 0, 0, 2), rank),
         interface: "lo".to_owned(),

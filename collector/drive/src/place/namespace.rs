@@ -13,7 +13,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getegid, geteuid};
 
 use super::batch;
-use super::rank_place::{Kind, Place, Places, node_name, numbered, refused};
+use super::rank_place::{Kind, Places, RankPlace, node_name, numbered, refused};
 use super::sys::{self, Identity};
 use crate::{DriveError, Result};
 
@@ -74,7 +74,7 @@ pub(super) fn make(kind: Kind, ranks: u32) -> Result<Places> {
     Ok(Places { kind, ranks: places, mtu: MTU, reason: None })
 }
 
-fn place(rank: u32) -> Result<Place> {
+fn place(rank: u32) -> Result<RankPlace> {
     let address = numbered(FIRST, rank);
     let port = format!("rank{rank}");
     let fabric = own_path()?;
@@ -96,7 +96,7 @@ fn place(rank: u32) -> Result<Place> {
     };
     let made = thread::Builder::new().spawn(make).map_err(DriveError::io("start a thread"))?;
     let namespace = made.join().map_err(|_| DriveError::Unusable("no namespace".to_owned()))??;
-    Ok(Place {
+    Ok(RankPlace {
         address,
         interface: INTERFACE.to_owned(),
         host: node_name(rank),

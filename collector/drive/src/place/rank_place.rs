@@ -22,7 +22,7 @@ pub enum Kind {
 
 /// The place of one rank.
 #[derive(Debug)]
-pub struct Place {
+pub struct RankPlace {
     /// Its address.
     pub address: IpAddr,
     /// The interface with this address.
@@ -36,7 +36,7 @@ pub struct Place {
     pub(super) namespace: Option<OwnedFd>,
 }
 
-impl Place {
+impl RankPlace {
     /// Moves the calling thread into the place; processes it starts run there too.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ pub struct Places {
     /// The kind in use.
     pub kind: Kind,
     /// One place per rank.
-    pub ranks: Vec<Place>,
+    pub ranks: Vec<RankPlace>,
     /// MTU of the ranks' interfaces, in bytes.
     pub mtu: u32,
     /// Why no better kind is in use.

@@ -16,7 +16,7 @@ use railscope_drive::capture::{Capture, Counts};
 use railscope_drive::fault::Fault;
 use railscope_drive::job::{Job, Transport};
 use railscope_drive::launch::{Audience, Event, Ranks, supervise};
-use railscope_drive::place::{self, Kind, Place, Places};
+use railscope_drive::place::{self, Kind, Places, RankPlace};
 use railscope_drive::table::{Document, Facts, Table};
 
 pub(super) fn run(args: &DriveArgs, environment: &Environment, ranks: u32) -> anyhow::Result<u8> {
@@ -96,7 +96,7 @@ pub(in crate::cli) fn commands(
     environment: &Environment,
     places: Places,
     words: &[OsString],
-) -> anyhow::Result<Vec<(u32, Place, Command)>> {
+) -> anyhow::Result<Vec<(u32, RankPlace, Command)>> {
     let program = std::env::current_exe().context("find this program's file")?;
     let ranks = u32::try_from(places.ranks.len())?;
     let master = places.ranks.first().map(|place| place.address.to_string()).unwrap_or_default();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::environment::{Environment, Launched};
 use railscope_drive::job::Seat;
-use railscope_drive::place::{self, Interface, Place};
+use railscope_drive::place::{self, Interface, RankPlace};
 
 /// Set for ranks that `railscope drive --ranks` starts: what torchrun's variables have no word for.
 const VARIABLE: &str = "RAILSCOPE_DRIVE_SEAT";
@@ -27,7 +27,7 @@ pub(super) struct ChildSeat {
 }
 
 impl ChildSeat {
-    pub(super) fn at(place: &Place, mtu: u32) -> Self {
+    pub(super) fn at(place: &RankPlace, mtu: u32) -> Self {
         Self {
             parent: std::process::id(),
             address: place.address,

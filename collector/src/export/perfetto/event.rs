@@ -13,7 +13,7 @@ pub(super) type Arguments = Map<String, Value>;
 
 /// Where an event is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct TrackId {
     pub(super) process: u32,
     pub(super) thread: u32,
 }
@@ -42,7 +42,7 @@ pub(super) struct Event {
     pub(super) category: &'static str,
     pub(super) phase: Phase,
     pub(super) time_ns: i64,
-    pub(super) place: Place,
+    pub(super) place: TrackId,
     pub(super) arguments: Arguments,
 }
 

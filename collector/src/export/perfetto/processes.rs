@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::event::{Event, Phase, Place, arguments};
+use super::event::{Event, Phase, TrackId, arguments};
 
 /// What a process of the trace stands for, in the order in which viewers show them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,22 +26,22 @@ pub(super) struct Processes {
 
 impl Processes {
     /// The process itself, for events of no thread.
-    pub(super) fn process(&mut self, process: Process) -> Place {
+    pub(super) fn process(&mut self, process: Process) -> TrackId {
         let next = self.processes.len() as u32 + 1;
         let process = *self.processes.entry(process).or_insert(next);
-        Place { process, thread: 0 }
+        TrackId { process, thread: 0 }
     }
 
     /// A thread of a process by its name.
-    pub(super) fn thread(&mut self, process: Process, name: String) -> Place {
-        let Place { process, .. } = self.process(process);
+    pub(super) fn thread(&mut self, process: Process, name: String) -> TrackId {
+        let TrackId { process, .. } = self.process(process);
         let next = self.threads.len() as u32 + 1;
         let thread = *self.threads.entry((process, name)).or_insert(next);
-        Place { process, thread }
+        TrackId { process, thread }
     }
 
     /// A lane of a thread: `name`, `name (2)`.
-    pub(super) fn lane(&mut self, process: Process, name: &str, lane: usize) -> Place {
+    pub(super) fn lane(&mut self, process: Process, name: &str, lane: usize) -> TrackId {
         let name = if lane == 0 { name.to_owned() } else { format!("{name} ({})", lane + 1) };
         self.thread(process, name)
     }
@@ -50,7 +50,7 @@ impl Processes {
     pub(super) fn names(&self) -> Vec<Event> {
         let mut events = Vec::new();
         for (index, (process, number)) in self.processes.iter().enumerate() {
-            let place = Place { process: *number, thread: 0 };
+            let place = TrackId { process: *number, thread: 0 };
             let name = match process {
                 Process::Job => "job".to_owned(),
                 Process::Communicator(id) => format!("NCCL communicator {id}"),
@@ -60,7 +60,7 @@ impl Processes {
             events.push(metadata(place, "process_sort_index", "sort_index", index.into()));
         }
         for ((process, name), thread) in &self.threads {
-            let place = Place { process: *process, thread: *thread };
+            let place = TrackId { process: *process, thread: *thread };
             events.push(metadata(place, "thread_name", "name", name.as_str().into()));
             events.push(metadata(place, "thread_sort_index", "sort_index", (*thread).into()));
         }
@@ -68,7 +68,7 @@ impl Processes {
     }
 }
 
-fn metadata(place: Place, name: &str, key: &str, value: Value) -> Event {
+fn metadata(place: TrackId, name: &str, key: &str, value: Value) -> Event {
     Event {
         name: name.to_owned(),
         category: "__metadata",

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 
 use super::Track;
-use super::event::{Event, Phase, Place, arguments};
+use super::event::{Event, Phase, TrackId, arguments};
 use railscope_core::report::Report;
 use railscope_core::report::transfers::SignalReport;
 
@@ -21,7 +21,7 @@ struct Moment {
 
 impl Signals {
     /// The moments of a rank in order of time.
-    pub(super) fn take(&mut self, communicator: &str, rank: u32, place: Place) -> Track {
+    pub(super) fn take(&mut self, communicator: &str, rank: u32, place: TrackId) -> Track {
         let moments = self.0.remove(&(communicator.to_owned(), rank)).unwrap_or_default();
         let event = |moment: Moment| Event {
             name: moment.name,

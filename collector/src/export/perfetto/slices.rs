@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Track;
-use super::event::{Arguments, Event, Phase, Place};
+use super::event::{Arguments, Event, Phase, TrackId};
 use super::lanes;
 use super::processes::{Process, Processes};
 
@@ -26,7 +26,7 @@ pub(super) fn place(
     slices.sort_by_key(|slice| (slice.start_ns, slice.end_ns));
     let spans = slices.iter().map(|slice| (slice.start_ns, slice.end_ns));
     let lanes = lanes::assign(spans);
-    let mut tracks: BTreeMap<Place, Track> = BTreeMap::new();
+    let mut tracks: BTreeMap<TrackId, Track> = BTreeMap::new();
     for (slice, lane) in slices.into_iter().zip(lanes) {
         let place = processes.lane(process.clone(), thread, lane);
         let duration_ns = slice.end_ns.saturating_sub(slice.start_ns);

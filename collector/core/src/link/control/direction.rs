@@ -6,12 +6,12 @@ use crate::model::witness::Witness;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Direction {
     bytes: Vec<u8>,
-    frames: Vec<Place>,
+    frames: Vec<FrameEnd>,
 }
 
 /// The end of a frame, and the packet that completed it.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct FrameEnd {
     end: usize,
     witness: Witness,
 }
@@ -19,7 +19,7 @@ struct Place {
 impl Direction {
     pub(super) fn push(&mut self, frame: &[u8], witness: Witness) {
         self.bytes.extend_from_slice(frame);
-        self.frames.push(Place { end: self.bytes.len(), witness });
+        self.frames.push(FrameEnd { end: self.bytes.len(), witness });
     }
 
     /// Number of frames.
@@ -71,7 +71,7 @@ impl Direction {
 
     /// Bytes of memory.
     pub(super) fn kept(&self) -> usize {
-        self.bytes.capacity() + self.frames.capacity() * size_of::<Place>()
+        self.bytes.capacity() + self.frames.capacity() * size_of::<FrameEnd>()
     }
 }
 

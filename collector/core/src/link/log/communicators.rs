@@ -18,7 +18,7 @@ use crate::model::grade::Grade;
 use crate::model::nccl::{Graph, Release};
 
 /// A membership: index of its process, and its index there.
-type Place = (usize, usize);
+type MembershipIndex = (usize, usize);
 
 /// What identifies a communicator across processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,7 +28,7 @@ enum Key {
     /// The child of a communicator (index among the groups), its number and colour.
     Child(usize, u32, i32),
     /// Nothing joins it to others.
-    Alone(Place),
+    Alone(MembershipIndex),
 }
 
 /// From this release on `commId` is the commHash.
@@ -45,7 +45,7 @@ struct Group<'a> {
 struct Groups<'a> {
     list: Vec<Group<'a>>,
     by_key: BTreeMap<Key, usize>,
-    by_place: BTreeMap<Place, usize>,
+    by_place: BTreeMap<MembershipIndex, usize>,
 }
 
 /// Facts from logs alone.
@@ -124,7 +124,13 @@ impl<'a> Groups<'a> {
         }
     }
 
-    fn add(&mut self, key: Key, place: Place, process: &'a Process, member: &'a Membership) {
+    fn add(
+        &mut self,
+        key: Key,
+        place: MembershipIndex,
+        process: &'a Process,
+        member: &'a Membership,
+    ) {
         let at = *self.by_key.entry(key).or_insert_with(|| {
             self.list.push(Group { key, ranks: BTreeMap::new() });
             self.list.len() - 1

@@ -20,7 +20,7 @@ pub(super) struct Connections {
 
 /// One of a link's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PieceSocket {
     /// Sizes, and small messages.
     Control,
     /// The data connection of this number.
@@ -30,7 +30,7 @@ pub(super) enum Place {
 /// The part of a message on one connection.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
-    pub place: Place,
+    pub place: PieceSocket,
     /// What remains of it in the buffer.
     pub left: Range<usize>,
 }
@@ -40,10 +40,10 @@ impl Connections {
         Self { control, data, next: 0 }
     }
 
-    pub(super) fn stream(&self, place: Place) -> &TcpStream {
+    pub(super) fn stream(&self, place: PieceSocket) -> &TcpStream {
         match place {
-            Place::Control => &self.control,
-            Place::Data(number) => &self.data[number],
+            PieceSocket::Control => &self.control,
+            PieceSocket::Data(number) => &self.data[number],
         }
     }
 
@@ -53,11 +53,11 @@ impl Connections {
             return Vec::new();
         }
         if self.data.is_empty() {
-            return vec![Piece { place: Place::Control, left }];
+            return vec![Piece { place: PieceSocket::Control, left }];
         }
         let size = left.len().div_ceil(self.data.len()).max(LEAST);
         let pieces = left.clone().step_by(size).map(|begin| {
-            let place = Place::Data(self.next);
+            let place = PieceSocket::Data(self.next);
             self.next = (self.next + 1) % self.data.len();
             Piece { place, left: begin..(begin + size).min(left.end) }
         });

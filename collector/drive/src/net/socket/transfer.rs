@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::super::{Finished, Request};
 use super::direction::Direction;
-use super::stripe::{Connections, Piece, Place};
+use super::stripe::{Connections, Piece, PieceSocket};
 use crate::DriveError;
 use crate::clock::wall_ns;
 use crate::release::Release;
@@ -98,7 +98,7 @@ impl Transfer {
             let with_it = inline_bytes(bytes, release);
             self.head.extend_from_slice(&buffer[self.data.start..self.data.start + with_it]);
         }
-        let stream = connections.stream(Place::Control);
+        let stream = connections.stream(PieceSocket::Control);
         self.passed += write(stream, &self.head[self.passed..])?;
         if self.passed > 0 && self.first_byte_ns.is_none() {
             self.first_byte_ns = Some(wall_ns());
@@ -113,7 +113,7 @@ impl Transfer {
         buffer: &mut [u8],
         release: Release,
     ) -> Result<bool, Failure> {
-        let stream = connections.stream(Place::Control);
+        let stream = connections.stream(PieceSocket::Control);
         self.head.resize(SIZE_BYTES, 0);
         if self.passed < SIZE_BYTES {
             self.passed += read(stream, &mut self.head[self.passed..])?;
@@ -136,9 +136,9 @@ impl Transfer {
     }
 
     /// The connection that the rest waits for.
-    fn waits_at(&self) -> Place {
+    fn waits_at(&self) -> PieceSocket {
         let mut unfinished = self.pieces.iter().flatten().filter(|piece| !piece.left.is_empty());
-        unfinished.next().map_or(Place::Control, |piece| piece.place)
+        unfinished.next().map_or(PieceSocket::Control, |piece| piece.place)
     }
 }
 
@@ -176,7 +176,7 @@ impl Transfers {
     }
 
     /// The connection that the next message waits for, if any.
-    pub(super) fn waits_at(&self) -> Option<Place> {
+    pub(super) fn waits_at(&self) -> Option<PieceSocket> {
         self.queue.front().map(Transfer::waits_at)
     }
 }

@@ -50,7 +50,7 @@ pub struct TrainingJob {
     ranks: Vec<Rank>,
     /// Each rank's edges to the next rank, channel by channel.
     edges: Vec<Edge>,
-    queue_pairs: BTreeMap<QueuePairId, Place>,
+    queue_pairs: BTreeMap<QueuePairId, EdgeEnd>,
     alarms: Alarms,
     work: u64,
     records: Vec<Record>,
@@ -62,7 +62,7 @@ pub struct TrainingJob {
 
 /// The purpose of a queue pair.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct EdgeEnd {
     edge: usize,
     /// Index among those of its edge.
     pair: usize,
@@ -91,7 +91,9 @@ impl TrainingJob {
             let network = of.network.iter();
             network.flat_map(move |network| {
                 let place = move |is_sender| {
-                    move |(pair, id): (usize, &QueuePairId)| (*id, Place { edge, pair, is_sender })
+                    move |(pair, id): (usize, &QueuePairId)| {
+                        (*id, EdgeEnd { edge, pair, is_sender })
+                    }
                 };
                 let sending = network.sending.iter().enumerate().map(place(true));
                 sending.chain(network.receiving.iter().enumerate().map(place(false)))
@@ -146,7 +148,7 @@ impl TrainingJob {
                 self.received(at, bytes, immediate.is_some(), head.as_deref(), network)
             }
             Notice::Failed { at, .. } => {
-                if let Some(&Place { edge, is_sender, .. }) = self.queue_pairs.get(&at)
+                if let Some(&EdgeEnd { edge, is_sender, .. }) = self.queue_pairs.get(&at)
                     && let Some(Edge { sender, receiver, channel, .. }) = self.edges.get(edge)
                 {
                     let (rank, peer) =
@@ -224,7 +226,7 @@ impl TrainingJob {
         self.outgoing(previous as usize, channel)
     }
 
-    fn edge_of(&mut self, at: QueuePairId, is_sender: bool) -> Option<(Place, &mut Edge)> {
+    fn edge_of(&mut self, at: QueuePairId, is_sender: bool) -> Option<(EdgeEnd, &mut Edge)> {
         let place = *self.queue_pairs.get(&at).filter(|place| place.is_sender == is_sender)?;
         Some((place, self.edges.get_mut(place.edge)?))
     }

@@ -9,7 +9,7 @@ use super::trouble::Trouble;
 const MOST_PAYLOAD_BYTES: u16 = 9000;
 
 /// Where an error belongs.
-struct Place {
+struct PlanItem {
     what: &'static str,
     place: usize,
 }
@@ -22,7 +22,7 @@ impl NetworkPlan {
     /// The first thing that is wrong.
     pub fn check(&self) -> Result<(), PlanError> {
         for (place, link) in self.links.iter().enumerate() {
-            self.check_link(&Place { what: "link", place }, link)?;
+            self.check_link(&PlanItem { what: "link", place }, link)?;
         }
         let mut links_of = vec![0; self.nics.len()];
         for end in self.links.iter().flat_map(|link| &link.ends) {
@@ -31,22 +31,22 @@ impl NetworkPlan {
             }
         }
         for (place, (nic, links)) in self.nics.iter().zip(links_of).enumerate() {
-            check_nic(&Place { what: "NIC", place }, nic)?;
+            check_nic(&PlanItem { what: "NIC", place }, nic)?;
             if links != 1 {
                 return Err(PlanError::LinksOfNic { name: nic.name.clone(), links });
             }
         }
         for (place, switch) in self.switches.iter().enumerate() {
-            check_switch(&Place { what: "switch", place }, switch)?;
+            check_switch(&PlanItem { what: "switch", place }, switch)?;
         }
         for (place, trouble) in self.troubles.iter().enumerate() {
-            self.check_trouble(&Place { what: "trouble", place }, trouble)?;
+            self.check_trouble(&PlanItem { what: "trouble", place }, trouble)?;
         }
         for (place, flow) in self.background.iter().enumerate() {
-            self.check_flow(&Place { what: "background flow", place }, flow)?;
+            self.check_flow(&PlanItem { what: "background flow", place }, flow)?;
         }
         for (place, tap) in self.taps.iter().enumerate() {
-            let at = Place { what: "tap", place };
+            let at = PlanItem { what: "tap", place };
             self.check_port(&at, tap.port)?;
             let is_first = self.taps[..place].iter().all(|other| other.port != tap.port);
             at.require(is_first, "another tap is at the same port")?;
@@ -54,7 +54,7 @@ impl NetworkPlan {
         Ok(())
     }
 
-    fn check_link(&self, place: &Place, link: &LinkPlan) -> Result<(), PlanError> {
+    fn check_link(&self, place: &PlanItem, link: &LinkPlan) -> Result<(), PlanError> {
         place.require(link.rate_bps > 0, "a link needs a rate")?;
         place.require(link.ends[0].node != link.ends[1].node, "a link needs two different ends")?;
         for end in &link.ends {
@@ -69,7 +69,7 @@ impl NetworkPlan {
         Ok(())
     }
 
-    fn check_trouble(&self, place: &Place, trouble: &Trouble) -> Result<(), PlanError> {
+    fn check_trouble(&self, place: &PlanItem, trouble: &Trouble) -> Result<(), PlanError> {
         match *trouble {
             Trouble::Loss { from, share, .. } => {
                 self.check_port(place, from)?;
@@ -93,7 +93,7 @@ impl NetworkPlan {
         }
     }
 
-    fn check_flow(&self, place: &Place, flow: &BackgroundFlow) -> Result<(), PlanError> {
+    fn check_flow(&self, place: &PlanItem, flow: &BackgroundFlow) -> Result<(), PlanError> {
         self.check_nic_id(place, flow.from)?;
         self.check_nic_id(place, flow.to)?;
         place.require(flow.rate_bps > 0, "it needs a rate")?;
@@ -102,17 +102,17 @@ impl NetworkPlan {
         place.require(flow.payload_bytes <= MOST_PAYLOAD_BYTES, "a payload is at most 9000 bytes")
     }
 
-    fn check_nic_id(&self, place: &Place, nic: NicId) -> Result<(), PlanError> {
+    fn check_nic_id(&self, place: &PlanItem, nic: NicId) -> Result<(), PlanError> {
         place.exists((nic.0 as usize) < self.nics.len(), || format!("NIC {}", nic.0))
     }
 
-    fn check_port(&self, place: &Place, port: PortId) -> Result<(), PlanError> {
+    fn check_port(&self, place: &PlanItem, port: PortId) -> Result<(), PlanError> {
         let link = port.link().0;
         place.exists((link as usize) < self.links.len(), || format!("link {link}"))
     }
 }
 
-fn check_nic(place: &Place, nic: &NicPlan) -> Result<(), PlanError> {
+fn check_nic(place: &PlanItem, nic: &NicPlan) -> Result<(), PlanError> {
     let receive = &nic.receive;
     place.require(receive.xon_bytes <= receive.xoff_bytes, "XON is above XOFF")?;
     place.require(receive.drain_bps != Some(0), "draining needs a rate")?;
@@ -128,7 +128,7 @@ fn check_nic(place: &Place, nic: &NicPlan) -> Result<(), PlanError> {
     place.require(dcqcn.byte_counter > 0, "the byte counter is above 0")
 }
 
-fn check_switch(place: &Place, switch: &SwitchPlan) -> Result<(), PlanError> {
+fn check_switch(place: &PlanItem, switch: &SwitchPlan) -> Result<(), PlanError> {
     for queue in &switch.queues {
         if let Some(marking) = &queue.marking {
             place.require(marking.kmin_bytes <= marking.kmax_bytes, "Kmin is above Kmax")?;
@@ -141,7 +141,7 @@ fn check_switch(place: &Place, switch: &SwitchPlan) -> Result<(), PlanError> {
     Ok(())
 }
 
-impl Place {
+impl PlanItem {
     fn require(&self, is_true: bool, problem: &'static str) -> Result<(), PlanError> {
         let &Self { what, place } = self;
         if is_true { Ok(()) } else { Err(PlanError::Value { what, place, problem }) }

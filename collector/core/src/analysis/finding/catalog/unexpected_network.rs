@@ -26,9 +26,9 @@ pub const KIND: Kind = Kind {
 };
 
 /// What was found instead of what was expected, and where.
-type Odd = BTreeMap<(OddNetwork, Vec<String>), Vec<Place>>;
+type Odd = BTreeMap<(OddNetwork, Vec<String>), Vec<OddUse>>;
 
-struct Place {
+struct OddUse {
     communicator: Option<CommunicatorId>,
     rank: Option<u32>,
     host: String,
@@ -47,7 +47,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 fn by_logs(facts: &Facts<'_>, odd: &mut Odd) {
     let expect = &facts.settings.expect;
     for (at, process) in facts.state.logs.processes.iter().enumerate() {
-        let place = || Place {
+        let place = || OddUse {
             communicator: facts.state.memberships.get(&(at, 0)).copied(),
             rank: process.memberships.first().map(|member| member.rank),
             host: process.host.clone(),
@@ -90,7 +90,7 @@ fn by_traffic(facts: &Facts<'_>, odd: &mut Odd) {
             if is_told {
                 continue;
             }
-            let place = || Place {
+            let place = || OddUse {
                 communicator: Some(id),
                 rank: Some(rank.rank),
                 host: host.clone(),
@@ -114,7 +114,7 @@ fn by_traffic(facts: &Facts<'_>, odd: &mut Odd) {
     }
 }
 
-fn finding(odd: OddNetwork, expected: Vec<String>, places: &[Place]) -> Option<Finding> {
+fn finding(odd: OddNetwork, expected: Vec<String>, places: &[OddUse]) -> Option<Finding> {
     let first = places.first()?;
     let hosts = Among::all(places, |place| place.host.clone());
     let cause = if odd.what == NetworkPart::Hca { "hca" } else { "bootstrap" };
