@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::state::State;
 use crate::flow::burst::{BurstMeter, WIDTHS_NS};
-use crate::flow::port::Port;
+use crate::flow::port::MeteredPort;
 use crate::model::address::{HostAddress, MacAddress};
 
 /// One address, as all taps saw it.
@@ -63,7 +63,7 @@ pub fn join(state: &State) -> Vec<JoinedPort> {
     joined.into_values().collect()
 }
 
-fn line_rate(state: &State, port: &Port) -> Option<LineRate> {
+fn line_rate(state: &State, port: &MeteredPort) -> Option<LineRate> {
     let tap = state.tracker.taps().get(port.tap.0 as usize)?;
     let bps = tap.line_rate_bps?;
     Some(LineRate { bps, is_of_capture: tap.tap.line_rate_bps == Some(bps) })

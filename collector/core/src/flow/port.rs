@@ -24,7 +24,7 @@ impl PortIndex {
 
 /// One address at one tap.
 #[derive(Clone, Debug)]
-pub struct Port {
+pub struct MeteredPort {
     /// The observation point.
     pub tap: TapId,
     /// Its IP address.
@@ -53,7 +53,7 @@ pub struct PortTraffic {
 /// The ports of all taps.
 #[derive(Clone, Default)]
 pub struct PortTable {
-    ports: Vec<Port>,
+    ports: Vec<MeteredPort>,
     index: HashTable<u32>,
     hasher: RandomState,
     unmetered: u64,
@@ -80,7 +80,7 @@ impl PortTable {
             return PortIndex::NONE;
         }
         let at = self.ports.len() as u32;
-        self.ports.push(Port {
+        self.ports.push(MeteredPort {
             tap,
             address,
             mac: None,
@@ -133,7 +133,7 @@ impl PortTable {
 
     /// The ports in order of first appearance.
     #[must_use]
-    pub fn ports(&self) -> &[Port] {
+    pub fn ports(&self) -> &[MeteredPort] {
         &self.ports
     }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Sources;
 use crate::flow::burst::{BurstMeter, BurstStats, THRESHOLD_OF_LINE_RATE, WIDTHS_NS};
-use crate::flow::port::Port;
+use crate::flow::port::MeteredPort;
 
 /// Bursts seen with one bucket width.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -56,7 +56,7 @@ pub enum BurstDirection {
 }
 
 pub(super) fn section(sources: &Sources<'_>) -> Option<Vec<BurstReport>> {
-    let mut ports: Vec<&Port> = sources.state.tracker.ports().ports().iter().collect();
+    let mut ports: Vec<&MeteredPort> = sources.state.tracker.ports().ports().iter().collect();
     ports.retain(|port| port.sent.has_line_rate());
     ports.sort_by_key(|port| (port.tap, port.address));
     if ports.is_empty() {
@@ -80,7 +80,7 @@ pub(super) fn section(sources: &Sources<'_>) -> Option<Vec<BurstReport>> {
 /// `None` for a direction without traffic.
 fn burst_port(
     sources: &Sources<'_>,
-    port: &Port,
+    port: &MeteredPort,
     meter: &BurstMeter,
     direction: BurstDirection,
     width: usize,

@@ -54,7 +54,7 @@ pub fn ports(map: &Map, network: &Network) -> Vec<Record> {
     let names = map.links.iter().flat_map(|link| &link.ends).map(|end| &end.name);
     let port = |name: &String| {
         let counters = network.port_counters(plan::port(map, name)?)?;
-        Some(Record::Port(truth::Port {
+        Some(Record::Port(truth::PortRecord {
             port: name.clone(),
             frames_sent: counters.frames_sent,
             bytes_sent: counters.bytes_sent,

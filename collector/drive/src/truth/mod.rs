@@ -8,5 +8,5 @@ mod record;
 
 pub use record::{
     Adapter, Call, Collective, Compute, Expected, FaultRecord, Injected, Iteration, Job, Link,
-    LinkRole, Part, Port, Rank, Record, RingStep, SCHEMA,
+    LinkRole, Part, PortRecord, Rank, Record, RingStep, SCHEMA,
 };

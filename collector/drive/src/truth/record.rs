@@ -37,7 +37,7 @@ pub enum Record {
     /// The counters of a rank's adapter.
     Adapter(Adapter),
     /// The counters of a port of a simulated fabric.
-    Port(Port),
+    Port(PortRecord),
 }
 
 impl Record {
@@ -260,7 +260,7 @@ pub struct Expected {
 
 /// The final counters of a port of a simulated fabric.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Port {
+pub struct PortRecord {
     /// `host3`, `leaf1:uplink0`.
     pub port: String,
     /// Frames sent, including pause frames.

@@ -216,7 +216,7 @@ pub struct Endpoint<'a> {
 
 /// A port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Port {
+pub struct IbPort {
     /// Its GID as an address, which for RoCEv2 is the IP address of its packets; `None` for
     /// InfiniBand.
     pub address: Option<IpAddr>,
@@ -271,7 +271,7 @@ impl<'a> Endpoint<'a> {
 
     /// A port; `None` if it is impossible.
     #[must_use]
-    pub fn port(&self, device: u32) -> Option<Port> {
+    pub fn port(&self, device: u32) -> Option<IbPort> {
         let (link_layer, gid, mtu, fifo_key) = match self.layout.ports {
             PortLayout::One { gid } => {
                 let (mtu, fifo_key) = (gid.checked_add(16)?, gid.checked_add(20)?);
@@ -295,7 +295,7 @@ impl<'a> Endpoint<'a> {
             0 | 1 => None,
             _ => return None,
         };
-        Some(Port { address, mtu, fifo_key: self.structure.u32(fifo_key)? })
+        Some(IbPort { address, mtu, fifo_key: self.structure.u32(fifo_key)? })
     }
 
     /// The entry at `place`; `None` if it is not a queue pair.

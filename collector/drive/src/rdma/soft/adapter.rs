@@ -7,7 +7,7 @@ use super::batch::Batch;
 use super::counters::Counters;
 use super::engine::{Arrival, CE, Engine, address_of};
 use super::fault::{Faults, Injection, SoftFault};
-use super::socket::Port;
+use super::socket::SoftPort;
 use super::sys;
 use super::window::flight_limit;
 use crate::rdma::{Completion, Device, Rdma, Region, RegionId, Remote, Write};
@@ -38,7 +38,7 @@ pub struct SoftSettings {
 pub struct SoftAdapter {
     device: Device,
     address: IpAddr,
-    port: Port,
+    port: SoftPort,
     engine: Engine,
     faults: Faults,
     began: Instant,
@@ -63,7 +63,7 @@ impl SoftAdapter {
         let seed = gid.iter().fold(settings.seed, |seed, &byte| {
             (seed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
-        let port = Port::open(address, usize::from(mtu))?;
+        let port = SoftPort::open(address, usize::from(mtu))?;
         let limit = flight_limit(port.receive_buffer()?, usize::from(mtu));
         let line_rate = f64::from(SPEED) * 1e6 / 8.0;
         Ok(Self {

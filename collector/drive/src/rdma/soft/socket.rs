@@ -18,7 +18,7 @@ const PATIENCE: (u32, Duration) = (20, Duration::from_millis(50));
 
 /// The port of an adapter.
 #[derive(Debug)]
-pub struct Port {
+pub struct SoftPort {
     address: IpAddr,
     receiver: UdpSocket,
     senders: BTreeMap<u16, UdpSocket>,
@@ -28,7 +28,7 @@ pub struct Port {
     overflowed: u32,
 }
 
-impl Port {
+impl SoftPort {
     /// Binds port 4791 of `address`.
     ///
     /// # Errors

@@ -43,7 +43,7 @@ use packet::FlowKey;
 use packet_pool::PacketPool;
 use picoseconds::Picoseconds;
 use plan::{NetworkPlan, PlanError};
-use port::Port;
+use port::SimulatedPort;
 use routing::{Routing, mix};
 use source::Source;
 use switch::Switch;
@@ -61,7 +61,7 @@ pub struct Network {
     notices: VecDeque<Notice>,
     pool: PacketPool,
     /// Two per link.
-    ports: Vec<Port>,
+    ports: Vec<SimulatedPort>,
     /// Index of each port in its node.
     place: Vec<usize>,
     switches: Vec<Switch>,
@@ -116,7 +116,7 @@ impl Network {
                         place.push(0);
                     }
                 }
-                ports.push(Port::new(link, end.node, lossless, strict));
+                ports.push(SimulatedPort::new(link, end.node, lossless, strict));
             }
         }
         for (tap, index) in plan.taps.iter().zip(0..) {

@@ -25,7 +25,7 @@ pub(super) enum PauseReason {
 
 /// One end of a link.
 #[derive(Debug)]
-pub(super) struct Port {
+pub(super) struct SimulatedPort {
     pub(super) node: NodeId,
     rate_bps: u64,
     pub(super) delay: Picoseconds,
@@ -82,7 +82,7 @@ impl AsksPause {
     }
 }
 
-impl Port {
+impl SimulatedPort {
     pub(super) fn new(
         link: &LinkPlan,
         node: NodeId,

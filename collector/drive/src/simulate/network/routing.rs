@@ -3,7 +3,7 @@
 use super::id::{NodeId, SwitchId};
 use super::packet::FlowKey;
 use super::plan::NetworkPlan;
-use super::port::Port;
+use super::port::SimulatedPort;
 
 /// The paths from each switch to each NIC.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Routing {
 }
 
 impl Routing {
-    pub(super) fn new(plan: &NetworkPlan, ports: &[Port], seed: u64) -> Self {
+    pub(super) fn new(plan: &NetworkPlan, ports: &[SimulatedPort], seed: u64) -> Self {
         let mut attachments = vec![None; plan.nics.len()];
         for (index, port) in (0_u32..).zip(ports) {
             let peer = &ports[(index ^ 1) as usize];
@@ -35,7 +35,7 @@ impl Routing {
     }
 
     /// Recomputes all paths over the links that are up.
-    pub(super) fn converge(&mut self, ports: &[Port]) {
+    pub(super) fn converge(&mut self, ports: &[SimulatedPort]) {
         let switches = self.seeds.len();
         // Links between switches that are up: each switch's ports and where they lead.
         let mut neighbours = vec![Vec::new(); switches];
@@ -60,7 +60,12 @@ impl Routing {
     }
 
     /// The port through which `switch` forwards packets of `flow`.
-    pub(super) fn next_port(&self, switch: u32, flow: FlowKey, ports: &[Port]) -> Option<u32> {
+    pub(super) fn next_port(
+        &self,
+        switch: u32,
+        flow: FlowKey,
+        ports: &[SimulatedPort],
+    ) -> Option<u32> {
         let (to, last) = *self.attachments.get(flow.destination.0 as usize)?.as_ref()?;
         if to.0 == switch {
             return ports[last as usize].is_up().then_some(last);
@@ -77,8 +82,8 @@ impl Routing {
     }
 
     /// A link went down or came up: its two ends know at once.
-    pub(super) fn links_changed(&mut self, ports: &[Port]) {
-        self.all_up = ports.iter().all(Port::is_up);
+    pub(super) fn links_changed(&mut self, ports: &[SimulatedPort]) {
+        self.all_up = ports.iter().all(SimulatedPort::is_up);
     }
 }
 

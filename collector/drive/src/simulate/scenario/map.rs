@@ -42,14 +42,14 @@ pub struct Nic {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// The lower end, then the upper.
-    pub ends: [Port; 2],
+    pub ends: [MapPort; 2],
     /// Whether it is between switches.
     pub is_uplink: bool,
 }
 
 /// One end of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Port {
+pub struct MapPort {
     /// The node it belongs to.
     pub node: Node,
     /// Its full name: `leaf0:uplink1`.
@@ -104,23 +104,23 @@ impl Map {
         let mut links = Vec::new();
         for (place, nic) in nics.iter().enumerate() {
             let leaf = nic.rail * groups + nic.host / group;
-            let lower = Port { node: Node::Nic(place), name: nic.name.clone() };
+            let lower = MapPort { node: Node::Nic(place), name: nic.name.clone() };
             let name = format!("leaf{leaf}:{}", nic.host_name());
-            let upper = Port { node: Node::Switch(leaf as usize), name };
+            let upper = MapPort { node: Node::Switch(leaf as usize), name };
             links.push(Link { ends: [lower, upper], is_uplink: false });
         }
         for leaf in 0..leaves {
             for spine in 0..spines {
                 let node = Node::Switch(leaf as usize);
-                let lower = Port { node, name: format!("leaf{leaf}:uplink{spine}") };
+                let lower = MapPort { node, name: format!("leaf{leaf}:uplink{spine}") };
                 let node = Node::Switch((leaves + spine) as usize);
-                let upper = Port { node, name: format!("spine{spine}:leaf{leaf}") };
+                let upper = MapPort { node, name: format!("spine{spine}:leaf{leaf}") };
                 links.push(Link { ends: [lower, upper], is_uplink: true });
             }
         }
         let ports = links.iter().enumerate().flat_map(|(link, Link { ends, .. })| {
             let port =
-                move |(end, port): (usize, &Port)| (port.name.clone(), LinkEnd { link, end });
+                move |(end, port): (usize, &MapPort)| (port.name.clone(), LinkEnd { link, end });
             ends.iter().enumerate().map(port)
         });
         let ports = ports.collect();

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use super::counters::NicCounters;
 use super::id::{NicId, PRIORITIES};
 use super::plan::{Dcqcn, DscpMap, NicPlan};
-use super::port::Port;
+use super::port::SimulatedPort;
 use super::routing::mix;
 use answer::Answer;
 use receive_buffer::ReceiveBuffer;
@@ -90,7 +90,7 @@ impl Nic {
     }
 
     /// The priorities with something that `port` may send.
-    pub(super) const fn sendable(&self, port: &Port) -> u8 {
+    pub(super) const fn sendable(&self, port: &SimulatedPort) -> u8 {
         if !port.is_up() {
             return 0;
         }
@@ -103,7 +103,7 @@ impl Nic {
     }
 
     /// Its counters, including those of `port`.
-    pub(super) fn counters(&self, port: &Port) -> NicCounters {
+    pub(super) fn counters(&self, port: &SimulatedPort) -> NicCounters {
         let passed = &port.counters;
         NicCounters {
             rx_prio_pause: passed.pauses_received,
