@@ -17,11 +17,6 @@ const CAPACITY: usize = 65_536;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortIndex(u32);
 
-impl PortIndex {
-    /// The port did not fit.
-    const NONE: Self = Self(u32::MAX);
-}
-
 /// One address at one tap.
 #[derive(Clone, Debug)]
 pub struct MeteredPort {
@@ -60,13 +55,14 @@ pub struct PortTable {
 }
 
 impl PortTable {
-    /// The index of the port with `address` at `tap`, which is added if it is new.
+    /// The index of the port with `address` at `tap`, which is added if it is new; `None` if the
+    /// table is full.
     pub fn find_or_insert(
         &mut self,
         tap: TapId,
         address: HostAddress,
         line_rate_bps: Option<u64>,
-    ) -> PortIndex {
+    ) -> Option<PortIndex> {
         let ports = &self.ports;
         let hash = self.hasher.hash_one((tap, address));
         let is_it = |at: &u32| {
@@ -74,10 +70,10 @@ impl PortTable {
             port.address == address && port.tap == tap
         };
         if let Some(at) = self.index.find(hash, is_it) {
-            return PortIndex(*at);
+            return Some(PortIndex(*at));
         }
         if self.ports.len() >= CAPACITY {
-            return PortIndex::NONE;
+            return None;
         }
         let at = self.ports.len() as u32;
         self.ports.push(MeteredPort {
@@ -93,16 +89,21 @@ impl PortTable {
             let port = &ports[*at as usize];
             hasher.hash_one((port.tap, port.address))
         });
-        PortIndex(at)
+        Some(PortIndex(at))
     }
 
     /// Records what a new flow reveals about its two ports.
-    pub fn describe(&mut self, source: PortIndex, destination: PortIndex, mac: Option<MacAddress>) {
-        if let Some(port) = self.ports.get_mut(source.0 as usize) {
+    pub fn describe(
+        &mut self,
+        source: Option<PortIndex>,
+        destination: Option<PortIndex>,
+        mac: Option<MacAddress>,
+    ) {
+        if let Some(port) = self.port_mut(source) {
             port.mac = port.mac.or(mac);
             port.has_roce = true;
         }
-        if let Some(port) = self.ports.get_mut(destination.0 as usize) {
+        if let Some(port) = self.port_mut(destination) {
             port.has_roce = true;
         }
     }
@@ -111,8 +112,8 @@ impl PortTable {
     #[inline]
     pub fn observe(
         &mut self,
-        source: PortIndex,
-        destination: PortIndex,
+        source: Option<PortIndex>,
+        destination: Option<PortIndex>,
         traffic: &PortTraffic,
         marks: Option<&mut [BucketMarks; 2]>,
     ) {
@@ -121,14 +122,19 @@ impl PortTable {
             Some([sender, receiver]) => (Some(sender), Some(receiver)),
             None => (None, None),
         };
-        match self.ports.get_mut(source.0 as usize) {
+        match self.port_mut(source) {
             Some(port) => port.sent.observe(time, bytes, ce_packets, sender_marks),
             None => self.unmetered += 1,
         }
-        match self.ports.get_mut(destination.0 as usize) {
+        match self.port_mut(destination) {
             Some(port) => port.received.observe(time, bytes, ce_packets, receiver_marks),
             None => self.unmetered += 1,
         }
+    }
+
+    #[inline]
+    fn port_mut(&mut self, index: Option<PortIndex>) -> Option<&mut MeteredPort> {
+        self.ports.get_mut(index?.0 as usize)
     }
 
     /// The ports in order of first appearance.

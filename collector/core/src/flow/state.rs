@@ -142,7 +142,7 @@ pub struct Flow {
     pub(super) zero_identity: Option<(u64, u32)>,
     /// The latest READ request and its length, while the path MTU is unknown.
     pub(super) open_read: Option<(Psn, u32)>,
-    pub(super) ports: [PortIndex; 2],
+    pub(super) ports: [Option<PortIndex>; 2],
     pub(super) bucket_marks: [BucketMarks; 2],
     pub(super) way_back: WayBack,
     /// Highest acknowledged unwrapped PSN.
@@ -160,7 +160,7 @@ impl Flow {
         epoch: u32,
         opcode: Opcode,
         time: Timestamp,
-        ports: [PortIndex; 2],
+        ports: [Option<PortIndex>; 2],
     ) -> Self {
         Self {
             key,
