@@ -125,18 +125,7 @@ fn add_inferred(job: &mut Job, number: u32, group: &[usize]) {
     let is_one_each = tags_of.values().all(|tags| tags.len() == 1)
         && tags_of.len() as u32 == nranks
         && ranks.keys().copied().eq(0..nranks);
-    let mut next: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
-    if is_one_each {
-        for at in group {
-            let connection = &mut job.connections[*at];
-            let Some(pair) = connection.queue_pairs.first() else { continue };
-            connection.receiver =
-                tags_of.get(&pair.receiver).and_then(|tags| tags.first().copied());
-            if let Some((sender, receiver)) = connection.sender.zip(connection.receiver) {
-                next.entry(sender).or_default().insert(receiver);
-            }
-        }
-    }
+    let next = if is_one_each { assign_receivers(job, group, &tags_of) } else { BTreeMap::new() };
     let ring = ring_of(&next, nranks);
     let mut evidence = Vec::new();
     if ring.is_some() {
@@ -162,6 +151,25 @@ fn add_inferred(job: &mut Job, number: u32, group: &[usize]) {
         evidence,
         grade: Grade::Inferred,
     });
+}
+
+/// Where every host has one rank: each connection's receiver, by its port. Returns the ranks that
+/// each rank sends to.
+fn assign_receivers(
+    job: &mut Job,
+    group: &[usize],
+    tags_of: &BTreeMap<IpAddr, BTreeSet<u32>>,
+) -> BTreeMap<u32, BTreeSet<u32>> {
+    let mut next: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for at in group {
+        let connection = &mut job.connections[*at];
+        let Some(pair) = connection.queue_pairs.first() else { continue };
+        connection.receiver = tags_of.get(&pair.receiver).and_then(|tags| tags.first().copied());
+        if let Some((sender, receiver)) = connection.sender.zip(connection.receiver) {
+            next.entry(sender).or_default().insert(receiver);
+        }
+    }
+    next
 }
 
 /// The ring from every rank to its only successor through all of them.

@@ -107,6 +107,37 @@ enum Part {
 }
 
 impl EdgeWaits {
+    /// Those of an edge whose time begins at `start`, before anything was measured.
+    fn starting(
+        connection: NetConnectionId,
+        view: &View<'_>,
+        start: Timestamp,
+        first: &Message,
+    ) -> Self {
+        Self {
+            connection,
+            span: Span { first: start, last: start },
+            start_wait_ns: None,
+            sender_wait_ns: 0,
+            receiver_wait_ns: 0,
+            input_wait_ns: 0,
+            transfer_ns: 0,
+            recovery_ns: 0,
+            tail_recovery_ns: 0,
+            refused_ns: 0,
+            bytes: view.transfers().iter().filter_map(|transfer| transfer.bytes).sum(),
+            data_ns: 0,
+            stall: None,
+            first_data: first.first,
+            first_witness: first.witness,
+            has_predecessor: false,
+            is_at_sender: view.is_of_sender(),
+            ce_packets: None,
+            cnps: None,
+            retransmitted_packets: 0,
+        }
+    }
+
     /// The sum of all parts.
     #[must_use]
     pub fn parts_ns(&self) -> u64 {
@@ -158,29 +189,11 @@ pub fn waits(
         now: start,
         recoveries: troubles.recoveries(connection, view.is_of_sender(), start),
         waits: EdgeWaits {
-            connection,
-            span: Span { first: start, last: start },
-            start_wait_ns: None,
-            sender_wait_ns: 0,
-            receiver_wait_ns: 0,
-            input_wait_ns: 0,
-            transfer_ns: 0,
-            recovery_ns: 0,
-            tail_recovery_ns: 0,
-            refused_ns: 0,
-            bytes: view.transfers().iter().filter_map(|transfer| transfer.bytes).sum(),
-            data_ns: 0,
-            stall: None,
-            first_data: first.first,
-            first_witness: first.witness,
+            start_wait_ns: room.map(|_| 0),
             has_predecessor: surroundings.left.is_some(),
-            is_at_sender: view.is_of_sender(),
-            ce_packets: None,
-            cnps: None,
-            retransmitted_packets: 0,
+            ..EdgeWaits::starting(connection, view, start, &first)
         },
     };
-    clock.waits.start_wait_ns = room.map(|_| 0);
     clock.run(first.first, Part::Start);
     clock.message(first.last);
     let mut number = first.number;
@@ -194,18 +207,7 @@ pub fn waits(
         clock.message(message.last);
         number = message.number;
     }
-    // The last message may have needed a recovery before it arrived.
-    let next = view.start_after().unwrap_or(Timestamp::MAX);
-    let last = clock.now;
-    while let Some(end) = clock.recoveries.next_end(next) {
-        clock.run(end.min(next), Part::Transfer);
-        if end >= next {
-            break;
-        }
-    }
-    let mut waits = clock.waits;
-    waits.span.last = clock.now;
-    waits.tail_recovery_ns = clock.now.nanos_since(last);
+    let mut waits = clock.finish(view.start_after().unwrap_or(Timestamp::MAX));
     debug_assert_eq!(
         waits.parts_ns(),
         waits.span.last.nanos_since(waits.span.first),
@@ -254,6 +256,21 @@ impl Clock<'_> {
     /// A message flows until `end`.
     fn message(&mut self, end: Timestamp) {
         self.waits.data_ns += self.run(end, Part::Transfer);
+    }
+
+    /// The last message may have needed a recovery before it arrived, but not beyond `next`, the
+    /// start of the next collective's data.
+    fn finish(mut self, next: Timestamp) -> EdgeWaits {
+        let last = self.now;
+        while let Some(end) = self.recoveries.next_end(next) {
+            self.run(end.min(next), Part::Transfer);
+            if end >= next {
+                break;
+            }
+        }
+        self.waits.span.last = self.now;
+        self.waits.tail_recovery_ns = self.now.nanos_since(last);
+        self.waits
     }
 
     /// The gap before `message`, which is number `at` of the collective.

@@ -90,14 +90,18 @@ fn salted(seed: u64, salt: Salt, place: usize) -> u64 {
     mix(mix(seed ^ mix(salt as u64)) ^ place as u64)
 }
 
-impl Network {
-    /// Builds the network of `plan`. Nothing happens yet.
-    ///
-    /// # Errors
-    ///
-    /// A contradiction in the plan.
-    pub fn new(plan: &NetworkPlan, seed: u64) -> Result<Self, PlanError> {
-        plan.check()?;
+/// The ports of a plan's links, and how they belong to nodes.
+struct Wiring {
+    ports: Vec<SimulatedPort>,
+    /// Index of each port in its node.
+    place: Vec<usize>,
+    /// Number of ports.
+    ports_of_switch: Vec<usize>,
+    port_of_nic: Vec<u32>,
+}
+
+impl Wiring {
+    fn new(plan: &NetworkPlan) -> Self {
         let mut ports_of_switch = vec![0; plan.switches.len()];
         let mut ports = Vec::with_capacity(plan.links.len() * 2);
         let mut place = Vec::with_capacity(plan.links.len() * 2);
@@ -122,6 +126,19 @@ impl Network {
         for (tap, index) in plan.taps.iter().zip(0..) {
             ports[tap.port.number() as usize].tap = Some(TapId(index));
         }
+        Self { ports, place, ports_of_switch, port_of_nic }
+    }
+}
+
+impl Network {
+    /// Builds the network of `plan`. Nothing happens yet.
+    ///
+    /// # Errors
+    ///
+    /// A contradiction in the plan.
+    pub fn new(plan: &NetworkPlan, seed: u64) -> Result<Self, PlanError> {
+        plan.check()?;
+        let Wiring { ports, place, ports_of_switch, port_of_nic } = Wiring::new(plan);
         let switches = plan.switches.iter().zip(ports_of_switch).enumerate();
         let switches = switches
             .map(|(at, (plan, ports))| Switch::new(plan, ports, salted(seed, Salt::Switch, at)))

@@ -1,9 +1,12 @@
 //! How a NIC handles received packets.
 
+use std::collections::VecDeque;
+
 use super::answer::Answer;
 use super::queue_pair::QueuePair;
 use super::responder::Outcome;
 use crate::simulate::network::Network;
+use crate::simulate::network::counters::NicCounters;
 use crate::simulate::network::event::Event;
 use crate::simulate::network::id::NicId;
 use crate::simulate::network::notice::Notice;
@@ -101,38 +104,7 @@ impl Network {
         };
         let Some(place) = place else { return self.pool.remove(reference) };
         let queue_pair = &mut self.queue_pairs[place as usize];
-        match &packet.body {
-            Body::Write(write) => match queue_pair.responder.take(write) {
-                Outcome::Accepted { completed: None } => {}
-                Outcome::Accepted { completed: Some(message) } => {
-                    self.notices.push_back(Notice::Received {
-                        at: queue_pair.id,
-                        bytes: message.reth.bytes,
-                        remote_address: message.reth.remote_address,
-                        immediate: message.immediate,
-                        head: message.head,
-                    });
-                }
-                Outcome::Duplicate => nic.counters.duplicate_request += 1,
-                Outcome::OutOfSequence => nic.counters.out_of_sequence += 1,
-            },
-            Body::Acknowledge { psn, syndrome: Syndrome::Ack, .. } => {
-                queue_pair.requester.acknowledge(*psn, self.now);
-            }
-            Body::Acknowledge { psn, syndrome: Syndrome::NakSequence, .. } => {
-                if queue_pair.requester.go_back(*psn, self.now) {
-                    nic.counters.packet_seq_err += 1;
-                }
-            }
-            Body::Cnp { .. } => match &mut queue_pair.rate {
-                Some(rate) => {
-                    nic.counters.rp_cnp_handled += 1;
-                    rate.notified(self.now);
-                }
-                None => nic.counters.rp_cnp_ignored += 1,
-            },
-            Body::Datagram { .. } | Body::Pause { .. } => {}
-        }
+        accept(&packet.body, queue_pair, &mut nic.counters, &mut self.notices, self.now);
         self.pool.remove(reference);
         while let Some(work) = queue_pair.requester.take_completed() {
             self.notices.push_back(Notice::Sent { at: queue_pair.id, work });
@@ -159,5 +131,47 @@ impl Network {
             queue_pair.cnp_queued = true;
             self.queue_answer(nic, place, Answer::Cnp, taps);
         }
+    }
+}
+
+/// What a packet does to its queue pair.
+fn accept(
+    body: &Body,
+    queue_pair: &mut QueuePair,
+    counters: &mut NicCounters,
+    notices: &mut VecDeque<Notice>,
+    now: Picoseconds,
+) {
+    match body {
+        Body::Write(write) => match queue_pair.responder.take(write) {
+            Outcome::Accepted { completed: None } => {}
+            Outcome::Accepted { completed: Some(message) } => {
+                notices.push_back(Notice::Received {
+                    at: queue_pair.id,
+                    bytes: message.reth.bytes,
+                    remote_address: message.reth.remote_address,
+                    immediate: message.immediate,
+                    head: message.head,
+                });
+            }
+            Outcome::Duplicate => counters.duplicate_request += 1,
+            Outcome::OutOfSequence => counters.out_of_sequence += 1,
+        },
+        Body::Acknowledge { psn, syndrome: Syndrome::Ack, .. } => {
+            queue_pair.requester.acknowledge(*psn, now);
+        }
+        Body::Acknowledge { psn, syndrome: Syndrome::NakSequence, .. } => {
+            if queue_pair.requester.go_back(*psn, now) {
+                counters.packet_seq_err += 1;
+            }
+        }
+        Body::Cnp { .. } => match &mut queue_pair.rate {
+            Some(rate) => {
+                counters.rp_cnp_handled += 1;
+                rate.notified(now);
+            }
+            None => counters.rp_cnp_ignored += 1,
+        },
+        Body::Datagram { .. } | Body::Pause { .. } => {}
     }
 }
