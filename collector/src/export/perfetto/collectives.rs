@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::Track;
-use super::event::{Arguments, arguments};
+use super::event::{Arguments, Track, arguments};
 use super::processes::{Process, Processes};
 use super::signals::Signals;
 use super::slices::{Slice, place};

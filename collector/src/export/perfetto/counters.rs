@@ -3,9 +3,8 @@
 
 use serde_json::json;
 
-use super::Track;
 use super::collectives::host;
-use super::event::{Event, Phase, arguments};
+use super::event::{Event, Phase, Track, arguments};
 use super::processes::{Process, Processes};
 use railscope_core::report::Report;
 use railscope_core::report::counters::{CounterReport, CounterValueReport, RiseReport};

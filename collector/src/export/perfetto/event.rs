@@ -11,6 +11,9 @@ const QUARTER_SECONDS: u64 = 7_889_238;
 /// Names, numbers and the like that a viewer shows beside an event.
 pub(super) type Arguments = Map<String, Value>;
 
+/// Events of one track in order of time.
+pub(super) type Track = Vec<Event>;
+
 /// Where an event is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TrackId {

@@ -20,7 +20,7 @@ mod waits;
 
 use std::io::{self, Write};
 
-use self::event::{Clock, Event};
+use self::event::Clock;
 use self::processes::Processes;
 use railscope_core::report::Report;
 
@@ -58,6 +58,3 @@ pub fn write(report: &Report, mut out: impl Write) -> io::Result<()> {
     }
     out.write_all(b"\n]}\n")
 }
-
-/// Events of one track in order of time.
-type Track = Vec<Event>;

@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use super::Track;
-use super::event::arguments;
+use super::event::{Track, arguments};
 use super::processes::{Process, Processes};
 use super::slices::{Slice, place};
 use railscope_core::report::Report;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Track;
-use super::event::{Arguments, Event, Phase};
+use super::event::{Arguments, Event, Phase, Track};
 use super::lanes;
 use super::processes::{Process, Processes};
 use railscope_core::report::Report;

@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::Track;
 use super::collectives::host;
-use super::event::{Event, Phase, arguments};
+use super::event::{Event, Phase, Track, arguments};
 use super::processes::{Process, Processes};
 use railscope_core::report::Report;
 use railscope_core::report::communicators::ConnectionReport;

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use super::Track;
-use super::event::{Event, Phase, TrackId, arguments};
+use super::event::{Event, Phase, Track, TrackId, arguments};
 use railscope_core::report::Report;
 use railscope_core::report::transfers::SignalReport;
 

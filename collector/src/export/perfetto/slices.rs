@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Track;
-use super::event::{Arguments, Event, Phase, TrackId};
+use super::event::{Arguments, Event, Phase, Track, TrackId};
 use super::lanes;
 use super::processes::{Process, Processes};
 

@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::Track;
 use super::collectives::host;
-use super::event::arguments;
+use super::event::{Track, arguments};
 use super::messages::connection_name;
 use super::processes::{Process, Processes};
 use super::slices::{Slice, place};
