@@ -14,32 +14,33 @@ fn things_that_are_not_there_name_those_that_are() {
     for (arguments, said) in [
         (
             &["--rank", "9"] as &[&str],
-            "error: no communicator has a rank 9: f9ca0a48 has ranks 0-3, be9d4fa7 has ranks 0-1, \
+            "error: no communicator has rank 9: f9ca0a48 has ranks 0-3, be9d4fa7 has ranks 0-1, \
              149791b6 has ranks 0-1",
         ),
         (
             &["--rank", "1"],
-            "error: rank 1 is in several communicators: add --communicator with one of f9ca0a48, \
+            "error: several communicators have rank 1: add --communicator with one of f9ca0a48, \
              be9d4fa7, 149791b6",
         ),
         (
             &["--rank", "2", "--communicator", "be9d"],
-            "error: there is no rank 2: communicator be9d4fa7cb014d2d has ranks 0-1",
+            "error: no rank 2: communicator be9d4fa7cb014d2d has ranks 0-1",
         ),
         (
             &["--rank", "0", "--communicator", "zz"],
-            "error: there is no communicator zz: there is f9ca0a48, be9d4fa7, 149791b6",
+            "error: no communicator zz; this input has f9ca0a48, be9d4fa7, 149791b6",
         ),
         (
             &["--qp", "10.0.0.9/3"],
-            "error: no RoCEv2 from or to 10.0.0.9: there is 10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4",
+            "error: no RoCEv2 from or to 10.0.0.9; this input has 10.0.0.1, 10.0.0.2, 10.0.0.3, \
+             10.0.0.4",
         ),
         (
             &["--qp", "10.0.0.1/3"],
-            "error: 10.0.0.1 has no queue pair 0x3: it has 0x87, 0x88, 0x89, 0x8a, 0x8b, 0x8c, 0x8d, \
+            "error: no queue pair 0x3 on 10.0.0.1, which has 0x87, 0x88, 0x89, 0x8a, 0x8b, 0x8c, 0x8d, \
              0x8e",
         ),
-        (&["--collective", "15"], "error: there is no collective 15: there are 0 to 14"),
+        (&["--collective", "15"], "error: no collective 15; this input has 0 to 14"),
     ] {
         assert_eq!(explain(arguments), said);
     }
@@ -52,9 +53,9 @@ fn captures_without_nccl_have_no_ranks() {
         railscope([&["explain"], arguments, &file].concat())
     };
     let said = explain(&["--rank", "0"]).fails();
-    assert_eq!(said, "error: this input has no NCCL communicator, so it has no ranks\n");
+    assert_eq!(said, "error: no NCCL communicator in this input, so no ranks\n");
     let said = explain(&["--collective", "0"]).fails();
-    assert_eq!(said, "error: this input has no NCCL collective\n");
+    assert_eq!(said, "error: no NCCL collective in this input\n");
     let shown = explain(&["--qp", "10.0.0.2/21"]).succeeds();
     assert!(shown.starts_with("queue pair 0x15 (21) of 10.0.0.2\n"), "{shown}");
 }
@@ -79,10 +80,10 @@ fn a_queue_pair_is_found_by_either_notation_and_from_its_far_end() {
     let explain = |qp| railscope_on(&job, &["explain", "--qp", qp]).succeeds();
     let shown = explain("10.0.0.2/0x111");
     assert_eq!(shown, explain("10.0.0.2/273"));
-    assert!(shown.contains("the other end is 0x87 (135) of 10.0.0.1"), "{shown}");
+    assert!(shown.contains("connected to 0x87 (135) of 10.0.0.1"), "{shown}");
     let far = explain("10.0.0.1/0x87");
-    assert!(far.contains("the other end is 0x111 (273) of 10.0.0.2"), "{far}");
-    assert!(shown.contains("data comes in here") && far.contains("data goes out from here"));
+    assert!(far.contains("connected to 0x111 (273) of 10.0.0.2"), "{far}");
+    assert!(shown.contains("receives data") && far.contains("sends data"));
 }
 
 #[test]

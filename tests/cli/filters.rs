@@ -62,9 +62,9 @@ fn by_opcode() {
 #[test]
 fn filters_combine_and_do_not_change_the_counts() {
     let none = railscope(["analyze", "--host", "10.0.0.1", "--qpn", "99", PINGPONG]).warns();
-    assert!(none.contains("\nonly --host 10.0.0.1 --qpn 99\n"), "{none}");
-    assert!(none.contains("No flow is like that."), "{none}");
-    assert!(!none.contains("Nothing stands out"), "{none}");
+    assert!(none.contains("\nfiltered: --host 10.0.0.1 --qpn 99\n"), "{none}");
+    assert!(none.contains("No flow matches the filters."), "{none}");
+    assert!(!none.contains("No problem found"), "{none}");
     let report = analyze(&["--qpn", "99", PINGPONG]);
     assert_eq!(report["flows"].as_array().unwrap().len(), 0);
     assert_eq!(report["capture"]["frames"], 2000);
@@ -179,9 +179,9 @@ fn a_range_outside_the_capture_is_reported() {
         let start = "warning: no frame is inside --since and --until: the input goes from 20";
         assert!(run.stderr.starts_with(start), "{}", run.stderr);
         let text = run.warns();
-        assert!(text.starts_with(&format!("{PINGPONG}  0 frames, 0 B in 0 ns\n")), "{text}");
-        assert!(text.contains("No frame is inside --since and --until."), "{text}");
-        assert!(text.contains("2,000 frames left out by --since and --until"), "{text}");
+        assert!(text.contains(&format!("\n{PINGPONG}  0 frames, 0 B in 0 ns\n")), "{text}");
+        assert!(text.starts_with("● No frame between --since and --until.\n"), "{text}");
+        assert!(text.contains("2,000 frames excluded by --since and --until"), "{text}");
         assert!(!text.contains("No RoCEv2"), "{text}");
     }
     let report = analyze(&["--since", "100s", PINGPONG]);

@@ -45,7 +45,7 @@ fn naks_alone_are_seen_where_only_one_direction_was_captured() {
         "{text}"
     );
     assert!(text.contains("0 flows with data"), "{text}");
-    assert!(text.contains("1 flow without a known way back"), "{text}");
+    assert!(text.contains("1 flow captured in one direction only"), "{text}");
     let row = text.lines().find(|line| line.starts_with("10.0.0.2 → 10.0.0.1")).unwrap();
     assert!(row.contains("ACK") && row.ends_with('2'), "{row}");
 }
@@ -115,9 +115,9 @@ fn a_capture_without_rdma_says_where_to_look() {
     assert!(text.contains("\n1 other\n"), "{text}");
     assert!(text.contains("● No RoCEv2 in this capture."), "{text}");
     assert!(text.contains("Capture on a mirror\n  port, or"), "{text}");
-    assert!(!text.contains("Nothing stands out"), "{text}");
+    assert!(!text.contains("No problem found"), "{text}");
     let empty = shown(&[]);
-    assert!(empty.contains("  0 frames, 0 B in 0 ns\n\n● No frame in this capture.\n"), "{empty}");
+    assert!(empty.starts_with("● No frames in this capture.\n\n"), "{empty}");
 }
 
 #[test]

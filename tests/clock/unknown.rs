@@ -49,7 +49,7 @@ fn a_clock_that_is_set_back_is_not_followed() {
     job.skew("node02", |since| if since < 700_000_000 { 0 } else { -200_000_000 });
     let report = job.analyze();
     assert_eq!(clock(report.tap("node02")), [&json!(null), &json!(null), &json!("no_line_fits")]);
-    assert!(job.text().contains("does not run evenly"));
+    assert!(job.text().contains("drifts unevenly"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The ports of known line rate, the burstiest first, each direction as its busiest tap has it.
+//! The ports of known line rate, the burstiest first; each direction as captured by its busiest tap.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -20,18 +20,18 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// What it is sorted by: bursts, then the peak.
+    /// The sort key: time in bursts, bursts, peak.
     fn weight(&self) -> (u64, u64, u64) {
         (self.burst.time_above_ns, self.burst.bursts, self.burst.peak_bps)
     }
 
-    /// The cell of what only bursts have.
+    /// A cell that is empty without bursts.
     fn in_bursts(&self, cell: impl Fn(&BurstPort) -> String) -> String {
         if self.burst.bursts == 0 { String::new() } else { cell(self.burst) }
     }
 }
 
-/// Writes the table of ports that carry RoCE.
+/// Writes the ports that carry RoCE.
 pub(super) fn write(
     report: &Report,
     bursts: &BurstReport,
@@ -49,7 +49,7 @@ pub(super) fn write(
     let column = |cell: &dyn Fn(&Row<'_>) -> String| rows.iter().map(cell).collect();
     let columns = vec![
         Column::words("PORT", column(&|row| row.port.address.clone())),
-        Column::words("", column(&|row| direction(row).to_owned())),
+        Column::words("DIR", column(&|row| direction(row).to_owned())),
         Column::words(
             "HOST",
             column(&|row| row.port.host.as_deref().map(label::name).unwrap_or_default()),
@@ -79,14 +79,14 @@ pub(super) fn write(
     options.write_more(all, out)?;
     let threshold = bursts.threshold_of_line_rate * 100.0;
     let meaning = if any_burst {
-        format!("a burst is above {threshold:.0} % of the line rate in 100 us or more")
+        format!("burst: above {threshold:.0} % of the line rate for 100 us or more")
     } else {
         format!("no bursts: never above {threshold:.0} % of the line rate for 100 us")
     };
     writeln!(out, "{}", paint(Meaning::Aside, meaning))
 }
 
-/// A port may be seen by several taps: one row for each direction.
+/// One row per port and direction, however many taps captured it.
 fn busiest_views<'a>(report: &'a Report, bursts: &'a BurstReport) -> Vec<Row<'a>> {
     let ports: BTreeMap<&str, &PortReport> = report
         .ports
@@ -108,8 +108,8 @@ fn busiest_views<'a>(report: &'a Report, bursts: &'a BurstReport) -> Vec<Row<'a>
 
 fn direction(row: &Row<'_>) -> &'static str {
     match row.burst.direction {
-        BurstDirection::Tx => "sends",
-        BurstDirection::Rx => "receives",
+        BurstDirection::Tx => "TX",
+        BurstDirection::Rx => "RX",
     }
 }
 
@@ -117,7 +117,7 @@ fn of_line_rate(row: &Row<'_>) -> String {
     row.port.line_rate_bps.map(|rate| share(row.burst.peak_bps, rate)).unwrap_or_default()
 }
 
-/// The incast degree; of a sending port it would be no incast.
+/// The incast degree, which only receiving ports have.
 fn incast(row: &Row<'_>) -> String {
     match row.burst.direction {
         BurstDirection::Rx => counted(u64::from(row.burst.max_incast_flows), "flow"),

@@ -1,23 +1,24 @@
-//! What to say when nothing stands out: why that may be so, before it is called good.
+//! The verdict without findings: why nothing could be found, or that no problem was found.
 
 use std::io::{self, Write};
 
+use super::quantity::counted;
 use super::sentence;
 use super::style::Meaning;
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::report::Report;
 use railscope_core::report::queue_pairs::QueuePairReport;
 
-/// Headers before that of RoCE, cut by the capture.
+/// Reasons for headers up to the BTH that the capture truncated.
 const CUT: &[&str] =
     &["ethernet.snap", "vlan.snap", "ipv4.snap", "ipv6.snap", "udp.snap", "bth.snap"];
 
-/// Whether one of these reasons kept headers from being read.
+/// Whether headers were not read for one of these reasons.
 fn refused(report: &Report, reasons: &[&str]) -> bool {
     reasons.iter().any(|reason| report.capture.refused.contains_key(*reason))
 }
 
-/// Says why there is nothing to report.
+/// Writes why nothing was found.
 pub(super) fn write(
     report: &Report,
     queue_pairs: &[&QueuePairReport],
@@ -25,32 +26,34 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let capture = &report.capture;
     let missed = |event: HealthEvent| report.health.contains_key(event.name());
-    let (meaning, text, aside) = if capture.frames == 0 && missed(HealthEvent::CaptureSkippedFrames)
-    {
-        let aside = "Times count from the first frame of the input, or are dates: --since 1.5s.";
-        (Meaning::Odd, "No frame is inside --since and --until.", aside)
+    let (meaning, text, aside) = if super::is_without_captures(report) {
+        return write_good(report, out);
+    } else if capture.frames == 0 && missed(HealthEvent::CaptureSkippedFrames) {
+        let aside = "Times are relative to the first frame of the input, or dates: --since 1.5s.";
+        (Meaning::Odd, "No frame between --since and --until.", aside)
     } else if capture.frames == 0 {
-        (Meaning::Odd, "No frame in this capture.", "")
+        (Meaning::Odd, "No frames in this capture.", "")
     } else if capture.roce_frames == 0 && refused(report, &["link.header_field"]) {
-        let aside = "railscope reads Ethernet, Linux cooked, raw IP and loopback captures; \
-                     InfiniBand and radio headers it does not know.";
-        (Meaning::Odd, "No frame of a link type that is known.", aside)
+        let aside = "railscope reads Ethernet, Linux cooked, raw IP and loopback captures, but no \
+                     InfiniBand and no 802.11.";
+        (Meaning::Odd, "No frame with a supported link type.", aside)
     } else if capture.roce_frames == 0 && refused(report, CUT) {
-        let aside = "Keep at least 128 bytes of each: tcpdump -s 128.";
-        (Meaning::Odd, "No RoCEv2 header: the frames were cut before it.", aside)
+        let aside = "Capture at least 128 bytes of each frame: tcpdump -s 128.";
+        (Meaning::Odd, "No RoCEv2 header: the capture truncated the frames before it.", aside)
     } else if capture.roce_frames == 0 && missed(HealthEvent::CaptureRoceVersion1Frames) {
-        let aside = "RoCE version 1 (EtherType 0x8915) is counted, not followed.";
-        (Meaning::Odd, "RoCE in this capture is version 1, on Ethernet without IP.", aside)
+        let aside =
+            "railscope counts RoCE version 1 frames (EtherType 0x8915) and analyses only RoCEv2.";
+        (Meaning::Odd, "RoCE version 1 in this capture, no RoCEv2.", aside)
     } else if capture.roce_frames == 0 {
-        let aside = "RDMA by a NIC bypasses the kernel: tcpdump on its netdev sees none of it. \
+        let aside = "RDMA bypasses the kernel: tcpdump on the netdev of an RDMA NIC sees no RoCE. \
                      Capture on a mirror port, or with tcpdump on the RDMA device (mlx5_0).";
         (Meaning::Odd, "No RoCEv2 in this capture.", aside)
     } else if queue_pairs.is_empty() {
-        let aside = "Without --host, --qpn and --opcode every flow is shown.";
-        (Meaning::Odd, "No flow is like that.", aside)
+        let aside = "Remove --host, --qpn and --opcode to see all flows.";
+        (Meaning::Odd, "No flow matches the filters.", aside)
     } else if missed(HealthEvent::FlowEvictedFlows) {
-        let aside = "Many were dropped to make room: raise --max-flows.";
-        (Meaning::Odd, "Nothing stands out in the flows that were kept.", aside)
+        let aside = "Other flows were evicted: raise --max-flows.";
+        (Meaning::Odd, "No problem found in the flows that were tracked.", aside)
     } else {
         return write_good(report, out);
     };
@@ -58,15 +61,14 @@ pub(super) fn write(
     if aside.is_empty() { Ok(()) } else { writeln!(out, "{}", sentence::aside(aside)) }
 }
 
-/// Says that nothing is wrong, as far as was looked.
-pub(super) fn write_good(report: &Report, out: &mut impl Write) -> io::Result<()> {
-    let text = "Nothing stands out that costs much speed.";
+/// Writes that no problem was found, and how many checks were impossible.
+fn write_good(report: &Report, out: &mut impl Write) -> io::Result<()> {
+    let text = "No problem found.";
     writeln!(out, "{}", sentence::bullet(Meaning::Good, text))?;
-    let kinds = match report.findings_not_checked.len() {
-        0 => return Ok(()),
-        1 => "1 kind of finding was".to_owned(),
-        several => format!("{several} kinds of findings were"),
-    };
-    let aside = format!("{kinds} not looked for; the last lines say what that needs.");
+    let unchecked = report.findings_not_checked.len() as u64;
+    if unchecked == 0 {
+        return Ok(());
+    }
+    let aside = format!("{} not checked: the last lines say why.", counted(unchecked, "finding"));
     writeln!(out, "{}", sentence::aside(&aside))
 }

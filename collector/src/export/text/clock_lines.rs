@@ -1,4 +1,4 @@
-//! Clocks that were corrected, and those that could not be, one a line.
+//! Clocks that were corrected, and those that could not be, one per line.
 
 use std::io::{self, Write};
 
@@ -8,10 +8,10 @@ use super::quantity::{clock_offset, counted, duration};
 use railscope_core::report::Report;
 use railscope_core::report::taps::TapReport;
 
-/// Paths are cut to this.
+/// Longest path.
 const FILE_WIDTH: usize = 32;
 
-/// Writes what was done about clocks; nothing where they agree.
+/// Writes how clocks were corrected; nothing if they agree.
 pub(super) fn write(
     report: &Report,
     options: &TextOptions,
@@ -30,12 +30,14 @@ fn line(report: &Report, tap: &TapReport) -> Option<String> {
     match tap.clock_why_unknown {
         Some("no_line_fits") => {
             return Some(format!(
-                "clock of {name} was set back, or does not run evenly: not corrected, its times \
-                 and those of other taps do not compare"
+                "clock of {name} was set back or drifts unevenly: not corrected, its times do not \
+                 compare with those of other taps"
             ));
         }
         Some("unknown_direction") => {
-            return Some(format!("clock of {name}: which tap packets pass first is not known"));
+            return Some(format!(
+                "clock of {name} not corrected: it is unknown which tap packets pass first"
+            ));
         }
         _ => {}
     }
@@ -49,8 +51,10 @@ fn line(report: &Report, tap: &TapReport) -> Option<String> {
     let mut line = format!("clock of {name} is {offset} {way} {}'s", file(reference));
     line.push_str(&match (tap.clock_uncertainty_ns, tap.clock_why_unknown) {
         (Some(uncertainty_ns), _) => format!(" (±{})", duration(uncertainty_ns)),
-        (None, Some("same_machine")) => " (by a tap of the same machine)".to_owned(),
-        (None, _) => " (less the delay of packets, seen one way only)".to_owned(),
+        (None, Some("same_machine")) => " (from a tap on the same machine)".to_owned(),
+        (None, _) => {
+            " (includes the path delay: packets captured in one direction only)".to_owned()
+        }
     });
     if drift_ppb != 0 {
         line.push_str(&format!(", drift {:.1} ppm", drift_ppb as f64 / 1e3));

@@ -1,4 +1,4 @@
-//! Collectives by kind and size, those that took most time first.
+//! Collectives by kind and size, in descending order of total time.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use railscope_core::report::Report;
 use railscope_core::report::collective_groups::CollectiveGroupReport;
 use railscope_core::report::collectives::CollectiveReport;
 
-/// Writes the table of collectives; nothing where there are none.
+/// Writes the collectives.
 pub(super) fn write(
     report: &Report,
     names: CommunicatorNames,
@@ -24,8 +24,8 @@ pub(super) fn write(
     let column = |cell: &dyn Fn(&CollectiveGroupReport) -> String| shown.iter().map(cell).collect();
     let columns = vec![
         Column::words("COLLECTIVE", column(&kind)),
-        Column::words("OF", column(&|group| names.where_needed(&group.communicator))),
-        Column::words("BY", column(&|group| method(group.algorithm, group.protocol))),
+        Column::words("COMMUNICATOR", column(&|group| names.where_needed(&group.communicator))),
+        Column::words("ALGO PROTO", column(&|group| method(group.algorithm, group.protocol))),
         Column::numbers("SIZE", column(&size)),
         Column::numbers("COUNT", column(&|group| count(group.count))),
         Column::numbers("CHANNELS", column(&channels)).spare(3),
@@ -38,7 +38,7 @@ pub(super) fn write(
     writeln!(out, "\n{}", render(columns))?;
     options.write_more(groups.len(), out)?;
     let hint = format!(
-        "median bandwidths, counted as by nccl-tests; more of one: railscope explain --collective {}",
+        "median bandwidths, defined as in nccl-tests; details of one: railscope explain --collective {}",
         longest.slowest
     );
     writeln!(out, "{}", paint(Meaning::Aside, hint))?;
@@ -46,7 +46,7 @@ pub(super) fn write(
     let unknown: u64 = unknown.map(|group| group.count).sum();
     if unknown > 0 {
         let note = format!(
-            "{} unknown: messages are missing, or fit nothing that NCCL does",
+            "{} of unknown kind: messages are missing, or match no collective of NCCL",
             counted(unknown, "collective")
         );
         writeln!(out, "{}", paint(Meaning::Aside, note))?;
@@ -59,7 +59,7 @@ pub(super) fn duration_ns(one: &CollectiveReport) -> u64 {
     u64::try_from(one.end_ns.saturating_sub(one.start_ns)).unwrap_or(0)
 }
 
-/// `all_reduce`; `all_reduce or 4 others` where its traffic does not tell.
+/// `all_reduce`; `all_reduce or 4 others` if its traffic fits several kinds.
 fn kind(group: &CollectiveGroupReport) -> String {
     match group.alternatives.as_slice() {
         [] => group.kind.to_owned(),
@@ -67,7 +67,7 @@ fn kind(group: &CollectiveGroupReport) -> String {
     }
 }
 
-/// `ring simple`; what is unknown is left out.
+/// `ring simple`; an unknown part is omitted.
 pub(super) fn method(algorithm: &str, protocol: &str) -> String {
     let known = [algorithm, protocol].into_iter().filter(|word| *word != "unknown");
     known.collect::<Vec<_>>().join(" ")

@@ -1,4 +1,4 @@
-//! The job: each communicator with its ranks, their order, and how they found each other.
+//! The job: each communicator with its ranks, rings, trees and bootstrap.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -15,10 +15,10 @@ use railscope_core::report::communicators::{
     BootstrapReport, ChannelReport, CommunicatorReport, RankReport, TreeNodeReport,
 };
 
-/// Trees of more ranks are not spelt out.
+/// Largest tree written out.
 const TREE_RANKS_SHOWN: usize = 8;
 
-/// Writes the communicators, oldest first; nothing where there are none.
+/// Writes the communicators, oldest first.
 pub(super) fn write(
     report: &Report,
     options: &TextOptions,
@@ -44,7 +44,7 @@ fn parent<'a>(report: &'a Report, child: &CommunicatorReport) -> Option<&'a Comm
     report.communicators.iter().find(|one| one.id == *id)
 }
 
-/// The parent's numbers of the ranks, if every one can be told by its process and GPU.
+/// The ranks' numbers in the parent, if process and GPU identify every one.
 fn ranks_of_parent(child: &CommunicatorReport, parent: &CommunicatorReport) -> Option<Vec<u32>> {
     let same = |one: &RankReport, other: &RankReport| {
         one.pid.is_some()
@@ -62,12 +62,12 @@ fn lines(
     let mut lines = vec![summary(communicator)];
     if let Some(parent) = parent {
         let ranks = same_ranks
-            .map(|ranks| format!("; its ranks are {} there", sequence(ranks)))
+            .map(|ranks| format!(", where its ranks are {}", sequence(ranks)))
             .unwrap_or_default();
         lines.push(format!("split from {}{ranks}", label::name(&parent.id)));
     }
     if communicator.grade != "proven" {
-        let from = if communicator.id_kind == "inferred" { " from data alone" } else { "" };
+        let from = if communicator.id_kind == "inferred" { " from traffic alone" } else { "" };
         let reason = communicator.evidence.first().map(|reason| format!(": {}", reason.text));
         lines.push(format!("{}{from}{}", communicator.grade, reason.unwrap_or_default()));
     }
@@ -81,7 +81,7 @@ fn lines(
 fn summary(communicator: &CommunicatorReport) -> String {
     let ranks = match communicator.nranks {
         Some(ranks) => counted(u64::from(ranks), "rank"),
-        None => "an unknown number of ranks".to_owned(),
+        None => "number of ranks unknown".to_owned(),
     };
     let hosts: BTreeSet<&str> = communicator.ranks.iter().filter_map(RankReport::place).collect();
     let mut parts = vec![match hosts.len() {
@@ -107,38 +107,38 @@ fn summary(communicator: &CommunicatorReport) -> String {
 
 fn bootstrap(bootstrap: &BootstrapReport) -> String {
     let took = bootstrap.duration_ns.map(|ns| format!(" took {}", duration(ns)));
-    let last = bootstrap.last_rank.map(|rank| format!(", rank {rank} came last"));
+    let last = bootstrap.last_rank.map(|rank| format!(", rank {rank} joined last"));
     let missing = if bootstrap.complete {
         String::new()
     } else {
         let word = if bootstrap.missing_ranks.len() == 1 { "rank" } else { "ranks" };
-        format!(" not complete: {word} {} not heard of", ranges(&bootstrap.missing_ranks))
+        format!(" incomplete: nothing captured of {word} {}", ranges(&bootstrap.missing_ranks))
     };
     format!("bootstrap{}{}{missing}", took.unwrap_or_default(), last.unwrap_or_default())
 }
 
-/// `ring 0 1 2 3 on channels 0-1`, one line for each order.
+/// `ring 0 1 2 3 on channels 0-1`, one line per order.
 fn rings(all: &[ChannelReport]) -> Vec<String> {
     let rings = grouped(all, |channel| Some(&channel.ring).filter(|ring| !ring.is_empty()));
     rings.into_iter().map(|(ring, on)| format!("ring {}{on}", sequence(ring))).collect()
 }
 
-/// `tree 0 over 2, 2 over 1 3 on channel 0`, one line for each shape.
+/// `tree 0 over 2, 2 over 1 3 on channel 0`, one line per shape.
 fn trees(all: &[ChannelReport]) -> Vec<String> {
     let trees = grouped(all, |channel| channel.tree.as_ref());
     trees.into_iter().map(|(tree, on)| format!("tree {}{on}", shape(tree))).collect()
 }
 
-/// Who is above whom, from the root down; of large trees only the root.
+/// Parents and children from the root down; only the root of a large tree.
 fn shape(tree: &[TreeNodeReport]) -> String {
     let roots: Vec<u32> =
         tree.iter().filter(|node| node.up.is_none()).map(|node| node.rank).collect();
     if tree.len() > TREE_RANKS_SHOWN {
-        return format!("of {} below {}", counted(tree.len() as u64, "rank"), sequence(&roots));
+        return format!("of {}, root {}", counted(tree.len() as u64, "rank"), sequence(&roots));
     }
     let mut edges = Vec::new();
     let mut below = roots;
-    // A tree from a capture may have a loop: no rank is visited twice.
+    // A captured tree may contain a loop: visit each rank once.
     let mut visited = BTreeSet::new();
     while let Some(rank) = below.pop() {
         let node = tree.iter().find(|node| node.rank == rank);
@@ -183,7 +183,7 @@ mod tests {
         let tree = [node(0, None, &[2]), node(1, Some(2), &[]), node(2, Some(0), &[1, 3])];
         assert_eq!(shape(&tree), "0 over 2, 2 over 1 3");
         let large: Vec<_> = (0..64).map(|rank| node(rank, rank.checked_sub(1), &[])).collect();
-        assert_eq!(shape(&large), "of 64 ranks below 0");
+        assert_eq!(shape(&large), "of 64 ranks, root 0");
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! Communicators by the start of their id, as git does with commits.
+//! Communicators abbreviated to the start of their id, as git abbreviates commits.
 
 use std::collections::BTreeSet;
 
 use super::label;
 use railscope_core::report::communicators::CommunicatorReport;
 
-/// Digits shown even where fewer would tell communicators apart.
+/// Digits shown even if fewer are unique.
 const SHORTEST: usize = 8;
 
-/// How many digits tell the communicators of a report apart.
+/// How many digits identify each communicator of a report.
 #[derive(Clone, Copy)]
 pub(in crate::export) struct CommunicatorNames {
     digits: usize,
@@ -33,7 +33,7 @@ impl CommunicatorNames {
         Self { digits, several: ids.len() > 1 }
     }
 
-    /// The start of an `id`; ids that were made up here whole.
+    /// The start of an `id`; inferred ids in full.
     pub(in crate::export) fn short(self, id: &str) -> String {
         if id.starts_with("inferred") {
             return label::name(id);
@@ -41,7 +41,7 @@ impl CommunicatorNames {
         label::name(id.get(..self.digits).unwrap_or(id))
     }
 
-    /// As [`short`](Self::short) where there are several, else nothing.
+    /// [`short`](Self::short) if there are several communicators, else empty.
     pub(in crate::export) fn where_needed(self, id: &str) -> String {
         if self.several { self.short(id) } else { String::new() }
     }
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_digits_as_tell_apart() {
+    fn as_many_digits_as_are_unique() {
         assert_eq!(short(&["0ed04865336c0448"]), [""]);
         assert_eq!(short(&["0ed04865336c0448", "inferred-0"]), ["0ed04865", "inferred-0"]);
         assert_eq!(

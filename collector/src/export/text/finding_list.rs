@@ -1,8 +1,9 @@
-//! Findings, the worst first: what is wrong in a line or two, and what one does about it.
+//! Findings, the worst first: what is wrong in a line or two, and what to do about it.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
+use super::quantity::counted;
 use super::style::{Meaning, paint};
 use super::{TextOptions, label, sentence};
 use railscope_core::report::Report;
@@ -10,10 +11,10 @@ use railscope_core::report::evidence::EvidenceReport;
 use railscope_core::report::findings::FindingReport;
 use railscope_core::report::queue_pairs::QueuePairReport;
 
-/// A path longer than this would push the words off the line.
+/// Longest path in a finding.
 const FILE_WIDTH: usize = 40;
 
-/// Writes the bad findings about the flows shown; whether there are any.
+/// Writes warnings and critical findings about the flows shown; whether there are any.
 pub(super) fn write_bad(
     report: &Report,
     queue_pairs: &[&QueuePairReport],
@@ -32,8 +33,7 @@ pub(super) fn write_bad(
     Ok(!found.is_empty())
 }
 
-/// Writes what is good to know of the flows shown, which needs no remedy; with nothing, not even a
-/// heading.
+/// Writes findings of severity `info` about the flows shown, without remedies.
 pub(super) fn write_good_to_know(
     report: &Report,
     queue_pairs: &[&QueuePairReport],
@@ -70,13 +70,13 @@ fn bullet(report: &Report, finding: &FindingReport) -> String {
     sentence::bullet(meaning(finding.severity), &label::printable(&title))
 }
 
-/// What is known of the worst flow; of the only one, without its name, which the title has.
+/// The worst flow's figures. The title names the flow if there is only one.
 fn detail(finding: &FindingReport) -> Option<String> {
     let worst = &finding.evidence.first()?.text;
     match finding.flows.len() {
         0 => None,
         1 => Some(worst.split_once(": ").map_or(worst.as_str(), |(_, rest)| rest).to_owned()),
-        _ => Some(format!("worst {worst}")),
+        _ => Some(format!("worst: {worst}")),
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) fn meaning(severity: &str) -> Meaning {
     }
 }
 
-/// `frame 1,204 of host3.pcapng`, `line 22 of nccl.log`; of the only file, without its name.
+/// `frame 1,204 of host3.pcapng`, `line 22 of nccl.log`; no file name if there is only one file.
 pub(in crate::export) fn place(report: &Report, evidence: &EvidenceReport) -> Option<String> {
     let source = evidence.source.as_deref()?;
     let files = report.taps.len() + report.logs.files.len() + report.counters.len();
@@ -100,16 +100,11 @@ pub(in crate::export) fn place(report: &Report, evidence: &EvidenceReport) -> Op
     frame.or_else(|| evidence.line.map(|line| format!("line {}{of}", super::count(line))))
 }
 
-/// Says which findings could not be looked for, by what they need.
+/// How many findings were not checked, and the input they need.
 pub(in crate::export) fn note(report: &Report) -> Option<String> {
     let not_checked = &report.findings_not_checked;
     let needs: BTreeSet<&str> = not_checked.iter().map(|one| one.needs).collect();
     let needs: Vec<&str> = needs.into_iter().collect();
-    (!needs.is_empty()).then(|| {
-        let kinds = match not_checked.len() {
-            1 => "1 kind of finding".to_owned(),
-            several => format!("{several} kinds of findings"),
-        };
-        format!("{kinds} not looked for, for want of {}", needs.join(", "))
-    })
+    let findings = counted(not_checked.len() as u64, "finding");
+    (!needs.is_empty()).then(|| format!("{findings} not checked: no {}", needs.join(", no ")))
 }

@@ -1,4 +1,4 @@
-//! The flows, the sickest first: how much, how fast, how well.
+//! The flows, the worst first: volume, rate and trouble.
 
 use std::io::{self, Write};
 
@@ -11,10 +11,10 @@ use railscope_core::report::Report;
 use railscope_core::report::flows::MessagesReport;
 use railscope_core::report::queue_pairs::QueuePairReport;
 
-/// Flow names longer than this are broken after the source: two IPv4 addresses fit.
+/// Longer flow names are broken after the source. Two IPv4 addresses fit.
 const NAME_WIDTH: usize = 33;
 
-/// Writes the table of flows.
+/// Writes the flows of `queue_pairs`.
 pub(super) fn write(
     report: &Report,
     queue_pairs: &[&QueuePairReport],
@@ -43,9 +43,9 @@ pub(super) fn write(
         Column::numbers("PAYLOAD", column(&|row| bytes(row.payload_bytes))).spare(2),
         Column::numbers("RATE", column(&rate)).spare(4),
         Column::numbers("RTT p50", column(&round_trip)).spare(1),
-        Column::numbers("RESENT", some(&|row| row.retransmitted_packets)),
+        Column::numbers("RETRANS", some(&|row| row.retransmitted_packets)),
         Column::numbers("MISSING", some(&|row| row.missing_packets)),
-        Column::numbers("LATE", some(&|row| row.out_of_order_packets)),
+        Column::numbers("REORDERED", some(&|row| row.out_of_order_packets)),
         Column::numbers("TIMEOUT", some(&|row| row.recoveries("timeout"))),
         Column::numbers("NAK", some(&|row| row.naks.psn_sequence_error + row.fatal_naks())),
         Column::numbers("RNR", some(&|row| row.rnr_naks)),
@@ -56,7 +56,7 @@ pub(super) fn write(
     options.write_more(queue_pairs.len(), out)
 }
 
-/// The taps that saw it, the first few by number.
+/// The taps that captured it, or how many if more than three.
 fn taps(row: &QueuePairReport) -> String {
     match row.taps.len() {
         1..=3 => row.taps.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
@@ -72,13 +72,13 @@ fn name(row: &QueuePairReport) -> String {
     line
 }
 
-/// The destination's number, and which use of it this is where it was used again.
+/// The destination's number; `#2` if it is the second connection with that number.
 fn queue_pair(row: &QueuePairReport) -> String {
     let reuse = if row.epoch > 0 { format!(" #{}", row.epoch + 1) } else { String::new() };
     format!("{:#x}{reuse}", row.dest_qpn)
 }
 
-/// `1,371 SEND`; the commonest kind, and how many of others: `60 SEND +30`.
+/// `1,371 SEND`: the most frequent kind. `60 SEND +30`: and 30 of other kinds.
 fn messages(row: &QueuePairReport) -> String {
     let MessagesReport { send, write, write_with_immediate, read, atomic } = row.messages;
     let mut kinds = [

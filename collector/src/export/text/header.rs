@@ -1,4 +1,4 @@
-//! The first lines: what was read, what it holds, what is shown of it.
+//! The input: what was read, what it contains, which filters apply.
 
 use std::io::{self, Write};
 
@@ -12,10 +12,10 @@ use railscope_core::report::queue_pairs::QueuePairReport;
 /// A path longer than this would push the numbers off the line.
 const FILE_WIDTH: usize = 52;
 
-/// Options that hide a part of the input, as the command line spells them.
+/// Options that restrict the report, as the command line spells them.
 const HIDING: &[&str] = &["since", "until", "host", "qpn", "opcode"];
 
-/// Writes what was read and what it holds.
+/// Writes size and content of the input.
 pub(super) fn write(
     report: &Report,
     queue_pairs: &[&QueuePairReport],
@@ -28,7 +28,7 @@ pub(super) fn write(
     };
     writeln!(
         out,
-        "{}  {}, {} in {}",
+        "\n{}  {}, {} in {}",
         paint(Meaning::Heading, title),
         counted(capture.frames, "frame"),
         bytes(capture.wire_bytes),
@@ -43,7 +43,7 @@ pub(super) fn write(
     });
     let hiding: Vec<String> = hiding.collect();
     if !hiding.is_empty() {
-        writeln!(out, "{}", paint(Meaning::Odd, format!("only {}", hiding.join(" "))))?;
+        writeln!(out, "{}", paint(Meaning::Odd, format!("filtered: {}", hiding.join(" "))))?;
     }
     Ok(())
 }

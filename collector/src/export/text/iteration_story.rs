@@ -1,4 +1,4 @@
-//! What made a training step long, in words.
+//! Why a training step took long, in words.
 
 use super::job_iterations::name;
 use super::label;
@@ -6,7 +6,7 @@ use super::quantity::{counted, duration, percent};
 use railscope_core::report::iterations::IterationReport;
 use railscope_core::report::stragglers::StragglerReport;
 
-/// Paths are cut to this.
+/// Longest path.
 const FILE_WIDTH: usize = 48;
 
 /// `Training step 12 (label 4812) took 431 ms, 68.0 ms longer than the median: ...`.
@@ -19,7 +19,7 @@ pub(in crate::export) fn tell(one: &IterationReport) -> String {
     reasons.extend(suffered(one));
     if reasons.is_empty() {
         reasons.push(format!(
-            "no rank stands out; {} of communication, {} without",
+            "no rank stands out; {} communicating, {} idle",
             duration(one.communication_ns),
             duration(one.idle_ns)
         ));
@@ -44,12 +44,13 @@ pub(in crate::export) fn evidence(one: &IterationReport) -> Option<String> {
     Some(format!("Evidence: {}{place}", reason.text))
 }
 
-/// `the others waited 61.0 ms for rank 2 (compute: its GPU came late, ...), most at 10.0.0.3`.
+/// `the other ranks waited 61.0 ms for rank 2 (compute: its GPU was late, ...), clearest at port
+/// 10.0.0.3`.
 pub(in crate::export) fn straggler(late: &StragglerReport) -> String {
     let rail = late.rail.map(|rail| format!(", rail {rail}")).unwrap_or_default();
-    let port = late.port.as_ref().map(|port| format!(", seen best at port {port}{rail}"));
+    let port = late.port.as_ref().map(|port| format!(", clearest at port {port}{rail}"));
     format!(
-        "the others waited {} for rank {} ({}: {}){}",
+        "the other ranks waited {} for rank {} ({}: {}){}",
         duration(late.lag_ns),
         late.rank,
         late.cause,
@@ -58,29 +59,29 @@ pub(in crate::export) fn straggler(late: &StragglerReport) -> String {
     )
 }
 
-/// What a cause means.
+/// What a cause means, in a clause.
 fn meaning(cause: &str) -> &'static str {
     match cause {
         "enqueue" => "its CPU called the collective late",
         "compute" => {
-            "its GPU came late, or its host held data back, though the collective was called in time"
+            "its GPU was late or its host delayed the data; the collective was called in time"
         }
-        "sender" => "it sent late; CPU or GPU, nothing tells which",
-        "receiver" => "it took data slowly",
+        "sender" => "it sent late; whether CPU or GPU is unknown",
+        "receiver" => "it received slowly",
         "congestion" => "the fabric was congested",
-        "loss" => "packets were lost and sent again",
+        "loss" => "packets were lost and retransmitted",
         "pause" => "pause frames stopped it",
         "socket" => "its data went over TCP",
-        _ => "nothing tells why",
+        _ => "cause unknown",
     }
 }
 
-/// What the fabric did to it.
+/// Retransmissions, CE marks, CNPs and pauses during it.
 pub(in crate::export) fn suffered(one: &IterationReport) -> Vec<String> {
     let mut reasons = Vec::new();
     let count = |value: Option<u64>| value.filter(|value| *value > 0);
     if let Some(packets) = count(one.retransmitted_packets) {
-        reasons.push(format!("{} sent again", counted(packets, "packet")));
+        reasons.push(counted(packets, "retransmission"));
     }
     if let Some(share) = one.ce_share.filter(|share| *share > 0.0) {
         reasons.push(format!("{} of its packets marked CE", percent(share)));
@@ -89,7 +90,7 @@ pub(in crate::export) fn suffered(one: &IterationReport) -> Vec<String> {
         reasons.push(counted(cnps, "CNP"));
     }
     if let Some(paused) = count(one.paused_ns) {
-        reasons.push(format!("ports told to pause for {}", duration(paused)));
+        reasons.push(format!("ports paused for {}", duration(paused)));
     }
     reasons
 }

@@ -1,4 +1,4 @@
-//! Training steps: a line each, and the worst told in words.
+//! Training steps: one line each, and the worst in words.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -16,13 +16,13 @@ use railscope_core::report::Report;
 use railscope_core::report::iterations::IterationReport;
 use railscope_core::report::labels::LabelReport;
 
-/// Paths are cut to this.
+/// Longest path.
 const FILE_WIDTH: usize = 36;
 
-/// Training steps told in words.
-const TOLD: usize = 3;
+/// Training steps described in words.
+const DESCRIBED: usize = 3;
 
-/// Writes the training steps of each job; nothing where there are none.
+/// Writes the training steps of each job.
 pub(super) fn write(
     report: &Report,
     names: CommunicatorNames,
@@ -41,14 +41,14 @@ pub(super) fn write(
         let shown = shown(job, &worst, options.top);
         writeln!(out, "{}", table(job, &shown))?;
         options.write_more(job.all.len(), out)?;
-        for one in worst.iter().take(TOLD) {
+        for one in worst.iter().take(DESCRIBED) {
             writeln!(out, "{}", sentence::bullet(Meaning::Odd, &iteration_story::tell(one)))?;
             if let Some(evidence) = iteration_story::evidence(one) {
                 writeln!(out, "{}", sentence::aside(&evidence))?;
             }
         }
         if let Some(one) = worst.first().copied().or(job.all.last().copied()) {
-            let hint = format!("more of one: railscope explain --step {}", one.iteration);
+            let hint = format!("details of one: railscope explain --step {}", one.iteration);
             writeln!(out, "{}", paint(Meaning::Aside, hint))?;
         }
     }
@@ -58,14 +58,14 @@ pub(super) fn write(
     Ok(())
 }
 
-/// `labels by train.out (deepspeed): 14 of 14 lines agree`.
+/// `labels from train.out (deepspeed), matched by time (UTC): 14 of 14 lines agree`.
 fn labelled(label: &LabelReport) -> String {
     let source = match (&label.file, label.framework) {
         (Some(file), Some(framework)) => {
             format!("{} ({framework})", label::file(file, FILE_WIDTH))
         }
         (Some(file), None) => label::file(file, FILE_WIDTH),
-        (None, _) => "the anchor".to_owned(),
+        (None, _) => "--anchor".to_owned(),
     };
     let lines = format!(
         "{} of {} agree",
@@ -73,17 +73,20 @@ fn labelled(label: &LabelReport) -> String {
         counted(label.compared_lines, "line")
     );
     let how = match label.method {
-        None => return format!("no labels by {source}: {}", label.note.unwrap_or("unknown")),
+        None => return format!("no labels from {source}: {}", label.note.unwrap_or("unknown")),
         Some("time") => {
             let zone = label.zone_s.map(zone).unwrap_or_default();
-            format!(" by its times ({zone}): {lines}")
+            format!(", matched by time ({zone}): {lines}")
         }
-        Some("length") => format!(" by the lengths that it tells: {lines}"),
-        Some("order") => ": it and the capture begin with the job and have as many".to_owned(),
+        Some("length") => format!(", matched by duration: {lines}"),
+        Some("order") => {
+            ", matched in order: it and the capture have equally many from the start of the job"
+                .to_owned()
+        }
         Some(_) => String::new(),
     };
     let note = label.note.map(|note| format!("; {note}")).unwrap_or_default();
-    format!("labels of {source}{how}{note}")
+    format!("labels from {source}{how}{note}")
 }
 
 /// `UTC`, `+02:00`.
@@ -96,7 +99,8 @@ fn zone(seconds: i64) -> String {
     }
 }
 
-/// `20 in 11.2 s, median 366 ms; 3 pauses between them, the longest 1.39 s after 4`.
+/// `20 in 11.2 s, median 366 ms; 1 stands out; 3 gaps between them (evaluation, checkpoint), the
+/// longest 1.39 s after 4`.
 fn summary(job: &JobIterations<'_>) -> String {
     let (Some(first), Some(last)) = (job.all.first(), job.all.last()) else { return String::new() };
     let span = u64::try_from(last.end_ns.saturating_sub(first.start_ns)).unwrap_or(0);
@@ -120,27 +124,27 @@ fn summary(job: &JobIterations<'_>) -> String {
     if let Some((longest, after)) = pauses.iter().max_by_key(|(pause, _)| *pause) {
         text.push_str(&format!(
             "; {} between them (evaluation, checkpoint), the longest {} after {after}",
-            counted(pauses.len() as u64, "pause"),
+            counted(pauses.len() as u64, "gap"),
             duration(*longest)
         ));
     }
     text
 }
 
-/// Places of the training steps that are shown, in order of time: those that are told with their
-/// neighbours, then the worst, then the longest.
+/// Indices of the training steps shown, in order of time: those described and their neighbours,
+/// then the worst, then the longest.
 fn shown(job: &JobIterations<'_>, worst: &[&IterationReport], top: usize) -> BTreeSet<usize> {
     let place = |one: &IterationReport| {
         job.all.binary_search_by_key(&one.iteration, |other| other.iteration).ok()
     };
-    let told = worst.iter().take(TOLD).filter_map(|one| place(one));
-    let around = told.clone().flat_map(|at| [at.checked_sub(1), Some(at + 1)]).flatten();
+    let described = worst.iter().take(DESCRIBED).filter_map(|one| place(one));
+    let around = described.clone().flat_map(|at| [at.checked_sub(1), Some(at + 1)]).flatten();
     let mut longest: Vec<usize> = (0..job.all.len()).collect();
     longest.sort_by_key(|at| (std::cmp::Reverse(job.all[*at].length_ns()), *at));
     let mut shown = BTreeSet::new();
     let others = worst.iter().filter_map(|one| place(one));
     let around = around.filter(|at| *at < job.all.len());
-    let wanted = told.clone().chain(around).chain(others).chain(longest);
+    let wanted = described.clone().chain(around).chain(others).chain(longest);
     for at in wanted {
         if shown.len() < top {
             shown.insert(at);
@@ -159,7 +163,7 @@ fn table(job: &JobIterations<'_>, shown: &BTreeSet<usize>) -> String {
     let columns = vec![
         Column::numbers("STEP", column(&|one| one.iteration.to_string())),
         Column::words("LABEL", column(&|one| one.label.clone().unwrap_or_default())),
-        Column::numbers("LASTS", column(&|one| duration(one.length_ns()))),
+        Column::numbers("TIME", column(&|one| duration(one.length_ns()))),
         Column::words("", column(&|one| mark(job, one))),
         Column::numbers("COMM", column(&|one| duration(one.communication_ns))),
         Column::numbers("IDLE", column(&|one| duration(one.idle_ns))).spare(4),
@@ -173,7 +177,7 @@ fn table(job: &JobIterations<'_>, shown: &BTreeSet<usize>) -> String {
             }),
         ),
         Column::numbers("CNP", column(&|one| known(one.cnps, count))),
-        Column::numbers("RESENT", column(&|one| known(one.retransmitted_packets, count))),
+        Column::numbers("RETRANS", column(&|one| known(one.retransmitted_packets, count))),
         Column::numbers("PAUSE", column(&|one| known(one.paused_ns, duration))),
         Column::words(
             "STRAGGLER",
@@ -191,14 +195,14 @@ fn table(job: &JobIterations<'_>, shown: &BTreeSet<usize>) -> String {
     render(columns)
 }
 
-/// What is special about its length.
+/// What is special about its duration.
 fn mark(job: &JobIterations<'_>, one: &IterationReport) -> String {
     let is_last = job.all.last().is_some_and(|last| last.iteration == one.iteration);
     match one.excess_ns {
         Some(excess) => format!("+{}", duration(excess)),
         None if one.sets_up => "set-up".to_owned(),
-        None if !one.complete && (is_last || one.iteration == 0) => "cut".to_owned(),
-        None if !one.complete => "in part".to_owned(),
+        None if !one.complete && (is_last || one.iteration == 0) => "cut off".to_owned(),
+        None if !one.complete => "partial".to_owned(),
         None => String::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! The training steps of one job, as a report has them.
+//! The training steps of a report, grouped by job.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ pub(in crate::export) struct JobIterations<'a> {
 }
 
 impl<'a> JobIterations<'a> {
-    /// One for each job of a report, in order of time.
+    /// One per job, in order of time.
     pub(in crate::export) fn of_jobs(report: &'a Report) -> Vec<Self> {
         let mut jobs: BTreeMap<&str, Vec<&IterationReport>> = BTreeMap::new();
         for one in &report.iterations {
@@ -24,7 +24,7 @@ impl<'a> JobIterations<'a> {
         jobs
     }
 
-    /// Median length of the whole ones; `None` where there are too few to compare.
+    /// Median duration of the complete ones; `None` if there are too few to compare.
     pub(in crate::export) fn median_ns(&self) -> Option<u64> {
         self.all.first()?.median_ns
     }
@@ -37,7 +37,7 @@ impl<'a> JobIterations<'a> {
         worst
     }
 
-    /// Nanoseconds between the end of the one before and its start.
+    /// Nanoseconds from the end of the previous one to its start.
     pub(in crate::export) fn pause_before_ns(&self, at: usize) -> Option<u64> {
         let (before, one) = (self.all.get(at.checked_sub(1)?)?, self.all.get(at)?);
         let pause = one.start_ns.saturating_sub(before.end_ns);
@@ -45,7 +45,7 @@ impl<'a> JobIterations<'a> {
     }
 }
 
-/// `12`, and what the training calls it: `12 (label 4812)`.
+/// `12`, with the training's own number: `12 (label 4812)`.
 pub(in crate::export) fn name(one: &IterationReport) -> String {
     match &one.label {
         Some(label) => format!("{} (label {label})", one.iteration),

@@ -1,9 +1,9 @@
-//! Names from outside, safe for a terminal and short enough for a line.
+//! Names from captures and logs, safe for a terminal and short enough for a line.
 
-/// Names of interfaces and hosts are cut to this.
+/// Longest name of an interface or host.
 const NAME_WIDTH: usize = 24;
 
-/// The path of a capture, its end kept when it is too long; `-` is standard input.
+/// The path of a capture; a long one keeps its end. `-` is standard input.
 pub(in crate::export) fn file(path: &str, width: usize) -> String {
     if path == "-" {
         return "standard input".to_owned();
@@ -14,12 +14,12 @@ pub(in crate::export) fn file(path: &str, width: usize) -> String {
         return path;
     }
     let kept: String = path.chars().skip(excess + 1).collect();
-    // Rather whole folders.
+    // Cut at a folder if possible.
     let start = kept.find('/').filter(|start| start + 1 < kept.len()).unwrap_or(0);
     format!("…{}", &kept[start..])
 }
 
-/// The name of an interface or host, its start kept when it is too long.
+/// The name of an interface or host; a long one keeps its start.
 pub(in crate::export) fn name(name: &str) -> String {
     let name = printable(name);
     if name.chars().count() <= NAME_WIDTH {
@@ -29,7 +29,7 @@ pub(in crate::export) fn name(name: &str) -> String {
     format!("{kept}…")
 }
 
-/// A capture may hold any bytes: none may steer the terminal.
+/// Captures may contain escape sequences: none may reach the terminal.
 pub(in crate::export) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_names_keep_what_tells_them_apart() {
+    fn long_names_keep_their_distinctive_part() {
         assert_eq!(file("captures/host1.pcap", 30), "captures/host1.pcap");
         assert_eq!(file("/a/very/long/way/to/host1.pcap", 20), "…/way/to/host1.pcap");
         assert_eq!(file("a_very_long_name_of_one_file.pcap", 20), "…me_of_one_file.pcap");
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_steers_the_terminal() {
+    fn control_characters_are_replaced() {
         assert_eq!(name("ho\u{1b}[31mst"), "ho\u{fffd}[31mst");
     }
 }

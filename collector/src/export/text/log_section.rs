@@ -1,5 +1,5 @@
-//! What NCCL's logs say, in a few lines: communicators, and how long the bootstrap took. What is
-//! wrong is among the findings.
+//! NCCL's logs in a few lines: communicators, and how long the bootstrap took. Problems in logs are
+//! findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -11,16 +11,16 @@ use railscope_core::report::Report;
 use railscope_core::report::communicators::{ChannelReport, CommunicatorReport};
 use railscope_core::report::logs::{LineReport, LogProcessReport, LogRankReport, LogsReport};
 
-/// A path longer than this would push the numbers off the line.
+/// Longest path.
 const FILE_WIDTH: usize = 52;
 
-/// Ranks of a ring that are written out.
+/// Longest ring written out.
 const RING_SHOWN: usize = 16;
 
-/// Different rings that are written out.
+/// Most rings written out.
 const RINGS_SHOWN: usize = 4;
 
-/// Writes what the logs say; nothing where there are none.
+/// Writes what the logs say.
 pub(super) fn write(
     report: &Report,
     options: &TextOptions,
@@ -30,11 +30,11 @@ pub(super) fn write(
     if logs.files.is_empty() {
         return Ok(());
     }
-    writeln!(out, "{}", heading(logs))?;
+    writeln!(out, "\n{}", heading(logs))?;
     write_communicators(report, options, out)?;
-    // A slow one is among the findings.
-    let is_told = report.findings.iter().any(|finding| finding.id == "bootstrap_slow");
-    if is_told { Ok(()) } else { write_bootstrap(logs, out) }
+    // A slow bootstrap is a finding.
+    let is_reported = report.findings.iter().any(|finding| finding.id == "bootstrap_slow");
+    if is_reported { Ok(()) } else { write_bootstrap(logs, out) }
 }
 
 /// `nccl.log  92 NCCL lines of 1 process on 1 host, NCCL 2.27.3`.
@@ -59,7 +59,7 @@ fn heading(logs: &LogsReport) -> String {
     )
 }
 
-/// The ranks that logs tell of, by communicator.
+/// The ranks named in logs, by communicator.
 fn ranks(logs: &LogsReport) -> BTreeMap<&str, Vec<(&LogProcessReport, &LogRankReport)>> {
     let mut ranks: BTreeMap<&str, Vec<_>> = BTreeMap::new();
     for process in &logs.processes {
@@ -77,9 +77,9 @@ fn write_communicators(
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let told = ranks(&report.logs);
+    let logged = ranks(&report.logs);
     let communicators =
-        report.communicators.iter().filter_map(|one| Some((one, told.get(one.id.as_str())?)));
+        report.communicators.iter().filter_map(|one| Some((one, logged.get(one.id.as_str())?)));
     let communicators: Vec<_> = communicators.collect();
     for (communicator, ranks) in communicators.iter().take(options.top) {
         writeln!(out, "{}", sentence::note(&describe(communicator, ranks)))?;
@@ -110,7 +110,11 @@ fn describe(
     text.push_str(&rings(&communicator.channels));
     if known < nranks {
         let hosts: Vec<String> = ranks.iter().map(|(_, rank)| rank.rank.to_string()).collect();
-        text.push_str(&format!("; log of rank {} only", brief(&hosts)));
+        text.push_str(&format!(
+            "; log of {} {} only",
+            if hosts.len() == 1 { "rank" } else { "ranks" },
+            brief(&hosts)
+        ));
     }
     if let Some(parent) = &communicator.parent {
         text.push_str(&format!("; split from {parent}"));
@@ -122,7 +126,7 @@ fn describe(
     text
 }
 
-/// `, ring 0 1 2 3`, or each different ring once.
+/// `, ring 0 1 2 3`, each different ring once.
 fn rings(channels: &[ChannelReport]) -> String {
     let mut rings: Vec<String> = Vec::new();
     for channel in channels.iter().filter(|channel| !channel.ring.is_empty()) {
@@ -155,7 +159,7 @@ fn place(logs: &LogsReport, line: &LineReport) -> String {
     }
 }
 
-/// Says how long the slowest bootstrap took, and what it waited for.
+/// Writes how long the slowest bootstrap took, and how long it waited.
 fn write_bootstrap(logs: &LogsReport, out: &mut impl Write) -> io::Result<()> {
     let all = logs.processes.iter().flat_map(|process| {
         process.ranks.iter().filter_map(move |rank| Some((process, rank, rank.bootstrap.as_ref()?)))
@@ -167,7 +171,7 @@ fn write_bootstrap(logs: &LogsReport, out: &mut impl Write) -> io::Result<()> {
     let of = rank.communicator.as_deref().unwrap_or("a communicator");
     let line = timing.line.as_ref().map(|line| format!(" ({})", place(logs, line)));
     let text = format!(
-        "Bootstrap of {of} took rank {} on {} {}, of which {} waiting to receive{}.",
+        "slowest bootstrap of {of}: rank {} on {}, {}, of which {} waiting to receive{}",
         rank.rank,
         process.host,
         duration(timing.total_ns),

@@ -1,4 +1,4 @@
-//! The report for people: one screen, sickest first.
+//! The report as text: the worst problem first, then the facts behind it.
 
 mod burst_table;
 mod calm;
@@ -38,15 +38,15 @@ use railscope_core::report::flows::FlowReport;
 use railscope_core::report::queue_pairs::QueuePairReport;
 pub(super) use railscope_core::report::words::number as quantity;
 
-/// How to show a report.
+/// How a report is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct TextOptions {
-    /// Rows of each table.
+    /// Rows per table.
     pub top: usize,
 }
 
 impl TextOptions {
-    /// Says how many rows of a table are not shown, and how to see them.
+    /// Says how many rows were left out, and which option shows them.
     fn write_more(&self, all: usize, out: &mut impl Write) -> io::Result<()> {
         match all.saturating_sub(self.top) {
             0 => Ok(()),
@@ -55,13 +55,14 @@ impl TextOptions {
     }
 }
 
-/// The queue pairs of which `shows` holds for a flow, the worst first.
+/// The queue pairs with a flow that `shows` selects, the worst first.
 fn shown(report: &Report, shows: impl Fn(&FlowReport) -> bool) -> Vec<&QueuePairReport> {
     let is_shown = |id: &u32| report.flow(*id).is_some_and(&shows);
     report.queue_pairs.iter().filter(|one| one.flows.iter().any(is_shown)).collect()
 }
 
-/// Writes `report` for people, with the flows that `shows` holds for.
+/// Writes `report`, restricted to the flows that `shows` selects: the verdict, the input, who was
+/// late and when, then the tables, and last what is not certain.
 ///
 /// # Errors
 ///
@@ -74,37 +75,20 @@ pub fn write(
 ) -> io::Result<()> {
     let queue_pairs = shown(report, shows);
     let is_bad = finding_list::write_bad(report, &queue_pairs, options, &mut out)?;
-    if is_bad {
-        writeln!(out)?;
-    }
-    let has_files = !report.logs.files.is_empty() || !report.counters.is_empty();
-    let is_without_captures = report.taps.is_empty() && has_files;
-    if is_without_captures && !is_bad {
-        calm::write_good(report, &mut out)?;
-        if !report.logs.files.is_empty() {
-            writeln!(out)?;
-        }
+    if !is_bad {
+        calm::write(report, &queue_pairs, &mut out)?;
     }
     log_section::write(report, options, &mut out)?;
-    if is_without_captures {
+    if is_without_captures(report) {
         finding_list::write_good_to_know(report, &queue_pairs, options, &mut out)?;
         return notes::write(report, &[], &mut out);
     }
-    if !report.logs.files.is_empty() {
-        writeln!(out)?;
-    }
     header::write(report, &queue_pairs, &mut out)?;
-    tap_table::write(report, options, &mut out)?;
-    clock_lines::write(report, options, &mut out)?;
-    let names = CommunicatorNames::new(&report.communicators);
-    if !is_bad {
-        writeln!(out)?;
-        calm::write(report, &queue_pairs, &mut out)?;
-    }
     finding_list::write_good_to_know(report, &queue_pairs, options, &mut out)?;
-    communicator::write(report, options, &mut out)?;
+    let names = CommunicatorNames::new(&report.communicators);
     iteration_table::write(report, names, options, &mut out)?;
     collective_table::write(report, names, options, &mut out)?;
+    communicator::write(report, options, &mut out)?;
     phase_table::write(report, names, options, &mut out)?;
     unlinked::write(report, options, &mut out)?;
     flow_table::write(report, &queue_pairs, names, options, &mut out)?;
@@ -113,10 +97,18 @@ pub fn write(
         _ => port_table::write(report, options, &mut out)?,
     }
     pause_table::write(report, options, &mut out)?;
+    tap_table::write(report, options, &mut out)?;
+    clock_lines::write(report, options, &mut out)?;
     notes::write(report, &queue_pairs, &mut out)
 }
 
-/// Writes the least that tells how a training goes: what is wrong, and the training steps.
+/// Whether the input is logs or counters only.
+fn is_without_captures(report: &Report) -> bool {
+    let has_files = !report.logs.files.is_empty() || !report.counters.is_empty();
+    report.taps.is_empty() && has_files
+}
+
+/// Writes the short form for a training: what is wrong, and the training steps.
 ///
 /// # Errors
 ///
@@ -131,7 +123,7 @@ pub fn write_training(
     iteration_table::write(report, CommunicatorNames::new(&report.communicators), options, &mut out)
 }
 
-/// `text` as an indented paragraph, broken between words.
+/// `text` as an indented paragraph, wrapped between words.
 #[must_use]
 pub fn paragraph(text: &str) -> String {
     sentence::note(text)

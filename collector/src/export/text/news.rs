@@ -1,4 +1,4 @@
-//! News of a live job: a line for each training step and each finding.
+//! News of a live job: one line per training step and per finding.
 
 use super::iteration_story::suffered;
 use super::job_iterations::name;
@@ -12,14 +12,13 @@ use railscope_core::report::news::ReportNews;
 /// A line of news.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewsLine {
-    /// The words.
+    /// What happened, and when.
     pub text: String,
-    /// Whether something is wrong.
+    /// Whether it is a problem.
     pub is_bad: bool,
 }
 
-/// The lines of what is new in `report`, in order of time; without findings that are merely good to
-/// know.
+/// What is new in `report`, in order of time, without findings of severity `info`.
 #[must_use]
 pub fn lines(report: &Report, news: &ReportNews<'_>) -> Vec<NewsLine> {
     let iterations = news.iterations.iter().map(|one| (one.end_ns, iteration(one)));
@@ -38,21 +37,22 @@ pub fn lines(report: &Report, news: &ReportNews<'_>) -> Vec<NewsLine> {
     lines.into_iter().map(stamped).collect()
 }
 
-/// `training step 4: 142 ms, 80.1 ms longer than the median; the others waited 79.0 ms for rank 2
-/// (compute)`.
+/// `training step 4: 142 ms, 80.1 ms longer than the median; the other ranks waited 79.0 ms for
+/// rank 2 (compute)`.
 fn iteration(one: &IterationReport) -> NewsLine {
     let mut text = format!("training step {}: {}", name(one), duration(one.length_ns()));
     if one.sets_up {
-        text += " (connections are set up)";
+        text += " (sets up connections)";
     } else if !one.complete {
-        text += " (in part)";
+        text += " (partial)";
     }
     if let Some(excess) = one.excess_ns {
         text += &format!(", {} longer than the median", duration(excess));
     }
     if let Some(late) = &one.straggler {
         let waited = duration(late.lag_ns);
-        text += &format!("; the others waited {waited} for rank {} ({})", late.rank, late.cause);
+        text +=
+            &format!("; the other ranks waited {waited} for rank {} ({})", late.rank, late.cause);
     }
     for reason in suffered(one) {
         text += "; ";

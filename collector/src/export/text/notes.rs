@@ -1,4 +1,4 @@
-//! What this input cannot show, and what was missed.
+//! The last block: what this input cannot show, and what was missed.
 
 use std::io::{self, Write};
 
@@ -13,13 +13,13 @@ use railscope_core::report::conflicts::ConflictReport;
 use railscope_core::report::flows::PsnReport;
 use railscope_core::report::queue_pairs::QueuePairReport;
 
-/// Conflicts that are told.
+/// Conflicts listed one by one.
 const CONFLICTS_SHOWN: usize = 4;
 
-/// Refused headers that are named.
+/// Reasons for unread headers listed one by one.
 const REFUSED_SHOWN: usize = 4;
 
-/// Writes what was missed; nothing when nothing was.
+/// Writes what was missed, or nothing.
 pub(super) fn write(
     report: &Report,
     queue_pairs: &[&QueuePairReport],
@@ -42,7 +42,7 @@ pub(super) fn write(
     lines.iter().try_for_each(|line| writeln!(out, "{}", sentence::note(line)))
 }
 
-/// Packets that no tap kept.
+/// Packets that no tap captured.
 fn unseen(report: &Report) -> [Option<String>; 2] {
     let sum = |of: fn(&PsnReport) -> Option<u64>| -> u64 {
         report.flows.iter().filter_map(|flow| of(&flow.psn)).sum()
@@ -50,30 +50,31 @@ fn unseen(report: &Report) -> [Option<String>; 2] {
     [
         (
             sum(|psn| psn.uncaptured_packets),
-            "acknowledged yet never seen: lost by the capture, not by the network",
+            "acknowledged but not captured: lost by the capture, not by the network",
         ),
-        (sum(|psn| psn.unresolved_packets), "never seen, and nothing tells why"),
+        (sum(|psn| psn.unresolved_packets), "not captured, cause unknown"),
     ]
     .map(|(packets, meaning)| {
         (packets > 0).then(|| format!("{} {meaning}", counted(packets, "packet")))
     })
 }
 
-/// Flows of which no tap could have seen marks.
+/// Flows whose CE marks no tap could have captured.
 fn unmarked(queue_pairs: &[&QueuePairReport]) -> Option<String> {
     let flows = queue_pairs.iter().filter(|one| one.ce_packets.is_none()).count();
-    let meaning = "seen only next to the sender, before any switch: CE unknown";
+    let meaning = "captured only at the sender, before any switch: CE unknown";
     (flows > 0).then(|| format!("{} {meaning}", counted(flows as u64, "flow")))
 }
 
-/// What was seen twice and differs.
+/// Facts on which two sources disagree.
 fn conflicts(report: &Report) -> Vec<String> {
-    let tell = |conflict: &ConflictReport| {
+    let describe = |conflict: &ConflictReport| {
         let rank = conflict.rank.map_or_else(String::new, |rank| format!("rank {rank}: "));
         let ConflictReport { what, reported, contradicted_by, .. } = conflict;
         format!("conflict: {rank}{what} is {reported}, but {contradicted_by}")
     };
-    let mut lines: Vec<String> = report.conflicts.iter().take(CONFLICTS_SHOWN).map(tell).collect();
+    let mut lines: Vec<String> =
+        report.conflicts.iter().take(CONFLICTS_SHOWN).map(describe).collect();
     let more = report.conflicts.len().saturating_sub(CONFLICTS_SHOWN);
     if more > 0 {
         lines.push(format!("{} more: --format json", counted(more as u64, "conflict")));
@@ -81,7 +82,7 @@ fn conflicts(report: &Report) -> Vec<String> {
     lines
 }
 
-/// The commonest reasons why headers were not read.
+/// The most frequent reasons why headers were not read.
 fn refused(report: &Report) -> Option<String> {
     let mut refused: Vec<_> = report.capture.refused.iter().collect();
     refused.sort_by_key(|(_, frames)| std::cmp::Reverse(**frames));

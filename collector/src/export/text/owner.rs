@@ -1,9 +1,9 @@
-//! Whose a queue pair is, in a few words.
+//! The ranks and channel of a queue pair, in a few words.
 
 use super::communicator_names::CommunicatorNames;
 use railscope_core::report::queue_pairs::QueuePairReport;
 
-/// `0 → 1 ch0 data`, behind its communicator where there are several; nothing where it is nobody's.
+/// `0 → 1 ch0 data`, after the communicator if there are several; empty without an owner.
 pub(in crate::export) fn name(of: &QueuePairReport, names: CommunicatorNames) -> String {
     let Some(communicator) = &of.communicator else { return String::new() };
     let rank = |rank: Option<u32>| rank.map_or_else(|| "?".to_owned(), |rank| rank.to_string());

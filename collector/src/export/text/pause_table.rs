@@ -1,4 +1,4 @@
-//! Who asked whom to stop, the longest pause first.
+//! Who sent pause frames, the longest pause first.
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use super::table::{Column, render};
 use railscope_core::report::Report;
 use railscope_core::report::pfc::PfcReport;
 
-/// Writes the table of pauses, if there were any.
+/// Writes the pauses.
 pub(super) fn write(
     report: &Report,
     options: &TextOptions,
@@ -36,8 +36,8 @@ pub(super) fn write(
                 row.priority.map_or_else(|| "link".to_owned(), |priority| priority.to_string())
             }),
         ),
-        Column::numbers("PAUSE", column(&|row| count(row.pause_frames))),
-        Column::numbers("RESUME", column(&|row| count(row.resume_frames))),
+        Column::numbers("XOFF", column(&|row| count(row.pause_frames))),
+        Column::numbers("XON", column(&|row| count(row.resume_frames))),
         Column::numbers("PAUSED", column(&|row| time(row.paused_ns))),
         Column::numbers("LONGEST", column(&|row| time(row.longest_ns))),
         Column::numbers(

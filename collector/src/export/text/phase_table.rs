@@ -1,4 +1,4 @@
-//! Phases of the job: what it did when.
+//! Phases of the job: rendezvous, bootstrap, training.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use super::table::{Column, render};
 use railscope_core::report::Report;
 use railscope_core::report::phases::PhaseReport;
 
-/// Writes the table of phases; nothing where there are none.
+/// Writes the phases.
 pub(super) fn write(
     report: &Report,
     names: CommunicatorNames,
@@ -30,10 +30,10 @@ pub(super) fn write(
     };
     let columns = vec![
         Column::words("PHASE", column(&|phase| phase.phase.replace('_', " "))),
-        Column::words("OF", column(&of)),
+        Column::words("COMMUNICATOR", column(&of)),
         Column::numbers("FROM", column(&|phase| moment(phase.start_ns))),
         Column::numbers("TO", column(&|phase| moment(phase.end_ns))),
-        Column::numbers("LASTS", column(&lasts)),
+        Column::numbers("TIME", column(&lasts)),
     ];
     writeln!(out, "\n{}", render(columns))?;
     options.write_more(phases.len(), out)

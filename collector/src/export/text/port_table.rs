@@ -1,4 +1,4 @@
-//! The ports, the busiest first, where their line rate is not known.
+//! The ports, the busiest first, if their line rate is unknown.
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use super::table::{Column, render};
 use railscope_core::report::Report;
 use railscope_core::report::places::{Plane, PortReport};
 
-/// Writes the table of ports that carry RoCE.
+/// Writes the ports that carry RoCE.
 pub(super) fn write(
     report: &Report,
     options: &TextOptions,
@@ -37,13 +37,13 @@ pub(super) fn write(
     let columns = vec![
         Column::words("PORT", column(&|port| port.address.clone())),
         Column::words("HOST", column(&host)).spare(1),
-        Column::numbers("TX peak 1 ms", rate(|port| port.peaks.tx_1ms_bps)),
+        Column::numbers("TX PEAK 1 ms", rate(|port| port.peaks.tx_1ms_bps)),
         Column::numbers("100 us", rate(|port| port.peaks.tx_100us_bps)),
-        Column::numbers("RX peak 1 ms", rate(|port| port.peaks.rx_1ms_bps)),
+        Column::numbers("RX PEAK 1 ms", rate(|port| port.peaks.rx_1ms_bps)),
         Column::numbers("100 us", rate(|port| port.peaks.rx_100us_bps)),
     ];
     writeln!(out, "\n{}", render(columns))?;
     options.write_more(all, out)?;
-    let hint = "bursts need the line rate: --line-rate 400G";
+    let hint = "burst detection needs the line rate: --line-rate 400G";
     writeln!(out, "{}", paint(Meaning::Aside, hint))
 }

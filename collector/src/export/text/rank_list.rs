@@ -1,6 +1,6 @@
-//! Lists of numbers, such as ranks and channels, that may be long.
+//! Lists of ranks and channels, shortened if long.
 
-/// Ranks of a ring that are shown one by one.
+/// Longest list written out.
 const SHOWN: usize = 16;
 
 /// `0-3, 8`: ascending numbers with runs joined.
@@ -19,7 +19,7 @@ pub(super) fn ranges(numbers: &[u32]) -> String {
     if runs.len() > SHOWN { format!("{shown}, ...") } else { shown }
 }
 
-/// `0 1 2 3`; the first and the last where there are many: `0 8 16 24 ... 127 (128 ranks)`.
+/// `0 1 2 3`; a long list keeps its first ranks and the last: `0 8 16 24 ... 127 (128 ranks)`.
 pub(super) fn sequence(ranks: &[u32]) -> String {
     let words = |ranks: &[u32]| ranks.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
     match ranks {

@@ -1,4 +1,4 @@
-//! The ranks of a communicator: process, GPU, host, and the NICs that their data uses.
+//! The ranks of a communicator: host, process, GPU, and the NICs that carry their data.
 
 use std::io::{self, Write};
 
@@ -7,10 +7,10 @@ use super::label;
 use super::table::{Column, render};
 use railscope_core::report::communicators::{CommunicatorReport, NicReport, RankReport};
 
-/// NICs are named one by one as far as they fit.
+/// Longest list of NICs.
 const NICS_WIDTH: usize = 40;
 
-/// Writes the table of ranks.
+/// Writes the ranks of `communicator`.
 pub(super) fn write(
     communicator: &CommunicatorReport,
     options: &TextOptions,

@@ -1,4 +1,4 @@
-//! Sentences, broken between words where a line would be too long.
+//! Sentences, wrapped between words.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use super::style::{Meaning, paint};
 use super::table::LINE_WIDTH;
 
-/// Columns in front of every line.
+/// Spaces in front of every line.
 const INDENT: usize = 2;
 
 /// `text` after a bullet in the colour of `meaning`.
@@ -15,19 +15,19 @@ pub(super) fn bullet(meaning: Meaning, text: &str) -> String {
     format!("{} {}", paint(meaning, "●"), lines(text).join("\n  "))
 }
 
-/// `text`, indented and toned down.
+/// `text`, indented and dimmed.
 pub(super) fn aside(text: &str) -> String {
     let lines = lines(text).into_iter();
     lines.map(|line| format!("  {}", paint(Meaning::Aside, &line))).collect::<Vec<_>>().join("\n")
 }
 
-/// `text`, indented; what does not fit the line is indented once more.
+/// `text`, indented; continuation lines are indented once more.
 pub(super) fn note(text: &str) -> String {
     format!("  {}", lines(text).join("\n    "))
 }
 
 fn lines(text: &str) -> Vec<Cow<'_, str>> {
-    // Notes indent their second line twice. Names, addresses and numbers are never broken.
+    // Room for the second indent of notes. Names, addresses and numbers are never broken.
     let options = Options::new(LINE_WIDTH - 2 * INDENT)
         .break_words(false)
         .word_separator(WordSeparator::AsciiSpace)

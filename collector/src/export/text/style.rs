@@ -1,4 +1,4 @@
-//! Colours by meaning. The output stream drops them where they do not belong.
+//! Colours by meaning. The output stream removes them if it is no terminal.
 
 use std::fmt::Display;
 

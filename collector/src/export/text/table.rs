@@ -1,5 +1,5 @@
-//! Tables without lines: a heading, right-aligned numbers, columns that hold nothing left out, and
-//! the least needed ones where a line is too long.
+//! Tables without rules: headings, right-aligned numbers, no empty columns. Columns are dropped if a
+//! line is too long, the least needed first.
 
 use comfy_table::{Cell, CellAlignment, Table, presets};
 
@@ -17,23 +17,23 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// Words, to the left.
+    /// Text, left-aligned.
     pub(super) fn words(heading: &'static str, cells: Vec<String>) -> Self {
         Self { heading, alignment: CellAlignment::Left, cells, spare: 0 }
     }
 
-    /// Numbers, to the right.
+    /// Numbers, right-aligned.
     pub(super) fn numbers(heading: &'static str, cells: Vec<String>) -> Self {
         Self { alignment: CellAlignment::Right, ..Self::words(heading, cells) }
     }
 
-    /// Left out where lines are too long; the one with the highest `rank` goes first.
+    /// May be dropped if lines are too long; the highest `rank` goes first.
     pub(super) fn spare(self, rank: u8) -> Self {
         Self { spare: rank, ..self }
     }
 }
 
-/// The columns side by side, headings first; without those that hold nothing.
+/// The table; columns with no value in any row are omitted.
 pub(super) fn render(mut columns: Vec<Column>) -> String {
     columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
     loop {
@@ -64,7 +64,7 @@ fn layout(columns: &[Column]) -> String {
     table.trim_fmt()
 }
 
-/// Painted last: colours have no width.
+/// Painted after the layout, which would count escape sequences as characters.
 fn highlight(plain: &str) -> String {
     match plain.split_once('\n') {
         Some((headings, rows)) => format!("{}\n{rows}", paint(Meaning::Heading, headings)),

@@ -1,4 +1,4 @@
-//! Where the frames were captured: files, interfaces, and the hosts next to them.
+//! Where the frames were captured: files, interfaces, and the hosts on whose links they are.
 
 use std::io::{self, Write};
 
@@ -9,10 +9,10 @@ use super::table::{Column, render};
 use railscope_core::report::Report;
 use railscope_core::report::taps::TapReport;
 
-/// Paths are cut to this.
+/// Longest path.
 const FILE_WIDTH: usize = 48;
 
-/// Writes the table of taps, if there are several.
+/// Writes the taps if there are several.
 pub(super) fn write(
     report: &Report,
     options: &TextOptions,
@@ -34,19 +34,19 @@ pub(super) fn write(
         .spare(1),
         Column::numbers("FRAMES", column(&|tap| count(tap.frames))),
         Column::numbers("LOST", column(&|tap| some(tap.lost_frames))),
-        Column::words("NEXT TO", column(&next_to)),
+        Column::words("LINK OF", column(&link_of)),
     ];
     writeln!(out, "\n{}", render(columns))?;
     options.write_more(report.taps.len(), out)
 }
 
-/// Its name, where the file does not have the same.
+/// Its name, unless the file has the same.
 fn interface(tap: &TapReport) -> Option<&str> {
     tap.interface.as_deref().filter(|name| *name != tap.file)
 }
 
-/// The host whose own link the tap observes.
-fn next_to(tap: &TapReport) -> String {
+/// The hosts on whose own link the tap is: the first, and how many more.
+fn link_of(tap: &TapReport) -> String {
     match tap.hosts_near.as_slice() {
         [] => String::new(),
         [host] => host.address.clone(),

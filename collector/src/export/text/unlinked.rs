@@ -1,4 +1,4 @@
-//! Flows whose rank is not known, or not whole, by reason.
+//! Flows with unknown or incomplete ranks, by reason.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use super::sentence;
 use super::style::{Meaning, paint};
 use railscope_core::report::Report;
 
-/// Flows that lack the same for the same reason.
+/// Flows that lack the same ranks for the same reason.
 #[derive(Default)]
 struct Group {
     flows: u64,
@@ -18,8 +18,8 @@ struct Group {
     payload_bytes: u64,
 }
 
-/// Writes the reasons, that of most bytes first; nothing where every flow is linked or where there
-/// is no communicator.
+/// Writes the reasons, that of most bytes first; nothing if every flow has ranks or there is no
+/// communicator.
 pub(super) fn write(
     report: &Report,
     options: &TextOptions,
@@ -29,10 +29,10 @@ pub(super) fn write(
     if groups.is_empty() || report.communicators.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{}", paint(Meaning::Heading, "Flows whose ranks are not known, or in part"))?;
+    writeln!(out, "\n{}", paint(Meaning::Heading, "Flows with unknown or incomplete ranks"))?;
     for ((is_linked, why), group) in groups.iter().take(options.top) {
         let Group { flows, frames, payload_bytes } = group;
-        let what = if *is_linked { " known in part" } else { "" };
+        let what = if *is_linked { " with incomplete ranks" } else { "" };
         let line = format!(
             "{}{what}, {}, {}: {why}",
             counted(*flows, "flow"),
@@ -44,14 +44,14 @@ pub(super) fn write(
     options.write_more(groups.len(), out)
 }
 
-/// Why no rank is known at all, in one line for the notes of a capture without communicators.
+/// Why no rank is known, in one line, for captures without communicators.
 pub(super) fn note(report: &Report) -> Option<String> {
     if !report.communicators.is_empty() {
         return None;
     }
     let groups = groups(report);
     let ((_, why), _) = groups.first()?;
-    Some(format!("flows of no NCCL rank: {why}"))
+    Some(format!("flows without an NCCL rank: {why}"))
 }
 
 fn groups(report: &Report) -> Vec<((bool, &str), Group)> {

@@ -49,7 +49,7 @@ macro_rules! events {
 
 events! {
     CaptureLostFrames = "capture.lost_frames",
-        note("frame", "lost by the capturing side: holes may be its own"),
+        note("frame", "dropped by the capture: missing packets may be its loss"),
         "Frames that the capturing side dropped: packets missing in a flow may be its loss, not the network's.";
     CaptureTruncatedFrames = "capture.truncated_frames", None,
         "Frames captured shorter than they were: headers behind the cut are not read, and the ICRC is not checked.";
@@ -62,65 +62,65 @@ events! {
     CaptureHostNamesDropped = "capture.host_names_dropped", None,
         "Host names beyond the number that is kept: these hosts appear by address only.";
     MirrorLostFrames = "mirror.lost_frames",
-        note("frame", "lost by mirror sessions: holes may be their own"),
+        note("frame", "lost by mirror sessions: missing packets may be their loss"),
         "Frames missing in the sequence numbers of mirror sessions (ERSPAN): the mirror dropped them, so packets missing in a flow may be its loss.";
     MirrorUncheckedFrames = "mirror.unchecked_frames",
-        note("mirrored frame", "of too many sessions to check for loss"),
+        note("mirrored frame", "in mirror sessions beyond the limit: not checked for loss"),
         "Frames of mirror sessions beyond the number that is tracked: loss by the mirror is not detected in them.";
     FlowTapDuplicates = "flow.tap_duplicates",
-        note("packet", "seen twice by the same tap, counted once"),
+        note("packet", "captured twice by the same tap, counted once"),
         "Packets that one tap captured twice, as on a bond and its member: the copy is ignored.";
     FlowUnpaired = "flow.unpaired",
-        note("flow", "without a known way back: no round trips, causes unknown"),
+        note("flow", "captured in one direction only: no round-trip times, causes unknown"),
         "Flows whose opposite direction was not captured or not recognised: they have no round-trip times, and what triggered their retransmissions is unknown.";
     FlowDatagramFlows = "flow.datagram_flows",
-        note("datagram flow", "not judged: its numbers count packets to others, too"),
+        note("datagram flow", "not checked for loss: one sequence counts packets to several receivers"),
         "UD flows: one sequence counts packets to many receivers, so gaps and retransmissions are not derived from it.";
     FlowSeveralDatagramSources = "flow.several_datagram_sources", None,
         "UD flows in which several source queue pairs share one destination: they are counted together and have no source QPN.";
     FlowAnswersForgotten = "flow.answers_forgotten",
-        note("READ or atomic", "forgotten to make room: not matched to its answer"),
+        note("READ or atomic request", "evicted before the response: not matched"),
         "READ and atomic requests dropped because too many were outstanding: their responses are not matched to them.";
     FlowEpisodesUnlisted = "flow.episodes_unlisted",
-        note("recovery", "beyond the 1,024 listed of a flow; sums have it"),
+        note("recovery", "beyond the 1,024 listed per flow; sums include it"),
         "Recoveries beyond the 1,024 listed per flow: counts and times include them, lists and waits do not.";
     FlowTallyOverflow = "flow.tally_overflow",
-        note("packet", "with DSCPs, keys or ports beyond the 64 told apart"),
+        note("packet", "with a DSCP, partition key or UDP port beyond the 64 tracked per flow"),
         "Packets whose DSCP, partition key or UDP port found no room among the 64 values kept per flow: the lists of these values are incomplete.";
     FlowRestartedEpochs = "flow.restarted_epochs",
-        note("queue pair number", "used again by a new connection: marked #2"),
+        note("queue pair number", "reused by a new connection: marked #2"),
         "Queue pair numbers reused by a new connection: it is a flow of its own, with the next epoch.";
     FlowAmbiguousPackets = "flow.ambiguous_packets",
-        note("packet", "behind the highest PSN with nothing to tell why"),
+        note("packet", "below the highest PSN: retransmitted or out of order, undecided"),
         "Packets below the highest PSN that are neither proven retransmissions nor proven out of order, usually sent before the capture began: they are counted as neither.";
     FlowUnexpectedAcks = "flow.unexpected_acks",
-        note("ACK", "of PSNs that were never seen to be sent"),
+        note("ACK", "for PSNs that were not captured"),
         "ACKs for PSNs that were not captured: the requests were lost by the capture or took another path.";
     FlowUnmeasuredRoundTrips = "flow.unmeasured_round_trips", None,
         "Requests for an ACK that were not timed because too many were outstanding: round-trip times are a sample.";
     FlowEvictedFlows = "flow.evicted_flows",
-        note("flow", "dropped to make room: raise --max-flows"),
+        note("flow", "evicted: raise --max-flows"),
         "Flows dropped because the flow table was full: the report lacks them; raise --max-flows.";
     FlowEvictedFrames = "flow.evicted_frames", None,
         "Frames of the flows dropped because the flow table was full: totals by flow lack them.";
     FlowHolesEvicted = "flow.holes_evicted",
-        note("hole", "forgotten to make room: resends of them may count as late"),
+        note("hole", "in PSNs evicted: retransmissions may count as reordered"),
         "Ranges of missing PSNs dropped because a flow had too many: packets that fill them later may be misclassified.";
     ConnectionEvicted = "connection.evicted",
-        note("connection", "set up by the CM, forgotten to make room"),
+        note("connection", "set up by the CM, evicted"),
         "Connection manager exchanges dropped because too many were open: queue pairs they set up may stay unpaired.";
     ConnectionMessages = "connection.messages", None,
         "Connection manager messages that were read: nothing is missing because of them.";
     PortUnmeteredFrames = "port.unmetered_frames",
-        note("frame", "of too many ports to meter"),
+        note("frame", "of ports beyond the limit: not metered"),
         "Frames from or to ports beyond the number that is metered, each end counted: these ports have no rates and bursts.";
     PauseRefused = "pause.refused",
-        note("pause frame", "of too many stations to follow"),
+        note("pause frame", "of stations beyond the limit: not tracked"),
         "Pause frames of stations beyond the number that is tracked: the time these stations were paused for is missing.";
     EcnCeNotVisibleNextToSenderFlows = "ecn.ce_not_visible_next_to_sender_flows", None,
         "Flows captured only next to their sender, before any switch could mark packets: CE is unknown, not 0.";
     TcpEvictedConnections = "tcp.evicted_connections",
-        note("TCP connection", "forgotten to make room"),
+        note("TCP connection", "evicted"),
         "TCP connections dropped because too many were open: what NCCL or a TCPStore said on them is lost.";
     TcpGaps = "tcp.gaps", None,
         "Gaps in TCP streams of the control plane: bytes that were not captured, so that what they said is unknown.";
@@ -135,105 +135,105 @@ events! {
     TcpDroppedAttempts = "tcp.dropped_attempts", None,
         "Connection attempts (SYN) between pairs of hosts beyond the number that is tracked: refused or unanswered ones may go unreported.";
     ControlGapConnections = "control.gap_connections",
-        note("connection", "of NCCL or a TCPStore with bytes missing"),
+        note("connection", "of NCCL or a TCPStore captured with gaps"),
         "NCCL or TCPStore connections with bytes missing in the part that is read: ranks, rings or communicators may be incomplete.";
     ControlMalformedConnections = "control.malformed_connections",
-        note("connection", "that greeted as NCCL does, then did not"),
+        note("connection", "that began like NCCL and then broke its format: not read"),
         "Connections that began like NCCL's and then did not follow the layout of any known release: they were not read.";
     ControlUnsupportedConnections = "control.unsupported_connections",
-        note("connection", "of NCCL 2.15 or before: not read"),
+        note("connection", "of NCCL 2.15 or older: not read"),
         "Connections of NCCL 2.15 or older: they are not read, so their ranks and communicators are unknown.";
     ControlOversizedConnections = "control.oversized_connections",
-        note("connection", "of the control plane too long to keep"),
+        note("connection", "of the control plane over the memory limit: read in part"),
         "Control connections that exceeded the memory for them: only their beginning was read.";
     ControlIgnoredConnections = "control.ignored_connections",
-        note("TCP connection", "too many to look at"),
+        note("TCP connection", "beyond the limit: not searched for NCCL"),
         "TCP connections beyond the number that is searched for NCCL: communicators set up on them are unknown.";
     LinkCommunicatorsDropped = "link.communicators_dropped",
-        note("communicator", "too many to tell apart"),
+        note("communicator", "beyond the limit: ranks unknown"),
         "Communicators beyond the number that is kept: their traffic belongs to no rank.";
     LinkConflicts = "link.conflicts", None,
         "Statements about the job that contradict each other: the report's conflicts list both sides.";
     LinkMessagesDropped = "link.messages_dropped",
-        note("NCCL message", "without room: later collectives are not told; raise --max-messages"),
+        note("NCCL message", "over the limit: later collectives are missing; raise --max-messages"),
         "NCCL messages that exceeded the memory for them: later collectives and training steps are missing; raise --max-messages.";
     LinkMessagesForgotten = "link.messages_forgotten", None,
         "NCCL messages older than the window of a live session: they were analysed and then dropped on purpose.";
     LinkSignalsDropped = "link.signals_dropped",
-        note("CNP or NAK", "without room: not in the timeline"),
+        note("feedback packet", "(CNP, NAK) over the limit: missing in the timeline"),
         "CNPs and NAKs that exceeded the memory for single ones: counts include them, the timeline and the waits of later collectives do not.";
     LinkResendsDropped = "link.resends_dropped",
-        note("resend", "without room: training steps do not tell theirs"),
+        note("retransmission", "over the limit: not assigned to training steps"),
         "Retransmitted packets that exceeded the memory for single ones: counts by flow include them, those by training step are null.";
     TrainLogDroppedLines = "train_log.dropped_lines",
-        note("line", "of training logs without room: not compared"),
+        note("line", "of training logs over the limit: not compared"),
         "Lines of training logs beyond the number that is kept: they label no training step.";
     CollectivesUnknown = "collectives.unknown",
-        note("run", "of messages that no collective explains"),
+        note("run", "of messages that match no collective"),
         "Runs of NCCL messages that match no known collective: they appear as kind unknown.";
     CollectivesUnexplainedMessages = "collectives.unexplained_messages", None,
         "Messages in runs that match no known collective.";
     CollectivesIncomplete = "collectives.incomplete",
-        note("collective", "of which messages are missing"),
+        note("collective", "with missing messages"),
         "Collectives with messages missing: their size and bandwidth are unknown.";
     WaitsEdgesUnmeasured = "waits.edges_unmeasured", None,
         "Connections of collectives of which no single tap saw all messages: how long they waited, and for what, is unknown.";
     LogUnparsedLines = "log.unparsed_lines",
-        note("line", "of NCCL's logs that railscope does not know: see logs.unparsed"),
+        note("line", "of NCCL logs in an unknown format: see logs.unparsed"),
         "Lines of NCCL's logs in an unknown format: logs.unparsed lists how they begin.";
     LogSharedEdges = "log.shared_edges",
-        note("edge", "in logs that may be of several communicators"),
+        note("edge", "in logs that fits several communicators"),
         "Connections in NCCL's logs that could belong to several communicators: they are assigned to none.";
     LogCutLines = "log.cut_lines",
-        note("line", "of logs cut by NCCL: their last values are left out"),
+        note("line", "of logs truncated by NCCL: last values not used"),
         "Log lines that NCCL itself cut off: their last values are not used.";
     LogGluedLines = "log.glued_lines",
-        note("line", "of logs behind another on the same line"),
+        note("line", "of logs without a line break before it"),
         "Log lines that follow another one without a line break: they were split and read.";
     LogOverlongLines = "log.overlong_lines",
-        note("line", "of logs longer than 64 KiB: the rest is not read"),
+        note("line", "of logs longer than 64 KiB: read in part"),
         "Log lines longer than 64 KiB: the rest of each is not read.";
     LogLinesWithoutProcess = "log.lines_without_process",
-        note("line", "of logs whose start is missing"),
+        note("line", "of logs without host and process: not used"),
         "Log lines without NCCL's prefix of host and process: they cannot be assigned to a rank and are not used.";
     LogLinesOfRefusedProcesses = "log.lines_of_refused_processes",
-        note("line", "of logs of too many processes"),
+        note("line", "of logs of processes beyond the limit: not used"),
         "Log lines of processes beyond the number that is kept: these ranks lack what their logs say.";
     LogCallsOfUnknownCommunicators = "log.calls_of_unknown_communicators",
-        note("call", "of communicators made before the log begins"),
+        note("call", "on communicators created before the log begins"),
         "Logged calls on communicators whose creation the log does not have: they are not matched to collectives.";
     LogDroppedCommunicators = "log.dropped_communicators",
-        note("communicator", "of logs dropped to make room"),
+        note("communicator", "in logs beyond the limit: not used"),
         "Communicators in logs beyond the number kept per process: what logs say of them is not used.";
     LogDroppedEdges = "log.dropped_edges",
-        note("edge", "of logs dropped to make room"),
+        note("edge", "in logs beyond the limit: not used"),
         "Connections in logs beyond the number that is kept: rings and trees from logs may be incomplete.";
     LogDroppedCalls = "log.dropped_calls",
-        note("call", "of logs dropped to make room"),
+        note("call", "in logs beyond the limit: not used"),
         "Calls in logs beyond the number that is kept: later collectives are not matched to their calls.";
     LogDroppedChoices = "log.dropped_choices",
-        note("choice", "of an algorithm whose call is not known, or dropped"),
+        note("choice", "of algorithm and protocol whose call is unknown"),
         "Logged choices of algorithm and protocol whose call is unknown: these collectives lack them.";
     LogDroppedQueuePairs = "log.dropped_queue_pairs",
-        note("queue pair", "of logs dropped to make room"),
+        note("queue pair", "in logs beyond the limit: not used"),
         "Queue pairs in logs beyond the number that is kept: these flows may lack their rank.";
     LogDroppedWarnings = "log.dropped_warnings",
-        note("warning", "beyond the 256 kept of a process"),
+        note("warning", "beyond the 256 kept per process"),
         "NCCL warnings beyond the 256 kept per process: findings count the kept ones only.";
     LogFileProblems = "log.file_problems",
-        note("problem", "with logs, told on standard error"),
+        note("problem", "with logs: see standard error"),
         "Log files that could not be read, or not to their end: standard error says which and why.";
     CaptureBackwardTimeFrames = "capture.backward_time_frames",
-        note("frame", "timed before the frame ahead"),
+        note("frame", "with an earlier time stamp than the frame before"),
         "Frames with an earlier time than the frame before them in their file: delays around them may be wrong.";
     CaptureSkippedFrames = "capture.skipped_frames",
-        note("frame", "left out by --since and --until"),
+        note("frame", "excluded by --since and --until"),
         "Frames outside --since and --until: they were left out on purpose.";
     CaptureDroppedFrames = "capture.dropped_frames",
-        note("frame", "of the files that could not be used"),
+        note("frame", "in the files that could not be used"),
         "Frames in files that could not be used, because their interface or time is missing: they are in no figure.";
     CaptureFileProblems = "capture.file_problems",
-        note("problem", "with files, told on standard error"),
+        note("problem", "with files: see standard error"),
         "Capture files that could not be read, or not to their end: standard error says which and why.";
     CounterBackwardSamples = "counter.backward_samples", None,
         "NIC counter samples older than the sample before them: they were ignored.";

@@ -1,4 +1,4 @@
-//! A collective: what it was, and when each rank and connection took part.
+//! A collective: kind, size, and the timing of each rank and connection.
 
 use std::io::{self, Write};
 
@@ -29,14 +29,14 @@ pub(super) fn write(
     parts(one, options, out)?;
     ranks(one, options, out)?;
     lanes(facts, options, out)?;
-    let meaning = "+ times are after its first data packet";
+    let meaning = "+ times count from its first data packet";
     writeln!(out, "{}", paint(Meaning::Aside, meaning))
 }
 
-/// Writes why it is believed.
+/// Writes its evidence.
 pub(super) fn write_reasons(facts: &CollectiveFacts<'_>, out: &mut impl Write) -> io::Result<()> {
     let one = facts.collective;
-    evidence::write(&format!("Why it is believed ({})", one.grade), &one.evidence, out)
+    evidence::write(&format!("Evidence ({})", one.grade), &one.evidence, out)
 }
 
 /// `all_reduce of 1.00 MiB, ring simple`.
@@ -51,8 +51,8 @@ fn what(one: &CollectiveReport) -> String {
 
 fn lines(one: &CollectiveReport) -> Vec<String> {
     let origin = match one.sequence_origin {
-        "init" => "since the communicator was made",
-        _ => "since the capture began",
+        "init" => "since the communicator was created",
+        _ => "since the start of the capture",
     };
     let mut lines = vec![
         format!(
@@ -75,18 +75,16 @@ fn lines(one: &CollectiveReport) -> Vec<String> {
     }
     if !one.alternatives.is_empty() {
         lines.push(format!(
-            "its messages would look the same as {}: the next collectives or a log may tell",
+            "its messages also fit {}: a longer capture or an NCCL log may decide",
             one.alternatives.join(", ")
         ));
     }
     if one.kind == "unknown" {
-        lines.push(
-            "of unknown kind: messages are missing, or fit nothing that NCCL does".to_owned(),
-        );
+        lines.push("unknown kind: messages are missing, or match no collective of NCCL".to_owned());
     }
     if one.estimated {
         lines.push(
-            "its size is not exact: the protocol rounds it, or part of it was not seen".to_owned(),
+            "size estimated: the protocol rounds it, or part of it was not captured".to_owned(),
         );
     }
     lines
@@ -148,7 +146,7 @@ fn lanes(
         Column::words("CONNECTION", column(&|lane| lane.connection.map(name).unwrap_or_default())),
         Column::words("QUEUE PAIR", column(&queue_pair)),
         Column::numbers("MESSAGES", column(&|lane| count(lane.part.messages))),
-        Column::numbers("FIRST IS", column(&|lane| count(lane.part.first_message))),
+        Column::numbers("FIRST MSG", column(&|lane| count(lane.part.first_message))),
         Column::numbers("BYTES", column(&|lane| bytes(lane.part.bytes))),
         Column::numbers("FROM", column(&|lane| after(facts.collective, first(lane)))),
         Column::numbers("TO", column(&|lane| after(facts.collective, last(lane)))),
@@ -164,7 +162,7 @@ fn lanes(
     options.write_more(all.len(), out)
 }
 
-/// A time after the collective's first data packet.
+/// A time relative to the collective's first data packet.
 fn after(one: &CollectiveReport, time: Option<i64>) -> String {
     time.map(|time| offset(time.saturating_sub(one.start_ns))).unwrap_or_default()
 }

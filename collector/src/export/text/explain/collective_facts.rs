@@ -26,14 +26,14 @@ pub(super) struct Lane<'a> {
 }
 
 impl<'a> CollectiveFacts<'a> {
-    /// The facts of the collective with this number.
+    /// Finds the collective with this number.
     pub(super) fn find(report: &'a Report, id: u32) -> Result<Self, Missing> {
         let found = report.collectives.iter().find(|one| one.id == id);
         let collective = found.ok_or_else(|| {
             Missing(match report.collectives.last() {
-                None => "this input has no NCCL collective".to_owned(),
+                None => "no NCCL collective in this input".to_owned(),
                 Some(last) => {
-                    format!("there is no collective {id}: there are 0 to {}", last.id)
+                    format!("no collective {id}; this input has 0 to {}", last.id)
                 }
             })
         })?;

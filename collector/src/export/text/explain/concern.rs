@@ -1,4 +1,4 @@
-//! Which findings concern what is explained.
+//! Which findings concern a subject.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use railscope_core::report::flows::FlowReport;
 use railscope_core::report::owner::OwnerReport;
 use railscope_core::report::stragglers::StragglerReport;
 
-/// What a finding must have to do with.
+/// What a finding must be about.
 #[derive(Debug, Default)]
 struct Scope<'a> {
     /// `id`s of flows, at every tap.
@@ -24,19 +24,19 @@ struct Scope<'a> {
     /// `id`s of communicators: findings about one of them that name neither flow nor port.
     communicators: BTreeSet<&'a str>,
     ranks: Ranks<'a>,
-    /// From when to when; `None` for always.
+    /// From when to when; `None` for the whole input.
     span: Option<(i64, i64)>,
 }
 
-/// Whose findings count, of those about a rank of the communicators.
+/// Which ranks of the communicators a finding may be about.
 #[derive(Debug, Default)]
 enum Ranks<'a> {
-    /// Nobody's.
+    /// None.
     #[default]
     None,
-    /// This rank's.
+    /// This one.
     One(u32),
-    /// Anybody's; of stragglers, only these, with their cause.
+    /// Any; stragglers only if they are these, with this cause.
     All { late: BTreeSet<(u32, &'a str)> },
 }
 

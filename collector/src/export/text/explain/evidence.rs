@@ -1,4 +1,4 @@
-//! Reasons, with the frame or line that shows them.
+//! Evidence, each with its frame or line.
 
 use std::io::{self, Write};
 
@@ -8,10 +8,10 @@ use crate::export::text::sentence;
 use crate::export::text::style::{Meaning, paint};
 use railscope_core::report::evidence::EvidenceReport;
 
-/// Paths are cut to this.
+/// Longest path.
 const FILE_WIDTH: usize = 64;
 
-/// Reasons and the frames of one statement, below a heading.
+/// Writes the evidence of a statement below a heading.
 pub(super) fn write(
     heading: &str,
     evidence: &[EvidenceReport],
@@ -24,7 +24,7 @@ pub(super) fn write(
     write_reasons(evidence, out)
 }
 
-/// Reasons and the frames or lines of one statement.
+/// Writes the evidence of a statement.
 pub(super) fn write_reasons(evidence: &[EvidenceReport], out: &mut impl Write) -> io::Result<()> {
     for reason in evidence {
         writeln!(out, "{}", sentence::note(&reason.text))?;
@@ -46,9 +46,9 @@ fn place(reason: &EvidenceReport) -> Option<String> {
     }
 }
 
-/// How to look at a frame.
+/// Writes how to find a frame in Wireshark.
 pub(super) fn write_hint(out: &mut impl Write) -> io::Result<()> {
     let hint =
-        "a frame in Wireshark: frame.number == N; times are after the first frame of the input";
+        "frame N in Wireshark: frame.number == N; times count from the first frame of the input";
     writeln!(out, "\n{}", paint(Meaning::Aside, hint))
 }

@@ -1,4 +1,4 @@
-//! The findings that concern what is explained, each with its evidence and remedy.
+//! The findings about the subject, each with its evidence and remedy.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use crate::export::text::sentence;
 use crate::export::text::style::{Meaning, paint};
 use railscope_core::report::findings::FindingReport;
 
-/// Writes `findings`; that there are none, too.
+/// Writes `findings`, or `none`.
 pub(super) fn write(
     findings: &[&FindingReport],
     options: &TextOptions,

@@ -1,4 +1,4 @@
-//! A training step: how long it took, what it moved and suffered, and each of its collectives.
+//! A training step: duration, traffic, trouble, and each of its collectives.
 
 use std::io::{self, Write};
 
@@ -34,7 +34,7 @@ pub(super) fn write(
     collectives(facts, options, out)
 }
 
-/// Writes why somebody is its straggler.
+/// Writes the evidence for its straggler.
 pub(super) fn write_reasons(facts: &IterationFacts<'_>, out: &mut impl Write) -> io::Result<()> {
     let late = facts.iteration.straggler.as_ref();
     let reasons = late.map(|late| late.evidence.as_slice()).unwrap_or_default();
@@ -52,47 +52,46 @@ fn lines(facts: &IterationFacts<'_>) -> Vec<String> {
         compared(facts)
     )];
     lines.push(format!(
-        "{} with a collective in flight, {} without",
+        "{} communicating (a collective in flight), {} idle",
         duration(one.communication_ns),
         duration(one.idle_ns)
     ));
     let peak = one
         .peak_bps
-        .map(|bps| format!(", at most {} through a port in a millisecond", bit_rate(bps as f64)));
+        .map(|bps| format!(", at most {} through one port in 1 ms", bit_rate(bps as f64)));
     lines.push(match one.bytes {
         Some(sent) => format!("{} on the wire{}", bytes(sent), peak.unwrap_or_default()),
-        None => "messages are missing, so its bytes are not known".to_owned(),
+        None => "bytes unknown: messages are missing".to_owned(),
     });
     let marked = match (one.ce_packets, one.ce_share) {
-        (Some(0), _) => "no packet marked CE".to_owned(),
+        (Some(0), _) => "no CE marks".to_owned(),
         (Some(marks), share) => format!(
-            "{} marked CE{}",
-            counted(marks, "packet"),
+            "{}{}",
+            counted(marks, "CE mark"),
             share.map(|share| format!(" ({})", percent(share))).unwrap_or_default()
         ),
-        (None, _) => "CE marks not visible: taps are next to the senders".to_owned(),
+        (None, _) => "CE marks unknown: captured at the senders".to_owned(),
     };
     let counted_or = |value: Option<u64>, noun: &str| match value {
         Some(value) => counted(value, noun),
-        None => format!("{noun}s not known"),
+        None => format!("{noun}s unknown"),
     };
     let paused = match one.paused_ns {
         Some(nanos) => format!("ports paused for {}", duration(nanos)),
-        None => "pause not visible".to_owned(),
+        None => "pause not captured".to_owned(),
     };
     lines.push(format!(
-        "{marked}, {}, {} sent again, {paused}",
+        "{marked}, {}, {}, {paused}",
         counted_or(one.cnps, "CNP"),
-        counted_or(one.retransmitted_packets, "packet"),
+        counted_or(one.retransmitted_packets, "retransmission"),
     ));
     lines.push(match &one.straggler {
         Some(late) => iteration_story::straggler(late),
-        None => "no rank that the others had to wait for stands out".to_owned(),
+        None => "no rank stands out as a straggler".to_owned(),
     });
     if !one.complete {
         lines.push(
-            "not all of its calls were seen: the capture cuts it, or messages are missing"
-                .to_owned(),
+            "incomplete: the capture begins or ends in it, or messages are missing".to_owned(),
         );
     }
     lines
@@ -129,12 +128,12 @@ fn collectives(
     };
     let columns = vec![
         Column::numbers("COLLECTIVE", column(&|one| one.id.to_string())),
-        Column::words("WHAT", column(&|one| one.kind.to_owned())),
-        Column::words("BY", column(&|one| method(one.algorithm, one.protocol))),
+        Column::words("KIND", column(&|one| one.kind.to_owned())),
+        Column::words("ALGO PROTO", column(&|one| method(one.algorithm, one.protocol))),
         Column::numbers("SIZE", column(&|one| one.bytes.map_or_else(|| "?".to_owned(), bytes))),
         Column::numbers("FROM", column(&|one| offset(one.start_ns.saturating_sub(start)))),
         Column::numbers("TO", column(&|one| offset(one.end_ns.saturating_sub(start)))),
-        Column::numbers("LASTS", column(&|one| duration(duration_ns(one)))),
+        Column::numbers("TIME", column(&|one| duration(duration_ns(one)))),
         Column::words("STRAGGLER", column(&late)),
         Column::words(
             "CAUSE",
@@ -144,6 +143,6 @@ fn collectives(
     writeln!(out, "\n{}", render(columns))?;
     options.write_more(all.len(), out)?;
     let meaning =
-        "+ times are after its first data packet; one of them: railscope explain --collective N";
+        "+ times count from its first data packet; details: railscope explain --collective N";
     writeln!(out, "{}", paint(Meaning::Aside, meaning))
 }

@@ -14,7 +14,7 @@ use railscope_core::report::iterations::IterationReport;
 pub struct IterationFacts<'a> {
     /// The training step itself.
     pub(super) iteration: &'a IterationReport,
-    /// The usual length of its job's; `null` where there are too few.
+    /// Median duration of the training steps of its job; `null` if there are too few.
     pub(super) median_ns: Option<u64>,
     /// Training steps of its job.
     pub(super) iterations: usize,
@@ -23,8 +23,8 @@ pub struct IterationFacts<'a> {
 }
 
 impl<'a> IterationFacts<'a> {
-    /// The facts of the training step with this label or number, of the job of a communicator whose
-    /// id begins so.
+    /// Finds the training step with this label or number, in the job of the communicator whose id
+    /// begins with `communicator`.
     pub(super) fn find(
         report: &'a Report,
         name: &str,
@@ -32,7 +32,7 @@ impl<'a> IterationFacts<'a> {
     ) -> Result<Self, Missing> {
         let jobs = JobIterations::of_jobs(report);
         if jobs.is_empty() {
-            let reason = "this input has no training steps: nothing in it repeats as training does";
+            let reason = "no training steps in this input: no pattern of collectives repeats";
             return Err(Missing(reason.to_owned()));
         }
         let id = |job: &JobIterations<'a>| job.all.first().and_then(|one| one.communicator.clone());
@@ -73,16 +73,16 @@ impl<'a> IterationFacts<'a> {
     }
 }
 
-/// There is no such training step; what there is.
+/// The error for a training step that does not exist.
 fn missing(name: &str, jobs: &[&JobIterations<'_>]) -> String {
     let Some((first, last)) = jobs.first().and_then(|job| job.all.first().zip(job.all.last()))
     else {
-        return "no job with training steps has such a communicator".to_owned();
+        return "no job with training steps has this communicator".to_owned();
     };
     let labels = first.label.as_ref().zip(last.label.as_ref());
     let labels = labels.map(|(first, last)| format!(", labelled {first} to {last}"));
     format!(
-        "there is no training step {name}: there are {} to {}{}",
+        "no training step {name}; this input has {} to {}{}",
         first.iteration,
         last.iteration,
         labels.unwrap_or_default()

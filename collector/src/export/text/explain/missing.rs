@@ -1,8 +1,8 @@
-//! What to say of a thing that a report does not have: what it has instead.
+//! The error for a subject that the report does not have; it lists what the report has.
 
 use std::fmt;
 
-/// There is no such thing in the report.
+/// The report has no such thing, or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing(pub(super) String);
 

@@ -1,4 +1,4 @@
-//! One thing at length: a rank, a queue pair, a collective or a training step, and why it is believed to be so.
+//! `explain`: one rank, queue pair, collective or training step in detail, with the evidence.
 
 mod collective;
 mod collective_facts;
@@ -25,7 +25,7 @@ use super::TextOptions;
 use railscope_core::report::Report;
 use railscope_core::report::findings::FindingReport;
 
-/// One thing, and what is wrong with it.
+/// One subject, and the findings about it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation<'a> {
     #[serde(flatten)]
@@ -35,18 +35,18 @@ pub struct Explanation<'a> {
 }
 
 impl<'a> Explanation<'a> {
-    /// Looks for what `selection` names.
+    /// Finds what `selection` names.
     ///
     /// # Errors
     ///
-    /// When the report has nothing of that name, or several; says what it has.
+    /// If the report has no such thing, or several; the message lists what it has.
     pub fn find(report: &'a Report, selection: &Selection) -> Result<Self, Missing> {
         let subject = Subject::find(report, selection)?;
         Ok(Self { findings: concern::findings(report, &subject), subject })
     }
 }
 
-/// Writes everything that is known.
+/// Writes everything that is known about the subject.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! A queue pair: both ends, whose it is, how well both directions did.
+//! A queue pair: both ends, its owner, and the trouble of both directions.
 
 use std::io::{self, Write};
 
@@ -7,14 +7,14 @@ use super::queue_pair_facts::{DirectedFlow, QueuePairFacts, Recovery};
 use super::rank::name;
 use crate::export::text::TextOptions;
 use crate::export::text::label;
-use crate::export::text::quantity::{bytes, count, counted, duration, moment};
+use crate::export::text::quantity::{bytes, count, duration, moment};
 use crate::export::text::sentence;
 use crate::export::text::style::{Meaning, paint};
 use crate::export::text::table::{Column, render};
 use railscope_core::report::flows::FlowReport;
 use railscope_core::report::owner::OwnerReport;
 
-/// Paths are cut to this.
+/// Longest path.
 const FILE_WIDTH: usize = 36;
 
 /// Writes a queue pair.
@@ -32,10 +32,10 @@ pub(super) fn write(
     recoveries(facts, options, out)
 }
 
-/// Writes why it is whose it is.
+/// Writes the evidence for its owner.
 pub(super) fn write_reasons(facts: &QueuePairFacts<'_>, out: &mut impl Write) -> io::Result<()> {
     if let Some((_, connection)) = facts.connection {
-        let heading = format!("Why it is {} ({})", name(connection), connection.grade);
+        let heading = format!("Evidence for {} ({})", name(connection), connection.grade);
         evidence::write(&heading, &connection.evidence, out)?;
     }
     Ok(())
@@ -43,34 +43,36 @@ pub(super) fn write_reasons(facts: &QueuePairFacts<'_>, out: &mut impl Write) ->
 
 fn lines(facts: &QueuePairFacts<'_>) -> Vec<String> {
     let mut lines = vec![match (facts.peer_address, facts.peer_qpn) {
-        (Some(address), Some(qpn)) => format!("the other end is {qpn:#x} ({qpn}) of {address}"),
+        (Some(address), Some(qpn)) => format!("connected to {qpn:#x} ({qpn}) of {address}"),
         (Some(address), None) => {
-            format!("the other end is on {address}; its number is not known")
+            format!("connected to {address}, number unknown")
         }
-        _ => "the other end is not known".to_owned(),
+        _ => "other end unknown".to_owned(),
     }];
     lines.extend(pairing(facts));
     let owner = facts.flows.iter().find_map(|one| one.flow.owner.as_ref());
     lines.extend(whose(facts, owner));
     lines.extend(
-        owner.and_then(|owner| owner.why_unknown.as_ref()).map(|why| format!("not known: {why}")),
+        owner.and_then(|owner| owner.why_unknown.as_ref()).map(|why| format!("unknown: {why}")),
     );
     if facts.flows.is_empty() {
-        lines.push("none of its packets is in this input: its exchange names it".to_owned());
+        lines.push("no packets captured: known from the queue pair exchange only".to_owned());
     }
     lines
 }
 
-/// How the two directions were found to belong together.
+/// Why the two directions belong together.
 fn pairing(facts: &QueuePairFacts<'_>) -> Option<String> {
     let reverse = facts.flows.iter().find_map(|one| one.flow.reverse.as_ref())?;
     let how = match reverse.evidence {
-        "cm" => "the connection manager's messages name both numbers",
-        "psn_ack" => "ACKs carry the sequence numbers that the other direction sent",
-        "udp_port" => "both use the same UDP source port, and no other pair of these hosts does",
+        "cm" => "connection manager messages name both numbers",
+        "psn_ack" => "ACKs carry the PSNs of the other direction",
+        "udp_port" => {
+            "both use the same UDP source port, as no other pair between these hosts does"
+        }
         other => other,
     };
-    Some(format!("both directions belong together: {how}"))
+    Some(format!("directions matched: {how}"))
 }
 
 fn whose(facts: &QueuePairFacts<'_>, owner: Option<&OwnerReport>) -> Option<String> {
@@ -78,8 +80,8 @@ fn whose(facts: &QueuePairFacts<'_>, owner: Option<&OwnerReport>) -> Option<Stri
     let incoming = facts.flows.iter().find(|one| one.is_incoming);
     let role = incoming.and_then(|one| one.flow.owner.as_ref()).and_then(|owner| owner.role);
     let role = match role {
-        Some("data") => ": data comes in here, clear-to-sends go out",
-        Some("control") => ": data goes out from here, clear-to-sends come in",
+        Some("data") => ": receives data, sends clear-to-sends",
+        Some("control") => ": sends data, receives clear-to-sends",
         _ => "",
     };
     let grade = owner.map_or(connection.grade, |owner| owner.grade);
@@ -92,7 +94,7 @@ fn whose(facts: &QueuePairFacts<'_>, owner: Option<&OwnerReport>) -> Option<Stri
     ))
 }
 
-/// Each direction at each tap.
+/// The flows, by direction and tap.
 fn flows(
     facts: &QueuePairFacts<'_>,
     options: &TextOptions,
@@ -114,12 +116,12 @@ fn flows(
     };
     let columns = vec![
         Column::words("", column(&|one| direction(one.is_incoming).to_owned())),
-        Column::words("SEEN IN", column(&file)),
+        Column::words("CAPTURE", column(&file)),
         Column::numbers("FRAMES", column(&|one| count(one.flow.frames))),
         Column::numbers("PAYLOAD", column(&|one| bytes(one.flow.payload_bytes))),
-        Column::numbers("RESENT", some(&|flow| flow.psn.retransmitted_packets)),
+        Column::numbers("RETRANS", some(&|flow| flow.psn.retransmitted_packets)),
         Column::numbers("MISSING", some(&|flow| flow.psn.gap_packets)),
-        Column::numbers("LATE", some(&|flow| flow.psn.out_of_order_packets)),
+        Column::numbers("REORDERED", some(&|flow| flow.psn.out_of_order_packets)),
         Column::numbers("NAK", some(&|flow| Some(flow.naks.psn_sequence_error))),
         Column::numbers("RNR", some(&|flow| Some(flow.rnr_naks))),
         Column::numbers("CE", some(&|flow| flow.ecn.ce)),
@@ -141,12 +143,12 @@ const fn direction(is_incoming: bool) -> &'static str {
     if is_incoming { "in" } else { "out" }
 }
 
-/// What kinds of messages, and when.
+/// Kinds of messages per direction, and when.
 fn messages(shown: &[DirectedFlow<'_>], out: &mut impl Write) -> io::Result<()> {
-    let mut told = [false; 2];
+    let mut written = [false; 2];
     for one in shown {
-        let is_told = &mut told[usize::from(one.is_incoming)];
-        if std::mem::replace(is_told, true) {
+        let is_written = &mut written[usize::from(one.is_incoming)];
+        if std::mem::replace(is_written, true) {
             continue;
         }
         let flow = one.flow;
@@ -162,9 +164,9 @@ fn messages(shown: &[DirectedFlow<'_>], out: &mut impl Write) -> io::Result<()> 
         let kinds: Vec<String> =
             kinds.map(|(number, kind)| format!("{} {kind}", count(*number))).collect();
         let line = format!(
-            "{}: {} from {} to {}",
+            "{}: {}, {} to {}",
             direction(one.is_incoming),
-            if kinds.is_empty() { "no whole message".to_owned() } else { kinds.join(", ") },
+            if kinds.is_empty() { "no complete message".to_owned() } else { kinds.join(", ") },
             moment(flow.first_ns),
             moment(flow.last_ns)
         );
@@ -173,7 +175,7 @@ fn messages(shown: &[DirectedFlow<'_>], out: &mut impl Write) -> io::Result<()> 
     Ok(())
 }
 
-/// The recoveries of what it sends and receives, the longest first.
+/// The recoveries of both directions, the longest first.
 fn recoveries(
     facts: &QueuePairFacts<'_>,
     options: &TextOptions,
@@ -187,10 +189,10 @@ fn recoveries(
     let column = |cell: &dyn Fn(&Recovery<'_>) -> String| shown.iter().map(cell).collect();
     let columns = vec![
         Column::words("RECOVERY", column(&|one| direction(one.is_incoming).to_owned())),
-        Column::words("AFTER", column(&|one| trigger(one.episode.trigger).to_owned())),
-        Column::numbers("AT", column(&|one| moment(one.episode.start_ns))),
-        Column::numbers("TOOK", column(&|one| duration(one.episode.recovery_ns))),
-        Column::numbers("SENT AGAIN", column(&|one| counted(one.episode.resent_packets, "packet"))),
+        Column::words("TRIGGER", column(&|one| trigger(one.episode.trigger).to_owned())),
+        Column::numbers("START", column(&|one| moment(one.episode.start_ns))),
+        Column::numbers("TIME", column(&|one| duration(one.episode.recovery_ns))),
+        Column::numbers("RETRANS", column(&|one| count(one.episode.resent_packets))),
         Column::numbers("TAP", column(&|one| one.tap.to_string())),
     ];
     writeln!(out, "\n{}", render(columns))?;
@@ -200,7 +202,7 @@ fn recoveries(
 fn trigger(name: &str) -> &str {
     match name {
         "nak" => "NAK",
-        "rnr" => "receiver not ready",
+        "rnr" => "RNR",
         other => other,
     }
 }

@@ -10,28 +10,28 @@ use railscope_core::report::Report;
 use railscope_core::report::communicators::ConnectionReport;
 use railscope_core::report::flows::{EpisodeReport, FlowReport};
 
-/// Numbers that are listed where one is not found.
+/// Most numbers listed in the error for one that does not exist.
 const LISTED: usize = 12;
 
-/// A queue pair: what goes to it and comes from it, and whose it is.
+/// A queue pair: its flows in both directions, and its owner.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueuePairFacts<'a> {
     /// Address of its host.
     pub(super) address: String,
     /// Its number.
     pub(super) qpn: u32,
-    /// The other end, where it is known.
+    /// Address of the other end's host, if known.
     pub(super) peer_address: Option<&'a str>,
-    /// The other end's number, where it is known.
+    /// Number of the other end, if known.
     pub(super) peer_qpn: Option<u32>,
     /// Files of the taps, by tap.
     #[serde(skip)]
     pub(super) files: Vec<&'a str>,
-    /// Flows towards it and from it.
+    /// Flows to it and from it.
     pub(super) flows: Vec<DirectedFlow<'a>>,
-    /// Recoveries, the longest first: each once, however many taps saw it.
+    /// Recoveries, the longest first: each once, however many taps captured it.
     pub(super) recoveries: Vec<Recovery<'a>>,
-    /// `id` of the communicator and the connection that set it up.
+    /// `id` of the communicator, and the connection it belongs to.
     pub(super) connection: Option<(&'a str, &'a ConnectionReport)>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct DirectedFlow<'a> {
     pub(super) flow: &'a FlowReport,
 }
 
-/// A recovery as the tap has it that saw most of its flow's.
+/// A recovery, as captured by the tap that captured most of its flow.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Recovery<'a> {
     pub(super) is_incoming: bool,
@@ -52,7 +52,7 @@ pub(super) struct Recovery<'a> {
 }
 
 impl<'a> QueuePairFacts<'a> {
-    /// The facts of the queue pair with this number on the host with this address.
+    /// Finds the queue pair with this number on the host with this address.
     pub(super) fn find(report: &'a Report, address: &str, qpn: u32) -> Result<Self, Missing> {
         let directed = |flow: &'a FlowReport| {
             let is_incoming = flow.dst == address && flow.dest_qpn == qpn;
@@ -90,8 +90,8 @@ impl<'a> QueuePairFacts<'a> {
     }
 }
 
-/// The recoveries of the tap that saw most of them, direction by direction: taps agree on what was
-/// sent again, but not on when a recovery began.
+/// Per direction, the recoveries of the tap that captured most of them: taps agree on what was
+/// retransmitted, but not on when a recovery began.
 fn recoveries<'a>(flows: &[DirectedFlow<'a>]) -> Vec<Recovery<'a>> {
     let mut fullest: BTreeMap<_, DirectedFlow<'a>> = BTreeMap::new();
     let seen = |flow: &FlowReport| {
@@ -141,7 +141,7 @@ fn connection<'a>(
     })
 }
 
-/// What there is instead.
+/// The error for a queue pair that does not exist.
 fn missing(report: &Report, address: &str, qpn: u32) -> Missing {
     let mut addresses = BTreeSet::new();
     let mut numbers = BTreeSet::new();
@@ -159,13 +159,13 @@ fn missing(report: &Report, address: &str, qpn: u32) -> Missing {
         format!("{}{more}", items[..items.len().min(LISTED)].join(", "))
     };
     let text = if addresses.is_empty() {
-        "this input has no RoCEv2, so it has no queue pairs".to_owned()
+        "no RoCEv2 in this input, so no queue pairs".to_owned()
     } else if numbers.is_empty() {
         let addresses = list(addresses.into_iter().map(str::to_owned).collect());
-        format!("no RoCEv2 from or to {address}: there is {addresses}")
+        format!("no RoCEv2 from or to {address}; this input has {addresses}")
     } else {
         let numbers = list(numbers.into_iter().map(|qpn| format!("{qpn:#x}")).collect());
-        format!("{address} has no queue pair {qpn:#x}: it has {numbers}")
+        format!("no queue pair {qpn:#x} on {address}, which has {numbers}")
     };
     Missing(text)
 }

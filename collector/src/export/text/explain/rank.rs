@@ -1,4 +1,4 @@
-//! A rank: where it runs, whom it is connected with, when it took part.
+//! A rank: where it runs, its connections, its timing in collectives.
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -34,7 +34,7 @@ pub(super) fn write(
     collectives(&facts.collectives, out)
 }
 
-/// Writes why it is believed.
+/// Writes the evidence for the rank and its connections.
 pub(super) fn write_reasons(
     facts: &RankFacts<'_>,
     options: &TextOptions,
@@ -42,13 +42,13 @@ pub(super) fn write_reasons(
 ) -> io::Result<()> {
     let rank = facts.rank;
     evidence::write(
-        &format!("Why rank {} is there ({})", rank.rank, rank.grade),
+        &format!("Evidence for rank {} ({})", rank.rank, rank.grade),
         &rank.evidence,
         out,
     )?;
     for one in facts.sends.iter().chain(&facts.receives).take(options.top) {
         let connection = one.connection;
-        let heading = format!("Why {} ({})", name(connection), connection.grade);
+        let heading = format!("Evidence for {} ({})", name(connection), connection.grade);
         evidence::write(&heading, &connection.evidence, out)?;
     }
     Ok(())
@@ -60,7 +60,7 @@ fn lines(facts: &RankFacts<'_>) -> Vec<String> {
     if let Some(nranks) = facts.nranks {
         let release = facts.nccl_version.map(|version| format!(", NCCL {version}"));
         let of = counted(u64::from(nranks), "rank");
-        lines.push(format!("one of {of}{}", release.unwrap_or_default()));
+        lines.push(format!("1 of {of}{}", release.unwrap_or_default()));
     }
     let mut place = Vec::new();
     place.extend(rank.pid.map(|pid| format!("process {pid}")));
@@ -68,24 +68,24 @@ fn lines(facts: &RankFacts<'_>) -> Vec<String> {
     place.extend(rank.address.as_ref().map(|address| format!("address {address}")));
     place.extend(rank.bus_id.as_ref().map(|gpu| format!("GPU {gpu}")));
     lines.push(match place.is_empty() {
-        true => "process, host and GPU unknown: only the bootstrap and logs tell them".to_owned(),
+        true => "process, host and GPU unknown: they are in the bootstrap and in logs".to_owned(),
         false => place.join(", "),
     });
     lines.push(match rank.nics.is_empty() {
-        true => "NICs unknown: no exchange of queue pairs and no data of it was seen".to_owned(),
+        true => "NICs unknown: no queue pair exchange and no data captured".to_owned(),
         false => format!("data through {}", nics(&rank.nics)),
     });
     lines
 }
 
-/// `connection 3, 0 → 1 ch0`.
+/// `0 → 1 ch0`.
 pub(super) fn name(connection: &ConnectionReport) -> String {
     let rank = |rank: Option<u32>| rank.map_or_else(|| "?".to_owned(), |rank| rank.to_string());
     let channel = connection.channel.map(|channel| format!(" ch{channel}")).unwrap_or_default();
     format!("{} → {}{channel}", rank(connection.sender), rank(connection.receiver))
 }
 
-/// The connections of one direction, with how well their flows did.
+/// The connections of one direction, with the trouble of their flows.
 fn connections(
     heading: &'static str,
     all: &[ConnectionFlows<'_>],
@@ -118,13 +118,13 @@ fn connections(
             }),
         ),
         Column::words(
-            "FOR",
+            "GRAPH",
             column(&|one| one.connection.graph.unwrap_or_default().replace('_', " ")),
         ),
         Column::words("QUEUE PAIRS", column(&|one| queue_pairs(one.connection))),
         Column::numbers("MESSAGES", column(&|one| count(one.connection.messages))),
         Column::numbers("BYTES", column(&|one| bytes(one.connection.bytes))),
-        Column::numbers("RESENT", most(&|flow| flow.psn.retransmitted_packets.unwrap_or(0))),
+        Column::numbers("RETRANS", most(&|flow| flow.psn.retransmitted_packets.unwrap_or(0))),
         Column::numbers("MISSING", most(&|flow| flow.psn.gap_packets.unwrap_or(0))),
         Column::numbers("CE", most(&|flow| flow.ecn.ce.unwrap_or(0))),
     ];
@@ -132,7 +132,7 @@ fn connections(
     options.write_more(all.len(), out)
 }
 
-/// `10.0.0.1/0x7f → 10.0.0.2/0x108`, the first of several.
+/// `10.0.0.1/0x7f → 10.0.0.2/0x108`, the first one.
 fn queue_pairs(connection: &ConnectionReport) -> String {
     let Some(first) = connection.queue_pairs.first() else { return String::new() };
     let source = first.src_qpn.map(|qpn| format!("/{qpn:#x}")).unwrap_or_default();
@@ -143,10 +143,10 @@ fn queue_pairs(connection: &ConnectionReport) -> String {
     format!("{}{source} → {}/{:#x}{more}", first.src, first.dst, first.dst_qpn)
 }
 
-/// How long after the first data packet of its collective a rank did something.
+/// When a rank did something, relative to the first data packet of each collective.
 struct Timing {
     what: &'static str,
-    /// Each time with its collective, the earliest first.
+    /// Times in ns with their collective, the earliest first.
     after: Vec<(i64, u32)>,
 }
 
@@ -169,7 +169,7 @@ impl Timing {
     }
 }
 
-/// When it did what, after the first data packet of each collective.
+/// What it did when, relative to the first data packet of each collective.
 fn collectives(all: &[Participation<'_>], out: &mut impl Write) -> io::Result<()> {
     if all.is_empty() {
         return Ok(());
@@ -183,16 +183,16 @@ fn collectives(all: &[Participation<'_>], out: &mut impl Write) -> io::Result<()
     let last = |timing: &Timing| timing.after.len().saturating_sub(1);
     let latest = |timing: &Timing| timing.after.last().map(|(_, id)| id.to_string());
     let columns = vec![
-        Column::words("IN ITS COLLECTIVES", column(&|timing| timing.what.to_owned())),
-        Column::numbers("SEEN IN", column(&|timing| count(timing.after.len() as u64))),
+        Column::words("TIMING", column(&|timing| timing.what.to_owned())),
+        Column::numbers("COLLECTIVES", column(&|timing| count(timing.after.len() as u64))),
         Column::numbers("EARLIEST", column(&|timing| timing.cell(0))),
         Column::numbers("MEDIAN", column(&|timing| timing.cell(last(timing) / 2))),
         Column::numbers("LATEST", column(&|timing| timing.cell(last(timing)))),
-        Column::numbers("COLLECTIVE", column(&|timing| latest(timing).unwrap_or_default())),
+        Column::numbers("LATEST IN", column(&|timing| latest(timing).unwrap_or_default())),
     ];
     writeln!(out, "\n{}", render(columns))?;
     let meaning = format!(
-        "took part in {}; times are after the first data packet of each, of any rank",
+        "in {}; times count from the first data packet of each, of any rank",
         counted(all.len() as u64, "collective")
     );
     writeln!(out, "{}", paint(Meaning::Aside, meaning))

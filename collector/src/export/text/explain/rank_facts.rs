@@ -16,7 +16,7 @@ pub struct RankFacts<'a> {
     pub(super) communicator: &'a str,
     /// Ranks of the communicator.
     pub(super) nranks: Option<u32>,
-    /// NCCL's release.
+    /// NCCL release.
     pub(super) nccl_version: Option<&'a str>,
     /// The rank itself.
     pub(super) rank: &'a RankReport,
@@ -44,7 +44,7 @@ pub(super) struct Participation<'a> {
 }
 
 impl<'a> RankFacts<'a> {
-    /// The facts of a rank of a communicator.
+    /// Finds rank `number` of `communicator`.
     pub(super) fn find(
         report: &'a Report,
         communicator: &'a CommunicatorReport,
@@ -54,10 +54,7 @@ impl<'a> RankFacts<'a> {
         let rank = known().find(|rank| rank.rank == number).ok_or_else(|| {
             let numbers: Vec<u32> = known().map(|rank| rank.rank).collect();
             let id = &communicator.id;
-            Missing(format!(
-                "there is no rank {number}: communicator {id} has ranks {}",
-                ranges(&numbers)
-            ))
+            Missing(format!("no rank {number}: communicator {id} has ranks {}", ranges(&numbers)))
         })?;
         let connections = |is_end: fn(&ConnectionReport) -> Option<u32>| {
             let all = communicator.connections.iter();

@@ -1,4 +1,4 @@
-//! What is to be explained, and where the report has it.
+//! The subjects of `explain`, and how they are looked up.
 
 use std::net::IpAddr;
 
@@ -14,19 +14,19 @@ use crate::export::text::rank_list::ranges;
 use railscope_core::report::Report;
 use railscope_core::report::communicators::CommunicatorReport;
 
-/// One thing, as users name it.
+/// A subject, as users name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {
     /// A rank of a communicator.
     Rank {
         /// Its number.
         rank: u32,
-        /// The start of its communicator's id; `None` where there is only one that has the rank.
+        /// The start of its communicator's id; may be `None` if only one communicator has the rank.
         communicator: Option<String>,
     },
     /// A queue pair.
     QueuePair {
-        /// The address of its own host: the destination of flows towards it.
+        /// The address of its own host: the destination of flows to it.
         address: IpAddr,
         /// Its number.
         qpn: u32,
@@ -37,12 +37,12 @@ pub enum Selection {
     TrainingStep {
         /// Its label or number.
         name: String,
-        /// The start of its communicator's id; `None` where only one job has the name.
+        /// The start of its communicator's id; may be `None` if only one job has the name.
         communicator: Option<String>,
     },
 }
 
-/// One thing with everything that the report has about it.
+/// A subject with everything that the report has about it.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject<'a> {
@@ -57,11 +57,11 @@ pub enum Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// Looks for what `selection` names.
+    /// Finds what `selection` names.
     ///
     /// # Errors
     ///
-    /// When the report has nothing of that name, or several; says what it has.
+    /// If the report has no such thing, or several; the message lists what it has.
     pub fn find(report: &'a Report, selection: &Selection) -> Result<Self, Missing> {
         match selection {
             Selection::Rank { rank, communicator } => {
@@ -79,7 +79,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The communicator whose id begins so, or the only one that has the rank.
+/// The communicator whose id begins with `start`, or the only one with the rank.
 fn communicator_of<'a>(
     report: &'a Report,
     rank: u32,
@@ -92,7 +92,7 @@ fn communicator_of<'a>(
     };
     let everyone: Vec<&CommunicatorReport> = all.iter().collect();
     if everyone.is_empty() {
-        return Err(Missing("this input has no NCCL communicator, so it has no ranks".to_owned()));
+        return Err(Missing("no NCCL communicator in this input, so no ranks".to_owned()));
     }
     let candidates: Vec<&CommunicatorReport> = match start {
         Some(start) => all.iter().filter(|one| one.id.starts_with(start)).collect(),
@@ -101,7 +101,7 @@ fn communicator_of<'a>(
     match (candidates.as_slice(), start) {
         ([one], _) => Ok(one),
         ([], Some(start)) => {
-            Err(Missing(format!("there is no communicator {start}: there is {}", ids(&everyone))))
+            Err(Missing(format!("no communicator {start}; this input has {}", ids(&everyone))))
         }
         ([], None) => {
             let ranks = |one: &&CommunicatorReport| {
@@ -109,10 +109,10 @@ fn communicator_of<'a>(
                 format!("{} has ranks {}", names.short(&one.id), ranges(&ranks))
             };
             let known = everyone.iter().map(ranks).collect::<Vec<_>>().join(", ");
-            Err(Missing(format!("no communicator has a rank {rank}: {known}")))
+            Err(Missing(format!("no communicator has rank {rank}: {known}")))
         }
         (several, _) => Err(Missing(format!(
-            "rank {rank} is in several communicators: add --communicator with one of {}",
+            "several communicators have rank {rank}: add --communicator with one of {}",
             ids(several)
         ))),
     }
