@@ -11,6 +11,8 @@ mod output;
 mod pcapng;
 mod report;
 mod terminal;
+// Lines that fit the terminal.
+mod width;
 
 use std::ffi::OsStr;
 use std::io::Write as _;
@@ -63,7 +65,8 @@ impl Run {
 /// The program with the fixtures' folder as its working directory.
 fn command<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_railscope"));
-    command.args(arguments).current_dir(fixture::folder()).env_remove("NO_COLOR");
+    command.args(arguments).current_dir(fixture::folder());
+    command.env_remove("NO_COLOR").env_remove("COLUMNS");
     command
 }
 

@@ -92,7 +92,7 @@ fn the_text_lists_clock_corrections() {
     let job = Job::new("ranks2-2.27.5", &["roce0"]);
     assert!(!job.text().contains("clock of"));
     job.skew("node02", AHEAD);
-    let text = job.text();
+    let text = job.text().replace("\n  ", " ");
     let line = text.lines().find(|line| line.contains("clock of")).unwrap();
     for words in [
         "node02.roce0.pcap is 37.0",

@@ -13,6 +13,7 @@ use super::filter::FilterArgs;
 use super::input::warn;
 use super::progress::InputProgress;
 use super::source::{Depth, SourceArgs};
+use super::terminal;
 use super::unmatched::Unmatched;
 use crate::export::text::TextOptions;
 use crate::export::{json, perfetto, prometheus, text};
@@ -172,7 +173,7 @@ impl AnalyzeArgs {
                 out.flush()
             }
             Format::Text => {
-                let options = TextOptions { top: self.top as usize };
+                let options = TextOptions { top: self.top as usize, width: terminal::width() };
                 let shows = |flow: &_| self.filter.shows_flow(flow);
                 let mut out = BufWriter::new(anstream::stdout().lock());
                 text::write(report, shows, &options, &mut out)?;

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::filter::parse_qpn;
 use super::source::{Depth, SourceArgs};
+use super::terminal;
 use crate::export::json;
 use crate::export::text::TextOptions;
 use crate::export::text::explain::{self, Explanation, Selection};
@@ -101,7 +102,7 @@ impl ExplainArgs {
                 out.flush()
             }
             Format::Text => {
-                let options = TextOptions { top: self.top as usize };
+                let options = TextOptions { top: self.top as usize, width: terminal::width() };
                 let mut out = BufWriter::new(anstream::stdout().lock());
                 explain::write(explanation, &options, &mut out)?;
                 out.flush()

@@ -5,6 +5,8 @@ use std::io::{self, BufWriter, Write};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
+use super::terminal;
+use crate::export::text::paragraph;
 use railscope_core::analysis::finding::catalog;
 use railscope_core::analysis::finding::kind::Kind;
 
@@ -61,6 +63,7 @@ fn write(kinds: &[&Kind], format: Format, out: &mut impl Write) -> io::Result<()
         writeln!(out, "What railscope tells is wrong, from what on, and what one does about it.")?;
         writeln!(out, "Printed by `railscope findings --format markdown`.")?;
     }
+    let width = terminal::width();
     for (at, kind) in kinds.iter().enumerate() {
         let needs: Vec<&str> = kind.needs.iter().map(|need| need.name()).collect();
         let needs = needs.join(", or ");
@@ -80,7 +83,7 @@ fn write(kinds: &[&Kind], format: Format, out: &mut impl Write) -> io::Result<()
                     ("Needs: ", needs.as_str()),
                     ("Do: ", kind.remedy),
                 ] {
-                    writeln!(out, "{}", crate::export::text::paragraph(&format!("{name}{text}")))?;
+                    writeln!(out, "{}", paragraph(&format!("{name}{text}"), width))?;
                 }
             }
         }

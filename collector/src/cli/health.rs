@@ -2,14 +2,17 @@
 
 use std::io::{self, Write};
 
+use super::terminal;
+use crate::export::text::paragraph;
 use railscope_core::model::health::event::HealthEvent;
 
 /// Writes them for people.
 pub(super) fn write_text(out: &mut impl Write) -> io::Result<()> {
+    let width = terminal::width();
     for (at, event) in by_name().iter().enumerate() {
         let gap = if at == 0 { "" } else { "\n" };
         writeln!(out, "{gap}{}", event.name())?;
-        writeln!(out, "{}", crate::export::text::paragraph(event.about()))?;
+        writeln!(out, "{}", paragraph(event.about(), width))?;
     }
     Ok(())
 }

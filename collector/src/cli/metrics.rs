@@ -6,7 +6,8 @@ use std::io::{self, BufWriter, Write};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 
-use super::health;
+use super::{health, terminal};
+use crate::export::text::paragraph;
 use railscope_core::metrics::attribute;
 use railscope_core::metrics::catalog;
 use railscope_core::metrics::metric::{Instrument, Metric, Unit};
@@ -49,12 +50,13 @@ pub(super) fn run(args: &MetricsArgs) -> anyhow::Result<()> {
 }
 
 fn write_text(out: &mut impl Write) -> io::Result<()> {
+    let width = terminal::width();
     for (at, group) in catalog::ALL.iter().enumerate() {
         let gap = if at == 0 { "" } else { "\n" };
         writeln!(out, "{gap}{}", group.heading)?;
         for metric in group.metrics {
             writeln!(out, "\n  {} [{}], {}", metric.name, metric.unit.ucum(), kind(metric))?;
-            writeln!(out, "{}", crate::export::text::paragraph(metric.about))?;
+            writeln!(out, "{}", paragraph(metric.about, width))?;
         }
     }
     Ok(())

@@ -29,6 +29,7 @@ mod schema;
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod simulate;
 mod source;
+mod terminal;
 mod time_range;
 mod unmatched;
 #[cfg(target_os = "linux")]

@@ -22,6 +22,7 @@ use super::EXIT_UNUSABLE;
 use super::drive::environment::Environment;
 use super::drive::local::commands;
 use super::drive::show::{TruthFile, make_folder};
+use super::terminal;
 use crate::export::text::{self, TextOptions};
 use railscope_drive::launch::{Event, Outcome, Ranks, supervise};
 use railscope_drive::place::{self, Kind, Places};
@@ -70,7 +71,8 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<u8> {
     let ports: Vec<_> = places.ranks.iter().map(|place| place.port.clone()).collect();
     let watcher = Watcher::start(&ports, &folder, screen.clone())?;
     screen.say(&job::introduction(places.kind));
-    watcher.completeness().iter().for_each(|line| screen.say(&text::paragraph(line)));
+    let width = terminal::width();
+    watcher.completeness().iter().for_each(|line| screen.say(&text::paragraph(line, width)));
     screen.say("");
     let mut told = Told::new(truth, screen.clone());
     let commands = commands(&job, &environment, places, &line)?;
@@ -108,10 +110,15 @@ fn places() -> anyhow::Result<Places> {
 }
 
 fn conclude(recording: &Recording, truth: &verdict::Truth, folder: &Path) -> io::Result<()> {
+    let width = terminal::width();
     let mut out = anstream::stdout().lock();
     writeln!(out)?;
-    text::write_training(&recording.analysed.report, &TextOptions { top: 10 }, &mut out)?;
-    writeln!(out, "\n{}", text::paragraph(&verdict::compare(&recording.analysed.report, truth)))?;
+    text::write_training(&recording.analysed.report, &TextOptions { top: 10, width }, &mut out)?;
+    writeln!(
+        out,
+        "\n{}",
+        text::paragraph(&verdict::compare(&recording.analysed.report, truth), width)
+    )?;
     let program = std::env::args_os().next().unwrap_or_else(|| "railscope".into());
     let (program, folder) = (Path::new(&program).display(), folder.display());
     let capture = record::CAPTURE;

@@ -7,7 +7,8 @@ use std::io::{self, Write};
 use super::TextOptions;
 use super::label;
 use super::quantity::{bit_rate, count, counted, duration, share};
-use super::style::{Meaning, paint};
+use super::sentence;
+use super::style::Meaning;
 use super::table::{Column, render};
 use railscope_core::report::Report;
 use railscope_core::report::bursts::{BurstDirection, BurstPort, BurstReport};
@@ -54,19 +55,20 @@ pub(super) fn write(
             "HOST",
             column(&|row| row.port.host.as_deref().map(label::name).unwrap_or_default()),
         )
-        .spare(1),
+        .spare(2),
         Column::numbers("PEAK 100 us", column(&|row| bit_rate(row.burst.peak_bps as f64))),
         Column::numbers("OF LINE RATE", column(&of_line_rate)),
         Column::numbers("BURSTS", column(&|row| row.in_bursts(|burst| count(burst.bursts)))),
         Column::numbers(
             "LONGEST",
             column(&|row| row.in_bursts(|burst| duration(burst.longest_ns))),
-        ),
+        )
+        .spare(3),
         Column::numbers(
             "IN BURSTS",
             column(&|row| row.in_bursts(|burst| duration(burst.time_above_ns))),
         ),
-        Column::numbers("INCAST", column(&incast)),
+        Column::numbers("INCAST", column(&incast)).spare(1),
         Column::numbers(
             "CE IN BURSTS",
             column(&|row| match row.burst.ce_total {
@@ -75,7 +77,7 @@ pub(super) fn write(
             }),
         ),
     ];
-    writeln!(out, "\n{}", render(columns))?;
+    writeln!(out, "\n{}", render(columns, options.width))?;
     options.write_more(all, out)?;
     let threshold = bursts.threshold_of_line_rate * 100.0;
     let meaning = if any_burst {
@@ -83,7 +85,7 @@ pub(super) fn write(
     } else {
         format!("no bursts: never above {threshold:.0} % of the line rate for 100 us")
     };
-    writeln!(out, "{}", paint(Meaning::Aside, meaning))
+    writeln!(out, "{}", sentence::painted(Meaning::Aside, &meaning, options.width))
 }
 
 /// One row per port and direction, however many taps captured it.

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::TextOptions;
 use super::quantity::counted;
 use super::sentence;
 use super::style::Meaning;
@@ -22,12 +23,13 @@ fn refused(report: &Report, reasons: &[&str]) -> bool {
 pub(super) fn write(
     report: &Report,
     queue_pairs: &[&QueuePairReport],
+    options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let capture = &report.capture;
     let missed = |event: HealthEvent| report.health.contains_key(event.name());
     let (meaning, text, aside) = if super::is_without_captures(report) {
-        return write_good(report, out);
+        return write_good(report, options, out);
     } else if capture.frames == 0 && missed(HealthEvent::CaptureSkippedFrames) {
         let aside = "Times are relative to the first frame of the input, or dates: --since 1.5s.";
         (Meaning::Odd, "No frame between --since and --until.", aside)
@@ -55,20 +57,24 @@ pub(super) fn write(
         let aside = "Other flows were evicted: raise --max-flows.";
         (Meaning::Odd, "No problem found in the flows that were tracked.", aside)
     } else {
-        return write_good(report, out);
+        return write_good(report, options, out);
     };
-    writeln!(out, "{}", sentence::bullet(meaning, text))?;
-    if aside.is_empty() { Ok(()) } else { writeln!(out, "{}", sentence::aside(aside)) }
+    writeln!(out, "{}", sentence::bullet(meaning, text, options.width))?;
+    if aside.is_empty() {
+        Ok(())
+    } else {
+        writeln!(out, "{}", sentence::aside(aside, options.width))
+    }
 }
 
 /// Writes that no problem was found, and how many checks were impossible.
-fn write_good(report: &Report, out: &mut impl Write) -> io::Result<()> {
+fn write_good(report: &Report, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
     let text = "No problem found.";
-    writeln!(out, "{}", sentence::bullet(Meaning::Good, text))?;
+    writeln!(out, "{}", sentence::bullet(Meaning::Good, text, options.width))?;
     let unchecked = report.findings_not_checked.len() as u64;
     if unchecked == 0 {
         return Ok(());
     }
     let aside = format!("{} not checked: the last lines say why.", counted(unchecked, "finding"));
-    writeln!(out, "{}", sentence::aside(&aside))
+    writeln!(out, "{}", sentence::aside(&aside, options.width))
 }

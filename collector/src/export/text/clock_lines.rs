@@ -3,13 +3,10 @@
 use std::io::{self, Write};
 
 use super::TextOptions;
-use super::label;
 use super::quantity::{clock_offset, counted, duration};
+use super::{label, sentence};
 use railscope_core::report::Report;
 use railscope_core::report::taps::TapReport;
-
-/// Longest path.
-const FILE_WIDTH: usize = 32;
 
 /// Writes how clocks were corrected; nothing if they agree.
 pub(super) fn write(
@@ -17,15 +14,16 @@ pub(super) fn write(
     options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let lines = report.taps.iter().filter_map(|tap| line(report, tap));
+    let lines = report.taps.iter().filter_map(|tap| line(report, tap, options));
     let lines: Vec<String> = lines.collect();
     for line in lines.iter().take(options.top) {
-        writeln!(out, "{line}")?;
+        writeln!(out, "{}", sentence::line(line, options.width))?;
     }
     options.write_more(lines.len(), out)
 }
 
-fn line(report: &Report, tap: &TapReport) -> Option<String> {
+fn line(report: &Report, tap: &TapReport, options: &TextOptions) -> Option<String> {
+    let file = |tap: &TapReport| label::file(&tap.file, options.path_width());
     let name = file(tap);
     match tap.clock_why_unknown {
         Some("no_line_fits") => {
@@ -64,8 +62,4 @@ fn line(report: &Report, tap: &TapReport) -> Option<String> {
     }
     line.push_str(": corrected");
     Some(line)
-}
-
-fn file(tap: &TapReport) -> String {
-    label::file(&tap.file, FILE_WIDTH)
 }

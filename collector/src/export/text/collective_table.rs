@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use super::TextOptions;
 use super::communicator_names::CommunicatorNames;
 use super::quantity::{byte_rate, bytes, count, counted, duration};
-use super::style::{Meaning, paint};
+use super::sentence;
+use super::style::Meaning;
 use super::table::{Column, render};
 use railscope_core::report::Report;
 use railscope_core::report::collective_groups::CollectiveGroupReport;
@@ -35,13 +36,13 @@ pub(super) fn write(
         Column::numbers("BUSBW", column(&|group| rate(group.busbw_bytes_per_s))),
         Column::numbers("SLOWEST", column(&|group| group.slowest.to_string())),
     ];
-    writeln!(out, "\n{}", render(columns))?;
+    writeln!(out, "\n{}", render(columns, options.width))?;
     options.write_more(groups.len(), out)?;
     let hint = format!(
         "median bandwidths, defined as in nccl-tests; details of one: railscope explain --collective {}",
         longest.slowest
     );
-    writeln!(out, "{}", paint(Meaning::Aside, hint))?;
+    writeln!(out, "{}", sentence::painted(Meaning::Aside, &hint, options.width))?;
     let unknown = groups.iter().filter(|group| group.kind == "unknown");
     let unknown: u64 = unknown.map(|group| group.count).sum();
     if unknown > 0 {
@@ -49,7 +50,7 @@ pub(super) fn write(
             "{} of unknown kind: messages are missing, or match no collective of NCCL",
             counted(unknown, "collective")
         );
-        writeln!(out, "{}", paint(Meaning::Aside, note))?;
+        writeln!(out, "{}", sentence::painted(Meaning::Aside, &note, options.width))?;
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ pub(super) fn write(
         let parent = parent(report, communicator);
         let same_ranks = parent.and_then(|parent| ranks_of_parent(communicator, parent));
         for line in lines(communicator, parent, same_ranks.as_deref()) {
-            writeln!(out, "{}", sentence::note(&line))?;
+            writeln!(out, "{}", sentence::note(&line, options.width))?;
         }
         if same_ranks.is_none() {
             rank_table::write(communicator, options, out)?;

@@ -11,9 +11,6 @@ use railscope_core::report::evidence::EvidenceReport;
 use railscope_core::report::findings::FindingReport;
 use railscope_core::report::queue_pairs::QueuePairReport;
 
-/// Longest path in a finding.
-const FILE_WIDTH: usize = 40;
-
 /// Writes warnings and critical findings about the flows shown; whether there are any.
 pub(super) fn write_bad(
     report: &Report,
@@ -23,11 +20,11 @@ pub(super) fn write_bad(
 ) -> io::Result<bool> {
     let found = shown(report, queue_pairs, |severity| severity != "info");
     for finding in found.iter().take(options.top) {
-        writeln!(out, "{}", bullet(report, finding))?;
+        writeln!(out, "{}", bullet(report, finding, options))?;
         if let Some(detail) = detail(finding) {
-            writeln!(out, "{}", sentence::aside(&label::printable(&detail)))?;
+            writeln!(out, "{}", sentence::aside(&label::printable(&detail), options.width))?;
         }
-        writeln!(out, "{}", sentence::aside(&format!("→ {}", finding.remedy)))?;
+        writeln!(out, "{}", sentence::aside(&format!("→ {}", finding.remedy), options.width))?;
     }
     options.write_more(found.len(), out)?;
     Ok(!found.is_empty())
@@ -45,7 +42,7 @@ pub(super) fn write_good_to_know(
         writeln!(out, "\n{}", paint(Meaning::Heading, "Good to know"))?;
     }
     for finding in found.iter().take(options.top) {
-        writeln!(out, "{}", bullet(report, finding))?;
+        writeln!(out, "{}", bullet(report, finding, options))?;
     }
     options.write_more(found.len(), out)
 }
@@ -63,11 +60,12 @@ fn shown<'a>(
     report.findings.iter().filter(concerns).collect()
 }
 
-fn bullet(report: &Report, finding: &FindingReport) -> String {
-    let place = finding.evidence.iter().find_map(|evidence| place(report, evidence));
+fn bullet(report: &Report, finding: &FindingReport, options: &TextOptions) -> String {
+    let place =
+        finding.evidence.iter().find_map(|evidence| place(report, evidence, options.path_width()));
     let place = place.map_or_else(String::new, |place| format!(" ({place})"));
     let title = format!("{}{place}", finding.title);
-    sentence::bullet(meaning(finding.severity), &label::printable(&title))
+    sentence::bullet(meaning(finding.severity), &label::printable(&title), options.width)
 }
 
 /// The worst flow's figures. The title names the flow if there is only one.
@@ -89,12 +87,16 @@ pub(super) fn meaning(severity: &str) -> Meaning {
 }
 
 /// `frame 1,204 of host3.pcapng`, `line 22 of nccl.log`; no file name if there is only one file.
-pub(in crate::export) fn place(report: &Report, evidence: &EvidenceReport) -> Option<String> {
+pub(in crate::export) fn place(
+    report: &Report,
+    evidence: &EvidenceReport,
+    path_width: usize,
+) -> Option<String> {
     let source = evidence.source.as_deref()?;
     let files = report.taps.len() + report.logs.files.len() + report.counters.len();
     let of = match files {
         1 => String::new(),
-        _ => format!(" of {}", label::file(source, FILE_WIDTH)),
+        _ => format!(" of {}", label::file(source, path_width)),
     };
     let frame = evidence.frame.map(|frame| format!("frame {}{of}", super::count(frame)));
     frame.or_else(|| evidence.line.map(|line| format!("line {}{of}", super::count(line))))

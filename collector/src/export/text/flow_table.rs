@@ -11,9 +11,6 @@ use railscope_core::report::Report;
 use railscope_core::report::flows::MessagesReport;
 use railscope_core::report::queue_pairs::QueuePairReport;
 
-/// Longer flow names are broken after the source. Two IPv4 addresses fit.
-const NAME_WIDTH: usize = 33;
-
 /// Writes the flows of `queue_pairs`.
 pub(super) fn write(
     report: &Report,
@@ -33,16 +30,16 @@ pub(super) fn write(
     };
     let mut columns = Vec::new();
     if report.taps.len() > 1 {
-        columns.push(Column::words("TAPS", column(&taps)).spare(3));
+        columns.push(Column::words("TAPS", column(&taps)).spare(4));
     }
     columns.extend([
-        Column::words("FLOW", column(&name)),
+        Column::words("FLOW", column(&|row| name(row, options))),
         Column::numbers("QP", column(&queue_pair)),
         Column::words("RANKS", column(&|row| owner::name(row, names))),
-        Column::words("MESSAGES", column(&messages)),
-        Column::numbers("PAYLOAD", column(&|row| bytes(row.payload_bytes))).spare(2),
-        Column::numbers("RATE", column(&rate)).spare(4),
-        Column::numbers("RTT p50", column(&round_trip)).spare(1),
+        Column::words("MESSAGES", column(&messages)).spare(1),
+        Column::numbers("PAYLOAD", column(&|row| bytes(row.payload_bytes))).spare(3),
+        Column::numbers("RATE", column(&rate)).spare(5),
+        Column::numbers("RTT p50", column(&round_trip)).spare(2),
         Column::numbers("RETRANS", some(&|row| row.retransmitted_packets)),
         Column::numbers("MISSING", some(&|row| row.missing_packets)),
         Column::numbers("REORDERED", some(&|row| row.out_of_order_packets)),
@@ -52,7 +49,7 @@ pub(super) fn write(
         Column::numbers("CE", column(&marks)),
         Column::numbers("CNP", some(&|row| row.cnps)),
     ]);
-    writeln!(out, "\n{}", render(columns))?;
+    writeln!(out, "\n{}", render(columns, options.width))?;
     options.write_more(queue_pairs.len(), out)
 }
 
@@ -64,9 +61,10 @@ fn taps(row: &QueuePairReport) -> String {
     }
 }
 
-fn name(row: &QueuePairReport) -> String {
+/// In two lines if it would take more than a third of the line.
+fn name(row: &QueuePairReport, options: &TextOptions) -> String {
     let line = format!("{} → {}", row.src, row.dst);
-    if line.chars().count() > NAME_WIDTH {
+    if line.chars().count() > options.width / 3 {
         return format!("{}\n→ {}", row.src, row.dst);
     }
     line

@@ -2,15 +2,12 @@
 
 use std::io::{self, Write};
 
-use super::label;
 use super::quantity::{bytes, count, counted, duration};
-use super::style::{Meaning, paint};
+use super::style::Meaning;
+use super::{TextOptions, label, sentence};
 use railscope_core::report::Report;
 use railscope_core::report::places::Plane;
 use railscope_core::report::queue_pairs::QueuePairReport;
-
-/// A path longer than this would push the numbers off the line.
-const FILE_WIDTH: usize = 52;
 
 /// Options that restrict the report, as the command line spells them.
 const HIDING: &[&str] = &["since", "until", "host", "qpn", "opcode"];
@@ -19,23 +16,23 @@ const HIDING: &[&str] = &["since", "until", "host", "qpn", "opcode"];
 pub(super) fn write(
     report: &Report,
     queue_pairs: &[&QueuePairReport],
+    options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let capture = &report.capture;
     let title = match report.taps.as_slice() {
-        [tap] => label::file(&tap.file, FILE_WIDTH),
+        [tap] => label::file(&tap.file, options.path_width()),
         taps => counted(taps.len() as u64, "tap"),
     };
-    writeln!(
-        out,
-        "\n{}  {}, {} in {}",
-        paint(Meaning::Heading, title),
+    let size = format!(
+        "{}, {} in {}",
         counted(capture.frames, "frame"),
         bytes(capture.wire_bytes),
-        duration(capture.duration_ns),
-    )?;
+        duration(capture.duration_ns)
+    );
+    writeln!(out, "\n{}", sentence::titled(&title, &size, options.width))?;
     if capture.frames > 0 {
-        writeln!(out, "{}", content(report, queue_pairs))?;
+        writeln!(out, "{}", sentence::line(&content(report, queue_pairs), options.width))?;
     }
     let hiding = HIDING.iter().filter_map(|name| {
         let value = report.tool.options.get(*name)?;
@@ -43,7 +40,8 @@ pub(super) fn write(
     });
     let hiding: Vec<String> = hiding.collect();
     if !hiding.is_empty() {
-        writeln!(out, "{}", paint(Meaning::Odd, format!("filtered: {}", hiding.join(" "))))?;
+        let filters = format!("filtered: {}", hiding.join(" "));
+        writeln!(out, "{}", sentence::painted(Meaning::Odd, &filters, options.width))?;
     }
     Ok(())
 }

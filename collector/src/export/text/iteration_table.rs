@@ -16,9 +16,6 @@ use railscope_core::report::Report;
 use railscope_core::report::iterations::IterationReport;
 use railscope_core::report::labels::LabelReport;
 
-/// Longest path.
-const FILE_WIDTH: usize = 36;
-
 /// Training steps described in words.
 const DESCRIBED: usize = 3;
 
@@ -36,35 +33,39 @@ pub(super) fn write(
             (_, Some(id)) => format!(" of {}", names.short(id)),
         };
         writeln!(out, "\n{}", paint(Meaning::Heading, format!("Training steps{of}")))?;
-        writeln!(out, "{}", sentence::note(&summary(job)))?;
+        writeln!(out, "{}", sentence::note(&summary(job), options.width))?;
         let worst = job.worst();
         let shown = shown(job, &worst, options.top);
-        writeln!(out, "{}", table(job, &shown))?;
+        writeln!(out, "{}", table(job, &shown, options))?;
         options.write_more(job.all.len(), out)?;
         for one in worst.iter().take(DESCRIBED) {
-            writeln!(out, "{}", sentence::bullet(Meaning::Odd, &iteration_story::tell(one)))?;
+            writeln!(
+                out,
+                "{}",
+                sentence::bullet(Meaning::Odd, &iteration_story::tell(one), options.width)
+            )?;
             if let Some(evidence) = iteration_story::evidence(one) {
-                writeln!(out, "{}", sentence::aside(&evidence))?;
+                writeln!(out, "{}", sentence::aside(&evidence, options.width))?;
             }
         }
         if let Some(one) = worst.first().copied().or(job.all.last().copied()) {
             let hint = format!("details of one: railscope explain --step {}", one.iteration);
-            writeln!(out, "{}", paint(Meaning::Aside, hint))?;
+            writeln!(out, "{}", sentence::painted(Meaning::Aside, &hint, options.width))?;
         }
     }
     for label in &report.labels {
-        writeln!(out, "{}", sentence::note(&labelled(label)))?;
+        writeln!(out, "{}", sentence::note(&labelled(label, options), options.width))?;
     }
     Ok(())
 }
 
 /// `labels from train.out (deepspeed), matched by time (UTC): 14 of 14 lines agree`.
-fn labelled(label: &LabelReport) -> String {
+fn labelled(label: &LabelReport, options: &TextOptions) -> String {
     let source = match (&label.file, label.framework) {
         (Some(file), Some(framework)) => {
-            format!("{} ({framework})", label::file(file, FILE_WIDTH))
+            format!("{} ({framework})", label::file(file, options.path_width()))
         }
-        (Some(file), None) => label::file(file, FILE_WIDTH),
+        (Some(file), None) => label::file(file, options.path_width()),
         (None, _) => "--anchor".to_owned(),
     };
     let lines = format!(
@@ -153,7 +154,7 @@ fn shown(job: &JobIterations<'_>, worst: &[&IterationReport], top: usize) -> BTr
     shown
 }
 
-fn table(job: &JobIterations<'_>, shown: &BTreeSet<usize>) -> String {
+fn table(job: &JobIterations<'_>, shown: &BTreeSet<usize>, options: &TextOptions) -> String {
     let rows: Vec<&IterationReport> = shown.iter().map(|at| job.all[*at]).collect();
     let column =
         |cell: &dyn Fn(&IterationReport) -> String| rows.iter().map(|one| cell(one)).collect();
@@ -165,7 +166,7 @@ fn table(job: &JobIterations<'_>, shown: &BTreeSet<usize>) -> String {
         Column::words("LABEL", column(&|one| one.label.clone().unwrap_or_default())),
         Column::numbers("TIME", column(&|one| duration(one.length_ns()))),
         Column::words("", column(&|one| mark(job, one))),
-        Column::numbers("COMM", column(&|one| duration(one.communication_ns))),
+        Column::numbers("COMM", column(&|one| duration(one.communication_ns))).spare(1),
         Column::numbers("IDLE", column(&|one| duration(one.idle_ns))).spare(4),
         Column::numbers("SENT", column(&|one| known(one.bytes, bytes))).spare(3),
         Column::numbers("PEAK", column(&|one| known(one.peak_bps, |bps| bit_rate(bps as f64))))
@@ -192,7 +193,7 @@ fn table(job: &JobIterations<'_>, shown: &BTreeSet<usize>) -> String {
             column(&|one| one.straggler.as_ref().map_or("", |late| late.cause).to_owned()),
         ),
     ];
-    render(columns)
+    render(columns, options.width)
 }
 
 /// What is special about its duration.

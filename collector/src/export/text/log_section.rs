@@ -5,14 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use super::quantity::{counted, duration};
-use super::style::{Meaning, paint};
 use super::{TextOptions, label, sentence};
 use railscope_core::report::Report;
 use railscope_core::report::communicators::{ChannelReport, CommunicatorReport};
 use railscope_core::report::logs::{LineReport, LogProcessReport, LogRankReport, LogsReport};
-
-/// Longest path.
-const FILE_WIDTH: usize = 52;
 
 /// Longest ring written out.
 const RING_SHOWN: usize = 16;
@@ -30,17 +26,17 @@ pub(super) fn write(
     if logs.files.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{}", heading(logs))?;
+    writeln!(out, "\n{}", heading(logs, options))?;
     write_communicators(report, options, out)?;
     // A slow bootstrap is a finding.
     let is_reported = report.findings.iter().any(|finding| finding.id == "bootstrap_slow");
-    if is_reported { Ok(()) } else { write_bootstrap(logs, out) }
+    if is_reported { Ok(()) } else { write_bootstrap(logs, options, out) }
 }
 
 /// `nccl.log  92 NCCL lines of 1 process on 1 host, NCCL 2.27.3`.
-fn heading(logs: &LogsReport) -> String {
+fn heading(logs: &LogsReport, options: &TextOptions) -> String {
     let title = match logs.files.as_slice() {
-        [file] => label::file(&file.file, FILE_WIDTH),
+        [file] => label::file(&file.file, options.path_width()),
         files => counted(files.len() as u64, "log"),
     };
     let entries = logs.files.iter().map(|file| file.nccl_entries).sum();
@@ -50,13 +46,13 @@ fn heading(logs: &LogsReport) -> String {
     let releases: Vec<&str> = releases.into_iter().collect();
     let release =
         if releases.is_empty() { "release unknown".to_owned() } else { releases.join(", ") };
-    format!(
-        "{}  {} of {} on {}, NCCL {release}",
-        paint(Meaning::Heading, title),
+    let content = format!(
+        "{} of {} on {}, NCCL {release}",
         counted(entries, "NCCL line"),
         counted(logs.processes.len() as u64, "process"),
         counted(hosts.len() as u64, "host"),
-    )
+    );
+    sentence::titled(&title, &content, options.width)
 }
 
 /// The ranks named in logs, by communicator.
@@ -82,7 +78,7 @@ fn write_communicators(
         report.communicators.iter().filter_map(|one| Some((one, logged.get(one.id.as_str())?)));
     let communicators: Vec<_> = communicators.collect();
     for (communicator, ranks) in communicators.iter().take(options.top) {
-        writeln!(out, "{}", sentence::note(&describe(communicator, ranks)))?;
+        writeln!(out, "{}", sentence::note(&describe(communicator, ranks), options.width))?;
     }
     options.write_more(communicators.len(), out)
 }
@@ -152,15 +148,19 @@ fn brief(words: &[String]) -> String {
 }
 
 /// `line 22` of the only log, `nccl.1.log:22` of several.
-fn place(logs: &LogsReport, line: &LineReport) -> String {
+fn place(logs: &LogsReport, line: &LineReport, options: &TextOptions) -> String {
     match logs.files.as_slice() {
         [_] => format!("line {}", line.line),
-        _ => format!("{}:{}", label::file(&line.file, FILE_WIDTH), line.line),
+        _ => format!("{}:{}", label::file(&line.file, options.path_width()), line.line),
     }
 }
 
 /// Writes how long the slowest bootstrap took, and how long it waited.
-fn write_bootstrap(logs: &LogsReport, out: &mut impl Write) -> io::Result<()> {
+fn write_bootstrap(
+    logs: &LogsReport,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let all = logs.processes.iter().flat_map(|process| {
         process.ranks.iter().filter_map(move |rank| Some((process, rank, rank.bootstrap.as_ref()?)))
     });
@@ -169,7 +169,7 @@ fn write_bootstrap(logs: &LogsReport, out: &mut impl Write) -> io::Result<()> {
     };
     let waited = timing.parts_ns.get("recv").copied().unwrap_or(0);
     let of = rank.communicator.as_deref().unwrap_or("a communicator");
-    let line = timing.line.as_ref().map(|line| format!(" ({})", place(logs, line)));
+    let line = timing.line.as_ref().map(|line| format!(" ({})", place(logs, line, options)));
     let text = format!(
         "slowest bootstrap of {of}: rank {} on {}, {}, of which {} waiting to receive{}",
         rank.rank,
@@ -178,5 +178,5 @@ fn write_bootstrap(logs: &LogsReport, out: &mut impl Write) -> io::Result<()> {
         duration(waited),
         line.unwrap_or_default(),
     );
-    writeln!(out, "{}", sentence::note(&text))
+    writeln!(out, "{}", sentence::note(&text, options.width))
 }

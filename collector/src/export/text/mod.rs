@@ -43,9 +43,16 @@ pub(super) use railscope_core::report::words::number as quantity;
 pub struct TextOptions {
     /// Rows per table.
     pub top: usize,
+    /// Columns per line.
+    pub width: usize,
 }
 
 impl TextOptions {
+    /// Longest path in a line or a table: half of the line.
+    fn path_width(&self) -> usize {
+        self.width / 2
+    }
+
     /// Says how many rows were left out, and which option shows them.
     fn write_more(&self, all: usize, out: &mut impl Write) -> io::Result<()> {
         match all.saturating_sub(self.top) {
@@ -76,14 +83,14 @@ pub fn write(
     let queue_pairs = shown(report, shows);
     let is_bad = finding_list::write_bad(report, &queue_pairs, options, &mut out)?;
     if !is_bad {
-        calm::write(report, &queue_pairs, &mut out)?;
+        calm::write(report, &queue_pairs, options, &mut out)?;
     }
     log_section::write(report, options, &mut out)?;
     if is_without_captures(report) {
         finding_list::write_good_to_know(report, &queue_pairs, options, &mut out)?;
-        return notes::write(report, &[], &mut out);
+        return notes::write(report, &[], options, &mut out);
     }
-    header::write(report, &queue_pairs, &mut out)?;
+    header::write(report, &queue_pairs, options, &mut out)?;
     finding_list::write_good_to_know(report, &queue_pairs, options, &mut out)?;
     let names = CommunicatorNames::new(&report.communicators);
     iteration_table::write(report, names, options, &mut out)?;
@@ -99,7 +106,7 @@ pub fn write(
     pause_table::write(report, options, &mut out)?;
     tap_table::write(report, options, &mut out)?;
     clock_lines::write(report, options, &mut out)?;
-    notes::write(report, &queue_pairs, &mut out)
+    notes::write(report, &queue_pairs, options, &mut out)
 }
 
 /// Whether the input is logs or counters only.
@@ -125,6 +132,6 @@ pub fn write_training(
 
 /// `text` as an indented paragraph, wrapped between words.
 #[must_use]
-pub fn paragraph(text: &str) -> String {
-    sentence::note(text)
+pub fn paragraph(text: &str, width: usize) -> String {
+    sentence::note(text, width)
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::TextOptions;
 use super::finding_list;
 use super::quantity::{count, counted};
 use super::sentence;
@@ -23,6 +24,7 @@ const REFUSED_SHOWN: usize = 4;
 pub(super) fn write(
     report: &Report,
     queue_pairs: &[&QueuePairReport],
+    options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let counters = HealthEvent::ALL.iter().filter_map(|event| {
@@ -39,7 +41,7 @@ pub(super) fn write(
         return Ok(());
     }
     writeln!(out, "\n{}", paint(Meaning::Heading, "Not seen, or not certain"))?;
-    lines.iter().try_for_each(|line| writeln!(out, "{}", sentence::note(line)))
+    lines.iter().try_for_each(|line| writeln!(out, "{}", sentence::note(line, options.width)))
 }
 
 /// Packets that no tap captured.

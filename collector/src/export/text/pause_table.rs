@@ -37,14 +37,14 @@ pub(super) fn write(
             }),
         ),
         Column::numbers("XOFF", column(&|row| count(row.pause_frames))),
-        Column::numbers("XON", column(&|row| count(row.resume_frames))),
+        Column::numbers("XON", column(&|row| count(row.resume_frames))).spare(2),
         Column::numbers("PAUSED", column(&|row| time(row.paused_ns))),
-        Column::numbers("LONGEST", column(&|row| time(row.longest_ns))),
+        Column::numbers("LONGEST", column(&|row| time(row.longest_ns))).spare(1),
         Column::numbers(
             "STORMS",
             column(&|row| row.storms.map_or_else(|| "unknown".to_owned(), count)),
         ),
     ];
-    writeln!(out, "\n{}", render(columns))?;
+    writeln!(out, "\n{}", render(columns, options.width))?;
     options.write_more(all, out)
 }

@@ -35,6 +35,6 @@ pub(super) fn write(
         Column::numbers("TO", column(&|phase| moment(phase.end_ns))),
         Column::numbers("TIME", column(&lasts)),
     ];
-    writeln!(out, "\n{}", render(columns))?;
+    writeln!(out, "\n{}", render(columns, options.width))?;
     options.write_more(phases.len(), out)
 }

@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use super::TextOptions;
 use super::label;
 use super::quantity::bit_rate;
-use super::style::{Meaning, paint};
+use super::sentence;
+use super::style::Meaning;
 use super::table::{Column, render};
 use railscope_core::report::Report;
 use railscope_core::report::places::{Plane, PortReport};
@@ -42,8 +43,8 @@ pub(super) fn write(
         Column::numbers("RX PEAK 1 ms", rate(|port| port.peaks.rx_1ms_bps)),
         Column::numbers("100 us", rate(|port| port.peaks.rx_100us_bps)),
     ];
-    writeln!(out, "\n{}", render(columns))?;
+    writeln!(out, "\n{}", render(columns, options.width))?;
     options.write_more(all, out)?;
     let hint = "burst detection needs the line rate: --line-rate 400G";
-    writeln!(out, "{}", paint(Meaning::Aside, hint))
+    writeln!(out, "{}", sentence::painted(Meaning::Aside, hint, options.width))
 }

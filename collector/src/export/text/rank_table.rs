@@ -7,9 +7,6 @@ use super::label;
 use super::table::{Column, render};
 use railscope_core::report::communicators::{CommunicatorReport, NicReport, RankReport};
 
-/// Longest list of NICs.
-const NICS_WIDTH: usize = 40;
-
 /// Writes the ranks of `communicator`.
 pub(super) fn write(
     communicator: &CommunicatorReport,
@@ -32,20 +29,21 @@ pub(super) fn write(
             column(&|rank| rank.pid.map(|pid| pid.to_string()).unwrap_or_default()),
         ),
         Column::words("GPU", column(&|rank| rank.bus_id.clone().unwrap_or_default())).spare(1),
-        Column::words("NICS", column(&|rank| nics(&rank.nics))),
+        Column::words("NICS", column(&|rank| nics(&rank.nics, options))),
     ];
-    writeln!(out, "{}", render(columns))?;
+    writeln!(out, "{}", render(columns, options.width))?;
     options.write_more(ranks.len(), out)
 }
 
-/// `10.0.0.1 mlx5_0, 10.0.1.1 mlx5_1 +6`.
-pub(super) fn nics(nics: &[NicReport]) -> String {
+/// `10.0.0.1 mlx5_0, 10.0.1.1 mlx5_1 +6`: as many as fit half of the line.
+pub(super) fn nics(nics: &[NicReport], options: &TextOptions) -> String {
     let mut shown = String::new();
     for (at, nic) in nics.iter().enumerate() {
         let device = nic.device.as_deref().map(|device| format!(" {}", label::name(device)));
         let name = format!("{}{}", nic.address, device.unwrap_or_default());
         let comma = if at == 0 { "" } else { ", " };
-        if at > 0 && shown.chars().count() + comma.len() + name.chars().count() > NICS_WIDTH {
+        if at > 0 && shown.chars().count() + comma.len() + name.chars().count() > options.width / 2
+        {
             return format!("{shown} +{}", nics.len() - at);
         }
         shown.push_str(comma);

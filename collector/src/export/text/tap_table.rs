@@ -9,9 +9,6 @@ use super::table::{Column, render};
 use railscope_core::report::Report;
 use railscope_core::report::taps::TapReport;
 
-/// Longest path.
-const FILE_WIDTH: usize = 48;
-
 /// Writes the taps if there are several.
 pub(super) fn write(
     report: &Report,
@@ -26,7 +23,7 @@ pub(super) fn write(
     let some = |value: u64| if value == 0 { String::new() } else { count(value) };
     let columns = vec![
         Column::numbers("TAP", column(&|tap| tap.id.to_string())),
-        Column::words("FILE", column(&|tap| label::file(&tap.file, FILE_WIDTH))),
+        Column::words("FILE", column(&|tap| label::file(&tap.file, options.path_width()))),
         Column::words(
             "INTERFACE",
             column(&|tap| interface(tap).map(label::name).unwrap_or_default()),
@@ -36,7 +33,7 @@ pub(super) fn write(
         Column::numbers("LOST", column(&|tap| some(tap.lost_frames))),
         Column::words("LINK OF", column(&link_of)),
     ];
-    writeln!(out, "\n{}", render(columns))?;
+    writeln!(out, "\n{}", render(columns, options.width))?;
     options.write_more(report.taps.len(), out)
 }
 

@@ -39,7 +39,7 @@ pub(super) fn write(
             counted(*frames, "frame"),
             bytes(*payload_bytes)
         );
-        writeln!(out, "{}", sentence::note(&line))?;
+        writeln!(out, "{}", sentence::note(&line, options.width))?;
     }
     options.write_more(groups.len(), out)
 }

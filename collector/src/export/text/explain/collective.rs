@@ -10,7 +10,7 @@ use crate::export::text::collective_table::{duration_ns, method};
 use crate::export::text::label;
 use crate::export::text::quantity::{byte_rate, bytes, count, counted, duration, moment, offset};
 use crate::export::text::sentence;
-use crate::export::text::style::{Meaning, paint};
+use crate::export::text::style::Meaning;
 use crate::export::text::table::{Column, render};
 use railscope_core::report::collectives::{CollectiveRankReport, CollectiveReport, PartReport};
 
@@ -22,21 +22,25 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let one = facts.collective;
     let title = format!("collective {}: {}", one.id, what(one));
-    writeln!(out, "{}", paint(Meaning::Heading, title))?;
+    writeln!(out, "{}", sentence::painted(Meaning::Heading, &title, options.width))?;
     for line in lines(one) {
-        writeln!(out, "{}", sentence::note(&line))?;
+        writeln!(out, "{}", sentence::note(&line, options.width))?;
     }
     parts(one, options, out)?;
     ranks(one, options, out)?;
     lanes(facts, options, out)?;
     let meaning = "+ times count from its first data packet";
-    writeln!(out, "{}", paint(Meaning::Aside, meaning))
+    writeln!(out, "{}", sentence::painted(Meaning::Aside, meaning, options.width))
 }
 
 /// Writes its evidence.
-pub(super) fn write_reasons(facts: &CollectiveFacts<'_>, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write_reasons(
+    facts: &CollectiveFacts<'_>,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let one = facts.collective;
-    evidence::write(&format!("Evidence ({})", one.grade), &one.evidence, out)
+    evidence::write(&format!("Evidence ({})", one.grade), &one.evidence, options, out)
 }
 
 /// `all_reduce of 1.00 MiB, ring simple`.
@@ -102,7 +106,7 @@ fn parts(one: &CollectiveReport, options: &TextOptions, out: &mut impl Write) ->
         Column::numbers("FROM", column(&|part| after(one, Some(part.start_ns)))),
         Column::numbers("TO", column(&|part| after(one, Some(part.end_ns)))),
     ];
-    writeln!(out, "\n{}", render(columns))?;
+    writeln!(out, "\n{}", render(columns, options.width))?;
     options.write_more(one.parts.len(), out)
 }
 
@@ -118,7 +122,7 @@ fn ranks(one: &CollectiveReport, options: &TextOptions, out: &mut impl Write) ->
         Column::numbers("FIRST SENT", column(&|rank| after(one, rank.first_send_ns))),
         Column::numbers("LAST RECEIVED", column(&|rank| after(one, rank.last_receive_ns))),
     ];
-    writeln!(out, "\n{}", render(columns))?;
+    writeln!(out, "\n{}", render(columns, options.width))?;
     options.write_more(one.ranks.len(), out)
 }
 
@@ -146,7 +150,7 @@ fn lanes(
         Column::words("CONNECTION", column(&|lane| lane.connection.map(name).unwrap_or_default())),
         Column::words("QUEUE PAIR", column(&queue_pair)),
         Column::numbers("MESSAGES", column(&|lane| count(lane.part.messages))),
-        Column::numbers("FIRST MSG", column(&|lane| count(lane.part.first_message))),
+        Column::numbers("FIRST MSG", column(&|lane| count(lane.part.first_message))).spare(1),
         Column::numbers("BYTES", column(&|lane| bytes(lane.part.bytes))),
         Column::numbers("FROM", column(&|lane| after(facts.collective, first(lane)))),
         Column::numbers("TO", column(&|lane| after(facts.collective, last(lane)))),
@@ -158,7 +162,7 @@ fn lanes(
             }),
         ),
     ];
-    writeln!(out, "\n{}", render(columns))?;
+    writeln!(out, "\n{}", render(columns, options.width))?;
     options.write_more(all.len(), out)
 }
 

@@ -2,42 +2,45 @@
 
 use std::io::{self, Write};
 
+use crate::export::text::TextOptions;
 use crate::export::text::label;
 use crate::export::text::quantity::moment;
 use crate::export::text::sentence;
-use crate::export::text::style::{Meaning, paint};
+use crate::export::text::style::Meaning;
 use railscope_core::report::evidence::EvidenceReport;
-
-/// Longest path.
-const FILE_WIDTH: usize = 64;
 
 /// Writes the evidence of a statement below a heading.
 pub(super) fn write(
     heading: &str,
     evidence: &[EvidenceReport],
+    options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
     if evidence.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{}", paint(Meaning::Heading, heading))?;
-    write_reasons(evidence, out)
+    writeln!(out, "\n{}", sentence::painted(Meaning::Heading, heading, options.width))?;
+    write_reasons(evidence, options, out)
 }
 
 /// Writes the evidence of a statement.
-pub(super) fn write_reasons(evidence: &[EvidenceReport], out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write_reasons(
+    evidence: &[EvidenceReport],
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
     for reason in evidence {
-        writeln!(out, "{}", sentence::note(&reason.text))?;
-        if let Some(place) = place(reason) {
-            writeln!(out, "    {}", paint(Meaning::Aside, place))?;
+        writeln!(out, "{}", sentence::note(&reason.text, options.width))?;
+        if let Some(place) = place(reason, options) {
+            writeln!(out, "{}", sentence::place(&place, options.width))?;
         }
     }
     Ok(())
 }
 
 /// `host1.pcap frame 161 at 0.316419 s`.
-fn place(reason: &EvidenceReport) -> Option<String> {
-    let file = label::file(reason.source.as_ref()?, FILE_WIDTH);
+fn place(reason: &EvidenceReport, options: &TextOptions) -> Option<String> {
+    let file = label::file(reason.source.as_ref()?, options.path_width());
     let time = reason.time_ns.map(|time| format!(" at {}", moment(time))).unwrap_or_default();
     match (reason.frame, reason.line) {
         (Some(frame), _) => Some(format!("{file} frame {frame}{time}")),
@@ -47,8 +50,8 @@ fn place(reason: &EvidenceReport) -> Option<String> {
 }
 
 /// Writes how to find a frame in Wireshark.
-pub(super) fn write_hint(out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write_hint(options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
     let hint =
         "frame N in Wireshark: frame.number == N; times count from the first frame of the input";
-    writeln!(out, "\n{}", paint(Meaning::Aside, hint))
+    writeln!(out, "\n{}", sentence::painted(Meaning::Aside, hint, options.width))
 }

@@ -18,16 +18,17 @@ pub(super) fn write(
 ) -> io::Result<()> {
     writeln!(out, "\n{}", paint(Meaning::Heading, "Findings about it"))?;
     if findings.is_empty() {
-        return writeln!(out, "{}", sentence::note("none"));
+        return writeln!(out, "{}", sentence::note("none", options.width));
     }
     for finding in findings.iter().take(options.top) {
         let title = label::printable(&finding.title);
-        writeln!(out, "{}", sentence::bullet(meaning(finding.severity), &title))?;
+        writeln!(out, "{}", sentence::bullet(meaning(finding.severity), &title, options.width))?;
         evidence::write_reasons(
             finding.evidence.get(..options.top).unwrap_or(&finding.evidence),
+            options,
             out,
         )?;
-        writeln!(out, "{}", sentence::aside(&format!("→ {}", finding.remedy)))?;
+        writeln!(out, "{}", sentence::aside(&format!("→ {}", finding.remedy), options.width))?;
     }
     options.write_more(findings.len(), out)
 }

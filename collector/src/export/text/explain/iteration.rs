@@ -13,7 +13,7 @@ use crate::export::text::quantity::{
     bit_rate, bytes, count, counted, duration, moment, offset, percent,
 };
 use crate::export::text::sentence;
-use crate::export::text::style::{Meaning, paint};
+use crate::export::text::style::Meaning;
 use crate::export::text::table::{Column, render};
 use railscope_core::report::collectives::CollectiveReport;
 
@@ -27,19 +27,23 @@ pub(super) fn write(
     let of =
         one.communicator.as_deref().map(|id| format!(" of NCCL communicator {}", label::name(id)));
     let title = format!("training step {}{}", name(one), of.unwrap_or_default());
-    writeln!(out, "{}", paint(Meaning::Heading, title))?;
+    writeln!(out, "{}", sentence::painted(Meaning::Heading, &title, options.width))?;
     for line in lines(facts) {
-        writeln!(out, "{}", sentence::note(&line))?;
+        writeln!(out, "{}", sentence::note(&line, options.width))?;
     }
     collectives(facts, options, out)
 }
 
 /// Writes the evidence for its straggler.
-pub(super) fn write_reasons(facts: &IterationFacts<'_>, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write_reasons(
+    facts: &IterationFacts<'_>,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let late = facts.iteration.straggler.as_ref();
     let reasons = late.map(|late| late.evidence.as_slice()).unwrap_or_default();
     let heading = late.map(|late| format!("Why rank {} ({})", late.rank, late.grade));
-    evidence::write(&heading.unwrap_or_default(), reasons, out)
+    evidence::write(&heading.unwrap_or_default(), reasons, options, out)
 }
 
 fn lines(facts: &IterationFacts<'_>) -> Vec<String> {
@@ -129,10 +133,10 @@ fn collectives(
     let columns = vec![
         Column::numbers("COLLECTIVE", column(&|one| one.id.to_string())),
         Column::words("KIND", column(&|one| one.kind.to_owned())),
-        Column::words("ALGO PROTO", column(&|one| method(one.algorithm, one.protocol))),
+        Column::words("ALGO PROTO", column(&|one| method(one.algorithm, one.protocol))).spare(2),
         Column::numbers("SIZE", column(&|one| one.bytes.map_or_else(|| "?".to_owned(), bytes))),
         Column::numbers("FROM", column(&|one| offset(one.start_ns.saturating_sub(start)))),
-        Column::numbers("TO", column(&|one| offset(one.end_ns.saturating_sub(start)))),
+        Column::numbers("TO", column(&|one| offset(one.end_ns.saturating_sub(start)))).spare(1),
         Column::numbers("TIME", column(&|one| duration(duration_ns(one)))),
         Column::words("STRAGGLER", column(&late)),
         Column::words(
@@ -140,9 +144,9 @@ fn collectives(
             column(&|one| one.straggler.as_ref().map_or("", |late| late.cause).to_owned()),
         ),
     ];
-    writeln!(out, "\n{}", render(columns))?;
+    writeln!(out, "\n{}", render(columns, options.width))?;
     options.write_more(all.len(), out)?;
     let meaning =
         "+ times count from its first data packet; details: railscope explain --collective N";
-    writeln!(out, "{}", paint(Meaning::Aside, meaning))
+    writeln!(out, "{}", sentence::painted(Meaning::Aside, meaning, options.width))
 }

@@ -66,9 +66,9 @@ pub fn write(
     findings::write(&explanation.findings, options, out)?;
     match &explanation.subject {
         Subject::Rank(facts) => rank::write_reasons(facts, options, out)?,
-        Subject::QueuePair(facts) => queue_pair::write_reasons(facts, out)?,
-        Subject::Collective(facts) => collective::write_reasons(facts, out)?,
-        Subject::TrainingStep(facts) => iteration::write_reasons(facts, out)?,
+        Subject::QueuePair(facts) => queue_pair::write_reasons(facts, options, out)?,
+        Subject::Collective(facts) => collective::write_reasons(facts, options, out)?,
+        Subject::TrainingStep(facts) => iteration::write_reasons(facts, options, out)?,
     }
-    evidence::write_hint(out)
+    evidence::write_hint(options, out)
 }

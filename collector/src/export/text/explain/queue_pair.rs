@@ -9,13 +9,10 @@ use crate::export::text::TextOptions;
 use crate::export::text::label;
 use crate::export::text::quantity::{bytes, count, duration, moment};
 use crate::export::text::sentence;
-use crate::export::text::style::{Meaning, paint};
+use crate::export::text::style::Meaning;
 use crate::export::text::table::{Column, render};
 use railscope_core::report::flows::FlowReport;
 use railscope_core::report::owner::OwnerReport;
-
-/// Longest path.
-const FILE_WIDTH: usize = 36;
 
 /// Writes a queue pair.
 pub(super) fn write(
@@ -24,19 +21,23 @@ pub(super) fn write(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let title = format!("queue pair {:#x} ({}) of {}", facts.qpn, facts.qpn, facts.address);
-    writeln!(out, "{}", paint(Meaning::Heading, title))?;
+    writeln!(out, "{}", sentence::painted(Meaning::Heading, &title, options.width))?;
     for line in lines(facts) {
-        writeln!(out, "{}", sentence::note(&line))?;
+        writeln!(out, "{}", sentence::note(&line, options.width))?;
     }
     flows(facts, options, out)?;
     recoveries(facts, options, out)
 }
 
 /// Writes the evidence for its owner.
-pub(super) fn write_reasons(facts: &QueuePairFacts<'_>, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write_reasons(
+    facts: &QueuePairFacts<'_>,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
     if let Some((_, connection)) = facts.connection {
         let heading = format!("Evidence for {} ({})", name(connection), connection.grade);
-        evidence::write(&heading, &connection.evidence, out)?;
+        evidence::write(&heading, &connection.evidence, options, out)?;
     }
     Ok(())
 }
@@ -112,7 +113,7 @@ fn flows(
     };
     let file = |one: &DirectedFlow<'_>| {
         let file = facts.files.get(one.flow.tap as usize).copied().unwrap_or_default();
-        label::file(file, FILE_WIDTH)
+        label::file(file, options.path_width())
     };
     let columns = vec![
         Column::words("", column(&|one| direction(one.is_incoming).to_owned())),
@@ -134,9 +135,9 @@ fn flows(
         )
         .spare(1),
     ];
-    writeln!(out, "\n{}", render(columns))?;
+    writeln!(out, "\n{}", render(columns, options.width))?;
     options.write_more(all.len(), out)?;
-    messages(shown, out)
+    messages(shown, options, out)
 }
 
 const fn direction(is_incoming: bool) -> &'static str {
@@ -144,7 +145,11 @@ const fn direction(is_incoming: bool) -> &'static str {
 }
 
 /// Kinds of messages per direction, and when.
-fn messages(shown: &[DirectedFlow<'_>], out: &mut impl Write) -> io::Result<()> {
+fn messages(
+    shown: &[DirectedFlow<'_>],
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let mut written = [false; 2];
     for one in shown {
         let is_written = &mut written[usize::from(one.is_incoming)];
@@ -170,7 +175,7 @@ fn messages(shown: &[DirectedFlow<'_>], out: &mut impl Write) -> io::Result<()> 
             moment(flow.first_ns),
             moment(flow.last_ns)
         );
-        writeln!(out, "{}", sentence::note(&line))?;
+        writeln!(out, "{}", sentence::note(&line, options.width))?;
     }
     Ok(())
 }
@@ -195,7 +200,7 @@ fn recoveries(
         Column::numbers("RETRANS", column(&|one| count(one.episode.resent_packets))),
         Column::numbers("TAP", column(&|one| one.tap.to_string())),
     ];
-    writeln!(out, "\n{}", render(columns))?;
+    writeln!(out, "\n{}", render(columns, options.width))?;
     options.write_more(number, out)
 }
 

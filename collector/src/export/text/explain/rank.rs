@@ -10,7 +10,7 @@ use crate::export::text::label;
 use crate::export::text::quantity::{bytes, count, counted, offset};
 use crate::export::text::rank_table::nics;
 use crate::export::text::sentence;
-use crate::export::text::style::{Meaning, paint};
+use crate::export::text::style::Meaning;
 use crate::export::text::table::{Column, render};
 use railscope_core::report::collectives::CollectiveRankReport;
 use railscope_core::report::communicators::ConnectionReport;
@@ -25,13 +25,13 @@ pub(super) fn write(
     let rank = facts.rank;
     let title =
         format!("rank {} of NCCL communicator {}", rank.rank, label::name(facts.communicator));
-    writeln!(out, "{}", paint(Meaning::Heading, title))?;
-    for line in lines(facts) {
-        writeln!(out, "{}", sentence::note(&line))?;
+    writeln!(out, "{}", sentence::painted(Meaning::Heading, &title, options.width))?;
+    for line in lines(facts, options) {
+        writeln!(out, "{}", sentence::note(&line, options.width))?;
     }
     connections("TO", &facts.sends, |one| one.receiver, options, out)?;
     connections("FROM", &facts.receives, |one| one.sender, options, out)?;
-    collectives(&facts.collectives, out)
+    collectives(&facts.collectives, options, out)
 }
 
 /// Writes the evidence for the rank and its connections.
@@ -44,23 +44,24 @@ pub(super) fn write_reasons(
     evidence::write(
         &format!("Evidence for rank {} ({})", rank.rank, rank.grade),
         &rank.evidence,
+        options,
         out,
     )?;
     for one in facts.sends.iter().chain(&facts.receives).take(options.top) {
         let connection = one.connection;
         let heading = format!("Evidence for {} ({})", name(connection), connection.grade);
-        evidence::write(&heading, &connection.evidence, out)?;
+        evidence::write(&heading, &connection.evidence, options, out)?;
     }
     Ok(())
 }
 
-fn lines(facts: &RankFacts<'_>) -> Vec<String> {
+fn lines(facts: &RankFacts<'_>, options: &TextOptions) -> Vec<String> {
     let rank = facts.rank;
     let mut lines = Vec::new();
     if let Some(nranks) = facts.nranks {
         let release = facts.nccl_version.map(|version| format!(", NCCL {version}"));
         let of = counted(u64::from(nranks), "rank");
-        lines.push(format!("1 of {of}{}", release.unwrap_or_default()));
+        lines.push(format!("communicator of {of}{}", release.unwrap_or_default()));
     }
     let mut place = Vec::new();
     place.extend(rank.pid.map(|pid| format!("process {pid}")));
@@ -73,7 +74,7 @@ fn lines(facts: &RankFacts<'_>) -> Vec<String> {
     });
     lines.push(match rank.nics.is_empty() {
         true => "NICs unknown: no queue pair exchange and no data captured".to_owned(),
-        false => format!("data through {}", nics(&rank.nics)),
+        false => format!("data through {}", nics(&rank.nics, options)),
     });
     lines
 }
@@ -128,7 +129,7 @@ fn connections(
         Column::numbers("MISSING", most(&|flow| flow.psn.gap_packets.unwrap_or(0))),
         Column::numbers("CE", most(&|flow| flow.ecn.ce.unwrap_or(0))),
     ];
-    writeln!(out, "\n{}", render(columns))?;
+    writeln!(out, "\n{}", render(columns, options.width))?;
     options.write_more(all.len(), out)
 }
 
@@ -170,7 +171,11 @@ impl Timing {
 }
 
 /// What it did when, relative to the first data packet of each collective.
-fn collectives(all: &[Participation<'_>], out: &mut impl Write) -> io::Result<()> {
+fn collectives(
+    all: &[Participation<'_>],
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
     if all.is_empty() {
         return Ok(());
     }
@@ -190,10 +195,10 @@ fn collectives(all: &[Participation<'_>], out: &mut impl Write) -> io::Result<()
         Column::numbers("LATEST", column(&|timing| timing.cell(last(timing)))),
         Column::numbers("LATEST IN", column(&|timing| latest(timing).unwrap_or_default())),
     ];
-    writeln!(out, "\n{}", render(columns))?;
+    writeln!(out, "\n{}", render(columns, options.width))?;
     let meaning = format!(
         "in {}; times count from the first data packet of each, of any rank",
         counted(all.len() as u64, "collective")
     );
-    writeln!(out, "{}", paint(Meaning::Aside, meaning))
+    writeln!(out, "{}", sentence::painted(Meaning::Aside, &meaning, options.width))
 }
