@@ -8,10 +8,10 @@ mod limits;
 mod messages;
 mod options;
 mod output;
+mod pager;
 mod pcapng;
 mod report;
 mod terminal;
-// Lines that fit the terminal.
 mod width;
 
 use std::ffi::OsStr;

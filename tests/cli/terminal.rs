@@ -8,10 +8,12 @@ use crate::support::{fixture, require};
 const FILE: &str = "write_bw_rc_s128.pcap.gz";
 
 /// Runs a shell command on a pseudo-terminal; returns what it showed.
-fn on_a_terminal(line: &str) -> String {
+pub(super) fn on_a_terminal(line: &str) -> String {
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", line, "/dev/null"]);
     script.current_dir(fixture::folder()).env("TERM", "xterm").env_remove("NO_COLOR");
+    // No test waits for a key.
+    script.env("RAILSCOPE_PAGER", "cat").env_remove("COLUMNS");
     let output = script.output().unwrap();
     assert!(output.status.success(), "{line}: {output:?}");
     String::from_utf8(output.stdout).unwrap()

@@ -11,6 +11,7 @@ use super::analysis::MessageFile;
 use super::config::FailOn;
 use super::filter::FilterArgs;
 use super::input::warn;
+use super::pager::PagerArgs;
 use super::progress::InputProgress;
 use super::source::{Depth, SourceArgs};
 use super::terminal;
@@ -48,6 +49,8 @@ pub(super) struct AnalyzeArgs {
     #[arg(long, value_name = "N", default_value_t = 10,
           value_parser = clap::value_parser!(u32).range(1..))]
     top: u32,
+    #[command(flatten)]
+    pager: PagerArgs,
     /// How much JSON lists: `full` has every recovery episode, and every message in a second file
     #[arg(long, value_enum, default_value_t = DetailArg::Summary)]
     detail: DetailArg,
@@ -175,9 +178,7 @@ impl AnalyzeArgs {
             Format::Text => {
                 let options = TextOptions { top: self.top as usize, width: terminal::width() };
                 let shows = |flow: &_| self.filter.shows_flow(flow);
-                let mut out = BufWriter::new(anstream::stdout().lock());
-                text::write(report, shows, &options, &mut out)?;
-                out.flush()
+                self.pager.print(|out| text::write(report, shows, &options, out))
             }
         }
     }

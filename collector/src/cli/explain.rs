@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 
 use super::filter::parse_qpn;
+use super::pager::PagerArgs;
 use super::source::{Depth, SourceArgs};
 use super::terminal;
 use crate::export::json;
@@ -42,6 +43,8 @@ pub(super) struct ExplainArgs {
     #[arg(long, value_name = "N", default_value_t = 16,
           value_parser = clap::value_parser!(u32).range(1..))]
     top: u32,
+    #[command(flatten)]
+    pager: PagerArgs,
     #[command(flatten)]
     sources: SourceArgs,
 }
@@ -103,9 +106,7 @@ impl ExplainArgs {
             }
             Format::Text => {
                 let options = TextOptions { top: self.top as usize, width: terminal::width() };
-                let mut out = BufWriter::new(anstream::stdout().lock());
-                explain::write(explanation, &options, &mut out)?;
-                out.flush()
+                self.pager.print(|out| explain::write(explanation, &options, out))
             }
         }
     }

@@ -24,6 +24,7 @@ mod opcode_name;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod packets;
+mod pager;
 mod progress;
 mod schema;
 #[cfg(all(target_os = "linux", feature = "drive"))]
