@@ -29,9 +29,9 @@ fn demo(folder: &Path, user: Option<u32>) -> String {
 fn check(said: &str) {
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "4 of 4 ranks and 8 of 8 queue pairs are linked; 24 of 24 training steps are found;",
-        "rank 2 is named in 3 of the 3 that it made late",
-        "CE marks are seen in 3 of the 3 that had some, and in 0 of the others",
+        "4 of 4 ranks and 8 of 8 queue pairs, and found 24 of 24 training steps;",
+        "rank 2 is the straggler in 3 of the 3 steps that it delayed",
+        "CE marks are reported in 3 of the 3 marked steps, and in 0 of the others",
         "training step 12:",
     ] {
         assert!(said.contains(part), "{part}: {said}");

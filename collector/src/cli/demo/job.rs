@@ -66,18 +66,22 @@ pub(super) fn plan(
     Ok((drive, job))
 }
 
-/// What is about to be seen.
-pub(super) fn introduction(kind: Kind) -> String {
+/// What the job does, and which faults it injects: a paragraph each.
+pub(super) fn introduction(kind: Kind) -> [String; 2] {
     let who = match kind {
         Kind::UserNamespaces => " of a user namespace",
         Kind::Namespaces | Kind::Loopback | Kind::Host => "",
     };
-    format!(
-        "{RANKS} ranks train for {ITERATIONS} steps on this machine, in network namespaces{who}: \
-         NCCL's packets, no GPU.\n\
-         On purpose, and untold: rank {LATE_RANK} computes {LATE_BY} longer in training steps \
-         {LATE_FIRST} to {LATE_LAST}, and {MARKED_SHARE} of what\n\
-         rank {MARKED_FROM} sends to rank {MARKED_TO} is marked as by a congested switch (ECN CE) in \
-         {MARKED_FIRST} to {MARKED_LAST}.\n"
-    )
+    [
+        format!(
+            "{RANKS} ranks train for {ITERATIONS} steps on this machine, in network \
+             namespaces{who}: NCCL's packets, no GPU."
+        ),
+        format!(
+            "Two faults for railscope to find: rank {LATE_RANK} computes {LATE_BY} longer in \
+             training steps {LATE_FIRST} to {LATE_LAST}, and {MARKED_SHARE} of the packets from \
+             rank {MARKED_FROM} to rank {MARKED_TO} are CE-marked, as by a congested switch, in \
+             steps {MARKED_FIRST} to {MARKED_LAST}."
+        ),
+    ]
 }

@@ -70,9 +70,10 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<u8> {
     let screen = Screen::new();
     let ports: Vec<_> = places.ranks.iter().map(|place| place.port.clone()).collect();
     let watcher = Watcher::start(&ports, &folder, screen.clone())?;
-    screen.say(&job::introduction(places.kind));
     let width = terminal::width();
-    watcher.completeness().iter().for_each(|line| screen.say(&text::paragraph(line, width)));
+    let introduction = job::introduction(places.kind);
+    let paragraphs = introduction.iter().chain(watcher.completeness());
+    paragraphs.for_each(|text| screen.say(&text::paragraph(text, width)));
     screen.say("");
     let mut told = Told::new(truth, screen.clone());
     let commands = commands(&job, &environment, places, &line)?;
@@ -124,12 +125,12 @@ fn conclude(recording: &Recording, truth: &verdict::Truth, folder: &Path) -> io:
     let capture = record::CAPTURE;
     writeln!(
         out,
-        "\n{folder} has
-  {capture}  the packets that railscope saw
-  {report}     all that it found out
-  {trace}      the same as a timeline: open it at ui.perfetto.dev
-  truth.jsonl     what the ranks say they did
-  logs            what NCCL would log
+        "\nFiles in {folder}:
+  {capture}  the captured packets
+  {report}     the report
+  {trace}      a timeline for ui.perfetto.dev
+  truth.jsonl     what the ranks did, as they recorded it
+  logs            NCCL logs of the ranks
 
 Try
   {program} analyze {folder}/{capture}

@@ -1,4 +1,4 @@
-//! What railscope found out, compared with what the ranks say they did.
+//! What railscope found, compared with what the ranks recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,13 +7,13 @@ use railscope_core::report::Report;
 use railscope_core::report::iterations::IterationReport;
 use railscope_drive::truth::{FaultRecord, LinkRole, Record};
 
-/// What the ranks said, as far as it is compared.
+/// What the ranks recorded.
 #[derive(Debug, Default)]
 pub(super) struct Truth {
     ranks: BTreeSet<u32>,
-    /// Queue pairs that carry data, by number and the other end's.
+    /// Queue pairs that carry data: number, and number of the other end.
     queue_pairs: BTreeSet<(u32, u32)>,
-    /// When the first rank was done computing, by training step: data is sent from then on.
+    /// When the first rank finished computing and data was sent, by training step.
     begins: BTreeMap<u32, u64>,
     faults: Vec<FaultRecord>,
 }
@@ -41,7 +41,7 @@ impl Truth {
         }
     }
 
-    /// The training step that was the last to begin before `ns`.
+    /// The last training step that began before `ns`.
     fn iteration_at(&self, ns: u64) -> Option<u32> {
         let begun = self.begins.iter().filter(|(_, begin)| **begin <= ns);
         begun.max_by_key(|(_, begin)| **begin).map(|(iteration, _)| *iteration)
@@ -57,7 +57,7 @@ impl Truth {
     }
 }
 
-/// How many of a kind were found, of how many there are.
+/// How many were found, and how many there are.
 #[derive(Default)]
 struct Score {
     found: usize,
@@ -104,10 +104,10 @@ pub(super) fn compare(report: &Report, truth: &Truth) -> String {
         }
     }
     format!(
-        "Compared with what the ranks say they did (truth.jsonl): {} of {} ranks and {} of {} queue \
-         pairs are linked; {} of {} training steps are found; rank {} is named in {} of the {} that \
-         it made late, and a rank in {} of the others; CE marks are seen in {} of the {} that had \
-         some, and in {} of the others.",
+        "Compared with what the ranks recorded (truth.jsonl): railscope identified {} of {} ranks and \
+         {} of {} queue pairs, and found {} of {} training steps; rank {} is the straggler in {} of \
+         the {} steps that it delayed, and {} of the other steps have a straggler; CE marks are \
+         reported in {} of the {} marked steps, and in {} of the others.",
         ranks.intersection(&truth.ranks).count(),
         truth.ranks.len(),
         pairs.intersection(&truth.queue_pairs).count(),
