@@ -195,7 +195,7 @@ fn ranks_have_queue_pairs_without_packets() {
     }]);
     assert_eq!(ranks[0]["queue_pairs"], pair);
     let finding = unseen(&report).unwrap();
-    let title = "RDMA is not visible: 1 queue pair of 1 rank in 7e5c3a1876543210, and no interface is \
+    let title = "RDMA is not visible: 1 queue pair of 1 rank in 7e5c3a1876543210, but no interface is \
                  tapped";
     assert_eq!(finding["title"], title);
     assert_eq!(finding["evidence"][0]["kind"], "call", "{finding}");

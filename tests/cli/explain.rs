@@ -167,7 +167,7 @@ fn what_analyze_takes_explain_takes() {
     assert!(whole.contains("Not-ECT: switches cannot mark it"), "{whole}");
     write("config.toml", "[findings]\nsuppress = [\"roce_not_ect\"]\n");
     let part = explain(&["--rank", "2", "--config", "config.toml"]);
-    assert!(!part.contains("Not-ECT") && part.contains("● loss: "), "{part}");
+    assert!(!part.contains("Not-ECT") && part.contains("● loss on "), "{part}");
     let sample = |ns: u64, value: u64| {
         format!(
             "{{\"time_ns\":{ns},\"address\":\"10.0.0.3\",\"counters\":{{\"rp_cnp_ignored\":{value}}}}}\n"

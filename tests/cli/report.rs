@@ -41,7 +41,9 @@ fn naks_alone_are_seen_where_only_one_direction_was_captured() {
         .collect();
     let text = shown(&answers);
     assert!(
-        text.contains("refused: 1 NAK on 1 flow, 10.0.0.2 → 10.0.0.1 QP 0x11: remote access error"),
+        text.contains(
+            "request rejected on 10.0.0.2 → 10.0.0.1 QP 0x11: 1 NAK, remote access error"
+        ),
         "{text}"
     );
     assert!(text.contains("0 flows with data"), "{text}");
@@ -66,7 +68,7 @@ fn read_responses_belong_to_the_read() {
     }
     let text = shown(&frames);
     assert!(text.contains("1 flow with data"), "{text}");
-    assert!(text.contains("congestion: 20 packets CE-marked"), "{text}");
+    assert!(text.contains(": 20 packets CE-marked"), "{text}");
     let row = text.lines().find(|line| line.starts_with("10.0.0.1 → 10.0.0.2")).unwrap();
     assert!(row.contains("20 READ") && row.contains("10.0 KiB") && row.ends_with("100 %"), "{row}");
 }
@@ -87,10 +89,9 @@ fn resends_alone_say_how_many() {
         .roce(&Roce { psn: 1, ..Roce::new(WRITE_ONLY, 64) })
         .finish();
     let text = shown(&[write(0), write(1), write(2), resent]);
-    let title =
-        "resends: 1 packet sent again (25.0 %) on 1 flow, 10.0.0.1 → 10.0.0.2 QP 0x10203; no hole";
+    let title = "retransmissions on 10.0.0.1 → 10.0.0.2 QP 0x10203: 1 packet (25.0 %), no gap";
     assert!(text.contains(title), "{text}");
-    assert!(text.contains("\n  1 resend\n"), "{text}");
+    assert!(text.contains("\n  1 retransmission\n"), "{text}");
 }
 
 #[test]
@@ -104,7 +105,7 @@ fn long_addresses_fit_the_line() {
         })
         .collect();
     let text = shown(&frames);
-    assert!(text.contains("loss: 6 missing at first sight, none sent again on 1 flow"), "{text}");
+    assert!(text.contains(": 6 packets missing, none retransmitted"), "{text}");
     assert!(text.contains("\n→ fefe:fefe:"), "{text}");
 }
 

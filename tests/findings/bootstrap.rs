@@ -140,7 +140,7 @@ fn rings_that_cross_hosts_too_often() {
     assert!(found(&report("0 1 2 3"), "ring_order").is_empty());
     let crossed = report("0 2 1 3");
     let finding = only(&crossed, "ring_order");
-    assert!(finding["title"].as_str().unwrap().contains("4 times where 2 would do"), "{finding}");
+    assert!(finding["title"].as_str().unwrap().contains("4 times instead of 2"), "{finding}");
 }
 
 #[test]

@@ -58,7 +58,10 @@ fn a_rank_that_does_not_check_in_is_missed() {
         (&finding["severity"], &finding["cause"], &finding["subject"]["rank"]),
         (&"critical".into(), &"missing_ranks".into(), &2.into())
     );
-    assert!(finding["title"].as_str().unwrap().contains("rank 2 of 4 not heard of"), "{finding}");
+    assert!(
+        finding["title"].as_str().unwrap().contains("rank 2 of 4 did not check in"),
+        "{finding}"
+    );
 }
 
 #[test]

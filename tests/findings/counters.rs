@@ -58,7 +58,7 @@ fn a_storm_that_no_capture_shows() {
     // Paused 10 ms in each 10 ms.
     let report = alone(&lines(NIC, "tx_prio3_pause_duration", (0..30).map(|at| at * 10_000)));
     let finding = only(&report, "pfc_storm");
-    assert!(finding["title"].as_str().unwrap().contains("mlx5_0 of host3 pauses its switch"));
+    assert!(finding["title"].as_str().unwrap().contains("mlx5_0 of host3 paused its switch"));
     assert_eq!(finding["subject"]["port"], "10.0.0.2");
     assert_eq!(report["pfc"][0]["source"], "counters");
     assert_eq!(report["pfc"][0]["paused_ns"], 290_000_000);

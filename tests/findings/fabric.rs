@@ -75,7 +75,7 @@ fn ranks_in_another_traffic_class() {
     let report = scene.report();
     let finding = only(&report, "dscp_differs");
     assert_eq!(finding["cause"], "ranks_differ");
-    assert!(finding["title"].as_str().unwrap().contains("DSCP 0 on 1 flow, 10.0.0.4"), "{finding}");
+    assert!(finding["title"].as_str().unwrap().contains("on 10.0.0.4"), "{finding}");
     let mut rewritten = Scene::default();
     let packet = Packet::new(1, 2, WRITE_FIRST, 0);
     rewritten.messages(0, packet, 8).messages(1, Packet { tos: 0b10, ..packet }, 8);
@@ -109,7 +109,7 @@ fn pause_without_a_drop() {
     let report = scene.report_with(&["--line-rate", "100G"]);
     let finding = only(&report, "pause");
     assert_eq!(finding["severity"], "warning");
-    assert!(finding["title"].as_str().unwrap().contains("and nothing was lost"), "{finding}");
+    assert!(finding["title"].as_str().unwrap().contains("no packet lost"), "{finding}");
     assert_eq!(bad(&report).len(), 1 + found(&report, "path_mtu").len(), "{:?}", bad(&report));
 }
 

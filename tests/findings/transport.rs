@@ -87,8 +87,11 @@ fn a_port_with_a_partition_key_of_its_own() {
     let report = scene.report();
     let finding = only(&report, "partition_key_mismatch");
     assert_eq!(finding["severity"], "critical");
-    assert!(finding["title"].as_str().unwrap().contains("0x8001 against 0xffff"), "{finding}");
-    // Two limited members of a partition cannot talk to each other either.
+    assert!(
+        finding["title"].as_str().unwrap().contains("0x8001 sent, the receiver uses 0xffff"),
+        "{finding}"
+    );
+    // Two limited members do not hear each other either.
     let mut scene = Scene::default();
     scene.messages(0, Packet { partition_key: 0x7fff, ..Packet::new(1, 2, WRITE_FIRST, 0) }, 8);
     only(&scene.report(), "partition_key_mismatch");

@@ -55,7 +55,7 @@ fn fixture(name: &str) -> PathBuf {
 fn the_overview_names_late_rank_host_cause_and_findings() {
     let mut screen = screen_of(job("loss1pct-2.27.5"));
     let text = shown(&mut screen);
-    for expected in ["192.168.50.2", "fabric: packet loss", "proven", "straggler: rank 1 kept"] {
+    for expected in ["192.168.50.2", "fabric: packet loss", "proven", "straggler: rank 1 held up"] {
         assert!(text.contains(expected), "{expected}:\n{text}");
     }
     check("overview_loss", &mut screen);
@@ -96,7 +96,7 @@ fn what_does_not_fit_is_counted() {
     // The chosen finding stays in view, and opens.
     screen.press(Key::End);
     let text = shown(&mut screen);
-    assert!(text.contains("8 flows with RoCE data, all of it Not-ECT"), "{text}");
+    assert!(text.contains("all RoCE data (8 flows) is Not-ECT"), "{text}");
     screen.press(Key::Home);
     screen.press(Key::Enter);
     check("finding_page", &mut screen);

@@ -1,4 +1,4 @@
-//! `railscope findings`: what can be found, and an example of the settings.
+//! `railscope findings`: explains findings, and prints the example settings file.
 
 use std::io::{self, BufWriter, Write};
 
@@ -60,7 +60,7 @@ impl FindingsArgs {
 fn write(kinds: &[&Kind], format: Format, out: &mut impl Write) -> io::Result<()> {
     if format == Format::Markdown {
         writeln!(out, "# Findings\n")?;
-        writeln!(out, "What railscope tells is wrong, from what on, and what one does about it.")?;
+        writeln!(out, "What railscope can find: meaning, threshold, remedy.")?;
         writeln!(out, "Printed by `railscope findings --format markdown`.")?;
     }
     let width = terminal::width();

@@ -67,7 +67,7 @@ fn check(folder: &Path, _: &Path, facts: &mut Facts) -> Result<()> {
     facts.about("findings");
     let unseen = list(&report["findings"]).iter().find(|one| one["id"] == "rdma_not_visible");
     let title = unseen.and_then(|finding| finding["title"].as_str()).unwrap_or_default();
-    let expected = "RDMA is not visible: 4 queue pairs of 2 ranks in 7e5c3a1876543210, and no \
+    let expected = "RDMA is not visible: 4 queue pairs of 2 ranks in 7e5c3a1876543210, but no \
                     interface is tapped";
     facts.equal("what is not seen", title, expected);
     Ok(())

@@ -1,4 +1,4 @@
-//! What every kind of finding declares: meaning, threshold, needed inputs, remedy.
+//! A kind of finding: meaning, threshold, remedy, and the inputs it needs.
 
 use super::claim::Claim;
 use super::facts::Facts;
@@ -9,17 +9,17 @@ use crate::model::grade::Grade;
 /// A kind of finding. `railscope findings` prints all of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// Its name, by which it is suppressed.
+    /// Its name, as in `suppress`.
     pub id: &'static str,
-    /// What it means to a job.
+    /// What it means for a job.
     pub about: &'static str,
-    /// When it is reported and how severe it is then, with the source of every threshold.
+    /// When it is reported and with which severity, with the source of every threshold.
     pub threshold: &'static str,
-    /// What one does about it, in commands and settings of the field.
+    /// What to do about it: commands and settings.
     pub remedy: &'static str,
-    /// What it can be found from: one of these.
+    /// Inputs; one of these is enough.
     pub needs: &'static [Need],
-    /// Looks for it.
+    /// Finds it.
     pub detect: fn(&Facts<'_>) -> Vec<Finding>,
 }
 
@@ -42,7 +42,7 @@ impl Kind {
     }
 }
 
-/// An input that findings are made from.
+/// An input of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Need {
     /// RoCEv2 frames.
@@ -59,17 +59,17 @@ pub enum Need {
     Pause,
     /// NIC counters.
     Counters,
-    /// What the user expects of the job.
+    /// What the user expects of the job (`[expect]`).
     Expectations,
     /// Taps at parallel uplinks, or rails.
     ParallelPaths,
-    /// What processes of this host do. Only the agent watches that: without it there is nothing that
-    /// a user could add.
+    /// Processes of this host. Only the agent watches them, so users of captures cannot add this
+    /// input.
     Processes,
 }
 
 impl Need {
-    /// Whether the input is there.
+    /// Whether the input is available.
     #[must_use]
     pub fn is_met(self, facts: &Facts<'_>) -> bool {
         match self {
@@ -86,23 +86,25 @@ impl Need {
         }
     }
 
-    /// What is missing, and how to give it.
+    /// What is missing, and how to provide it.
     #[must_use]
     pub const fn missing(self) -> &'static str {
         match self {
-            Self::Roce => "no RoCEv2 frame was captured",
-            Self::ControlPlane => "no TCP of the job's control plane was captured",
-            Self::Ranks => "no communicator is known: capture its start, or give NCCL's logs",
-            Self::Collectives => "no collective was found",
-            Self::Logs => "no NCCL log was given: --nccl-log",
-            Self::Pause => {
-                "no pause frame was captured, and MAC control frames reach few captures: \
-                 give NIC counters (--counters)"
+            Self::Roce => "no RoCEv2 frame captured",
+            Self::ControlPlane => "no TCP of the job's control plane captured",
+            Self::Ranks => {
+                "no communicator known: capture the start of the job, or pass NCCL logs (--nccl-log)"
             }
-            Self::Counters => "no NIC counters were given: --counters",
-            Self::Expectations => "nothing is expected of it: [expect] in --config",
-            Self::ParallelPaths => "neither several rails nor taps at parallel uplinks are known",
-            Self::Processes => "no process was watched: the agent does that",
+            Self::Collectives => "no collective found",
+            Self::Logs => "no NCCL logs (--nccl-log)",
+            Self::Pause => {
+                "no pause frame captured, and few taps see MAC control frames: pass NIC counters \
+                 (--counters)"
+            }
+            Self::Counters => "no NIC counters (--counters)",
+            Self::Expectations => "no expectations ([expect] in --config)",
+            Self::ParallelPaths => "fewer than two rails known, and no taps at parallel uplinks",
+            Self::Processes => "no process watched (`railscope agent` does that)",
         }
     }
 

@@ -1,4 +1,4 @@
-//! What evidence says, of links and of findings.
+//! Sentences about evidence, of links and of findings.
 
 use super::name;
 use super::number::{bit_rate, bytes, count, counted, duration, share};
@@ -13,31 +13,31 @@ use crate::analysis::finding::observation::{
 use crate::link::evidence::EvidenceKind;
 use crate::link::log::network::Outcome;
 
-/// What evidence of a link says, which was seen `times` times.
+/// Evidence of a link, which was seen `times` times.
 #[must_use]
 pub fn link(kind: EvidenceKind, times: u64) -> String {
     let what = match kind {
         EvidenceKind::RingShape => "the connections between hosts form one ring",
-        EvidenceKind::Payload => "hosts pass payload on as such a collective does",
-        EvidenceKind::UdpPort => "the same UDP source port both ways, unique between the hosts",
-        EvidenceKind::PsnAck => "ACKs carry the PSNs that the other direction sent",
+        EvidenceKind::Payload => "hosts forward payload as such a collective does",
+        EvidenceKind::UdpPort => {
+            "same UDP source port in both directions, unique between the hosts"
+        }
+        EvidenceKind::PsnAck => "ACKs carry the PSNs of the other direction",
         EvidenceKind::CtsTag => "clear-to-sends name the sender's rank",
         EvidenceKind::CtsMatch => "data goes to the address and R_Key that a clear-to-send offered",
         EvidenceKind::ConnectionManager => "the connection manager's REQ and REP name both QPNs",
-        EvidenceKind::Log => "a NCCL log says so",
-        EvidenceKind::Process => {
-            "its process was seen to make the communicator, or to connect its ring"
-        }
-        EvidenceKind::UniqueId => "its unique id is in the TCPStore",
+        EvidenceKind::Log => "an NCCL log says so",
+        EvidenceKind::Process => "its process created the communicator or connected its ring",
+        EvidenceKind::UniqueId => "its unique ID is in the TCPStore",
         EvidenceKind::CheckIn => "the rank checked in at the root",
-        EvidenceKind::RingGather => "the ranks told each other over the bootstrap ring",
-        EvidenceKind::TransportSetup => "the receiver told the sender where it listens",
-        EvidenceKind::OobExchange => "both ends exchanged their queue pairs",
+        EvidenceKind::RingGather => "the ranks exchanged their data over the bootstrap ring",
+        EvidenceKind::TransportSetup => "the receiver sent the sender its listening address",
+        EvidenceKind::OobExchange => "both ends exchanged their queue pair numbers",
     };
     if times > 1 { format!("{what} ({times} times)") } else { what.to_owned() }
 }
 
-/// What evidence of a finding says.
+/// Evidence of a finding.
 #[must_use]
 pub fn finding(observation: &Observation) -> String {
     match observation {
@@ -52,54 +52,59 @@ pub fn finding(observation: &Observation) -> String {
 
 fn flow(what: &FlowObservation) -> String {
     match what {
-        FlowObservation::WrongIcrcs(wrong) => format!("{} wrong", count(*wrong)),
+        FlowObservation::WrongIcrcs(wrong) => {
+            format!("{} with a wrong ICRC", counted(*wrong, "frame"))
+        }
         FlowObservation::MarksUnanswered(marks) => {
             let marks = counted(*marks, "packet");
-            format!("{marks} marked, its ACKs were seen, and no CNP among them")
+            format!("{marks} CE-marked; ACKs came back, but no CNP")
         }
         FlowObservation::RateAfterCnp(rate) => {
             format!("{} on average in the millisecond after a CNP", bit_rate(*rate))
         }
         FlowObservation::Marks { marks, packets } => {
-            format!("{} of its packets marked", share(*marks, *packets))
+            format!("{} of its packets CE-marked", share(*marks, *packets))
         }
         FlowObservation::Cnps(cnps) => counted(*cnps, "CNP"),
         FlowObservation::Dscps(seen) => format!("DSCP {}", dscps(seen)),
         FlowObservation::NotEct(contrast) => not_ect(*contrast).to_owned(),
         FlowObservation::PartitionKey(key) => format!("P_Key {key:#06x}"),
-        FlowObservation::PathMtu(mtu) => format!("{mtu} bytes a packet"),
-        FlowObservation::Resends(resends) => counted(*resends, "resend"),
+        FlowObservation::PathMtu(mtu) => format!("{mtu} bytes per packet"),
+        FlowObservation::Resends(resends) => counted(*resends, "retransmission"),
         FlowObservation::SequenceNaks { naks, recoveries: 0, .. } => counted(*naks, "NAK"),
         FlowObservation::SequenceNaks { naks, recoveries, recovery_ns } => format!(
-            "{}, {} took {}",
+            "{}; {} took {}",
             counted(*naks, "NAK"),
             counted(*recoveries, "recovery"),
             duration(*recovery_ns)
         ),
         FlowObservation::RnrWaits { resent, waits, waited_ns } => format!(
-            "{} sent again, {} took {}",
-            counted(*resent, "packet"),
-            counted(*waits, "wait"),
+            "{}; {} took {}",
+            counted(*resent, "retransmission"),
+            counted(*waits, "RNR wait"),
             duration(*waited_ns)
         ),
-        FlowObservation::Timeouts { recovery_ns, of_ns } => format!(
-            "{} of the {} of recovery, without a NAK",
-            duration(*recovery_ns),
-            duration(*of_ns)
-        ),
-        FlowObservation::ErrorState => "the queue pair goes to its error state".to_owned(),
-        FlowObservation::Overtaken { late, resent } => {
-            format!("{}, {} sent again", counted(*late, "packet"), count(*resent))
+        FlowObservation::Timeouts { recovery_ns, of_ns } => {
+            let own = format!("recovery took {}, no NAK", duration(*recovery_ns));
+            if recovery_ns == of_ns {
+                own
+            } else {
+                format!("{own}; all flows {}", duration(*of_ns))
+            }
         }
-        FlowObservation::Payload(payload) => bytes(*payload),
+        FlowObservation::ErrorState => "the queue pair enters the error state".to_owned(),
+        FlowObservation::Overtaken { late, resent } => {
+            format!("{} out of order, {} retransmitted", counted(*late, "packet"), count(*resent))
+        }
+        FlowObservation::Payload(payload) => format!("{} of payload", bytes(*payload)),
     }
 }
 
 const fn not_ect(contrast: EcnContrast) -> &'static str {
     match contrast {
         EcnContrast::OtherTap => "ECN-capable at one tap, Not-ECT at another",
-        EcnContrast::OtherFlows => "Not-ECT, while other flows are ECN-capable",
-        EcnContrast::Expected => "Not-ECT, and [expect] says that it should be ECN-capable",
+        EcnContrast::OtherFlows => "Not-ECT, but other flows are ECN-capable",
+        EcnContrast::Expected => "Not-ECT, but [expect] requires ECN",
         EcnContrast::Nothing => "Not-ECT",
     }
 }
@@ -107,7 +112,7 @@ const fn not_ect(contrast: EcnContrast) -> &'static str {
 fn frames(what: &FrameObservation) -> String {
     match what {
         FrameObservation::CheckIns { ranks, root, silence_ns } => format!(
-            "{ranks} ranks checked in at {root}, the last one {} before the capture ends",
+            "{ranks} ranks checked in at {root}, the last one {} before the capture ended",
             duration(*silence_ns)
         ),
         FrameObservation::Bootstrap => {
@@ -121,7 +126,11 @@ fn frames(what: &FrameObservation) -> String {
         }
         FrameObservation::Pause { longest_ns: None } => "pause frames".to_owned(),
         FrameObservation::Storm { paused_ns, frames } => {
-            format!("{} in all, {}", duration(*paused_ns), counted(*frames, "pause frame"))
+            format!(
+                "paused for {} in total, {}",
+                duration(*paused_ns),
+                counted(*frames, "pause frame")
+            )
         }
         FrameObservation::Ring(ranks) => {
             let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
@@ -142,14 +151,14 @@ fn frames(what: &FrameObservation) -> String {
         FrameObservation::Uplinks { loads, flows, udp_ports } => {
             let loads = loads.iter().map(|(name, load)| format!("{name} {}", bytes(*load)));
             format!(
-                "{}; {} with {} on the fullest",
+                "{}; {} with {} on the busiest",
                 loads.collect::<Vec<_>>().join(", "),
                 counted(*flows, "flow"),
                 counted(*udp_ports, "UDP source port")
             )
         }
         FrameObservation::Unanswered { clear_to_sends, ranks } => format!(
-            "{} of {} without data",
+            "{} from {} got no data",
             counted(*clear_to_sends, "clear-to-send"),
             name::ranks(ranks)
         ),
@@ -162,12 +171,12 @@ fn log(what: &LogObservation) -> String {
         LogObservation::Warning { host, pid, text } => format!("{host} (pid {pid}): {text}"),
         LogObservation::InitNotComplete => "Init START without Init COMPLETE".to_owned(),
         LogObservation::BootstrapTimes { receive_ns, ranks } => format!(
-            "{} of it waiting to receive; {} told how long it took",
+            "{} of it waiting to receive; reported by {}",
             duration(*receive_ns),
             counted(*ranks, "rank")
         ),
         LogObservation::EfaPlugin(release) => {
-            format!("aws-ofi-nccl {}", release.as_deref().unwrap_or("of any release"))
+            format!("aws-ofi-nccl {}", release.as_deref().unwrap_or("of unknown release"))
         }
         LogObservation::PluginFailure(reason) => plugin_failure(reason.as_deref()).to_owned(),
         LogObservation::Refused(network, outcome) => refused(network, *outcome),
@@ -178,7 +187,7 @@ fn log(what: &LogObservation) -> String {
 }
 
 fn refused(network: &NetworkFailure, outcome: Outcome) -> String {
-    let why = network.reason.as_deref().unwrap_or("the log does not say why");
+    let why = network.reason.as_deref().unwrap_or("no reason logged");
     format!("{} {}: {why}", network.name, outcome.name())
 }
 
@@ -188,12 +197,12 @@ fn counter(what: &CounterObservation) -> String {
             format!("{counter} of {} rose by {}", name::nic(nic), count(*by))
         }
         CounterObservation::MarksWithoutCnp { nic, marks } => format!(
-            "np_ecn_marked_roce_packets of {} rose by {}, np_cnp_sent stood still",
+            "np_ecn_marked_roce_packets of {} rose by {}, np_cnp_sent did not rise",
             name::nic(nic),
             count(*marks)
         ),
         CounterObservation::CnpsUnhandled(sent) => {
-            format!("np_cnp_sent rose by {}, rp_cnp_handled stood still", count(*sent))
+            format!("np_cnp_sent rose by {}, rp_cnp_handled did not rise", count(*sent))
         }
         CounterObservation::Paused { measure, paused_ns } => {
             format!("{} rose by {}", measure.name(), duration(*paused_ns))
@@ -202,22 +211,22 @@ fn counter(what: &CounterObservation) -> String {
             format!("its firmware counted {}", counted(*storms, "pause storm"))
         }
         CounterObservation::NearlyAlwaysPaused { percent, length_ns } => {
-            format!("at least {percent} % of {} paused", duration(*length_ns))
+            format!("paused for at least {percent} % of {}", duration(*length_ns))
         }
         CounterObservation::LinkDown { nic, times } => {
-            format!("{} went down {}", name::nic(nic), counted(*times, "time"))
+            format!("the link of {} went down {}", name::nic(nic), counted(*times, "time"))
         }
         CounterObservation::NoRdma(nics) => {
             let nics: Vec<String> = nics.iter().map(name::nic).collect();
-            format!("no byte on {}", nics.join(", "))
+            format!("no RDMA bytes on {}", nics.join(", "))
         }
     }
 }
 
 fn calls(CallObservation::Ready { rank, pid, queue_pairs, called_ns }: CallObservation) -> String {
-    let process = pid.map_or_else(String::new, |pid| format!(", process {pid},"));
+    let process = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
     format!(
-        "rank {rank}{process} has {} ready to send, and called NCCL over {}",
+        "rank {rank}{process} has {} ready to send, and called NCCL for {}",
         counted(queue_pairs, "queue pair"),
         duration(called_ns)
     )
@@ -229,18 +238,18 @@ pub(super) fn dscps(seen: &[u8]) -> String {
     seen.join(" and ")
 }
 
-/// What a log says of a plugin that failed.
+/// Why a plugin failed, as logged.
 pub(super) fn plugin_failure(reason: Option<&str>) -> &str {
-    reason.unwrap_or("no reason told")
+    reason.unwrap_or("no reason logged")
 }
 
-/// `rank 2: address is 10.0.0.1, the log says 10.0.0.2`.
+/// `rank 2: address 10.0.0.1 captured, 10.0.0.2 logged`.
 pub(super) fn contradiction(one: &Contradiction) -> String {
     let Contradiction { rank, what, captured, logged } = one;
-    format!("rank {rank}: {what} is {captured}, the log says {logged}")
+    format!("rank {rank}: {what} {captured} captured, {logged} logged")
 }
 
-/// What is not as expected.
+/// Which part of the network is not as expected.
 pub(super) const fn network_part(part: NetworkPart) -> &'static str {
     match part {
         NetworkPart::BootstrapInterface => "bootstrap interface",

@@ -1,5 +1,5 @@
-//! The words of findings, evidence and stragglers, and how figures are spelt: JSON, text, OTLP and
-//! the screen have them from here.
+//! Sentences about findings, evidence and stragglers, and number formats. JSON, text, OTLP and the
+//! screen all use these.
 
 pub mod evidence;
 pub mod finding;

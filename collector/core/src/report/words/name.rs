@@ -1,4 +1,4 @@
-//! How flows, ranks, communicators and NICs are called.
+//! Names of flows, ranks, communicators and NICs.
 
 use crate::analysis::finding::group::End;
 use crate::analysis::finding::naming::{Common, FlowName, GroupName};
@@ -14,27 +14,27 @@ pub fn flow(flow: &FlowName) -> String {
     format!("{source} → {destination} QP {:#x}{}", dest_qpn.value(), rank_pair(*ranks))
 }
 
-/// ` (ranks 1 → 2)`; nothing where they are not known.
+/// ` (ranks 1 → 2)`; empty if unknown.
 #[must_use]
 pub fn rank_pair(ranks: Option<(u32, u32)>) -> String {
     ranks.map_or_else(String::new, |(from, to)| format!(" (ranks {from} → {to})"))
 }
 
-/// `3 flows towards 10.0.0.3 (rank 2)`, `1 flow, 10.0.0.1 → 10.0.0.2 QP 0x1ae`.
+/// `3 flows to 10.0.0.3 (rank 2)`, `10.0.0.1 → 10.0.0.2 QP 0x1ae`.
 #[must_use]
 pub fn group(group: &GroupName) -> String {
     let flows = counted(group.flows, "flow");
     match &group.common {
-        Common::Flow(only) => format!("{flows}, {}", flow(only)),
+        Common::Flow(only) => flow(only),
         Common::Nothing { ports } => format!("{flows} between {} ports", count(*ports)),
         Common::Port { address, end, rank } => {
-            let is = match end {
-                Some(End::Receives) => "towards",
+            let direction = match end {
+                Some(End::Receives) => "to",
                 Some(End::Sends) => "from",
                 None => "at",
             };
             let rank = rank.map_or_else(String::new, |rank| format!(" (rank {rank})"));
-            format!("{flows} {is} {address}{rank}")
+            format!("{flows} {direction} {address}{rank}")
         }
     }
 }
@@ -52,13 +52,13 @@ pub fn ranks(ranks: &[u32]) -> String {
     }
 }
 
-/// The hash of a communicator, or its number.
+/// A communicator: its hash, or its number if the hash is unknown.
 #[must_use]
 pub fn communicator(identity: Identity) -> String {
     identity.to_string()
 }
 
-/// The same in a sentence, of a communicator that may not be known.
+/// The same; `a communicator` if it is unknown.
 #[must_use]
 pub fn known_communicator(identity: Option<Identity>) -> String {
     identity.map_or_else(|| "a communicator".to_owned(), communicator)
@@ -80,7 +80,7 @@ mod tests {
     use crate::model::qpn::Qpn;
 
     #[test]
-    fn groups_are_called_by_what_they_have_in_common() {
+    fn groups_are_named_by_their_common_end() {
         let name = FlowName {
             source: "10.0.0.1".parse().unwrap(),
             destination: "10.0.0.2".parse().unwrap(),
@@ -89,11 +89,11 @@ mod tests {
         };
         let of = |flows, common| group(&GroupName { flows, common });
         let line = "10.0.0.1 → 10.0.0.2 QP 0x1ae (ranks 1 → 2)";
-        assert_eq!(of(1, Common::Flow(name)), format!("1 flow, {line}"));
+        assert_eq!(of(1, Common::Flow(name)), line);
         assert_eq!(of(1_200, Common::Nothing { ports: 40 }), "1,200 flows between 40 ports");
         let (address, end) = (name.destination, Some(End::Receives));
         let port = Common::Port { address, end, rank: Some(2) };
-        assert_eq!(of(3, port), "3 flows towards 10.0.0.2 (rank 2)");
+        assert_eq!(of(3, port), "3 flows to 10.0.0.2 (rank 2)");
         let port = Common::Port { address, end: None, rank: None };
         assert_eq!(of(3, port), "3 flows at 10.0.0.2");
     }

@@ -1,4 +1,4 @@
-//! Figures as people read them: three digits and a unit. Findings and tables share them.
+//! Number formats for people: three digits and a unit. Findings and tables share them.
 
 /// `12,578`.
 #[must_use]
@@ -37,13 +37,13 @@ pub fn bit_rate(bits_per_second: f64) -> String {
     scaled(bits_per_second, 1000.0, &["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"])
 }
 
-/// `0.94 GB/s`, in bytes: what nccl-tests calls bandwidth.
+/// `0.94 GB/s`: bytes per second, the unit of nccl-tests.
 #[must_use]
 pub fn byte_rate(bytes_per_second: u64) -> String {
     scaled(bytes_per_second as f64, 1000.0, &["B/s", "kB/s", "MB/s", "GB/s", "TB/s"])
 }
 
-/// `1.250384 s`: a time after the first frame.
+/// `1.250384 s`: time since the first frame.
 #[must_use]
 pub fn moment(nanos: i64) -> String {
     format!("{:.6} s", nanos as f64 / 1e9)
@@ -59,7 +59,7 @@ pub fn duration(nanos: u64) -> String {
     scaled(nanos as f64, 1000.0, &["ns", "us", "ms", "s"])
 }
 
-/// `31.2 ms`, with one decimal whatever the value: the signs of stragglers are spelt so.
+/// `31.2 ms`, always with one decimal: the format of straggler evidence.
 #[must_use]
 pub fn rounded_duration(nanos: u64) -> String {
     let (value, unit) = match nanos {
@@ -71,7 +71,7 @@ pub fn rounded_duration(nanos: u64) -> String {
     format!("{value:.1} {unit}")
 }
 
-/// `+245 us`, `-3.10 ms`: a time after another one, or before.
+/// `+245 us`, `-3.10 ms`: a time relative to another.
 #[must_use]
 pub fn offset(nanos: i64) -> String {
     let sign = match nanos {
@@ -82,7 +82,7 @@ pub fn offset(nanos: i64) -> String {
     format!("{sign}{}", duration(nanos.unsigned_abs()))
 }
 
-/// `12.345 ms`, either way: to the microsecond, since that is what captures are aligned to.
+/// `12.345 ms`, without sign, to the microsecond: the precision of clock alignment.
 #[must_use]
 pub fn clock_offset(nanos: i64) -> String {
     match nanos.unsigned_abs() {
@@ -101,7 +101,7 @@ pub fn share(part: u64, whole: u64) -> String {
     format!("{} %", three_digits(part as f64 * 100.0 / whole as f64))
 }
 
-/// `0.65 %` of a share from 0 to 1.
+/// `0.65 %`, from a share of 0 to 1.
 #[must_use]
 pub fn percent(share: f64) -> String {
     format!("{} %", three_digits(share * 100.0))

@@ -1,4 +1,4 @@
-//! What is said of settings that make no sense.
+//! Error messages for invalid settings.
 
 use std::fmt;
 
@@ -8,10 +8,12 @@ impl fmt::Display for WrongSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownFinding(name) => {
-                write!(f, "suppress: no finding is called `{name}`: see railscope findings")
+                write!(f, "suppress: no finding is called `{name}`; `railscope findings` lists all")
             }
             Self::NoShare { name, value } => write!(f, "{name}: {value} is not between 0 and 1"),
-            Self::NoTime { name, value } => write!(f, "{name}: {value} is no time"),
+            Self::NoTime { name, value } => {
+                write!(f, "{name}: {value} is not a positive number of seconds")
+            }
             Self::NoDscp(dscp) => write!(f, "dscp: {dscp} is above 63"),
         }
     }

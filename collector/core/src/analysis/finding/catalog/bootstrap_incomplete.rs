@@ -15,14 +15,14 @@ use crate::model::witness::Witness;
 /// Incomplete bootstrap.
 pub const KIND: Kind = Kind {
     id: "bootstrap_incomplete",
-    about: "A communicator never came up: ranks did not check in at the root, or began and were not \
-            done. All others wait for them, with their GPUs idle.",
-    threshold: "Captures at the root: ranks whose check-in was not seen, no gather or data followed, \
-                and nothing came for 5 s (our choice). Logs: `Init START` without `Init COMPLETE`, no \
-                end, and no later line of the same rank's collectives.",
-    remedy: "Look at the missing ranks' hosts: is the process running, can it reach the root's address \
-             and port (firewall, NCCL_SOCKET_IFNAME, MASTER_ADDR, security group), does it have the same \
-             world size?",
+    about: "A communicator never came up: ranks did not check in at the root, or started and did \
+            not finish. All other ranks wait for them with idle GPUs.",
+    threshold: "Captures at the root: some ranks were not seen to check in, no gather or data \
+                followed, and the bootstrap was silent for 5 s (our choice). Logs: `Init START` \
+                without `Init COMPLETE`, and no rank logged that it used or left the communicator.",
+    remedy: "On the hosts of the missing ranks: is the process running? Can it reach the root's \
+             address and port (firewall, security group, MASTER_ADDR, NCCL_SOCKET_IFNAME)? Does it \
+             have the same world size?",
     needs: &[Need::ControlPlane, Need::Logs],
     detect,
 };

@@ -13,8 +13,8 @@ use crate::link::log::process::Process;
 /// Slow bootstrap.
 pub const KIND: Kind = Kind {
     id: "bootstrap_slow",
-    about: "Initialising a communicator took long. The root answers when the last rank has checked in, \
-            so one late rank (image pull, data set, slow node) holds all GPUs idle.",
+    about: "Initialising a communicator took long. The root answers when the last rank has checked \
+            in, so one late rank (image pull, data set, slow node) keeps all GPUs idle.",
     threshold: "Longer than 10 s (slow_bootstrap_s; our choice: thousands of ranks take seconds).",
     remedy: "Find the last rank and what its host did before it called ncclCommInitRank: container \
              start, file system, name resolution, GPU reset.",

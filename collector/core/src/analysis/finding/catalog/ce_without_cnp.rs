@@ -16,15 +16,15 @@ const MARKS: u64 = 8;
 /// CE without CNP.
 pub const KIND: Kind = Kind {
     id: "ce_without_cnp",
-    about: "Packets arrive with CE marks and the receiver sends no CNP: congestion control (DCQCN) is \
-            off on the receiving NIC or for this priority. Senders do not slow down, queues fill until \
-            PFC stops them or packets are lost.",
-    threshold: "At least 8 marked packets on a flow whose way back was seen, and no CNP (a NIC sends \
-                one at the latest after 50 us: Zhu et al., SIGCOMM 2015). Not told where counters say \
-                that the NIC did send them.",
-    remedy: "On the receiving host: `echo 1 > /sys/class/net/<dev>/ecn/roce_np/enable/<prio>` for the \
-             priority that RoCE uses, and the same trust mode (DSCP or PCP) as the switch. Linux's \
-             soft-RoCE never sends CNPs.",
+    about: "Packets arrive with CE marks and the receiver sends no CNP: congestion control (DCQCN) \
+            is off on the receiving NIC or for this priority. Senders do not slow down; queues \
+            fill until PFC stops them or packets are lost.",
+    threshold: "At least 8 marked packets on a flow whose return path was seen, and no CNP (a NIC \
+                sends one within 50 us: Zhu et al., SIGCOMM 2015). Not reported if counters show \
+                that the NIC did send CNPs.",
+    remedy: "On the receiving host: `echo 1 > /sys/class/net/<dev>/ecn/roce_np/enable/<prio>` for \
+             the priority that RoCE uses, and the same trust mode (DSCP or PCP) as on the switch. \
+             Linux's soft-RoCE never sends CNPs.",
     needs: &[Need::Roce, Need::Counters],
     detect,
 };

@@ -20,12 +20,13 @@ const LINE_RATE_SHARE: f64 = 0.9;
 /// CNP without reaction.
 pub const KIND: Kind = Kind {
     id: "cnp_without_reaction",
-    about: "A sender receives CNPs and goes on as before: congestion control is off on the sending NIC \
-            or for this priority. It takes the bandwidth of those that do slow down.",
-    threshold: "Counters: rp_cnp_ignored rises, or CNPs were sent to a NIC whose rp_cnp_handled stands \
-                still. Frames: after at least 10 CNPs, 1 ms apart, the flow still fills 90 % of the line \
-                rate (--line-rate); at lower rates DCQCN's own saw-tooth hides the answer.",
-    remedy: "On the sending host enable the reaction point for the priority of RoCE: `echo 1 > \
+    about: "A sender receives CNPs and does not slow down: congestion control is off on the \
+            sending NIC or for this priority. It takes bandwidth from senders that do slow down.",
+    threshold: "Counters: rp_cnp_ignored rises, or CNPs were sent and no NIC's rp_cnp_handled \
+                rises. Frames: after at least 10 CNPs, 1 ms apart, the flow still fills 90 % of \
+                the line rate (--line-rate); at lower rates DCQCN's own saw-tooth hides the \
+                answer.",
+    remedy: "On the sending host, enable the reaction point for RoCE's priority: `echo 1 > \
              /sys/class/net/<dev>/ecn/roce_rp/enable/<prio>`; rp_cnp_ignored must stay 0.",
     needs: &[Need::Roce, Need::Counters],
     detect,

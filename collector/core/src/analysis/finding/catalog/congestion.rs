@@ -16,13 +16,13 @@ use crate::flow::observer::Signal;
 pub const KIND: Kind = Kind {
     id: "congestion",
     about: "Queues in the fabric grew: switches marked packets (ECN congestion experienced), and \
-            receivers told their senders to slow down (CNP). Some of that is how DCQCN works; much of \
-            it means that too many flows meet at one port.",
+            receivers told their senders to slow down (CNP). A little of that is DCQCN at work; a \
+            lot means that too many flows meet at one port.",
     threshold: "Any CE mark or CNP. Warning from 1 % of the packets marked on the flows concerned \
-                (ce_share; our choice: no vendor publishes a rate), info below. Incast where marked \
-                flows of several senders meet at one port.",
-    remedy: "Incast: spread it (rails, ring order, NCCL_ALGO, fewer flows at once). One path: look for \
-             ECMP collisions of these flows on an uplink. Everywhere: check the switches' ECN \
+                (ce_share; our choice: no vendor publishes a rate), otherwise info. Incast if \
+                marked flows of several senders meet at one port.",
+    remedy: "Incast: spread it (rails, ring order, NCCL_ALGO, fewer flows at once). One path: look \
+             for ECMP collisions of these flows on an uplink. Everywhere: check the switches' ECN \
              thresholds (Kmin, Kmax) against the buffer.",
     needs: &[Need::Roce, Need::Counters],
     detect,

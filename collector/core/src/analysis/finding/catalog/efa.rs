@@ -10,10 +10,10 @@ use crate::analysis::severity::Severity;
 /// EFA.
 pub const KIND: Kind = Kind {
     id: "efa",
-    about: "The job's data goes over AWS EFA (SRD). That is no RoCE: no UDP port 4791, no BTH, nothing \
-            that a capture could show. Logs and counters are all there is.",
+    about: "The job's data goes over AWS EFA (SRD). That is not RoCE: no UDP port 4791, no BTH, \
+            nothing to capture. Only logs and counters are available.",
     threshold: "aws-ofi-nccl with provider `efa` in the log.",
-    remedy: "Look at EFA's counters on each host (/sys/class/infiniband/*/ports/1/hw_counters: \
+    remedy: "Check EFA's counters on each host (/sys/class/infiniband/*/ports/1/hw_counters: \
              retrans_bytes, retrans_timeout_events, impaired_remote_conn_events, rx_drops) and \
              CloudWatch's efa_* metrics.",
     needs: &[Need::Logs],

@@ -13,12 +13,12 @@ use crate::link::log::process::Process;
 /// EFA plugin failures.
 pub const KIND: Kind = Kind {
     id: "efa_plugin_failed",
-    about: "aws-ofi-nccl was loaded and could not be used, so that NCCL looks for another network and \
-            mostly ends on TCP.",
-    threshold: "Any warning of NET/OFI, or `No eligible providers were found`.",
-    remedy: "`fi_info -p efa -t FI_EP_RDM` inside the container must list a provider: EFA interface \
-             attached and instance type with EFA, /dev/infiniband/uverbs* mounted, vpc.amazonaws.com/efa \
-             requested by the pod, libfabric with EFA.",
+    about: "aws-ofi-nccl was loaded but could not be used. NCCL tries its other networks and \
+            usually ends on TCP.",
+    threshold: "Any NET/OFI warning, or `No eligible providers were found`.",
+    remedy: "`fi_info -p efa -t FI_EP_RDM` must list a provider inside the container. It needs an \
+             instance type with EFA and an EFA interface attached, /dev/infiniband/uverbs* \
+             mounted, vpc.amazonaws.com/efa requested by the pod, and libfabric with EFA.",
     needs: &[Need::Logs],
     detect,
 };

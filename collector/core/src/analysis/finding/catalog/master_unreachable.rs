@@ -20,14 +20,15 @@ const TORCH_PORT: u16 = 29_500;
 /// Master unreachable.
 pub const KIND: Kind = Kind {
     id: "master_unreachable",
-    about: "A rank asks for the master (torchrun's store, or NCCL's root) and gets no answer, or a \
-            refusal. The job does not start, or starts without that rank and hangs.",
-    threshold: "SYNs from a host to the master that were never answered: three without any answer (TCP \
-                sends the third after 3 s), or an RST and no success later. Master: port 29500, a port \
-                that speaks TCPStore or NCCL's bootstrap, or one that several hosts ask for in vain.",
-    remedy: "No answer: firewall, security group, wrong subnet or VLAN; try `nc -vz <address> <port>` \
-             from that host. Refused: nothing listens there: wrong MASTER_ADDR/MASTER_PORT, master not \
-             started or died; NCCL: wrong NCCL_SOCKET_IFNAME.",
+    about: "A rank cannot connect to the master (torchrun's store or NCCL's root): no answer, or \
+            refused. The job does not start, or starts without that rank and hangs.",
+    threshold: "SYNs to the master that never led to a connection: three without any answer (TCP \
+                sends the third after 3 s), or an RST and no success later. Master: port 29500, a \
+                port that speaks TCPStore or NCCL's bootstrap, or a port that several hosts failed \
+                to reach.",
+    remedy: "No answer: check firewall, security group, subnet and VLAN; run `nc -vz <address> \
+             <port>` on that host. Refused: nothing listens there: MASTER_ADDR or MASTER_PORT is \
+             wrong, or the master did not start or died; for NCCL, NCCL_SOCKET_IFNAME is wrong.",
     needs: &[Need::ControlPlane],
     detect,
 };

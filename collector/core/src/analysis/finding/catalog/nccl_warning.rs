@@ -19,14 +19,14 @@ const QUOTED: usize = 8;
 /// NCCL WARN and ERROR.
 pub const KIND: Kind = Kind {
     id: "nccl_warning",
-    about: "NCCL or a plugin wrote a WARN or ERROR, or a port changed its state. NCCL's own exit code \
-            and the Python exception mostly hide the first cause; this is it.",
-    threshold: "Any `NCCL WARN`, `NCCL ERROR` or asynchronous event of a port. Critical where work \
-                requests fail, a port goes down or CUDA fails; info where only the machine's topology \
-                or a library could not be read.",
-    remedy: "The first warning in time counts, later ones follow from it. Retry exceeded (status 12): \
-             the peer or its path is gone. Flushed (5): look for the other rank's first error. Mismatch: \
-             one NCCL release on all ranks.",
+    about: "NCCL or a plugin logged a WARN or ERROR, or a port changed state. NCCL's exit code and \
+            the Python exception usually hide the first cause; the first warning shows it.",
+    threshold: "Any `NCCL WARN`, `NCCL ERROR` or asynchronous port event. Critical if a work \
+                request fails, a port goes down, CUDA fails or memory runs out; info if only the \
+                machine's topology or a library could not be read; otherwise warning.",
+    remedy: "Start with the earliest warning; later ones follow from it. Retry exceeded (status \
+             12): the peer or its path is gone. Flushed (5): look for the other rank's first \
+             error. Mismatch: run one NCCL release on all ranks.",
     needs: &[Need::Logs],
     detect,
 };

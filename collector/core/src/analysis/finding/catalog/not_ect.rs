@@ -14,15 +14,16 @@ use crate::model::ecn::Ecn;
 /// RoCE Not-ECT.
 pub const KIND: Kind = Kind {
     id: "roce_not_ect",
-    about: "RoCE data goes without the ECN-capable bits: switches cannot mark it, and drop or pause it \
-            instead. Beside ECN-capable flows it takes the buffer from them.",
-    threshold: "Most packets of a data flow are Not-ECT. Warning where other taps saw the same flow \
-                ECN-capable (cleared on the path), where other flows of the capture are ECN-capable, or \
-                where [expect] ecn = true. Info where no flow is: then nothing says that congestion \
-                control was meant to be on (two hosts on a cable, soft-RoCE, a fabric that trusts PFC \
+    about: "RoCE data is sent without the ECN-capable bits. Switches cannot mark it; they drop or \
+            pause it instead. Next to ECN-capable flows it takes their buffer.",
+    threshold: "Most packets of a data flow are Not-ECT. Warning if another tap saw the same flow \
+                ECN-capable (cleared on the path), if other flows of the capture are ECN-capable, \
+                or if [expect] ecn = true. Info if no flow is ECN-capable: congestion control may \
+                be off on purpose (two hosts on a cable, soft-RoCE, a fabric that relies on PFC \
                 alone).",
-    remedy: "Set ECT where packets leave: NCCL_IB_TC (106 = DSCP 26, ECT(0)), cma_roce_tos, or `mlnx_qos` on the NIC. Cleared on the path: find the device that rewrites the \
-             TOS byte (QoS policy, tunnel that does not copy ECN: RFC 6040).",
+    remedy: "Set ECT at the sender: NCCL_IB_TC (106 = DSCP 26, ECT(0)), cma_roce_tos, or \
+             `mlnx_qos` on the NIC. If it is cleared on the path, find the device that rewrites \
+             the TOS byte (QoS policy, a tunnel that does not copy ECN: RFC 6040).",
     needs: &[Need::Roce],
     detect,
 };

@@ -16,14 +16,15 @@ const FULL_MEMBER: u16 = 0x8000;
 /// P_Key mismatch.
 pub const KIND: Kind = Kind {
     id: "partition_key_mismatch",
-    about: "Packets carry another partition key (P_Key) than those that come back, or than all others \
-            towards the same port: the receiving NIC drops them without a word, and the queue pair dies \
-            of timeouts.",
-    threshold: "The low 15 bits differ between the two directions of a queue pair or from the port's \
-                other flows, or both ends are limited members (IBTA volume 1, section 10.9.3).",
-    remedy: "Compare /sys/class/infiniband/<dev>/ports/1/pkeys/* on both hosts and the index used \
-             (NCCL_IB_PKEY; the same index must hold the same key). On RoCE it is 0xffff unless somebody \
-             set it.",
+    about: "Packets carry a different partition key (P_Key) than those coming back, or than all \
+            others to the same port. The receiving NIC drops them silently, and the queue pair \
+            dies of timeouts.",
+    threshold: "The low 15 bits differ between the two directions of a queue pair, or from the \
+                port's other flows, or both ends are limited members (IBTA volume 1, section \
+                10.9.3).",
+    remedy: "Compare /sys/class/infiniband/<dev>/ports/1/pkeys/* on both hosts, and the index in \
+             use (NCCL_IB_PKEY; the same index must hold the same key). On RoCE the key is 0xffff \
+             unless somebody changed it.",
     needs: &[Need::Roce],
     detect,
 };

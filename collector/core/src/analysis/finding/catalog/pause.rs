@@ -13,15 +13,15 @@ use crate::model::time::Span;
 /// Pause.
 pub const KIND: Kind = Kind {
     id: "pause",
-    about: "Ports were told to stop (PFC, or 802.3x pause of the whole link). Nothing is lost, so drop \
-            counters stay at 0 while the job runs at the speed of the port that pauses: pause is load \
-            that ECN did not take off in time.",
-    threshold: "Warning from 10 % of the time paused (pause_share). No vendor publishes a limit; a field \
-                report has 21.7 % without a drop hurting a job, and we take half of it. Info below, and \
-                where the line rate is not known, which times need (--line-rate).",
-    remedy: "The station that pauses is too slow for what it gets: a NIC (PCIe: \
-             outbound_pci_stalled_wr, GPU far away, slow receiver) or a switch with an incast behind \
-             it. ECN must act before PFC: Kmin well below XOFF.",
+    about: "Ports were told to stop (PFC, or 802.3x pause of the whole link). Nothing is lost, so \
+            drop counters stay at 0 while the job runs at the speed of the port that pauses. Pause \
+            means that ECN did not reduce the load in time.",
+    threshold: "Warning from 10 % of the time paused (pause_share). No vendor publishes a limit; \
+                one field report has 21.7 % without drops hurting a job, and we use half of that. \
+                Info below, and if the line rate is unknown: pause times need it (--line-rate).",
+    remedy: "The station that pauses cannot keep up: a NIC (PCIe: outbound_pci_stalled_wr, GPU far \
+             away, slow receiver) or a switch with an incast behind it. ECN must act before PFC: \
+             Kmin well below XOFF.",
     needs: &[Need::Pause, Need::Counters],
     detect,
 };

@@ -19,15 +19,16 @@ const STORM_WINDOW_NS: u64 = 100_000_000;
 /// PFC storms.
 pub const KIND: Kind = Kind {
     id: "pfc_storm",
-    about: "A NIC or switch sends pause without end, and its link stands still for this priority; the \
-            stop spreads from switch to switch until unrelated jobs stand still as well. Mostly a NIC \
-            whose host stopped to take data (hung process, PCIe, firmware).",
-    threshold: "At least 95 % of 100 ms paused (switch watchdogs look every 100 ms: Junos; SONiC asks \
-                for 80 to 99 % of its interval; NICs stop after 100 ms: Guo et al., SIGCOMM 2016). \
-                Counters: tx_pause_storm_warning_events or tx_pause_storm_error_events rise.",
-    remedy: "Isolate the station that pauses: drain or reboot its host, look at its PCIe and firmware. \
-             Turn on the PFC watchdog of the switches (SONiC `pfcwd`, Junos `pfc-watchdog`) and look at \
-             the NIC's own counters (ethtool -S: tx_pause_storm_*).",
+    about: "A NIC or switch sends pause frames without end, and its link stops for that priority. \
+            The pause spreads from switch to switch until unrelated jobs stop, too. The usual \
+            source is a NIC whose host stopped accepting data (hung process, PCIe, firmware).",
+    threshold: "Paused for at least 95 % of 100 ms (switch watchdogs check every 100 ms: Junos; \
+                SONiC requires 80 to 99 % of its interval; NICs stop after 100 ms: Guo et al., \
+                SIGCOMM 2016). Counters: the pause times rise as much, or \
+                tx_pause_storm_warning_events or tx_pause_storm_error_events rises.",
+    remedy: "Isolate the station that pauses: drain or reboot its host, check its PCIe and \
+             firmware. Enable the PFC watchdog of the switches (SONiC `pfcwd`, Junos \
+             `pfc-watchdog`) and check the NIC's own counters (ethtool -S: tx_pause_storm_*).",
     needs: &[Need::Pause, Need::Counters],
     detect,
 };

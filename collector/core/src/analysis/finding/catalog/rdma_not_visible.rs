@@ -23,18 +23,19 @@ const TOLD: usize = 8;
 /// RDMA that no tap sees.
 pub const KIND: Kind = Kind {
     id: "rdma_not_visible",
-    about: "Processes of this host are ranks, have queue pairs that send and receive, and call NCCL, but \
-            no packet of these queue pairs is seen: an RDMA NIC carries them past the kernel, or nobody \
-            taps its port. Who is a rank, its process and its queue pairs come from calls and from the \
-            kernel's list; CE marks, CNPs, losses, messages and who was late do not show here.",
-    threshold: "At least 1 s (our choice) from the first collective or transfer that a rank called on the \
-                communicator to the last, queue pairs that are ready to send, and no RoCEv2 flow to one \
-                of them or to its other end.",
-    remedy: "Software RDMA and mirror ports: `sources.packets = true`, and the interface in \
-             `taps.interfaces`. On an RDMA NIC, its counters still tell of congestion, pause and loss \
-             (`sources.counters`). For its packets: a mirror port or in-band capture of the switch (`railscope watch -i mirror0`), or \
-             the NIC's sniffer (`tcpdump -i mlx5_0`, where libpcap has RDMA support; it costs \
-             throughput), given to `railscope analyze`.",
+    about: "Processes on this host are ranks, have queue pairs ready to send, and call NCCL, but \
+            no packet of these queue pairs is captured: an RDMA NIC bypasses the kernel, or its \
+            port is not tapped. Ranks, processes and queue pairs are known from calls and the \
+            kernel's list. CE marks, CNPs, losses, messages and late ranks are not visible here.",
+    threshold: "At least 1 s (our choice) between a rank's first and last collective or transfer \
+                call on the communicator, queue pairs ready to send, and no RoCEv2 flow to one of \
+                them or to its other end.",
+    remedy: "Software RDMA and mirror ports: set `sources.packets = true`, and list the interface \
+             in `taps.interfaces`. On an RDMA NIC its counters still show congestion, pause and \
+             loss (`sources.counters`). To see its packets, use a mirror port or in-band capture \
+             of the switch (`railscope watch -i mirror0`), or the NIC's sniffer (`tcpdump -i \
+             mlx5_0`, with a libpcap that supports RDMA; it costs throughput) and `railscope \
+             analyze`.",
     needs: &[Need::Processes],
     detect,
 };

@@ -15,13 +15,14 @@ use crate::flow::observer::Signal;
 /// RNR NAKs.
 pub const KIND: Kind = Kind {
     id: "receiver_not_ready",
-    about: "A receiver refused data because no receive was posted (RNR NAK). NCCL posts a receive on \
-            every queue pair before it asks for data, so under NCCL this is a software fault or a \
-            process that hangs; other RDMA programs post too few receives.",
+    about: "A receiver refused data because no receive was posted (RNR NAK). NCCL posts a receive \
+            on every queue pair before it requests data, so under NCCL this is a software fault or \
+            a hung process; other RDMA programs post too few receives.",
     threshold: "Any RNR NAK (NCCL net_ib.cc posts the receive before its clear-to-send). Counters: \
                 rnr_nak_retry_err rises.",
-    remedy: "Look at the process on the receiving host: does it hang, is it starved of CPU, is another \
-             program than NCCL behind these queue pairs? perftest: more receives (--rx-depth).",
+    remedy: "Look at the process on the receiving host: is it hung or starved of CPU? Do these \
+             queue pairs belong to a program other than NCCL? perftest: post more receives \
+             (--rx-depth).",
     needs: &[Need::Roce, Need::Counters],
     detect,
 };

@@ -14,13 +14,13 @@ use crate::flow::observer::Signal;
 /// Remote access errors and the like.
 pub const KIND: Kind = Kind {
     id: "remote_access_error",
-    about: "A responder refused a request with a NAK that ends the queue pair: remote access error (bad \
-            R_Key, address or permission), invalid request, remote operational error. The connection \
-            goes to its error state, and with it the job.",
+    about: "A responder rejected a request with a fatal NAK: remote access error (bad R_Key, \
+            address or permission), invalid request, or remote operational error. The queue pair \
+            enters the error state, and the job fails with it.",
     threshold: "Any such NAK (IBTA volume 1, section 9.7.5.2: no retry follows).",
-    remedy: "Find who freed or never registered that memory: R_Key and address of the request are in \
-             `railscope packets`. Under NCCL look for the first NCCL WARN of that rank, mixed releases \
-             of NCCL or plugin, GPUDirect trouble (nvidia-peermem, ACS).",
+    remedy: "Find out who freed or never registered that memory: `railscope packets` shows R_Key \
+             and address of the request. Under NCCL, look for that rank's first NCCL WARN, mixed \
+             releases of NCCL or a plugin, and GPUDirect trouble (nvidia-peermem, ACS).",
     needs: &[Need::Roce],
     detect,
 };

@@ -12,12 +12,13 @@ use crate::analysis::severity::Severity;
 /// Reordering.
 pub const KIND: Kind = Kind {
     id: "reordering",
-    about: "Packets overtook each other. NICs with adaptive routing expect that; a plain RoCE receiver \
-            takes it for loss, NAKs, and everything is sent again.",
-    threshold: "Any packet that was sent before one that was seen earlier. Warning where resends \
-                follow, info where none do (adaptive routing, packet spraying).",
-    remedy: "Keep a queue pair on one path (ECMP by flow, no per-packet load balancing, LAG hashing on \
-             layer 4), or turn on adaptive routing on NICs and switches alike (NCCL_IB_ADAPTIVE_ROUTING).",
+    about: "Packets overtook each other. NICs with adaptive routing expect that; a plain RoCE \
+            receiver takes it for loss and NAKs, and everything is sent again.",
+    threshold: "Any packet sent before one that was seen earlier. Warning if retransmissions \
+                follow, info if not (adaptive routing, packet spraying).",
+    remedy: "Keep a queue pair on one path (ECMP by flow, no per-packet load balancing, LAG \
+             hashing on layer 4), or turn on adaptive routing on both NICs and switches \
+             (NCCL_IB_ADAPTIVE_ROUTING).",
     needs: &[Need::Roce],
     detect,
 };

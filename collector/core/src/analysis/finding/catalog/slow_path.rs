@@ -25,14 +25,15 @@ const PATHS: usize = 3;
 /// Slow NIC or link.
 pub const KIND: Kind = Kind {
     id: "slow_path",
-    about: "Messages between two ports take much longer from their first packet to their last than \
-            everywhere else, without loss, marks or pause: a link that came up at a lower rate, a NIC \
-            in a narrow PCIe slot, a rate limit, a slow receiver.",
-    threshold: "The median rate of at least 16 messages is below half of the median over the other \
-                paths of the same communicator (at least 3 paths; our choice). Rates inside a message: \
-                waiting for a late rank does not count.",
-    remedy: "`ibstatus`/`ethtool <netdev>` (speed, width, FEC), `lspci -vv` (LnkSta: speed and width \
-             downgraded), `ib_write_bw` between the two hosts, rate limits on NIC and switch port.",
+    about: "Messages between two ports take much longer from first to last packet than on other \
+            paths, without loss, marks or pause: a link that came up at a lower rate, a NIC in a \
+            narrow PCIe slot, a rate limit, a slow receiver.",
+    threshold: "The median rate of at least 16 messages is below half of the median of the \
+                communicator's other paths (at least 3 paths; our choice). Rates are measured \
+                inside a message: waiting for a late rank does not count.",
+    remedy: "Check `ibstatus`/`ethtool <netdev>` (speed, width, FEC), `lspci -vv` (LnkSta: speed \
+             and width downgraded), `ib_write_bw` between the two hosts, rate limits on NIC and \
+             switch port.",
     needs: &[Need::Ranks],
     detect,
 };

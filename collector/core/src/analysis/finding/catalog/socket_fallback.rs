@@ -17,14 +17,15 @@ use crate::model::time::Span;
 /// Socket fallback.
 pub const KIND: Kind = Kind {
     id: "socket_fallback",
-    about: "NCCL carries the data between nodes over TCP (NET/Socket) and not over RDMA. The job runs, \
-            many times slower than it could: a performance incident.",
-    threshold: "Any communicator over several nodes whose log says `Using network Socket` or `via \
-                NET/Socket`, or whose data was captured on NET/Socket connections. The cause is the \
-                first network that the log says was tried and not taken.",
-    remedy: "Make RDMA visible to the process: `ibv_devinfo` and /dev/infiniband inside the container, \
-             the device plugin's resource request, memlock unlimited, NCCL_IB_DISABLE unset, NCCL_IB_HCA \
-             right. On EFA: `fi_info -p efa`, EFA instance type, self-referencing security group.",
+    about: "NCCL sends the data between nodes over TCP (NET/Socket) instead of RDMA. The job runs, \
+            but many times slower than it could.",
+    threshold: "Any communicator across nodes whose log says `Using network Socket` or `via \
+                NET/Socket`, or whose data was captured on NET/Socket connections. The title \
+                quotes why other networks failed, if the log says so.",
+    remedy: "Make RDMA visible to the process: `ibv_devinfo` and /dev/infiniband inside the \
+             container, the device plugin's resource request, unlimited memlock, NCCL_IB_DISABLE \
+             unset, a correct NCCL_IB_HCA. On EFA: `fi_info -p efa`, an instance type with EFA, a \
+             self-referencing security group.",
     needs: &[Need::Logs, Need::ControlPlane],
     detect,
 };

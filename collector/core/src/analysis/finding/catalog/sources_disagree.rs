@@ -19,14 +19,14 @@ const NAMED: usize = 8;
 /// Sources disagree.
 pub const KIND: Kind = Kind {
     id: "sources_disagree",
-    about: "One source says that the job uses RDMA, and another that it does not, or they contradict \
-            each other about a rank. Either an input belongs to another run, or the job silently runs \
-            on a slow path.",
-    threshold: "The log says NET/IB while data was captured on NET/Socket, or while the NICs' RDMA bytes \
-                stood still for at least 10 s (our choice). Info where logs and captures contradict each \
-                other about a rank.",
-    remedy: "Check that logs, captures and counters are of the same run and hosts; then look at \
-             `Using network`, NCCL_NET, and the counters of every NIC (rx/tx_vport_rdma_unicast_bytes).",
+    about: "One source says that the job uses RDMA and another that it does not, or they \
+            contradict each other about a rank. Either an input belongs to another run, or the job \
+            silently runs on a slow path.",
+    threshold: "The log says NET/IB, but data was captured on NET/Socket, or the NICs' RDMA byte \
+                counters did not move for at least 10 s (our choice). Info if logs and captures \
+                contradict each other about a rank.",
+    remedy: "Check that logs, captures and counters are from the same run and hosts; then check \
+             `Using network`, NCCL_NET, and every NIC's counters (rx/tx_vport_rdma_unicast_bytes).",
     needs: &[Need::Logs],
     detect,
 };

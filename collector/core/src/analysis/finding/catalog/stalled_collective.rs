@@ -19,15 +19,16 @@ const LONGEST_RESTS: u64 = 5;
 /// Stalled collectives.
 pub const KIND: Kind = Kind {
     id: "stalled_collective",
-    about: "Receivers asked for data (clear-to-send) and none came until the capture ended: a rank hangs \
-            or died, and all others wait for it. A rank that also asks for nothing itself never called \
-            the collective, or is gone; one that asks and does not send is stuck in it.",
-    threshold: "Clear-to-sends without data while nothing moved on the communicator for 1 s and for 5 \
-                times its longest rest before (our choice; NCCL's own watchdog in PyTorch waits 10 \
-                minutes).",
-    remedy: "Look at that rank's process first: alive? `py-spy dump`, dmesg (OOM killer, Xid), its NCCL \
-             log. TORCH_NCCL_ENABLE_MONITORING and the flight recorder tell which collective each rank \
-             is in.",
+    about: "Receivers requested data (clear-to-send) and got none until the capture ended: a rank \
+            hangs or died, and all others wait for it. A rank that requests no data either never \
+            called the collective or is gone; one that requests data and sends none is stuck in \
+            it.",
+    threshold: "Clear-to-sends without data while nothing moved on the communicator for 1 s and \
+                for 5 times its longest idle time before (our choice; NCCL's watchdog in PyTorch \
+                waits 10 minutes).",
+    remedy: "Look at that rank's process first: is it alive? `py-spy dump`, dmesg (OOM killer, \
+             Xid), its NCCL log. TORCH_NCCL_ENABLE_MONITORING and the flight recorder show which \
+             collective each rank is in.",
     needs: &[Need::Ranks],
     detect,
 };

@@ -25,16 +25,16 @@ const COSTLY_SHARE: f64 = 0.05;
 /// Stragglers by cause.
 pub const KIND: Kind = Kind {
     id: "straggler",
-    about: "The same rank kept all others waiting, again and again, for the same cause: its CPU called \
-            the collective late (enqueue), its GPU was not done or its host held data back \
-            (compute), either of them, nothing tells which (sender), it took data slowly (receiver), or \
-            its path did (congestion, loss). What pause frames and TCP cost is not told by rank yet.",
-    threshold: "A rank is a straggler of a collective where its lateness is above 5 % of the median \
-                training step and 5 x the median absolute deviation; half of that, where it is late in \
-                two of the four training steps around. Warning where one rank and cause have at least \
-                3 such collectives, in 10 % of the training steps or in 3 steps in a row, or came late \
-                itself by 5 % of the training in all (our choice: now and then every rank is late), \
-                info below.",
+    about: "One rank keeps the others waiting, with one cause: its CPU called the collective late \
+            (enqueue); its GPU finished late or its host held data back (compute); one of these \
+            two, unknown which (sender); it accepted data slowly (receiver); or its path was slow \
+            (congestion, loss). Delay by pause frames and TCP is not attributed to ranks yet.",
+    threshold: "A rank is the straggler of a collective if its lateness exceeds 5 % of the median \
+                training step and 5 x the median absolute deviation, or half of that if it is late \
+                in two of the four surrounding training steps. Warning if one rank and cause have \
+                at least 3 such collectives, in 10 % of the training steps or in 3 steps in a row, \
+                or if the rank itself was late by 5 % of the training in total (our choice: now \
+                and then every rank is late); otherwise info.",
     remedy: "Run the rank's work on another host: does the lateness follow the host or the rank?",
     needs: &[Need::Collectives],
     detect,

@@ -18,14 +18,16 @@ use crate::link::counter::{NicCounters, Rise};
 /// Timeouts without NAKs.
 pub const KIND: Kind = Kind {
     id: "timeouts",
-    about: "A sender heard nothing and sent again when its ACK timer expired. Nobody NAKed: the last \
-            packets of a message or the ACKs were lost, or the path was dead for a while (a link that \
-            flaps, a route that changes). Each costs hundreds of milliseconds (NCCL_IB_TIMEOUT).",
-    threshold: "Any resend after silence of at least 4 x the 99th percentile of the round trip, and 1 \
-                ms, with the way back visible and no NAK. Counters: local_ack_timeout_err rises.",
-    remedy: "Check the links of this port for flaps (ethtool -S: link_down_events_phy; dmesg; switch \
-             log) and the route for black holes. NCCL_IB_TIMEOUT x NCCL_IB_RETRY_CNT only decides how \
-             long a job survives it.",
+    about: "A sender got no answer and retransmitted when its ACK timer expired. There was no NAK: \
+            the last packets of a message or the ACKs were lost, or the path was dead for a while \
+            (link flap, route change). Each timeout costs hundreds of milliseconds \
+            (NCCL_IB_TIMEOUT).",
+    threshold: "Any retransmission after a silence of at least 4 x the 99th percentile of the \
+                round trip, and 1 ms, with the return path visible and no NAK. Counters: \
+                local_ack_timeout_err rises.",
+    remedy: "Check the links of this port for flaps (ethtool -S: link_down_events_phy; dmesg; \
+             switch log) and the route for black holes. NCCL_IB_TIMEOUT x NCCL_IB_RETRY_CNT only \
+             sets how long a job survives.",
     needs: &[Need::Roce, Need::Counters],
     detect,
 };

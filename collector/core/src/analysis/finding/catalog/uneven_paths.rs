@@ -17,16 +17,18 @@ use crate::model::tap::TapId;
 /// Rail or uplink imbalance.
 pub const KIND: Kind = Kind {
     id: "uneven_paths",
-    about: "Parallel paths (rails of NICs, uplinks of a switch) carry very different loads: the fullest \
-            one sets the pace while others are idle. On uplinks mostly ECMP put several large flows on \
-            one link: RoCE has few flows, and few UDP source ports to tell them apart.",
-    threshold: "Jain's fairness index of the bytes below 0.8 (jain_index; 1 is even, 1/n is all on one \
-                of n). Rails: warning. Uplinks (taps whose interface is named `<switch>:uplink<n>` or \
-                the like): warning where flows on the fullest one have CE marks, CNPs or loss, else \
-                info: few flows never spread evenly.",
-    remedy: "Uplinks: more entropy (NCCL_IB_QPS_PER_CONNECTION=4, NCCL_IB_SPLIT_DATA_ON_QPS=1), adaptive \
-             routing or dynamic load balancing on the switches. Rails: NCCL_IB_HCA lists all NICs, \
-             NCCL_CROSS_NIC, PCIe topology as NCCL sees it (NCCL_TOPO_DUMP_FILE).",
+    about: "Parallel paths (rails of NICs, uplinks of a switch) carry very different loads: the \
+            busiest one sets the pace while others are idle. On uplinks the usual cause is ECMP \
+            putting several large flows on one link: RoCE has few flows, and few UDP source ports \
+            to hash on.",
+    threshold: "Jain's fairness index of the bytes is below 0.8 (jain_index; 1 is even, 1/n is all \
+                on one of n). Rails: warning. Uplinks (taps whose interface is named \
+                `<switch>:uplink<n>` or similar): warning if flows on the busiest one have CE \
+                marks, CNPs or loss, otherwise info: few flows never spread evenly.",
+    remedy: "Uplinks: more entropy (NCCL_IB_QPS_PER_CONNECTION=4, NCCL_IB_SPLIT_DATA_ON_QPS=1), \
+             adaptive routing or dynamic load balancing on the switches. Rails: check that \
+             NCCL_IB_HCA lists all NICs, NCCL_CROSS_NIC, and the PCIe topology that NCCL sees \
+             (NCCL_TOPO_DUMP_FILE).",
     needs: &[Need::ParallelPaths],
     detect,
 };

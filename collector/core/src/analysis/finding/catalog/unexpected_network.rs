@@ -15,12 +15,12 @@ use crate::model::witness::Witness;
 /// Unexpected bootstrap interface or HCA.
 pub const KIND: Kind = Kind {
     id: "unexpected_network",
-    about: "NCCL's bootstrap goes over another interface, or its data over another RDMA device, than was \
+    about: "NCCL's bootstrap uses another interface, or its data another RDMA device, than \
             expected: the management network carries the job, or a NIC far from the GPU does.",
-    threshold: "[expect] bootstrap_interface, bootstrap_cidr or hca, against NCCL's logs and the \
-                addresses and device names that were captured.",
-    remedy: "NCCL_SOCKET_IFNAME (prefix, or `=eth0` exactly), NCCL_IB_HCA (`=mlx5_0:1,mlx5_1:1`), and in \
-             containers the devices that are mounted.",
+    threshold: "[expect] bootstrap_interface, bootstrap_cidr or hca does not match NCCL's logs or \
+                the captured addresses and device names.",
+    remedy: "Set NCCL_SOCKET_IFNAME (a prefix, or `=eth0` for an exact name) and NCCL_IB_HCA \
+             (`=mlx5_0:1,mlx5_1:1`); in containers, check which devices are mounted.",
     needs: &[Need::Expectations],
     detect,
 };

@@ -1,4 +1,4 @@
-//! Titles of findings: one line that names the subject and the numbers.
+//! Titles of findings: one line that says what is wrong, where, and by how much.
 
 mod congestion;
 mod network;
@@ -11,7 +11,7 @@ use super::number::count;
 use crate::analysis::finding::claim::Claim;
 use crate::analysis::finding::naming::Among;
 
-/// The title of a finding that says `claim`.
+/// The title of a finding.
 #[must_use]
 pub fn title(claim: &Claim) -> String {
     match claim {

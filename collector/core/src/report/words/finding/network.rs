@@ -15,16 +15,16 @@ pub(super) fn title(claim: &NetworkClaim) -> String {
                 Among::Several(several) => format!("in {} processes", count(*several)),
             };
             let reason = socket_reason(reason);
-            format!("data between nodes goes over TCP (NET/Socket), not RDMA, {on}: {reason}")
+            format!("NCCL uses TCP (NET/Socket) between nodes, not RDMA, {on}: {reason}")
         }
         NetworkClaim::SocketSeen { communicator, ranks, bytes: sent } => format!(
-            "data between nodes goes over TCP (NET/Socket), not RDMA: {} of {}, {}",
+            "NCCL uses TCP (NET/Socket) between nodes, not RDMA: {} of {}, {}",
             name::ranks(ranks),
             name::known_communicator(*communicator),
             bytes(*sent)
         ),
         NetworkClaim::Warned { warnings, hosts, first } => format!(
-            "NCCL: {} on {}: {first}",
+            "NCCL logged {} on {}: {first}",
             counted(*warnings, "warning"),
             among(hosts, String::clone, "processes")
         ),
@@ -34,29 +34,29 @@ pub(super) fn title(claim: &NetworkClaim) -> String {
             plugin_failure(reason.as_deref())
         ),
         NetworkClaim::OnEfa { processes } => format!(
-            "data goes over EFA in {}: counters and logs only, there is no RoCE to see",
+            "data goes over EFA in {}: no RoCE to capture, only logs and counters",
             counted(*processes, "process")
         ),
         NetworkClaim::Unexpected { odd, hosts, expected } => format!(
-            "unexpected {} {} on {}; expected is {}",
+            "unexpected {} {} on {}, expected: {}",
             network_part(odd.what),
             odd.found,
             among(hosts, String::clone, "ranks"),
-            expected.join(", ")
+            expected.join(" or ")
         ),
         NetworkClaim::SocketDespiteIb { communicator, connections } => format!(
-            "sources disagree: the log says NET/IB, but {} carries its data on {}",
+            "sources disagree: the log says NET/IB, but {} sends its data over {}",
             name::known_communicator(*communicator),
             counted(*connections, "NET/Socket connection")
         ),
         NetworkClaim::NoRdmaBytes { nics, still_ns } => format!(
-            "sources disagree: the log says NET/IB, but RDMA bytes of {} stood still for {}",
+            "sources disagree: the log says NET/IB, but {} moved no RDMA bytes for {}",
             counted(*nics, "NIC"),
             duration(*still_ns)
         ),
         NetworkClaim::Contradictions { count: times, first } => format!(
-            "logs and captures contradict each other {} times, as about {}",
-            count(*times),
+            "sources disagree: {} between logs and captures; first {}",
+            counted(*times, "contradiction"),
             contradiction(first)
         ),
         NetworkClaim::RdmaNotVisible { communicator, queue_pairs, ranks, taps } => {
@@ -65,7 +65,7 @@ pub(super) fn title(claim: &NetworkClaim) -> String {
                 taps => format!("no packet of them at {}", counted(*taps, "tap")),
             };
             format!(
-                "RDMA is not visible: {} of {} in {}, and {taps}",
+                "RDMA is not visible: {} of {} in {}, but {taps}",
                 counted(*queue_pairs, "queue pair"),
                 counted(*ranks, "rank"),
                 name::known_communicator(*communicator)
@@ -77,7 +77,7 @@ pub(super) fn title(claim: &NetworkClaim) -> String {
 fn socket_reason(reason: &SocketReason) -> String {
     match reason {
         SocketReason::Disabled => "NCCL_IB_DISABLE=1 or NCCL_NET=Socket is set".to_owned(),
-        SocketReason::Unknown => "the log does not say why".to_owned(),
+        SocketReason::Unknown => "no reason logged".to_owned(),
         SocketReason::Failed(failures) => {
             let failures = failures.iter().map(|failure| match &failure.reason {
                 Some(reason) => format!("{}: {reason}", failure.name),

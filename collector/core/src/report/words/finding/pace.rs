@@ -14,8 +14,8 @@ pub(super) fn title(claim: &PaceClaim) -> String {
                 some => format!(" of {}", counted(*some, "training step")),
             };
             format!(
-                "straggler: rank {rank}{host} kept others waiting in {}{iterations}, {} in all, up \
-                 to {} at once: {}",
+                "straggler: rank {rank}{host} held up {}{iterations}, {} in total, up to {} each: \
+                 {}",
                 counted(*collectives, "collective"),
                 duration(*total_ns),
                 duration(*most_ns),
@@ -25,37 +25,35 @@ pub(super) fn title(claim: &PaceClaim) -> String {
         PaceClaim::Stalled { communicator, suspects, silence_ns } => {
             let who = match suspects {
                 Suspects::NeverPosted(ranks) => {
-                    format!("{} neither sent nor asked for data", name::ranks(ranks))
+                    format!("{} neither sent nor requested data", name::ranks(ranks))
                 }
                 Suspects::NeverSent(ranks) => format!("{} did not send", name::ranks(ranks)),
-                Suspects::Unknown => "nothing tells which rank hangs".to_owned(),
+                Suspects::Unknown => "unknown which rank hangs".to_owned(),
             };
             let communicator = name::known_communicator(*communicator);
             let silence = duration(*silence_ns);
-            format!(
-                "stalled collective on {communicator}: {who}; nothing moved for the last {silence}"
-            )
+            format!("stalled collective on {communicator}: {who}; no data for the last {silence}")
         }
         PaceClaim::RingCrossings { communicator, crossings, needed, rings, channels } => format!(
-            "rings of {} cross hosts {} where {needed} would do ({rings} of {})",
+            "rings of {} cross hosts {} instead of {needed} ({rings} of {})",
             name::known_communicator(*communicator),
             counted(*crossings, "time"),
             counted(*channels, "channel")
         ),
         PaceClaim::SlowPath { sender, receiver, ranks, rate_bps, others_bps } => format!(
-            "slow path: messages {sender} → {receiver}{} move at {}, elsewhere at {}",
+            "slow path: {sender} → {receiver}{} carries messages at {}, other paths at {}",
             name::rank_pair(*ranks),
             bit_rate(*rate_bps),
             bit_rate(*others_bps)
         ),
         PaceClaim::UnevenRails { rail, load } => format!(
-            "uneven rails: rail {rail} carries {} of the data on {} rails (Jain index {:.2})",
+            "uneven rails: rail {rail} carries {} of the data of {} rails (Jain index {:.2})",
             share(load.bytes, load.of_bytes),
             load.paths,
             load.jain_index
         ),
         PaceClaim::HotUplink { name, load } => format!(
-            "hot uplink: {name} carries {} of the traffic on {} uplinks (Jain index {:.2})",
+            "hot uplink: {name} carries {} of the traffic of {} uplinks (Jain index {:.2})",
             share(load.bytes, load.of_bytes),
             load.paths,
             load.jain_index

@@ -7,16 +7,16 @@ use crate::analysis::finding::claim::pause::{PauseClaim, PauseSide, PauseTime, S
 pub(super) fn title(claim: &PauseClaim) -> String {
     match claim {
         PauseClaim::Asked { station: who, times, paused, is_lossless } => {
-            let asked = format!("{} asked to stop {}", station(who), counted(*times, "time"));
+            let sent = format!("{} sent {}", station(who), counted(*times, "pause frame"));
             match paused {
                 Some(PauseTime { paused_ns, whole_ns }) => format!(
-                    "pause: {asked}: {}, {} of the capture{}",
+                    "pause: {sent}: {} paused, {} of the capture{}",
                     duration(*paused_ns),
                     share(*paused_ns, *whole_ns),
-                    if *is_lossless { ", and nothing was lost" } else { "" }
+                    if *is_lossless { "; no packet lost" } else { "" }
                 ),
                 None => {
-                    format!("pause: {asked}; for how long needs the line rate (--line-rate 100G)")
+                    format!("pause: {sent}; pause time needs the line rate (--line-rate 100G)")
                 }
             }
         }
@@ -31,13 +31,13 @@ pub(super) fn title(claim: &PauseClaim) -> String {
                 duration(paused.paused_ns),
                 priority.map_or_else(String::new, |one| format!(" on priority {one}")),
                 share(paused.paused_ns, paused.whole_ns),
-                if *is_lossless { ", and nothing was dropped" } else { "" }
+                if *is_lossless { "; no drops" } else { "" }
             )
         }
         PauseClaim::Storm { station: who, priority, longest_ns, storms } => format!(
-            "PFC storm: {} kept{} paused for up to {}, {}",
+            "PFC storm: {} kept {} paused for up to {}, {}",
             station(who),
-            priority.map_or_else(String::new, |one| format!(" priority {one}")),
+            priority.map_or_else(|| "its link".to_owned(), |one| format!("priority {one}")),
             duration(*longest_ns),
             counted(*storms, "storm")
         ),
@@ -46,12 +46,12 @@ pub(super) fn title(claim: &PauseClaim) -> String {
         }
         PauseClaim::NicStorm { nic, side, priority, length_ns } => {
             let what = match side {
-                PauseSide::Sent => "pauses its switch",
-                PauseSide::Received => "is paused by its switch",
+                PauseSide::Sent => "paused its switch",
+                PauseSide::Received => "was paused by its switch",
             };
-            let priority = priority.map_or_else(String::new, |one| format!(", priority {one}"));
+            let priority = priority.map_or_else(String::new, |one| format!(" on priority {one}"));
             let (nic, length) = (name::nic(nic), duration(*length_ns));
-            format!("PFC storm: {nic} {what} for {length} without end{priority}")
+            format!("PFC storm: {nic} {what} almost continuously for {length}{priority}")
         }
     }
 }

@@ -9,23 +9,22 @@ pub(super) fn title(claim: &SetupClaim) -> String {
     match claim {
         SetupClaim::MasterUnreachable { server, clients, syns, is_refused } => {
             let clients = among(clients, ToString::to_string, "hosts");
-            let outcome =
-                if *is_refused { "refused: nothing listens there" } else { "without answer" };
+            let outcome = if *is_refused { "refused, nothing listens there" } else { "unanswered" };
             let syns = counted(*syns, "SYN");
             format!("master {server} unreachable from {clients}: {syns} {outcome}")
         }
         SetupClaim::RanksMissing { communicator, missing, nranks } => format!(
-            "bootstrap of {} waits: {} of {nranks} not heard of",
+            "bootstrap of {} is waiting: {} of {nranks} did not check in",
             name::known_communicator(*communicator),
             name::ranks(missing)
         ),
         SetupClaim::InitIncomplete { communicator, begun, silent } => {
             let silent = match silent.as_slice() {
                 [] => String::new(),
-                silent => format!("; {} left no such line", name::ranks(silent)),
+                silent => format!("; {} logged nothing about it", name::ranks(silent)),
             };
             format!(
-                "initialisation of {} was not completed by {}{silent}",
+                "initialisation of {} did not complete on {}{silent}",
                 name::known_communicator(*communicator),
                 name::ranks(begun)
             )
@@ -43,11 +42,11 @@ pub(super) fn title(claim: &SetupClaim) -> String {
             let last =
                 last.map_or_else(String::new, |last| format!("; {} came last", rank_on_host(last)));
             format!(
-                "bootstrap of {} took {} {}{}{last}",
+                "bootstrap of {} took {} for {}{}{last}",
                 name::known_communicator(*communicator),
-                rank_on_host(slowest),
                 duration(*took_ns),
-                if *is_kept_waiting { ": another rank came late" } else { "" }
+                rank_on_host(slowest),
+                if *is_kept_waiting { ": it waited for another rank" } else { "" }
             )
         }
     }

@@ -1,4 +1,4 @@
-//! Titles about loss, resends, refusals and headers that the transport checks.
+//! Titles about loss, retransmission, rejected requests, and header fields that the receiver checks.
 
 use super::super::name;
 use super::super::number::{count, counted, share};
@@ -8,19 +8,19 @@ pub(super) fn title(claim: &TransportClaim) -> String {
     match claim {
         TransportClaim::Lost { missing, late, resent, frames, flows } => {
             let again = match resent {
-                0 => "none sent again".to_owned(),
-                _ => format!(
-                    "{} sent again ({})",
+                0 => "none retransmitted".to_owned(),
+                _ => format!("{} retransmitted ({})", count(*resent), share(*resent, *frames)),
+            };
+            let flows = name::group(flows);
+            let gaps = format!("{} missing", counted(*missing, "packet"));
+            match (missing, late) {
+                (0, _) => format!(
+                    "retransmissions on {flows}: {} ({}), no gap seen",
                     counted(*resent, "packet"),
                     share(*resent, *frames)
                 ),
-            };
-            let flows = name::group(flows);
-            let missing_first = format!("{} missing at first sight", count(*missing));
-            match (missing, late) {
-                (0, _) => format!("resends: {again} on {flows}; no hole was seen"),
-                (_, 0) => format!("loss: {missing_first}, {again} on {flows}"),
-                _ => format!("loss or reordering: {missing_first}, {again} on {flows}"),
+                (_, 0) => format!("loss on {flows}: {gaps}, {again}"),
+                _ => format!("loss or reordering on {flows}: {gaps}, {again}"),
             }
         }
         TransportClaim::NicSequenceNaks { nic, naks } => {
@@ -31,18 +31,18 @@ pub(super) fn title(claim: &TransportClaim) -> String {
             format!("loss or reordering: {} saw {}", name::nic(nic), counted(*gaps, "gap"))
         }
         TransportClaim::TimedOut { resends, flows, is_link_down } => format!(
-            "timeouts: {} after silence on {}{}",
-            counted(*resends, "resend"),
+            "timeouts on {}: {}{}",
             name::group(flows),
-            if *is_link_down { "; its link went down" } else { "" }
+            counted(*resends, "ACK timeout"),
+            if *is_link_down { "; a link went down" } else { "" }
         ),
         TransportClaim::NicTimers { nic, timers } => {
-            format!("timeouts: {} of {} expired", counted(*timers, "ACK timer"), name::nic(nic))
+            format!("timeouts: {} expired on {}", counted(*timers, "ACK timer"), name::nic(nic))
         }
         TransportClaim::NotReady { naks, flows } => format!(
-            "receiver not ready: {} on {}: no receive buffer was posted",
-            counted(*naks, "RNR NAK"),
-            name::group(flows)
+            "receiver not ready on {}: {}, no receive posted",
+            name::group(flows),
+            counted(*naks, "RNR NAK")
         ),
         TransportClaim::NicNotReady { nic, naks } => {
             let naks = counted(*naks, "RNR NAK");
@@ -50,29 +50,33 @@ pub(super) fn title(claim: &TransportClaim) -> String {
         }
         TransportClaim::Refused { naks, flows, reason } => {
             let (naks, flows) = (counted(*naks, "NAK"), name::group(flows));
-            format!("refused: {naks} on {flows}: {}", refusal(reason))
+            format!("request rejected on {flows}: {naks}, {}", refusal(reason))
         }
         TransportClaim::Reordered { late, flows } => {
-            format!("reordering: {} overtaken on {}", counted(*late, "packet"), name::group(flows))
+            format!(
+                "reordering on {}: {} out of order",
+                name::group(flows),
+                counted(*late, "packet")
+            )
         }
         TransportClaim::WrongIcrc { wrong, checked, flows } => format!(
-            "ICRC wrong on {} of {} of {}",
+            "wrong ICRC on {}: {} of {}",
+            name::group(flows),
             count(*wrong),
-            counted(*checked, "whole frame"),
-            name::group(flows)
+            counted(*checked, "whole frame")
         ),
         TransportClaim::PartitionKeys { own, other, flows } => format!(
-            "P_Key mismatch: {own:#06x} against {other:#06x} on {}: the receiver drops these \
+            "P_Key mismatch on {}: {own:#06x} sent, the receiver uses {other:#06x} and drops these \
              packets",
             name::group(flows)
         ),
         TransportClaim::PathMtu { own, wanted, is_expected, flows } => {
-            let instead = if *is_expected { "expected is" } else { "others have" };
-            format!("path MTU {own} on {}; {instead} {wanted}", name::group(flows))
+            let instead = if *is_expected { "expected:" } else { "other flows have" };
+            format!("path MTU {own} on {}, {instead} {wanted}", name::group(flows))
         }
         TransportClaim::SmallMtu { mtu, flows } => {
             let flows = counted(*flows, "flow");
-            format!("path MTU {mtu} everywhere ({flows}): the interfaces' MTU is 1500")
+            format!("path MTU {mtu} everywhere ({flows}): the interfaces have MTU 1500")
         }
     }
 }
