@@ -20,12 +20,12 @@ pub(super) fn write_text(out: &mut impl Write) -> io::Result<()> {
 const INTRODUCTION: &str = "\
 # Health
 
-What railscope did not see, did not keep or cannot know, counter by counter.
+What railscope missed, dropped or cannot know, counter by counter.
 Printed by `railscope metrics --health --format markdown`.
 
-The report has them as `health`, the metric `railscope.health.events` as its attribute \
-`railscope.health`. A counter that is not there is 0. Some are no loss: what was left out or forgotten \
-on purpose, and what explains why a figure is `null`.
+The report lists these counters as `health`; the metric `railscope.health.events` has them as its \
+attribute `railscope.health`. A missing counter is 0. Some are not losses: they count what was left out \
+on purpose, or explain why a figure is `null`.
 ";
 
 /// Writes the page of documentation.

@@ -1,4 +1,4 @@
-//! `railscope metrics`: the catalogue of metrics, and questions that they answer.
+//! `railscope metrics`: the catalogue of metrics, with example queries.
 
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
@@ -67,21 +67,21 @@ const INTRODUCTION: &str = "\
 
 Printed by `railscope metrics --format markdown`.
 
-One set of points is written as OTLP and as Prometheus' text, with the same numbers.
-The name in Prometheus follows from the other one, by OpenTelemetry's own rule, so that it is the same \
-by whatever way it came: dots become underscores, the unit follows (`s` as `_seconds`, `By` as `_bytes`, \
-`By/s` as `_bytes_per_second`; `1` and things in braces add nothing), counters end in `_total`.
+OTLP and Prometheus text carry the same points with the same numbers.
+Prometheus names follow from OpenTelemetry names by OpenTelemetry's own rule, so a metric has one name on \
+every route: dots become underscores, the unit is appended (`s` as `_seconds`, `By` as `_bytes`, `By/s` as \
+`_bytes_per_second`; `1` and units in braces add nothing), counters end in `_total`.
 Attributes become labels in the same way: `nccl.collective.kind` is `nccl_collective_kind`.
 
-* **What is not known has no point.** Nothing is 0 for want of a source: `railscope.source.visible`, \
-`railscope.finding.not_checked` and `railscope.training_step.unknown` say what cannot be seen.
-* **Every training step counts once**, in counters and histograms, when the next one has begun: a gauge \
-would lose those between two scrapes. A step's number is in spans and logs.
-* **Series are bounded.** Each metric has a bound: the product of its attributes' values. What comes \
-beyond it is left out, and `railscope.series.refused` counts it. QPNs, PSNs, GIDs and process ids are no \
-attributes. Attributes in italics are told only where they are turned on, and multiply; a metric then has \
-65,536 series at most.
-* **A packet that several taps saw counts once**; rates of ports are those of one tap.
+* **Unknown values have no point.** A missing source never reads as 0: `railscope.source.visible`, \
+`railscope.finding.not_checked` and `railscope.training_step.unknown` say what is not visible.
+* **Every training step counts once**, in counters and histograms, when the next one begins. A gauge would \
+lose steps between two scrapes. Step numbers are in spans and logs.
+* **Series are bounded.** The bound of a metric is the product of its attributes' values. Values beyond it \
+are left out, and `railscope.series.refused` counts them. QPNs, PSNs, GIDs and process IDs are never \
+attributes. Attributes in italics are exported only if turned on, and they multiply the series; a metric \
+then has at most 65,536 series.
+* **A packet seen by several taps counts once.** Port rates are from one tap.
 ";
 
 fn write_markdown(out: &mut impl Write) -> io::Result<()> {
@@ -113,7 +113,7 @@ fn write_markdown(out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "| {name} | `{label}` | {} | {} |", one.values, one.about)?;
     }
     writeln!(out, "\n## Questions\n")?;
-    writeln!(out, "`[5m]` stands for at least four scrapes.")?;
+    writeln!(out, "Replace `[5m]` by at least four scrape intervals.")?;
     for query in queries::ALL {
         writeln!(out, "\n**{}** {}\n", query.question, query.reading)?;
         writeln!(out, "```promql\n{}\n```", query.promql)?;
@@ -123,13 +123,13 @@ fn write_markdown(out: &mut impl Write) -> io::Result<()> {
 
 fn write_buckets(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "\n## Buckets of histograms\n")?;
-    let mut told: Vec<Unit> = Vec::new();
+    let mut seen: Vec<Unit> = Vec::new();
     for metric in catalog::all() {
         let Instrument::Histogram(bounds) = metric.instrument else { continue };
-        if told.contains(&metric.unit) {
+        if seen.contains(&metric.unit) {
             continue;
         }
-        told.push(metric.unit);
+        seen.push(metric.unit);
         let mut list = String::new();
         for bound in bounds {
             let value = metric.unit.scaled(*bound).unwrap_or(*bound as f64);

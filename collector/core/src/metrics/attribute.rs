@@ -29,11 +29,11 @@ const fn optional(name: &'static str, values: u32, about: &'static str) -> Attri
 pub static PORT: Attribute = required(
     "rdma.port",
     256,
-    "the port: `host/device` where both are known, else its address; of a NIC's counters without an \
-     address, as much as is known",
+    "the port: `host/device` if both are known, otherwise its address; for NIC counters without an \
+     address, the parts that are known",
 );
 pub static DIRECTION: Attribute =
-    required("network.io.direction", 2, "`transmit` or `receive`, as the port sees it");
+    required("network.io.direction", 2, "`transmit` or `receive`, from the port's view");
 pub static ECN: Attribute = required("rdma.ecn", 4, "`not_ect`, `ect0`, `ect1` or `ce`");
 pub static NAK: Attribute = required(
     "rdma.nak",
@@ -46,32 +46,32 @@ pub static TRIGGER: Attribute =
 pub static STATION: Attribute = required(
     "rdma.pfc.station",
     128,
-    "who cannot take more: the MAC address of its frames, or the NIC whose counters tell, `switch of` \
-     it where the NIC was told to stop",
+    "who asked for the pause: source MAC address of the frames, or the NIC whose counters show it; \
+     `switch of` the NIC if the NIC was told to stop",
 );
 pub static PRIORITY: Attribute = required(
     "rdma.priority",
     9,
-    "priority 0 to 7, `all` for 802.3x pause and what is not by priority",
+    "priority 0 to 7; `all` for 802.3x pause and for figures without priority",
 );
 pub static PAUSE_SOURCE: Attribute =
-    required("rdma.pfc.source", 2, "`frames` or `counters`: what tells of it");
+    required("rdma.pfc.source", 2, "`frames` or `counters`: where the figure is from");
 pub static BUCKET: Attribute =
-    required("rdma.bucket", 2, "what rates are averaged over: `100us` or `1ms`");
+    required("rdma.bucket", 2, "averaging interval of the rate: `100us` or `1ms`");
 pub static COUNTER: Attribute =
-    required("rdma.nic.counter", 32, "the vendor's own name of the counter");
+    required("rdma.nic.counter", 32, "the vendor's name of the counter");
 pub static MEASURE: Attribute =
-    required("rdma.nic.measure", 1, "what it counts in words of no vendor; one for each counter");
+    required("rdma.nic.measure", 1, "vendor-neutral name of what it counts; one per counter");
 pub static COUNTED: Attribute = required(
     "rdma.nic.counted",
     1,
-    "`true` where the counter is part of its measure, so that these add up; `false` where another one \
+    "`true` if the counter adds to the total of its measure; `false` if another counter already \
      counts the same",
 );
 pub static COUNTER_PRIORITY: Attribute = required(
     "rdma.priority",
     1,
-    "of a NIC's counter: priority 0 to 7, `all` where it is not by priority; one for each counter",
+    "of a NIC counter: priority 0 to 7, or `all` if it has none; one per counter",
 );
 pub static KIND: Attribute = required(
     "nccl.collective.kind",
@@ -82,7 +82,7 @@ pub static KIND: Attribute = required(
 pub static CALL: Attribute = required(
     "nccl.call",
     10,
-    "function of NCCL: `all_reduce`, `reduce_scatter`, `all_gather`, `all_to_all`, `broadcast`, `reduce`, \
+    "NCCL function: `all_reduce`, `reduce_scatter`, `all_gather`, `all_to_all`, `broadcast`, `reduce`, \
      `gather`, `scatter`, `send` or `receive`",
 );
 pub static CAUSE: Attribute = required(
@@ -94,33 +94,34 @@ pub static CAUSE: Attribute = required(
 pub static WAIT: Attribute = required(
     "nccl.wait",
     6,
-    "`start`, `sender`, `receiver`, `input`, `transfer` or `recovery`: the report defines them",
+    "`start`, `sender`, `receiver`, `input`, `transfer` or `recovery`, as defined by the report",
 );
 pub static TRANSPORT: Attribute =
     required("nccl.transport", 4, "`ib`, `socket`, `mixed` or `unknown`");
 pub static COMMUNICATOR: Attribute =
-    optional("nccl.communicator.id", 64, "hash of the communicator; with ranks turned on");
+    optional("nccl.communicator.id", 64, "hash of the communicator; exported with ranks");
 pub static RANK: Attribute =
-    optional("nccl.rank", 1024, "rank in the communicator; with ranks turned on");
+    optional("nccl.rank", 1024, "rank in the communicator; exported with ranks");
 pub static PEER: Attribute =
-    optional("nccl.peer", 1024, "the rank at the other end; turned on apart");
-pub static CHANNEL: Attribute = optional("nccl.channel", 64, "NCCL's channel; turned on apart");
+    optional("nccl.peer", 1024, "the rank at the other end; a setting of its own");
+pub static CHANNEL: Attribute =
+    optional("nccl.channel", 64, "NCCL's channel; a setting of its own");
 pub static FINDING: Attribute =
-    required("railscope.finding", 64, "its name, as in docs/FINDINGS.md");
+    required("railscope.finding", 64, "ID of the finding, as in docs/FINDINGS.md");
 pub static SEVERITY: Attribute =
     required("railscope.finding.severity", 3, "`info`, `warning` or `critical`");
 pub static REASON: Attribute =
-    required("railscope.reason", 2, "why not, in words; empty where it can");
+    required("railscope.reason", 2, "why not, in words; empty if there is no problem");
 pub static SOURCE: Attribute = required(
     "railscope.source",
     16,
-    "what delivers: `ebpf`, `af_packet`, `capture`, `counters`, `calls`, `connections`, `nccl_log` and the \
-     like",
+    "source of data: `ebpf`, `af_packet`, `capture`, `counters`, `calls`, `connections`, `nccl_log` and \
+     others",
 );
 pub static DEVICE: Attribute =
-    required("railscope.device", 64, "interface, device or file that it reads");
+    required("railscope.device", 64, "interface, device or file that the source reads");
 pub static TAP: Attribute =
-    required("railscope.tap", 64, "interface, with the file before it, if any");
+    required("railscope.tap", 64, "interface, preceded by the file, if any");
 pub static HEALTH: Attribute = required(
     "railscope.health",
     128,
@@ -137,11 +138,11 @@ pub static SIGNAL: Attribute = required("railscope.signal", 3, "`metrics`, `trac
 pub static OUTCOME: Attribute = required(
     "railscope.outcome",
     4,
-    "`sent`, `rejected` (by the receiver), `dropped` (the queue was full) or `failed` (not to be sent \
-     again)",
+    "`sent`, `rejected` (by the receiver), `dropped` (the queue was full) or `failed` (not \
+     retried)",
 );
 pub static PART: Attribute =
-    required("railscope.part", 32, "`agent`, or the name of a program in the kernel");
+    required("railscope.part", 32, "`agent`, or the name of a kernel program");
 
 /// All of them, for the documentation.
 pub static ALL: &[&Attribute] = &[

@@ -1,4 +1,4 @@
-//! All metrics, one static each; `about` says what a metric is.
+//! All metrics, one static each.
 // tidy: table
 
 #![expect(missing_docs, reason = "`about` says what each metric is")]
@@ -57,7 +57,7 @@ pub static TRAINING_STEP_DURATION: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Histogram(DURATIONS),
     attributes: &[],
-    about: "How long training steps took, of which all calls were seen: from the first data packet to the first of the next",
+    about: "Duration of training steps whose calls were all seen: from a step's first data packet to the next step's",
 };
 
 pub static TRAINING_STEP_INCOMPLETE: Metric = Metric {
@@ -65,7 +65,7 @@ pub static TRAINING_STEP_INCOMPLETE: Metric = Metric {
     unit: Unit::Things("training_step"),
     instrument: Counter,
     attributes: &[],
-    about: "Training steps of which calls are missing: they are in all counters here, and in no histogram",
+    about: "Training steps with missing calls: counters include them, histograms do not",
 };
 
 pub static TRAINING_STEP_COMMUNICATION_TIME: Metric = Metric {
@@ -73,7 +73,7 @@ pub static TRAINING_STEP_COMMUNICATION_TIME: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Counter,
     attributes: &[],
-    about: "Time of training steps with a collective in flight",
+    about: "Time in training steps with at least one collective in flight",
 };
 
 pub static TRAINING_STEP_IDLE_TIME: Metric = Metric {
@@ -81,7 +81,7 @@ pub static TRAINING_STEP_IDLE_TIME: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Counter,
     attributes: &[],
-    about: "Time of training steps without a collective in flight",
+    about: "Time in training steps with no collective in flight",
 };
 
 pub static TRAINING_STEP_COLLECTIVES: Metric = Metric {
@@ -89,7 +89,7 @@ pub static TRAINING_STEP_COLLECTIVES: Metric = Metric {
     unit: Unit::Things("collective"),
     instrument: Counter,
     attributes: &[],
-    about: "Collectives of training steps",
+    about: "Collectives in training steps",
 };
 
 pub static TRAINING_STEP_IO: Metric = Metric {
@@ -97,7 +97,7 @@ pub static TRAINING_STEP_IO: Metric = Metric {
     unit: Unit::Bytes,
     instrument: Counter,
     attributes: &[],
-    about: "Bytes of messages of training steps, as they are on the wire",
+    about: "Message bytes of training steps, as sent on the wire",
 };
 
 pub static TRAINING_STEP_CE_PACKETS: Metric = Metric {
@@ -105,7 +105,7 @@ pub static TRAINING_STEP_CE_PACKETS: Metric = Metric {
     unit: Unit::Things("packet"),
     instrument: Counter,
     attributes: &[],
-    about: "Data packets of training steps with a CE mark",
+    about: "CE-marked data packets of training steps",
 };
 
 pub static TRAINING_STEP_CE_SHARE: Metric = Metric {
@@ -113,7 +113,7 @@ pub static TRAINING_STEP_CE_SHARE: Metric = Metric {
     unit: Unit::Share,
     instrument: Histogram(SHARES),
     attributes: &[],
-    about: "Share of the data packets of a training step that have a CE mark",
+    about: "Share of a training step's data packets that are CE-marked",
 };
 
 pub static TRAINING_STEP_CNPS: Metric = Metric {
@@ -121,7 +121,7 @@ pub static TRAINING_STEP_CNPS: Metric = Metric {
     unit: Unit::Things("packet"),
     instrument: Counter,
     attributes: &[],
-    about: "CNPs in the spans of training steps",
+    about: "CNPs during training steps",
 };
 
 pub static TRAINING_STEP_PAUSED_TIME: Metric = Metric {
@@ -129,7 +129,7 @@ pub static TRAINING_STEP_PAUSED_TIME: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Counter,
     attributes: &[],
-    about: "Time of training steps in which some port was told to pause",
+    about: "Time in training steps during which some port was told to pause",
 };
 
 pub static TRAINING_STEP_RETRANSMITS: Metric = Metric {
@@ -137,7 +137,7 @@ pub static TRAINING_STEP_RETRANSMITS: Metric = Metric {
     unit: Unit::Things("packet"),
     instrument: Counter,
     attributes: &[],
-    about: "Packets sent again in the spans of training steps",
+    about: "Packets retransmitted during training steps",
 };
 
 pub static TRAINING_STEP_PEAK_RATE: Metric = Metric {
@@ -145,7 +145,7 @@ pub static TRAINING_STEP_PEAK_RATE: Metric = Metric {
     unit: Unit::BytesPerSecond,
     instrument: Histogram(RATES),
     attributes: &[],
-    about: "The most payload of a training step that a port sent or received in a millisecond, as a rate",
+    about: "Highest payload rate of any port during a training step, averaged over 1 ms",
 };
 
 pub static TRAINING_STEP_STRAGGLERS: Metric = Metric {
@@ -153,7 +153,7 @@ pub static TRAINING_STEP_STRAGGLERS: Metric = Metric {
     unit: Unit::Things("training_step"),
     instrument: Counter,
     attributes: &[&CAUSE, &COMMUNICATOR, &RANK],
-    about: "Training steps that a rank held up, by why; the worst rank of each",
+    about: "Training steps held up by a rank, by cause; only the worst rank of each step counts",
 };
 
 pub static TRAINING_STEP_UNKNOWN: Metric = Metric {
@@ -161,7 +161,7 @@ pub static TRAINING_STEP_UNKNOWN: Metric = Metric {
     unit: Unit::Things("training_step"),
     instrument: Counter,
     attributes: &[&FIGURE],
-    about: "Training steps of which a figure is not known, so that it is in no counter",
+    about: "Training steps for which a figure is unknown; the figure's counter leaves them out",
 };
 
 pub static COLLECTIVE_DURATION: Metric = Metric {
@@ -169,7 +169,7 @@ pub static COLLECTIVE_DURATION: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Histogram(DURATIONS),
     attributes: &[&KIND],
-    about: "How long collectives took: from the first data packet to the last",
+    about: "Duration of collectives: from first to last data packet",
 };
 
 pub static COLLECTIVE_IO: Metric = Metric {
@@ -177,7 +177,7 @@ pub static COLLECTIVE_IO: Metric = Metric {
     unit: Unit::Bytes,
     instrument: Counter,
     attributes: &[&KIND],
-    about: "Bytes of collectives, as nccl-tests counts them",
+    about: "Bytes of collectives, counted as nccl-tests does",
 };
 
 pub static CALL_COUNT: Metric = Metric {
@@ -185,7 +185,7 @@ pub static CALL_COUNT: Metric = Metric {
     unit: Unit::Things("call"),
     instrument: Counter,
     attributes: &[&CALL, &RANK],
-    about: "Calls of NCCL by processes of this host, when they are made: they enqueue work. The rank is the process's in the greatest of its communicators",
+    about: "NCCL calls by processes of this host, counted when made: a call enqueues work. The rank is the process's rank in its largest communicator",
 };
 
 pub static CALL_IO: Metric = Metric {
@@ -193,7 +193,7 @@ pub static CALL_IO: Metric = Metric {
     unit: Unit::Bytes,
     instrument: Counter,
     attributes: &[&CALL, &RANK],
-    about: "Bytes that calls of NCCL by processes of this host ask to be moved: elements of the call times their size",
+    about: "Bytes that processes of this host asked NCCL to move: element count times element size",
 };
 
 pub static COLLECTIVE_BUS_BANDWIDTH: Metric = Metric {
@@ -201,7 +201,7 @@ pub static COLLECTIVE_BUS_BANDWIDTH: Metric = Metric {
     unit: Unit::BytesPerSecond,
     instrument: Histogram(RATES),
     attributes: &[&KIND],
-    about: "Bus bandwidth of collectives, as nccl-tests computes it",
+    about: "Bus bandwidth of collectives, computed as nccl-tests does",
 };
 
 pub static STRAGGLER_LAG: Metric = Metric {
@@ -209,7 +209,7 @@ pub static STRAGGLER_LAG: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Histogram(DURATIONS),
     attributes: &[&CAUSE, &COMMUNICATOR, &RANK],
-    about: "How long the ranks of a collective waited for the one that held them up",
+    about: "How long the ranks of a collective waited for the rank that held them up",
 };
 
 pub static WAIT_TIME: Metric = Metric {
@@ -217,7 +217,7 @@ pub static WAIT_TIME: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Counter,
     attributes: &[&WAIT, &COMMUNICATOR, &RANK],
-    about: "Where the time of collectives went, summed over ranks: of each its connection that ended last",
+    about: "Time of collectives by what it was spent on, summed over ranks; of each rank, the connection that finished last counts",
 };
 
 pub static COMMUNICATOR_COUNT: Metric = Metric {
@@ -225,7 +225,7 @@ pub static COMMUNICATOR_COUNT: Metric = Metric {
     unit: Unit::Things("communicator"),
     instrument: Gauge,
     attributes: &[&TRANSPORT],
-    about: "Communicators that are known, by what carries their data: `socket` is a fallback",
+    about: "Known communicators by the transport of their data: `socket` is a fallback",
 };
 
 pub static FLOW_IO: Metric = Metric {
@@ -249,7 +249,7 @@ pub static FLOW_ECN: Metric = Metric {
     unit: Unit::Things("packet"),
     instrument: Counter,
     attributes: &[&PORT, &ECN, &COMMUNICATOR, &RANK, &PEER, &CHANNEL],
-    about: "RoCEv2 packets towards a port by ECN codepoint, of flows whose CE marks could be seen",
+    about: "RoCEv2 packets to a port by ECN codepoint, only from flows whose CE marks a tap can see",
 };
 
 pub static FLOW_RETRANSMITS: Metric = Metric {
@@ -257,7 +257,7 @@ pub static FLOW_RETRANSMITS: Metric = Metric {
     unit: Unit::Things("packet"),
     instrument: Counter,
     attributes: &[&PORT, &COMMUNICATOR, &RANK, &PEER, &CHANNEL],
-    about: "Packets that a port sent again",
+    about: "Packets retransmitted by a port",
 };
 
 pub static FLOW_GAPS: Metric = Metric {
@@ -265,7 +265,7 @@ pub static FLOW_GAPS: Metric = Metric {
     unit: Unit::Things("packet"),
     instrument: Counter,
     attributes: &[&PORT, &COMMUNICATOR, &RANK, &PEER, &CHANNEL],
-    about: "Packets of a port that were missing when later ones passed: at least so many were lost, or overtaken, before the tap",
+    about: "Packets from a port that were missing when later ones passed the tap: lost or out of order. A lower bound",
 };
 
 pub static FLOW_OUT_OF_ORDER: Metric = Metric {
@@ -273,7 +273,7 @@ pub static FLOW_OUT_OF_ORDER: Metric = Metric {
     unit: Unit::Things("packet"),
     instrument: Counter,
     attributes: &[&PORT, &COMMUNICATOR, &RANK, &PEER, &CHANNEL],
-    about: "Packets of a port that later ones overtook",
+    about: "Packets from a port that passed the tap out of order",
 };
 
 pub static CNP_PACKETS: Metric = Metric {
@@ -281,7 +281,7 @@ pub static CNP_PACKETS: Metric = Metric {
     unit: Unit::Things("packet"),
     instrument: Counter,
     attributes: &[&PORT, &COMMUNICATOR, &RANK, &PEER, &CHANNEL],
-    about: "CNPs towards a port: it is told to send more slowly",
+    about: "CNPs to a port, which tell it to slow down",
 };
 
 pub static NAK_PACKETS: Metric = Metric {
@@ -289,7 +289,7 @@ pub static NAK_PACKETS: Metric = Metric {
     unit: Unit::Things("packet"),
     instrument: Counter,
     attributes: &[&PORT, &NAK],
-    about: "NAKs towards a port, by their code",
+    about: "NAKs to a port, by code",
 };
 
 pub static RECOVERY_EPISODES: Metric = Metric {
@@ -297,7 +297,7 @@ pub static RECOVERY_EPISODES: Metric = Metric {
     unit: Unit::Things("episode"),
     instrument: Counter,
     attributes: &[&PORT, &TRIGGER],
-    about: "Times that a port went back to send again",
+    about: "Recoveries: times a port went back and retransmitted, by trigger",
 };
 
 pub static RECOVERY_TIME: Metric = Metric {
@@ -305,7 +305,7 @@ pub static RECOVERY_TIME: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Counter,
     attributes: &[&PORT, &TRIGGER],
-    about: "Time that flows of a port were in recovery, summed over flows",
+    about: "Time that flows of a port spent in recovery, summed over flows",
 };
 
 pub static PORT_LINE_RATE: Metric = Metric {
@@ -321,7 +321,7 @@ pub static PORT_PEAK_RATE: Metric = Metric {
     unit: Unit::BytesPerSecond,
     instrument: Gauge,
     attributes: &[&PORT, &DIRECTION, &BUCKET],
-    about: "Highest rate of a port, with FCS, preamble and gap, since the report began",
+    about: "Highest rate of a port since the report began, including FCS, preamble and inter-frame gap",
 };
 
 pub static PORT_BURSTS: Metric = Metric {
@@ -329,7 +329,7 @@ pub static PORT_BURSTS: Metric = Metric {
     unit: Unit::Things("burst"),
     instrument: Counter,
     attributes: &[&PORT, &DIRECTION, &BUCKET],
-    about: "Runs of buckets above half of the line rate",
+    about: "Bursts: runs of buckets above half of the line rate",
 };
 
 pub static PORT_BURST_TIME: Metric = Metric {
@@ -345,7 +345,7 @@ pub static PFC_PAUSE_FRAMES: Metric = Metric {
     unit: Unit::Things("frame"),
     instrument: Counter,
     attributes: &[&STATION, &PRIORITY, &PAUSE_SOURCE],
-    about: "Pause frames that ask to stop",
+    about: "Pause frames that request a stop (not those that resume)",
 };
 
 pub static PFC_PAUSED_TIME: Metric = Metric {
@@ -353,7 +353,7 @@ pub static PFC_PAUSED_TIME: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Counter,
     attributes: &[&STATION, &PRIORITY, &PAUSE_SOURCE],
-    about: "Time for which a station asked the other end of its link to stop: its rate is the pause occupancy, 0 to 1",
+    about: "Time for which a station paused the other end of its link; its rate is the pause occupancy, 0 to 1",
 };
 
 pub static PFC_STORMS: Metric = Metric {
@@ -361,7 +361,7 @@ pub static PFC_STORMS: Metric = Metric {
     unit: Unit::Things("storm"),
     instrument: Counter,
     attributes: &[&STATION, &PRIORITY, &PAUSE_SOURCE],
-    about: "Times that at least 95 % of 100 ms were paused; from frames only",
+    about: "PFC storms: at least 95 % of 100 ms paused; from frames only",
 };
 
 pub static NIC_UP: Metric = Metric {
@@ -369,7 +369,7 @@ pub static NIC_UP: Metric = Metric {
     unit: Unit::Things("nic"),
     instrument: Gauge,
     attributes: &[&PORT],
-    about: "1 where the link of a NIC carries data, 0 where not",
+    about: "1 if the NIC's link carries data, otherwise 0",
 };
 
 pub static NIC_PACKETS: Metric = Metric {
@@ -377,7 +377,7 @@ pub static NIC_PACKETS: Metric = Metric {
     unit: Unit::Things("packet"),
     instrument: Counter,
     attributes: &[&PORT, &COUNTER, &MEASURE, &COUNTED, &COUNTER_PRIORITY],
-    about: "Counters that count packets",
+    about: "NIC counters that count packets",
 };
 
 pub static NIC_IO: Metric = Metric {
@@ -385,7 +385,7 @@ pub static NIC_IO: Metric = Metric {
     unit: Unit::Bytes,
     instrument: Counter,
     attributes: &[&PORT, &COUNTER, &MEASURE, &COUNTED, &COUNTER_PRIORITY],
-    about: "Counters that count bytes",
+    about: "NIC counters that count bytes",
 };
 
 pub static NIC_TIME: Metric = Metric {
@@ -393,7 +393,7 @@ pub static NIC_TIME: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Counter,
     attributes: &[&PORT, &COUNTER, &MEASURE, &COUNTED, &COUNTER_PRIORITY],
-    about: "Counters that count time",
+    about: "NIC counters that count time",
 };
 
 pub static NIC_EVENTS: Metric = Metric {
@@ -401,7 +401,7 @@ pub static NIC_EVENTS: Metric = Metric {
     unit: Unit::Things("event"),
     instrument: Counter,
     attributes: &[&PORT, &COUNTER, &MEASURE, &COUNTED, &COUNTER_PRIORITY],
-    about: "Counters that count anything else that is known",
+    about: "NIC counters that count other known events",
 };
 
 pub static NIC_OTHER: Metric = Metric {
@@ -409,7 +409,7 @@ pub static NIC_OTHER: Metric = Metric {
     unit: Unit::Things("count"),
     instrument: Counter,
     attributes: &[&PORT, &COUNTER],
-    about: "Counters whose names are not known, as they are",
+    about: "NIC counters with unknown names, values unchanged",
 };
 
 pub static FINDING_ACTIVE: Metric = Metric {
@@ -417,7 +417,7 @@ pub static FINDING_ACTIVE: Metric = Metric {
     unit: Unit::Things("finding"),
     instrument: Gauge,
     attributes: &[&FINDING, &SEVERITY],
-    about: "Findings of the last report",
+    about: "Findings in the last report",
 };
 
 pub static FINDING_NOT_CHECKED: Metric = Metric {
@@ -425,7 +425,7 @@ pub static FINDING_NOT_CHECKED: Metric = Metric {
     unit: Unit::Things("finding"),
     instrument: Gauge,
     attributes: &[&FINDING, &REASON],
-    about: "1 where a finding could not be looked for, so that none found says nothing",
+    about: "1 if a finding could not be checked, so its absence means nothing",
 };
 
 pub static SOURCE_VISIBLE: Metric = Metric {
@@ -433,7 +433,7 @@ pub static SOURCE_VISIBLE: Metric = Metric {
     unit: Unit::Things("source"),
     instrument: Gauge,
     attributes: &[&SOURCE, &DEVICE, &REASON],
-    about: "1 where a source can see what it is for, 0 where not: then nothing of it is not 0, but not known",
+    about: "1 if a source sees its data, otherwise 0: then its values are unknown, not 0",
 };
 
 pub static TAP_FRAMES: Metric = Metric {
@@ -441,7 +441,7 @@ pub static TAP_FRAMES: Metric = Metric {
     unit: Unit::Things("frame"),
     instrument: Counter,
     attributes: &[&TAP],
-    about: "Frames that a tap saw",
+    about: "Frames captured by a tap",
 };
 
 pub static TAP_LOST: Metric = Metric {
@@ -457,7 +457,7 @@ pub static DECODE_REFUSED: Metric = Metric {
     unit: Unit::Things("frame"),
     instrument: Counter,
     attributes: &[&REFUSAL],
-    about: "Layers of frames that could not be read",
+    about: "Headers that could not be decoded, by layer and reason",
 };
 
 pub static HEALTH_EVENTS: Metric = Metric {
@@ -465,7 +465,7 @@ pub static HEALTH_EVENTS: Metric = Metric {
     unit: Unit::Things("event"),
     instrument: Gauge,
     attributes: &[&HEALTH],
-    about: "What was missed, refused or could not be known, as the last report has it: what is only not known yet may fall",
+    about: "What was missed, refused or unknown, as of the last report. It may fall when something unknown becomes known",
 };
 
 pub static REPORTS: Metric = Metric {
@@ -473,7 +473,7 @@ pub static REPORTS: Metric = Metric {
     unit: Unit::Things("report"),
     instrument: Counter,
     attributes: &[],
-    about: "Reports that were made: metrics change with each; rdma.flow, rdma.cnp and nccl.call also in between",
+    about: "Reports made. Metrics change with each report; rdma.flow, rdma.cnp and nccl.call also change in between",
 };
 
 pub static UPDATES: Metric = Metric {
@@ -481,7 +481,7 @@ pub static UPDATES: Metric = Metric {
     unit: Unit::Things("update"),
     instrument: Counter,
     attributes: &[],
-    about: "How often what flows carried was brought up to date between two reports",
+    about: "Updates of flow totals between two reports",
 };
 
 pub static CPU_TIME: Metric = Metric {
@@ -489,7 +489,7 @@ pub static CPU_TIME: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Counter,
     attributes: &[&PART],
-    about: "CPU time of the agent and of its programs in the kernel, which are measured now and then and extrapolated",
+    about: "CPU time of the agent and of its kernel programs; the latter is sampled and extrapolated",
 };
 
 pub static EXPORT_ITEMS: Metric = Metric {
@@ -497,7 +497,7 @@ pub static EXPORT_ITEMS: Metric = Metric {
     unit: Unit::Things("item"),
     instrument: Counter,
     attributes: &[&SIGNAL, &OUTCOME],
-    about: "Points, spans and log records that were to be exported, by what became of them",
+    about: "Points, spans and log records to export, by outcome",
 };
 
 pub static SERIES_REFUSED: Metric = Metric {
@@ -505,7 +505,7 @@ pub static SERIES_REFUSED: Metric = Metric {
     unit: Unit::Things("value"),
     instrument: Counter,
     attributes: &[],
-    about: "Values that were left out because their metric has too many series",
+    about: "Values left out because their metric has too many series",
 };
 
 /// Metrics under one heading of the documentation.
@@ -520,7 +520,7 @@ pub struct Group {
 /// All metrics by heading.
 pub static ALL: &[Group] = &[
     Group {
-        heading: "Training steps, each told once, when the next one has begun.",
+        heading: "Training steps. Each is counted once, when the next one begins.",
         metrics: &[
             &TRAINING_STEP_DURATION,
             &TRAINING_STEP_INCOMPLETE,
@@ -539,7 +539,7 @@ pub static ALL: &[Group] = &[
         ],
     },
     Group {
-        heading: "Collectives, each told once, when the next one of its communicator has begun.",
+        heading: "Collectives. Each is counted once, when the next one of its communicator begins.",
         metrics: &[
             &COLLECTIVE_DURATION,
             &COLLECTIVE_IO,
@@ -552,7 +552,7 @@ pub static ALL: &[Group] = &[
         ],
     },
     Group {
-        heading: "Flows of RoCEv2. A packet that several taps saw counts once. A flow is told from the first report on that has it.",
+        heading: "RoCEv2 flows. A packet seen by several taps counts once. A flow is exported from the first report that contains it.",
         metrics: &[
             &FLOW_IO,
             &FLOW_PACKETS,
@@ -579,11 +579,11 @@ pub static ALL: &[Group] = &[
         ],
     },
     Group {
-        heading: "Counters of NICs, by their vendor's names.",
+        heading: "NIC counters, by the vendor's names.",
         metrics: &[&NIC_UP, &NIC_PACKETS, &NIC_IO, &NIC_TIME, &NIC_EVENTS, &NIC_OTHER],
     },
     Group {
-        heading: "What was found, seen and missed.",
+        heading: "Findings, sources and health.",
         metrics: &[
             &FINDING_ACTIVE,
             &FINDING_NOT_CHECKED,

@@ -1,10 +1,10 @@
-//! The counters of what was missed: name, note and meaning of each.
+//! The health counters: name, note and meaning.
 // tidy: table
 
 /// A counter's line in the text output: `3 frames lost by the capturing side`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// What is counted, singular.
+    /// The counted thing, singular.
     pub noun: &'static str,
     /// What happened to it.
     pub meaning: &'static str,
@@ -32,7 +32,7 @@ macro_rules! events {
                 match self { $(Self::$event => $name,)* }
             }
 
-            /// The line in text output; `None` where only JSON, metrics and documentation have it.
+            /// The line in text output; `None` if only JSON, metrics and documentation show it.
             #[must_use]
             pub const fn note(self) -> Option<Note> {
                 match self { $(Self::$event => $note,)* }
@@ -50,23 +50,23 @@ macro_rules! events {
 events! {
     CaptureLostFrames = "capture.lost_frames",
         note("frame", "dropped by the capture: missing packets may be its loss"),
-        "Frames that the capturing side dropped: packets missing in a flow may be its loss, not the network's.";
+        "Frames that the capturing host dropped: packets missing from a flow may be capture loss, not network loss.";
     CaptureTruncatedFrames = "capture.truncated_frames", None,
-        "Frames captured shorter than they were: headers behind the cut are not read, and the ICRC is not checked.";
+        "Frames not captured in full length: headers beyond the cut are not read, and the ICRC is not checked.";
     CaptureRoceVersion1Frames = "capture.roce_version_1_frames", None,
-        "RoCE version 1 frames (EtherType 0x8915): they are counted and not analysed.";
+        "RoCE version 1 frames (EtherType 0x8915): they are counted, not analysed.";
     CaptureUntimedFrames = "capture.untimed_frames", None,
-        "Frames without a time stamp (pcapng simple packet blocks): each has the time of the frame before it, so rates and delays around it are wrong.";
+        "Frames without a time stamp (pcapng simple packet blocks): they get the time of the frame before them, so nearby rates and delays are wrong.";
     CaptureSkippedBlocks = "capture.skipped_blocks", None,
         "Damaged or unreadable pcapng blocks other than packets: interface names, host names or drop counts may be missing.";
     CaptureHostNamesDropped = "capture.host_names_dropped", None,
-        "Host names beyond the number that is kept: these hosts appear by address only.";
+        "Host names beyond the limit: these hosts appear by address only.";
     MirrorLostFrames = "mirror.lost_frames",
         note("frame", "lost by mirror sessions: missing packets may be their loss"),
-        "Frames missing in the sequence numbers of mirror sessions (ERSPAN): the mirror dropped them, so packets missing in a flow may be its loss.";
+        "Frames missing from the sequence numbers of mirror sessions (ERSPAN): the mirror dropped them, so packets missing from a flow may not be network loss.";
     MirrorUncheckedFrames = "mirror.unchecked_frames",
         note("mirrored frame", "in mirror sessions beyond the limit: not checked for loss"),
-        "Frames of mirror sessions beyond the number that is tracked: loss by the mirror is not detected in them.";
+        "Frames of mirror sessions beyond the limit: they are not checked for loss by the mirror.";
     FlowTapDuplicates = "flow.tap_duplicates",
         note("packet", "captured twice by the same tap, counted once"),
         "Packets that one tap captured twice, as on a bond and its member: the copy is ignored.";
@@ -77,7 +77,7 @@ events! {
         note("datagram flow", "not checked for loss: one sequence counts packets to several receivers"),
         "UD flows: one sequence counts packets to many receivers, so gaps and retransmissions are not derived from it.";
     FlowSeveralDatagramSources = "flow.several_datagram_sources", None,
-        "UD flows in which several source queue pairs share one destination: they are counted together and have no source QPN.";
+        "UD flows with several source queue pairs and one destination: they are counted together and have no source QPN.";
     FlowAnswersForgotten = "flow.answers_forgotten",
         note("READ or atomic request", "evicted before the response: not matched"),
         "READ and atomic requests dropped because too many were outstanding: their responses are not matched to them.";
@@ -86,10 +86,10 @@ events! {
         "Recoveries beyond the 1,024 listed per flow: counts and times include them, lists and waits do not.";
     FlowTallyOverflow = "flow.tally_overflow",
         note("packet", "with a DSCP, partition key or UDP port beyond the 64 tracked per flow"),
-        "Packets whose DSCP, partition key or UDP port found no room among the 64 values kept per flow: the lists of these values are incomplete.";
+        "Packets whose DSCP, partition key or UDP port exceeded the 64 values kept per flow: the lists of these values are incomplete.";
     FlowRestartedEpochs = "flow.restarted_epochs",
         note("queue pair number", "reused by a new connection: marked #2"),
-        "Queue pair numbers reused by a new connection: it is a flow of its own, with the next epoch.";
+        "Queue pair numbers reused by a new connection: it becomes a flow of its own, with the next epoch.";
     FlowAmbiguousPackets = "flow.ambiguous_packets",
         note("packet", "below the highest PSN: retransmitted or out of order, undecided"),
         "Packets below the highest PSN that are neither proven retransmissions nor proven out of order, usually sent before the capture began: they are counted as neither.";
@@ -110,64 +110,64 @@ events! {
         note("connection", "set up by the CM, evicted"),
         "Connection manager exchanges dropped because too many were open: queue pairs they set up may stay unpaired.";
     ConnectionMessages = "connection.messages", None,
-        "Connection manager messages that were read: nothing is missing because of them.";
+        "Connection manager messages that were read: not a loss.";
     PortUnmeteredFrames = "port.unmetered_frames",
         note("frame", "of ports beyond the limit: not metered"),
-        "Frames from or to ports beyond the number that is metered, each end counted: these ports have no rates and bursts.";
+        "Frames from or to ports beyond the limit, each end counted: these ports have no rates and bursts.";
     PauseRefused = "pause.refused",
         note("pause frame", "of stations beyond the limit: not tracked"),
-        "Pause frames of stations beyond the number that is tracked: the time these stations were paused for is missing.";
+        "Pause frames of stations beyond the limit: the pause time of these stations is missing.";
     EcnCeNotVisibleNextToSenderFlows = "ecn.ce_not_visible_next_to_sender_flows", None,
         "Flows captured only next to their sender, before any switch could mark packets: CE is unknown, not 0.";
     TcpEvictedConnections = "tcp.evicted_connections",
         note("TCP connection", "evicted"),
-        "TCP connections dropped because too many were open: what NCCL or a TCPStore said on them is lost.";
+        "TCP connections dropped because too many were open: their NCCL or TCPStore data is lost.";
     TcpGaps = "tcp.gaps", None,
-        "Gaps in TCP streams of the control plane: bytes that were not captured, so that what they said is unknown.";
+        "Gaps in TCP streams of the control plane: bytes that were sent but not captured.";
     TcpMissingBytes = "tcp.missing_bytes", None,
-        "Bytes in the gaps of TCP streams: they were sent and not captured.";
+        "Bytes in the gaps of TCP streams: they were sent but not captured.";
     TcpHoldOverflows = "tcp.hold_overflows", None,
-        "Times that missing TCP bytes were given up because too much data waited behind them: a segment that came very late counts as a gap.";
+        "TCP gaps declared early because too much data was waiting behind them: a segment that came very late counts as a gap.";
     TcpLateSegments = "tcp.late_segments", None,
-        "TCP segments with data after their connection had ended: they were ignored.";
+        "TCP segments with data that came after their connection had ended: they were ignored.";
     TcpStraySegments = "tcp.stray_segments", None,
         "TCP segments outside their connection's window: they were ignored.";
     TcpDroppedAttempts = "tcp.dropped_attempts", None,
-        "Connection attempts (SYN) between pairs of hosts beyond the number that is tracked: refused or unanswered ones may go unreported.";
+        "Connection attempts (SYN) between pairs of hosts beyond the limit: refused or unanswered ones may go unreported.";
     ControlGapConnections = "control.gap_connections",
         note("connection", "of NCCL or a TCPStore captured with gaps"),
         "NCCL or TCPStore connections with bytes missing in the part that is read: ranks, rings or communicators may be incomplete.";
     ControlMalformedConnections = "control.malformed_connections",
         note("connection", "that began like NCCL and then broke its format: not read"),
-        "Connections that began like NCCL's and then did not follow the layout of any known release: they were not read.";
+        "Connections that began like NCCL's but did not follow the layout of any known release: they were not read.";
     ControlUnsupportedConnections = "control.unsupported_connections",
         note("connection", "of NCCL 2.15 or older: not read"),
         "Connections of NCCL 2.15 or older: they are not read, so their ranks and communicators are unknown.";
     ControlOversizedConnections = "control.oversized_connections",
         note("connection", "of the control plane over the memory limit: read in part"),
-        "Control connections that exceeded the memory for them: only their beginning was read.";
+        "Control connections over the memory limit: only their beginning was read.";
     ControlIgnoredConnections = "control.ignored_connections",
         note("TCP connection", "beyond the limit: not searched for NCCL"),
-        "TCP connections beyond the number that is searched for NCCL: communicators set up on them are unknown.";
+        "TCP connections beyond the limit: communicators set up on them are unknown.";
     LinkCommunicatorsDropped = "link.communicators_dropped",
         note("communicator", "beyond the limit: ranks unknown"),
-        "Communicators beyond the number that is kept: their traffic belongs to no rank.";
+        "Communicators beyond the limit: their traffic is assigned to no rank.";
     LinkConflicts = "link.conflicts", None,
         "Statements about the job that contradict each other: the report's conflicts list both sides.";
     LinkMessagesDropped = "link.messages_dropped",
         note("NCCL message", "over the limit: later collectives are missing; raise --max-messages"),
-        "NCCL messages that exceeded the memory for them: later collectives and training steps are missing; raise --max-messages.";
+        "NCCL messages over the memory limit: later collectives and training steps are missing; raise --max-messages.";
     LinkMessagesForgotten = "link.messages_forgotten", None,
-        "NCCL messages older than the window of a live session: they were analysed and then dropped on purpose.";
+        "NCCL messages older than the window of a live session: they were analysed, then dropped on purpose.";
     LinkSignalsDropped = "link.signals_dropped",
         note("feedback packet", "(CNP, NAK) over the limit: missing in the timeline"),
-        "CNPs and NAKs that exceeded the memory for single ones: counts include them, the timeline and the waits of later collectives do not.";
+        "CNPs and NAKs over the memory limit for single events: counts include them, the timeline and the waits of later collectives do not.";
     LinkResendsDropped = "link.resends_dropped",
         note("retransmission", "over the limit: not assigned to training steps"),
-        "Retransmitted packets that exceeded the memory for single ones: counts by flow include them, those by training step are null.";
+        "Retransmitted packets over the memory limit for single events: counts by flow include them, counts by training step are null.";
     TrainLogDroppedLines = "train_log.dropped_lines",
         note("line", "of training logs over the limit: not compared"),
-        "Lines of training logs beyond the number that is kept: they label no training step.";
+        "Lines of training logs beyond the limit: they are matched to no training step.";
     CollectivesUnknown = "collectives.unknown",
         note("run", "of messages that match no collective"),
         "Runs of NCCL messages that match no known collective: they appear as kind unknown.";
@@ -177,16 +177,16 @@ events! {
         note("collective", "with missing messages"),
         "Collectives with messages missing: their size and bandwidth are unknown.";
     WaitsEdgesUnmeasured = "waits.edges_unmeasured", None,
-        "Connections of collectives of which no single tap saw all messages: how long they waited, and for what, is unknown.";
+        "Connections in collectives for which no single tap saw all messages: how long they waited, and why, is unknown.";
     LogUnparsedLines = "log.unparsed_lines",
         note("line", "of NCCL logs in an unknown format: see logs.unparsed"),
-        "Lines of NCCL's logs in an unknown format: logs.unparsed lists how they begin.";
+        "Lines of NCCL logs in an unknown format: logs.unparsed lists how they begin.";
     LogSharedEdges = "log.shared_edges",
         note("edge", "in logs that fits several communicators"),
-        "Connections in NCCL's logs that could belong to several communicators: they are assigned to none.";
+        "Connections in NCCL logs that could belong to several communicators: they are assigned to none.";
     LogCutLines = "log.cut_lines",
         note("line", "of logs truncated by NCCL: last values not used"),
-        "Log lines that NCCL itself cut off: their last values are not used.";
+        "Log lines that NCCL cut off: their last values are not used.";
     LogGluedLines = "log.glued_lines",
         note("line", "of logs without a line break before it"),
         "Log lines that follow another one without a line break: they were split and read.";
@@ -198,28 +198,28 @@ events! {
         "Log lines without NCCL's prefix of host and process: they cannot be assigned to a rank and are not used.";
     LogLinesOfRefusedProcesses = "log.lines_of_refused_processes",
         note("line", "of logs of processes beyond the limit: not used"),
-        "Log lines of processes beyond the number that is kept: these ranks lack what their logs say.";
+        "Log lines of processes beyond the limit: data from logs is missing for these ranks.";
     LogCallsOfUnknownCommunicators = "log.calls_of_unknown_communicators",
         note("call", "on communicators created before the log begins"),
-        "Logged calls on communicators whose creation the log does not have: they are not matched to collectives.";
+        "Logged calls on communicators created before the log begins: they are not matched to collectives.";
     LogDroppedCommunicators = "log.dropped_communicators",
         note("communicator", "in logs beyond the limit: not used"),
-        "Communicators in logs beyond the number kept per process: what logs say of them is not used.";
+        "Communicators in logs beyond the limit per process: data about them from logs is not used.";
     LogDroppedEdges = "log.dropped_edges",
         note("edge", "in logs beyond the limit: not used"),
-        "Connections in logs beyond the number that is kept: rings and trees from logs may be incomplete.";
+        "Connections in logs beyond the limit: rings and trees from logs may be incomplete.";
     LogDroppedCalls = "log.dropped_calls",
         note("call", "in logs beyond the limit: not used"),
-        "Calls in logs beyond the number that is kept: later collectives are not matched to their calls.";
+        "Calls in logs beyond the limit: later collectives are not matched to their calls.";
     LogDroppedChoices = "log.dropped_choices",
         note("choice", "of algorithm and protocol whose call is unknown"),
         "Logged choices of algorithm and protocol whose call is unknown: these collectives lack them.";
     LogDroppedQueuePairs = "log.dropped_queue_pairs",
         note("queue pair", "in logs beyond the limit: not used"),
-        "Queue pairs in logs beyond the number that is kept: these flows may lack their rank.";
+        "Queue pairs in logs beyond the limit: these flows may lack their rank.";
     LogDroppedWarnings = "log.dropped_warnings",
         note("warning", "beyond the 256 kept per process"),
-        "NCCL warnings beyond the 256 kept per process: findings count the kept ones only.";
+        "NCCL warnings beyond the 256 kept per process: findings count only the kept ones.";
     LogFileProblems = "log.file_problems",
         note("problem", "with logs: see standard error"),
         "Log files that could not be read, or not to their end: standard error says which and why.";
@@ -228,71 +228,71 @@ events! {
         "Frames with an earlier time than the frame before them in their file: delays around them may be wrong.";
     CaptureSkippedFrames = "capture.skipped_frames",
         note("frame", "excluded by --since and --until"),
-        "Frames outside --since and --until: they were left out on purpose.";
+        "Frames outside --since and --until: left out on purpose.";
     CaptureDroppedFrames = "capture.dropped_frames",
         note("frame", "in the files that could not be used"),
-        "Frames in files that could not be used, because their interface or time is missing: they are in no figure.";
+        "Frames in files that could not be used because their interface or time is missing: they are in no statistics.";
     CaptureFileProblems = "capture.file_problems",
         note("problem", "with files: see standard error"),
         "Capture files that could not be read, or not to their end: standard error says which and why.";
     CounterBackwardSamples = "counter.backward_samples", None,
         "NIC counter samples older than the sample before them: they were ignored.";
     CounterDroppedSamples = "counter.dropped_samples", None,
-        "Counter samples of NICs beyond the number that is kept: these NICs are missing in the report.";
+        "Counter samples of NICs beyond the limit: these NICs are missing from the report.";
     CounterDroppedValues = "counter.dropped_values", None,
-        "Counter values that exceeded the memory for them: these counters end early or are missing.";
+        "Counter values over the memory limit: these counters end early or are missing.";
     CounterFileProblems = "counter.file_problems", None,
         "Counter files that could not be read, or not to their end: standard error says which and why.";
     CounterOverlongLines = "counter.overlong_lines", None,
         "Lines of counter files that are too long: the rest of each is not read.";
     CounterResets = "counter.resets", None,
-        "NIC counters that were reset, as by a driver reload: what they counted between the last sample and the reset is lost.";
+        "NIC counters that were reset, for example by a driver reload: counts between the last sample and the reset are lost.";
     CounterUnknownNames = "counter.unknown_names", None,
         "NIC counters whose meaning is unknown: they appear by name and feed no finding.";
     CounterUnreadLines = "counter.unread_lines", None,
         "Lines of counter files in an unknown format: they were ignored.";
     CounterUnreadableDevices = "counter.unreadable_devices", None,
-        "RDMA devices whose sysfs folder could not be read: the agent has no counters of them.";
+        "RDMA devices whose sysfs folder could not be read: the agent has no counters from them.";
     CounterUnreadableFiles = "counter.unreadable_files", None,
         "Counter files in sysfs that could not be read: these counters lack samples.";
     CounterUnreadableNetdevs = "counter.unreadable_netdevs", None,
         "Network interfaces whose statistics could not be read: these counters lack samples.";
     CounterWraps = "counter.wraps", None,
-        "NIC counters that wrapped at 32 bits: their rise is corrected for it, provided they wrapped only once between two samples.";
+        "NIC counters that wrapped at 32 bits: their rise is corrected, assuming one wrap between two samples.";
     FindingsDropped = "findings.dropped", None,
         "Findings beyond 16 of a kind: the least severe of that kind are left out.";
     RdmaUnreadDevices = "rdma.unread_devices", None,
         "RDMA devices whose queue pairs the kernel did not list: processes and ranks of these queue pairs are unknown.";
     RdmaUnreadQueuePairs = "rdma.unread_queue_pairs", None,
-        "Queue pairs that the kernel listed in an unknown format: they are missing in the list.";
+        "Queue pairs that the kernel listed in an unknown format: they are missing from the list.";
     RdmaDroppedQueuePairs = "rdma.dropped_queue_pairs", None,
-        "Queue pairs beyond the number that is listed per device.";
+        "Queue pairs beyond the limit per device: they are missing from the list.";
     RdmaInterruptedLists = "rdma.interrupted_lists", None,
         "Lists of queue pairs that changed each time they were read: some queue pairs may be missing or listed twice.";
     ProcessesRefused = "processes.refused", None,
-        "Communicators or queue pairs of watched processes beyond the number that is kept: some ranks lack process, container and pod.";
+        "Communicators or queue pairs of watched processes beyond the limit: process, container and pod are missing for some ranks.";
     ProcessesEventsDropped = "processes.events_dropped", None,
-        "Events of watched processes that the agent could not take in time: calls, connections or queue pairs are missing.";
+        "Events of watched processes that the agent did not read in time: calls, connections or queue pairs are missing.";
     CallsLost = "calls.lost", None,
-        "Calls of NCCL or libibverbs that found no room in the kernel's ring buffer: call counts are too low, and ranks may be missing.";
+        "NCCL or libibverbs calls that did not fit into the kernel's ring buffer: call counts are too low, and ranks may be missing.";
     CallsReturnsLost = "calls.returns_lost", None,
         "Calls whose return was not seen because too many were in progress: what they returned is unknown.";
     CallsMemoryUnread = "calls.memory_unread", None,
-        "Arguments in a process's memory that the kernel program could not read, because the page was not resident: these calls lack them.";
+        "Call arguments that the kernel program could not read because the page was not resident: these calls lack them.";
     CallsUnknownRecords = "calls.unknown_records", None,
         "Records of the kernel programs in an unknown format: they were ignored.";
     ConnectionsLost = "connections.lost", None,
-        "TCP state changes that found no room in the kernel's ring buffer: which process owns a connection may be unknown.";
+        "TCP state changes that did not fit into the kernel's ring buffer: which process owns a connection may be unknown.";
     EbpfEventsLost = "ebpf.events_lost", None,
-        "Packets that the kernel programs could not hand out because the ring buffer was full: they are not counted as network loss.";
+        "Packets that the kernel programs could not pass on because the ring buffer was full: they do not count as network loss.";
     EbpfFlowsRefused = "ebpf.flows_refused", None,
-        "Flows that found no room in the kernel programs' table: their packets are handed out one by one, which costs more CPU and loses nothing.";
+        "Flows that did not fit into the kernel programs' table: their packets are passed on one by one, which costs more CPU but loses nothing.";
     EbpfHeadersUnread = "ebpf.headers_unread", None,
-        "Packets whose headers the kernel programs could not read: they are in no figure.";
+        "Packets whose headers the kernel programs could not read: they are in no statistics.";
     EbpfPayloadCut = "ebpf.payload_cut", None,
-        "TCP segments too long to hand out whole: the rest of their payload is a gap in the stream.";
+        "TCP segments too long to pass on in full: the rest of their payload is a gap in the stream.";
     EbpfStreamsRefused = "ebpf.streams_refused", None,
-        "Packets of TCP connections that found no room in the kernel programs' table: their payload is a gap in the stream.";
+        "Packets of TCP connections that did not fit into the kernel programs' table: their payload is a gap in the stream.";
     EbpfUnknownEvents = "ebpf.unknown_events", None,
         "Events of the kernel programs in an unknown format: they were ignored.";
 }
