@@ -23,9 +23,9 @@ pub struct Capture {
     pub duration_ns: u64,
     /// Frames in the input.
     pub frames: u64,
-    /// Their bytes on the wire, without FCS.
+    /// Bytes of all frames on the wire, without FCS.
     pub wire_bytes: u64,
-    /// Their captured bytes.
+    /// Captured bytes of all frames.
     pub captured_bytes: u64,
     /// RoCEv2 frames with at least a complete BTH.
     pub roce_frames: u64,
@@ -35,7 +35,7 @@ pub struct Capture {
     pub pfc_frames: u64,
     /// All other frames.
     pub other_frames: u64,
-    /// Truncated frames.
+    /// Frames captured only in part.
     pub truncated_frames: u64,
     /// Layers that could not be decoded, by `<layer>.<reason>`.
     pub refused: BTreeMap<String, u64>,

@@ -45,7 +45,7 @@ pub struct CollectiveReport {
     pub start_ns: i64,
     /// Last data packet, or the end of the recovery that delivered it.
     pub end_ns: i64,
-    /// Algorithm bandwidth: bytes by duration.
+    /// Algorithm bandwidth: bytes divided by duration.
     pub algbw_bytes_per_s: Option<u64>,
     /// Bus bandwidth, as nccl-tests computes it: what each link of a ring carries.
     pub busbw_bytes_per_s: Option<u64>,
@@ -93,27 +93,28 @@ pub struct CollectiveRankReport {
     /// From the last data packet that it received in the previous collective to the first one that
     /// it sent in this one; `null` unless one tap saw both.
     pub busy_ns: Option<u64>,
-    /// How late the rank was: time before its first data packet in which it waited for nobody else,
-    /// beyond the median rank's (the lower one of two). At most as much as the packet came later
-    /// than the median rank's, and as much as the rank was busy longer. Negative if it was faster;
-    /// `null` if unknown.
+    /// How late the rank was: the time before its first data packet in which it did not wait for
+    /// other ranks, minus the same time of the median rank (the lower one of two). It never exceeds
+    /// how much later its first packet was than the median rank's, nor how much longer the rank was
+    /// busy. Negative if the rank was faster; `null` if unknown.
     pub late_ns: Option<i64>,
     /// Uncertainty of `late_ns`: the median deviation of the durations compared.
     pub late_uncertainty_ns: Option<u64>,
-    /// On the rank's connection that ended last, as are the next five: from when that had room and
-    /// the rank had left the previous collective, to its first data packet.
+    /// From when the connection had room and the rank had left the previous collective, to the
+    /// first data packet. This and the next five figures are of the rank's connection that ended
+    /// last.
     pub start_wait_ns: Option<u64>,
-    /// The rank had data and room for it, but did not send.
+    /// Time in which the rank had data and a receive buffer for it, but did not send.
     pub sender_wait_ns: Option<u64>,
-    /// The next rank had offered no room; data followed as soon as it did.
+    /// Time in which the next rank had offered no receive buffer; data followed as soon as it did.
     pub receiver_wait_ns: Option<u64>,
-    /// The rank waited for the data that it forwards.
+    /// Time in which the rank waited for the data that it forwards.
     pub input_wait_ns: Option<u64>,
-    /// The rest: data flowed, or a gap's reason was not seen.
+    /// The remaining time: data was flowing, or the reason of a gap was not seen.
     pub transfer_ns: Option<u64>,
-    /// Lost data was being recovered.
+    /// Time in which lost data was recovered.
     pub recovery_ns: Option<u64>,
-    /// Always `null`: pause is known by port (`pfc`) and by training step, not by rank.
+    /// Always `null`: pause is measured per port (`pfc`) and per training step, not per rank.
     pub paused_ns: Option<u64>,
     /// CE-marked data packets on all its connections; `null` if no tap could see marks.
     pub ce_packets: Option<u64>,

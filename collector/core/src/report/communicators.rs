@@ -86,7 +86,7 @@ pub struct RankQueuePairReport {
     pub device: Option<String>,
     /// Its number.
     pub qpn: u32,
-    /// The number at the other end.
+    /// QPN at the other end.
     pub remote_qpn: Option<u32>,
     /// The address at the other end.
     pub remote_address: Option<String>,

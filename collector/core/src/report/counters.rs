@@ -42,10 +42,10 @@ pub struct CounterReport {
 /// One counter.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CounterValueReport {
-    /// What it counts, in vendor-neutral words; `null` if the name is not known.
+    /// What it counts, as a vendor-neutral name; `null` if the counter is unknown.
     pub measure: Option<&'static str>,
-    /// Whether it is part of its measure, which is the sum of those with `true`. `false` if another
-    /// counter of the NIC counts the same, or if the name is not known.
+    /// Whether it adds to the total of its measure. `false` if another counter of the NIC counts
+    /// the same, or if the counter is unknown.
     pub is_counted: bool,
     /// `packets`, `bytes`, `bits`, `ns` or `events`; `null` if the name is not known.
     pub unit: Option<&'static str>,

@@ -18,7 +18,7 @@ pub struct FindingReport {
     pub title: String,
     /// Its cause in one word, for findings with several causes.
     pub cause: Option<&'static str>,
-    /// Its subject.
+    /// What it is about.
     pub subject: SubjectReport,
     /// `id`s of the flows concerned, the worst first (at most 1024).
     pub flows: Vec<u32>,
@@ -53,7 +53,7 @@ const FLOWS_LISTED: usize = 1024;
 pub struct SubjectReport {
     /// `id` of a communicator.
     pub communicator: Option<String>,
-    /// A rank of it.
+    /// Rank in that communicator.
     pub rank: Option<u32>,
     /// `id` of a flow.
     pub flow: Option<u32>,

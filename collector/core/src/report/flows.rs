@@ -118,8 +118,8 @@ pub struct MessagesReport {
     pub atomic: u64,
 }
 
-/// Sequence numbers. All but `first` and `last` are `null` for datagram flows, whose numbers count
-/// packets to many receivers.
+/// Packet sequence numbers. All but `first` and `last` are `null` for datagram flows, whose PSNs
+/// count packets to many receivers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PsnReport {
     /// `request` or `response`; `null` for flows of CNPs and unknown opcodes.
@@ -128,19 +128,20 @@ pub struct PsnReport {
     pub first: Option<u32>,
     /// PSN of the last packet.
     pub last: Option<u32>,
-    /// Numbers skipped at first sight: a lower bound of the loss before the tap.
+    /// Packets missing when later ones passed: a lower bound of the loss before the tap.
     pub gap_packets: Option<u64>,
-    /// Out of order: sent before a packet that was seen earlier.
+    /// Out-of-order packets: sent before a packet that was seen earlier.
     pub out_of_order_packets: Option<u64>,
-    /// Retransmitted.
+    /// Retransmitted packets.
     pub retransmitted_packets: Option<u64>,
-    /// Behind the highest number, for an unknown reason.
+    /// Packets below the highest PSN: retransmitted or out of order, unknown which.
     pub ambiguous_packets: Option<u64>,
-    /// Never seen, but acknowledged without a retransmission: the capture lost them.
+    /// Packets not seen, but acknowledged without a retransmission: the capture lost them.
     pub uncaptured_packets: Option<u64>,
-    /// Never seen, with unknown fate; 0 on UC, where every missing packet was lost.
+    /// Packets not seen, fate unknown; 0 on UC, where every missing packet was lost.
     pub unresolved_packets: Option<u64>,
-    /// READ response packets skipped at first sight: a lower bound of their loss before the tap.
+    /// READ response packets missing when later ones passed: a lower bound of their loss before the
+    /// tap.
     pub response_gap_packets: Option<u64>,
 }
 
@@ -206,7 +207,7 @@ pub struct EcnReport {
 pub struct IcrcReport {
     /// Number compared.
     pub checked: u64,
-    /// Wrong ones among them.
+    /// Number of wrong ones.
     pub bad: u64,
 }
 

@@ -39,8 +39,8 @@ pub struct IterationReport {
     pub ce_packets: Option<u64>,
     /// Their share of its data packets, 0 to 1.
     pub ce_share: Option<f64>,
-    /// CNPs during it; if taps saw none, or not all were kept, those that NICs counted. `null` if
-    /// NICs did not count them and taps do not see the way back to all senders.
+    /// CNPs during it, as seen by taps; if taps saw none or not all were kept, as counted by NICs.
+    /// `null` if NICs do not count them and taps do not see the return path to all senders.
     pub cnps: Option<u64>,
     /// Time in which some port was paused: by pause frames, or by the counters of the NIC paused
     /// longest, whichever is longer. `null` if there are neither.
@@ -51,14 +51,14 @@ pub struct IterationReport {
     pub straggler: Option<StragglerReport>,
     /// `id` of the straggler's collective.
     pub straggler_collective: Option<u32>,
-    /// NCCL connects its channels in it, which makes a job's first training step long.
+    /// NCCL connects its channels during this step, which makes a job's first training step long.
     pub sets_up: bool,
     /// Median duration of the job's complete training steps; `null` if there are fewer than three.
     pub median_ns: Option<u64>,
     /// Time beyond the median; `null` unless it exceeds 5 % of it and five median absolute
     /// deviations.
     pub excess_ns: Option<u64>,
-    /// It has an excess or a straggler, and does not connect channels.
+    /// It has an excess or a straggler, and is not a step in which NCCL connects channels.
     pub stands_out: bool,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,

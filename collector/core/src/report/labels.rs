@@ -16,21 +16,21 @@ pub struct LabelReport {
     pub file: Option<String>,
     /// Framework that wrote its lines: `trainer`, `deepspeed` or `megatron`; `null` if unknown.
     pub framework: Option<&'static str>,
-    /// All lines.
+    /// Number of lines.
     pub lines: u64,
     /// Number of training steps that it names.
     pub training_steps: u64,
-    /// The first one.
+    /// The first training step that it names.
     pub first: Option<u64>,
-    /// The last one.
+    /// The last training step that it names.
     pub last: Option<u64>,
     /// How it was joined: `anchor`, `time`, `length` or `order`; `null` if it gives no label.
     pub method: Option<&'static str>,
-    /// How far its clock is taken to be ahead of UTC, in seconds.
+    /// Assumed offset of its clock from UTC, in seconds.
     pub zone_s: Option<i64>,
-    /// Its lines that lie in the capture and can be compared.
+    /// Number of its lines that fall into the capture and can be compared.
     pub compared_lines: u64,
-    /// Lines among them that agree.
+    /// Number of compared lines that agree.
     pub agreeing_lines: u64,
     /// Why it gives no label, or a caveat.
     pub note: Option<&'static str>,

@@ -31,7 +31,7 @@ pub struct LogFileReport {
     pub file: String,
     /// All lines.
     pub lines: u64,
-    /// Entries of NCCL.
+    /// Log entries of NCCL.
     pub nccl_entries: u64,
 }
 
@@ -129,7 +129,7 @@ pub struct HcaReport {
     pub port: u32,
     /// `RoCE` or `IB`.
     pub link_layer: String,
-    /// Its speed.
+    /// Speed in bits per second.
     pub speed_bps: Option<u64>,
     /// Adaptive routing is on: the fabric may reorder its packets.
     pub adaptive_routing: Option<bool>,

@@ -48,7 +48,7 @@ use crate::model::witness::LogId;
 /// Name and version of the contract.
 pub const SCHEMA: &str = "railscope.report/1";
 
-/// Everything that one run found.
+/// The report of one run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Report {
     /// Name and version of this contract: `railscope.report/1`.
@@ -65,7 +65,7 @@ pub struct Report {
     pub ports: Vec<places::PortReport>,
     /// Flows: one direction between two hosts towards one queue pair, per tap and epoch.
     pub flows: Vec<flows::FlowReport>,
-    /// Queue pairs: flows joined over taps with what comes back for them, the worst first.
+    /// Queue pairs, the worst first: flows joined over taps, with the answers to them.
     pub queue_pairs: Vec<queue_pairs::QueuePairReport>,
     /// TCP streams of the control plane.
     pub tcp_streams: Vec<tcp_streams::TcpStreamReport>,
@@ -81,7 +81,7 @@ pub struct Report {
     pub phases: Vec<phases::PhaseReport>,
     /// NCCL collectives.
     pub collectives: Vec<collectives::CollectiveReport>,
-    /// Collectives by kind and size, those that took the most time in total first.
+    /// Collectives grouped by kind and size, the longest total time first.
     pub collective_groups: Vec<collective_groups::CollectiveGroupReport>,
     /// Messages of collectives, one by one; `null` without full detail.
     pub transfers: Option<Vec<transfers::TransferReport>>,
@@ -99,7 +99,7 @@ pub struct Report {
     pub findings: Vec<findings::FindingReport>,
     /// Findings that were not checked, and what is missing for them.
     pub findings_not_checked: Vec<findings::NotCheckedReport>,
-    /// What was missed, refused or could not be known, by counter; without counters at 0.
+    /// What was missed, refused or unknown, by counter; counters at 0 are left out.
     #[schemars(schema_with = "health::schema")]
     pub health: BTreeMap<String, u64>,
 }

@@ -13,8 +13,8 @@ use crate::flow::episode::Trigger;
 use crate::flow::state::Flow;
 use crate::model::qpn::Qpn;
 
-/// A queue pair's traffic in one direction, joined over taps. Each figure is that of the tap that
-/// saw most: retransmissions show at the sender's, gaps at the receiver's.
+/// A queue pair's traffic in one direction, joined over taps. Each figure is from the tap that saw
+/// most: retransmissions from the sender's side, gaps from the receiver's.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct QueuePairReport {
     /// Its index in this list, which is ordered by severity, then by bytes carried.
@@ -67,14 +67,14 @@ pub struct QueuePairReport {
     pub messages: MessagesReport,
     /// AETHs that it carries itself, at the tap of `flow`.
     pub acks: u64,
-    /// Sequence numbers skipped at first sight, without those that only the capture lost; including
-    /// READ responses.
+    /// Packets missing when later ones passed, READ responses included, without those that only the
+    /// capture lost.
     pub missing_packets: u64,
     /// Out-of-order packets.
     pub out_of_order_packets: u64,
     /// Retransmitted packets.
     pub retransmitted_packets: u64,
-    /// Recoveries by trigger, at the tap that saw most; without triggers at 0.
+    /// Recoveries by trigger, at the tap that saw most; triggers without recoveries are left out.
     pub recoveries: Vec<RecoveryReport>,
     /// NAKs that came back.
     pub naks: NaksReport,
@@ -82,7 +82,7 @@ pub struct QueuePairReport {
     pub rnr_naks: u64,
     /// CE-marked packets; `null` if every tap that saw it is next to its sender, before any switch.
     pub ce_packets: Option<u64>,
-    /// Packets among which the CE-marked ones are.
+    /// Packets that were checked for `ce_packets`.
     pub ce_among_packets: u64,
     /// CNPs that came back.
     pub cnps: u64,

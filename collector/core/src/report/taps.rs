@@ -33,21 +33,23 @@ pub struct TapReport {
     pub last_ns: Option<i64>,
     /// The tap that its clock is compared with: the first of the taps that saw the same packets or
     /// are live on one machine, or a tap next to the same machine. The first one is its own
-    /// reference. `null` if there is none; then all `clock_*` but the reason are `null`.
+    /// reference. If it is `null`, all `clock_*` are `null` except `clock_why_unknown`.
     pub clock_reference: Option<u32>,
     /// How far its clock was ahead of the reference's at its first frame. All times of this report
-    /// are corrected by offset and drift; the messages of `--detail full` have the timestamps of
-    /// their file. 0 unless packets prove that the two clocks differ, by arriving before they left.
+    /// are corrected by offset and drift, but messages of `--detail full` have the timestamps of
+    /// their file. 0 unless packets prove that the two clocks differ: they arrived before they
+    /// left.
     pub clock_offset_ns: Option<i64>,
-    /// Upper bound of the error of offset and drift together at any frame of the tap; much smaller
-    /// if delays are alike both ways. `null`: see `clock_why_unknown`.
+    /// Upper bound of the combined error of offset and drift at any frame of the tap; the error is
+    /// much smaller if delays are equal in both directions. If it is `null`, `clock_why_unknown`
+    /// says why.
     pub clock_uncertainty_ns: Option<u64>,
     /// How much faster than the reference its clock runs, in billionths; 0 unless packets prove a
     /// drift.
     pub clock_drift_ppb: Option<i64>,
     /// Upper bound of the drift's error, in billionths.
     pub clock_drift_uncertainty_ppb: Option<u64>,
-    /// Steps and changes of pace of its clock.
+    /// Steps of its clock and changes of its rate.
     pub clock_jumps: Vec<ClockJump>,
     /// Why the offset or its uncertainty is unknown. `no_common_packets`: no other tap saw its
     /// packets. `same_machine`: it is assumed to share the clock of a tap next to the same machine.
@@ -64,22 +66,22 @@ pub struct TapReport {
     pub sees: Sees,
     /// How complete its frames are.
     pub completeness: Completeness,
-    /// Packets it saw twice; the copies count nowhere else.
+    /// Packets that it captured twice; the copies are in no other figure.
     pub tap_duplicates: u64,
     /// Frames lost by the capture or by mirror sessions.
     pub lost_frames: u64,
 }
 
-/// A step or change of pace of a clock. A clock that was set back repeats times and is not
-/// corrected. Between the last common packet before and the first one after, times are uncertain by
-/// the jump.
+/// A step of a clock, or a change of its rate. A clock that was set back repeats times and is not
+/// corrected. Between the last common packet before the jump and the first one after it, times are
+/// uncertain by the size of the jump.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ClockJump {
-    /// The first common packet after it, aligned.
+    /// Aligned time of the first common packet after the jump.
     pub at_ns: i64,
-    /// How far it jumped ahead; negative if back.
+    /// Size of the jump; negative if the clock was set back.
     pub by_ns: i64,
-    /// Its drift after it, in billionths.
+    /// Drift after the jump, in billionths.
     pub drift_ppb: i64,
 }
 

@@ -11,26 +11,26 @@ use crate::analysis::wait::edge::EdgeWaits;
 use crate::link::job::Job;
 use crate::model::time::Timestamp;
 
-/// Where the time of a collective went on one connection: the parts sum to the time from start to
-/// end. They are defined as for a rank.
+/// Where the time of a collective went on one connection. The parts add up to the time from start
+/// to end and are defined as for a rank.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WaitsReport {
-    /// When it had room and its sender had left the previous collective; the first data packet if
-    /// no clear-to-send was seen.
+    /// When it had a receive buffer and its sender had left the previous collective; the first data
+    /// packet if no clear-to-send was seen.
     pub start_ns: i64,
     /// The last data packet, or the end of its recovery.
     pub end_ns: i64,
     /// Until the first data packet; `null` if no clear-to-send was seen.
     pub start_wait_ns: Option<u64>,
-    /// The sender had data and room for it, but did not send.
+    /// Time in which the sender had data and a receive buffer for it, but did not send.
     pub sender_wait_ns: u64,
-    /// The receiver had offered no room; data followed as soon as it did.
+    /// Time in which the receiver had offered no buffer; data followed as soon as it did.
     pub receiver_wait_ns: u64,
-    /// The sender waited for the data that it forwards.
+    /// Time in which the sender waited for the data that it forwards.
     pub input_wait_ns: u64,
-    /// The rest: data flowed, or a gap's reason was not seen.
+    /// The remaining time: data was flowing, or the reason of a gap was not seen.
     pub transfer_ns: u64,
-    /// Lost data was being recovered.
+    /// Time in which lost data was recovered.
     pub recovery_ns: u64,
 }
 
