@@ -54,7 +54,7 @@ fn the_example_has_every_key() {
         let keys: Vec<&str> = keys.as_table().unwrap().keys().map(String::as_str).collect();
         let problems = wrong(&format!("[{section}]\nnonsense = 1\n"));
         let [problem] = problems.as_slice() else { panic!("{problems:?}") };
-        let known: Vec<&str> = match problem.split_once("it has ") {
+        let known: Vec<&str> = match problem.split_once("allowed are ") {
             Some((_, known)) => known.split(", ").collect(),
             // The sections that `analyze` reads.
             None => problem.split('`').skip(3).step_by(2).collect(),
@@ -108,26 +108,26 @@ dscp = 99
 listen = "[::]:1"
 "#;
     let expected = r#"
-line 2: `colour` stands in no section; there are [host], [taps], [sources], [counters], [window], [prometheus], [otlp], [labels], [findings], [expect]
-line 5: taps.interfaces = "eth0" makes no sense: it is a list of names in which * and ? stand for anything, such as ["mlx5_*"]
-line 6: [taps] has no `exlude`; it has interfaces, exclude
-line 9: counters.interval = 1 makes no sense: it is a time with its unit, such as "500ms", "10s" or "5m", from "10ms" to "1h"
-line 10: counters.exclude-devices = ["mlx5_[0"] makes no sense: it is a list of names in which * and ? stand for anything, such as ["mlx5_*"]
-line 13: window.length = "0s" makes no sense: it is a time with its unit, such as "500ms", "10s" or "5m", from "1s" to "1day"
-line 14: window.messages = 10 makes no sense: it is a whole number, such as 1000, from 1000 to 100000000
-line 17: prometheus.listen = "localhost" makes no sense: it is an address and a port, such as "127.0.0.1:9474" or "[::]:9474"
-line 18: prometheus.enabled = "yes" makes no sense: it is true or false
-line 21: otlp.endpoint = "127.0.0.1:4317" makes no sense: it is a URL, such as "http://127.0.0.1:4317"
-line 22: otlp.protocol = "http" makes no sense: it is "grpc" or "http/protobuf"
-line 23: otlp.headers = { a = 1 } makes no sense: it is names and texts, such as { Authorization = "Bearer x" }
-line 24: otlp.queue = "16" makes no sense: it is a size with its unit, such as "64 KiB" or "16 MiB", from "64 KiB" to "16 GiB"
-line 25: otlp.sampling = 2 makes no sense: it is a number, such as 0.5, from 0 to 1
-line 28: pause_share: 1.5 is not between 0 and 1
+line 2: `colour` is outside of any section; allowed are [host], [taps], [sources], [counters], [window], [prometheus], [otlp], [labels], [findings], [expect]
+line 5: taps.interfaces = "eth0" is not valid: write a list of names, with * and ? as wildcards, such as ["mlx5_*"]
+line 6: [taps] has no key `exlude`; allowed are interfaces, exclude
+line 9: counters.interval = 1 is not valid: write a duration with its unit, such as "500ms", "10s" or "5m", from "10ms" to "1h"
+line 10: counters.exclude-devices = ["mlx5_[0"] is not valid: write a list of names, with * and ? as wildcards, such as ["mlx5_*"]
+line 13: window.length = "0s" is not valid: write a duration with its unit, such as "500ms", "10s" or "5m", from "1s" to "1day"
+line 14: window.messages = 10 is not valid: write a whole number, such as 1000, from 1000 to 100000000
+line 17: prometheus.listen = "localhost" is not valid: write an address and a port, such as "127.0.0.1:9474" or "[::]:9474"
+line 18: prometheus.enabled = "yes" is not valid: write true or false
+line 21: otlp.endpoint = "127.0.0.1:4317" is not valid: write a URL, such as "http://127.0.0.1:4317"
+line 22: otlp.protocol = "http" is not valid: write "grpc" or "http/protobuf"
+line 23: otlp.headers = { a = 1 } is not valid: write a table of names and strings, such as { Authorization = "Bearer x" }
+line 24: otlp.queue = "16" is not valid: write a size with its unit, such as "64 KiB" or "16 MiB", from "64 KiB" to "16 GiB"
+line 25: otlp.sampling = 2 is not valid: write a number, such as 0.5, from 0 to 1
+line 28: pause_share: 1.5 is not valid: write a number from 0 to 1
 line 29: findings.ce_share: invalid type: string "much", expected f64
 line 30: findings.supress: unknown field `supress`, expected one of `suppress`, `slow_bootstrap_s`, `pause_share`, `ce_share`, `jain_index`
-line 31: suppress: no finding is called `no_such_finding`: see railscope findings
-line 34: dscp: 99 is above 63
-line 36: no section is called [prometeus]; there are [host], [taps], [sources], [counters], [window], [prometheus], [otlp], [labels], [findings], [expect]"#;
+line 31: suppress: unknown finding `no_such_finding`; `railscope findings` lists all
+line 34: dscp: 99 is not valid: write a number from 0 to 63
+line 36: unknown section [prometeus]; allowed are [host], [taps], [sources], [counters], [window], [prometheus], [otlp], [labels], [findings], [expect]"#;
     assert_eq!(wrong(text).join("\n"), expected.trim_start());
 }
 
@@ -136,7 +136,7 @@ fn invalid_toml_is_reported_with_its_line() {
     let problems = wrong("[otlp]\nqueue = \n[labels]\nrank = maybe\n");
     assert!(problems[0].starts_with("line 2: "), "{problems:?}");
     assert!(problems.iter().any(|problem| problem.starts_with("line 4: ")), "{problems:?}");
-    assert!(wrong("otlp = 3")[0].contains("`otlp` is a section: write [otlp]"));
+    assert!(wrong("otlp = 3")[0].contains("`otlp` is a section, not a value: write [otlp]"));
 }
 
 #[test]
@@ -176,10 +176,10 @@ fn flags_win_over_variables_and_these_over_the_file() {
 fn a_flag_that_makes_no_sense_is_called_by_its_name() {
     let overrides = [given("--listen", "prometheus.listen", "9474"), given("--set", "a.b", "1")];
     let problems = read("[sources]\ncalls = 1\n", &overrides).unwrap_err().to_string();
-    let expected = "line 2: sources.calls = 1 makes no sense: it is true or false\n\
-                    --listen: `9474` makes no sense for prometheus.listen: it is an address and a port, such as \
+    let expected = "line 2: sources.calls = 1 is not valid: write true or false\n\
+                    --listen: `9474` is not valid for prometheus.listen: write an address and a port, such as \
                     \"127.0.0.1:9474\" or \"[::]:9474\"\n\
-                    --set: there is no key `a.b`";
+                    --set: unknown key `a.b`";
     assert_eq!(problems, expected);
 }
 

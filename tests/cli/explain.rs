@@ -66,8 +66,8 @@ fn one_thing_at_a_time_and_well_named() {
         (&["explain", "x.pcap"] as &[&str], "--rank <N>|--qp <ADDRESS/QPN>|--collective <N>"),
         (&["explain", "--rank", "1", "--collective", "1", "x.pcap"], "cannot be used with"),
         (&["explain", "--collective", "1", "--communicator", "a", "x.pcap"], "cannot be used with"),
-        (&["explain", "--qp", "0x17", "x.pcap"], "`0x17` is no queue pair; write its host's"),
-        (&["explain", "--qp", "10.0.0.1/0x1000000", "x.pcap"], "no 24-bit queue pair number"),
+        (&["explain", "--qp", "0x17", "x.pcap"], "`0x17` is not a queue pair; write the address"),
+        (&["explain", "--qp", "10.0.0.1/0x1000000", "x.pcap"], "not a 24-bit queue pair number"),
     ] {
         let complaint = railscope(arguments).fails();
         assert!(complaint.contains(said), "{complaint}");

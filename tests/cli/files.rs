@@ -19,24 +19,28 @@ fn check_refused(file: &str, message: &str) {
 fn files_that_are_no_capture_are_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();
     check_refused("no_such.pcap", ": No such file or directory (os error 2)");
-    check_refused(text(directory.path()), ": it is a directory; name the capture files in it");
+    check_refused(text(directory.path()), ": it is a directory; name the files in it");
     for (name, bytes, message) in [
-        ("empty", b"".as_slice(), ": it is empty; did the capture write anything yet?"),
+        (
+            "empty",
+            b"".as_slice(),
+            ": the file is empty; check that the capture has started to write",
+        ),
         (
             "notes.txt",
             b"12:00:01 IP 10.0.0.1 > 10.0.0.2\n",
-            ": no pcap or pcapng at byte 0; it looks like text: captures are written with \
+            ": not a pcap or pcapng file; it looks like text: write a capture with \
              `tcpdump -w FILE`",
         ),
         (
             "program",
             b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0",
-            ": no pcap or pcapng at byte 0; it is a program (ELF)",
+            ": not a pcap or pcapng file; it is a program (ELF)",
         ),
         (
             "archive.zip",
             b"PK\x03\x04\x14\0\0\0",
-            ": no pcap or pcapng at byte 0; it is a zip archive: unpack it first",
+            ": not a pcap or pcapng file; it is a zip archive: unpack it first",
         ),
     ] {
         check_refused(text(&write(&directory, name, bytes)), message);
@@ -59,8 +63,8 @@ fn of_a_cut_capture_the_part_before_is_analyzed() {
     let squeezed = capture_file::zstd(&whole);
     for (name, bytes, problem) in [
         ("cut.pcap", half, "the file ends after "),
-        ("cut.pcap.gz", &packed[..packed.len() / 2], "the gzip stream is cut"),
-        ("cut.pcap.zst", &squeezed[..squeezed.len() / 2], "the zstd stream is cut"),
+        ("cut.pcap.gz", &packed[..packed.len() / 2], "the gzip stream is truncated"),
+        ("cut.pcap.zst", &squeezed[..squeezed.len() / 2], "the zstd stream is truncated"),
     ] {
         let path = write(&directory, name, bytes);
         let run = railscope(["analyze", "--format", "json", text(&path)]);
@@ -92,7 +96,7 @@ fn standard_input_is_a_file_like_others() {
         assert!(report.contains("standard input  365 frames, "), "{report}");
     }
     let said = railscope_with_input(&["analyze", "-"], b"").fails();
-    assert!(said.starts_with("error: open capture -: it is empty"), "{said}");
+    assert!(said.starts_with("error: open capture -: the file is empty"), "{said}");
     let said = railscope_with_input(&["analyze", "-", "-"], &plain).fails();
     assert_eq!(said, "error: open capture -: standard input can be read only once\n");
 }

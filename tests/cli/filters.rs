@@ -88,18 +88,17 @@ fn filters_that_match_nothing_say_what_there_is() {
     };
     assert_eq!(
         packets(&["--host", "10.9.9.9"]),
-        "warning: no packets match --host 10.9.9.9; the addresses are 10.0.0.1, 10.0.0.2\n"
+        "warning: no packets match --host 10.9.9.9; the input has the addresses 10.0.0.1, 10.0.0.2\n"
     );
     assert_eq!(
         packets(&["--opcode", "CNP", "--host", "10.0.0.1"]),
-        "warning: no packets match --opcode CNP; the opcodes are ACKNOWLEDGE, SEND_ONLY\n"
+        "warning: no packets match --opcode CNP; the input has the opcodes ACKNOWLEDGE, SEND_ONLY\n"
     );
     let several = packets(&["--qpn", "99", "--qpn", "98", "--opcode", "0x81"]);
-    assert!(
-        several
-            .starts_with("warning: no packets match --qpn 99, 98; the queue pair numbers are 0x")
-    );
-    assert!(several.contains("; --opcode CNP; the opcodes are "), "{several}");
+    assert!(several.starts_with(
+        "warning: no packets match --qpn 99, 98; the input has the queue pair numbers 0x"
+    ));
+    assert!(several.contains("; --opcode CNP; the input has the opcodes "), "{several}");
     let flows = warning(&["analyze", "--host", "10.9.9.9", "--format", "json", PINGPONG]);
     assert_eq!(flows, packets(&["--host", "10.9.9.9"]).replace("packets", "flows"));
 
@@ -107,7 +106,7 @@ fn filters_that_match_nothing_say_what_there_is() {
     assert!(apart.contains("--opcode CNP"), "{apart}");
     let ring = ["packets", "--opcode", "CNP", "ring4_allreduce_pA.pcap.gz"];
     let many = warning(&ring);
-    assert!(many.contains("the opcodes are "), "{many}");
+    assert!(many.contains("the input has the opcodes "), "{many}");
     // No warning if something matches, or if the capture has no packets at all.
     assert_eq!(warning(&["packets", "--host", "10.0.0.1", PINGPONG]), "");
     let outside = warning(&["packets", "--since", "100s", "--host", "10.9.9.9", PINGPONG]);
@@ -123,7 +122,7 @@ fn filters_that_match_only_apart_say_so() {
         ["packets", "--opcode", "RDMA_READ_REQUEST", "--qpn", "1", "rdmacm_rping.pcap.gz"];
     assert_eq!(
         warning(&filters),
-        "warning: no packets match --qpn and --opcode together; each alone matches some\n"
+        "warning: no packets match --qpn and --opcode together; each one alone matches some\n"
     );
 }
 
@@ -141,7 +140,7 @@ fn a_wrong_opcode_gets_a_suggestion() {
     let slip = fails("SEND_FRIST");
     assert!(slip.contains("did you mean ") && slip.contains("SEND_FIRST"), "{slip}");
     assert!(!slip.contains("RESYNC"), "{slip}");
-    assert!(fails("nonsense").contains("opcodes are ACKNOWLEDGE, "));
+    assert!(fails("nonsense").contains("write one of ACKNOWLEDGE, "));
 }
 
 #[test]
@@ -176,7 +175,7 @@ fn a_range_outside_the_capture_is_reported() {
         ["--since", "2100-01-01T00:00:00+02:00"],
     ] {
         let run = railscope(["analyze"].iter().chain(&range).chain([&PINGPONG]));
-        let start = "warning: no frame is inside --since and --until: the input goes from 20";
+        let start = "warning: no frame is between --since and --until: the input covers 20";
         assert!(run.stderr.starts_with(start), "{}", run.stderr);
         let text = run.warns();
         assert!(text.contains(&format!("\n{PINGPONG}  0 frames, 0 B in 0 ns\n")), "{text}");

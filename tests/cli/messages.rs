@@ -58,8 +58,8 @@ fn a_file_that_cannot_be_written_is_named() {
     );
     assert_eq!(
         said(file),
-        format!("error: {file} is a capture to read: name another --detail-file\n")
+        format!("error: {file} is one of the captures to read: choose another --detail-file\n")
     );
     let alone = railscope(["analyze", "--detail-file", "x", file]).fails();
-    assert_eq!(alone, "error: --detail-file needs --detail full\n");
+    assert_eq!(alone, "error: --detail-file needs --detail full: add it\n");
 }

@@ -18,7 +18,7 @@ fn wrong_values_are_named_with_the_way_out() {
         ("--host", "spine-1", "invalid IP address"),
         ("--qpn", "0x1000000", "write 23 or 0x17"),
         ("--opcode", "RDMA_WRITE", "RDMA_WRITE_FIRST"),
-        ("--opcode", "0x1ff", "does not fit the 8 bits"),
+        ("--opcode", "0x1ff", "does not fit into an opcode's 8 bits"),
     ] {
         let said = railscope(["analyze", &format!("{option}={value}"), "x.pcap"]).fails();
         assert!(said.contains(&format!("'{value}'")), "{option} {value}: {said}");

@@ -43,17 +43,17 @@ fn refused(options: &[&str], environment: Variables<'_>) -> String {
 fn what_cannot_be_is_refused_with_the_way_out() {
     let cases: [(&[&str], &str); 16] = [
         (&[], "--ranks 4 starts 4 on this machine"),
-        (&["--ranks", "1"], "a ring needs 2 ranks"),
-        (&["--ranks", "1000"], "there is room for 200"),
-        (&["--ranks", "2", "-b", "1Q"], "'--minbytes <SIZE>': `1Q` is no size; write 8, 4K"),
-        (&["--ranks", "2", "-b", "1M", "-e", "8"], "-b 1048576 is more than -e 8"),
+        (&["--ranks", "1"], "--ranks 1: choose from 2 to 200"),
+        (&["--ranks", "1000"], "choose from 2 to 200"),
+        (&["--ranks", "2", "-b", "1Q"], "'--minbytes <SIZE>': `1Q` is not a size; write 8, 4K"),
+        (&["--ranks", "2", "-b", "1M", "-e", "8"], "-b 1048576 is larger than -e 8"),
         (&["--ranks", "2", "-b", "1", "-e", "1G", "-i", "1"], "choose a larger -i, or -f 2"),
         (&["--ranks", "2", "-d", "half"], "[possible values: int32, float, double]"),
         (&["--ranks", "2", "-o", "avg"], "[possible values: sum, prod, min, max]"),
         (&["--ranks", "2", "-b", "8", "--iterations", "3"], "cannot be used with"),
         (&["--ranks", "2", "--nccl-wire", "2.4.8"], "speaks NCCL 2.21.5 and 2.27.7"),
         (&["--ranks", "2", "--loss", "1%", "--transport", "socket"], "tc qdisc add dev INTERFACE"),
-        (&["--ranks", "4", "--loss", "edge=0-2,share=1%"], "no neighbours of the ring"),
+        (&["--ranks", "4", "--loss", "edge=0-2,share=1%"], "not neighbors in the ring"),
         (&["--ranks", "2", "--straggler", "rank=1,delay=3ms"], "add --iterations 20"),
         (
             &[
@@ -64,7 +64,7 @@ fn what_cannot_be_is_refused_with_the_way_out() {
                 "--straggler",
                 "rank=1,delay=3ms,iterations=2..3",
             ],
-            "the last of --iterations 3 is 2",
+            "the last step of --iterations 3 is 2",
         ),
         (&["--ranks", "2", "--missing-rank", "2"], "--missing-rank: there is no rank 2"),
         (
@@ -81,7 +81,11 @@ fn what_cannot_be_is_refused_with_the_way_out() {
 #[test]
 fn the_environment_is_checked_as_well() {
     let cases: [(&[&str], Variables<'_>, &str); 4] = [
-        (&["--ranks", "2"], &[("NCCL_IB_TC", "300")], "NCCL_IB_TC=300: a number from 0 to 255"),
+        (
+            &["--ranks", "2"],
+            &[("NCCL_IB_TC", "300")],
+            "NCCL_IB_TC=300: set it to a number from 0 to 255",
+        ),
         (&["--ranks", "2"], &[("MASTER_PORT", "no")], "MASTER_PORT=no"),
         (&[], &[("RANK", "0"), ("WORLD_SIZE", "2")], "MASTER_ADDR is not set"),
         (
@@ -214,7 +218,7 @@ fn a_rank_that_is_killed_ends_all() {
     signal(job.ranks[1], Signal::SIGKILL);
     let (code, rest, error) = ended(job);
     assert_eq!(code, Some(2));
-    assert!(error.contains("was killed by SIGKILL; all ranks were ended"), "{error}");
+    assert!(error.contains("was killed by SIGKILL; all ranks were stopped"), "{error}");
     assert!(!rest.contains("Avg bus bandwidth"), "{rest}");
 }
 

@@ -55,7 +55,10 @@ fn check_cuts(compressed: &[u8], name: &str, decoded: impl Fn(&[u8]) -> Vec<u8>)
         let problem = told.iter().find(|line| !line.starts_with("frame") && line.contains(": "));
         let problem = problem.unwrap_or_else(|| panic!("cut at {length}: no problem reported"));
         if decoded.len() >= 24 {
-            assert!(problem.contains(&format!("the {name} stream is cut, at byte ")), "{problem}");
+            assert!(
+                problem.contains(&format!("the {name} stream is truncated, at byte ")),
+                "{problem}"
+            );
             assert!(problem.contains("of the uncompressed stream"), "{problem}");
         } else {
             assert!(problem.starts_with("open capture f: "), "{problem}");

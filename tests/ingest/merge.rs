@@ -75,7 +75,7 @@ fn a_problem_in_one_file_does_not_stop_the_others() {
             "frame 1 at 0 1.000000000 Ethernet /0",
             "frame 1 at 1 1.000000000 Ethernet /0",
             "capture 0: the file ends after 7 of 16 bytes of a record, at byte 40; \
-             the frame before it was read",
+             1 frame before it was read",
             "end 0: 1 frames, 40 bytes",
             "frame 2 at 1 4.000000000 Ethernet /0",
             "end 1: 2 frames, 56 bytes",

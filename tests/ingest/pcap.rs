@@ -74,8 +74,8 @@ fn an_impossible_length_ends_the_file() {
         &[
             "tap 0 f Pcap - Ethernet snap 65535 rate -",
             "frame 1 at 0 1.000000000 Ethernet 010203/3",
-            "capture f: a record of 262145 bytes (limit 262144) is damage, at byte 43; \
-             the frame before it was read",
+            "capture f: damaged record: a length of 262145 bytes (limit 262144), at byte 43; \
+             1 frame before it was read",
             "end f: 1 frames, 43 bytes",
         ],
     );

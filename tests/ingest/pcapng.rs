@@ -57,7 +57,7 @@ fn sections_start_anew_in_either_byte_order() {
                 "tap 0 f PcapNg - Ethernet snap - rate -",
                 "frame 1 at 0 0.000001000 Ethernet 0102030405/5",
                 &format!(
-                    "capture f: a frame of interface 0, which is not described, at byte {offset}; \
+                    "capture f: a frame of interface 0, which has no description, at byte {offset}; \
                      such frames are dropped and counted"
                 ),
                 "tap 1 f PcapNg - LinuxCookedV1 snap - rate -",
@@ -99,7 +99,7 @@ fn direction_and_lost_frames() {
                 "frame 5 at 0 0.000005000 Ethernet 0102030405/5",
                 "lost 2 at 0",
                 &format!(
-                    "capture f: statistics of interface 9, which is not described, at byte \
+                    "capture f: statistics of interface 9, which has no description, at byte \
                      {offset}; such blocks are skipped and counted"
                 ),
                 &format!("end f: 5 frames, {bytes} bytes, 1 skipped"),
@@ -179,13 +179,13 @@ fn a_bad_block_is_skipped_when_its_length_is_sane() {
         &file.bytes,
         &[
             &format!(
-                "capture f: the content of a block of type 0x1 is damaged, at byte {}; \
+                "capture f: damaged block of type 0x1, at byte {}; \
                  such blocks are skipped and counted",
                 at(1)
             ),
             "tap 0 f PcapNg - Ethernet snap - rate -",
             &format!(
-                "capture f: a frame of interface 0, which is not described, at byte {}; {dropped}",
+                "capture f: a frame of interface 0, which has no description, at byte {}; {dropped}",
                 at(3)
             ),
             &format!("capture f: a frame is longer than its block, at byte {}; {dropped}", at(5)),
@@ -203,18 +203,18 @@ fn a_bad_block_is_skipped_when_its_length_is_sane() {
 fn a_length_that_cannot_be_believed_ends_the_file() {
     let good = || PcapNgFile::new(Order::Big).interface(1, 0, &[]).enhanced(0, 1, 5, &FRAME, &[]);
     for (file, what) in [
-        (good().raw_block(6, 8, &[], 8), "a block of 8 bytes is damage"),
-        (good().raw_block(9, 13, &[0], 13), "a block of 13 bytes is damage"),
-        (good().raw_block(9, 16 << 20 | 4, &[], 0), "a block of 16777220 bytes is damage"),
+        (good().raw_block(6, 8, &[], 8), "damaged block: a length of 8 bytes"),
+        (good().raw_block(9, 13, &[0], 13), "damaged block: a length of 13 bytes"),
+        (good().raw_block(9, 16 << 20 | 4, &[], 0), "damaged block: a length of 16777220 bytes"),
         (
             good().raw_block(9, 16, &[0; 4], 20),
-            "a block says 16 bytes at its start and 20 at its end",
+            "damaged block: a length of 16 bytes at its start and 20 at its end",
         ),
         (
             good().raw_block(0x0a0d_0d0a, 28, &[0; 16], 28),
-            "a section starts without a byte-order magic",
+            "a section has no valid byte-order magic",
         ),
-        (good().section_of_version(Order::Little, 2), "version 2.0 of the format is not known"),
+        (good().section_of_version(Order::Little, 2), "format version 2.0 is not supported"),
     ] {
         let at = file.extents[3].start;
         check(
@@ -222,7 +222,7 @@ fn a_length_that_cannot_be_believed_ends_the_file() {
             &[
                 "tap 0 f PcapNg - Ethernet snap - rate -",
                 "frame 1 at 0 0.000001000 Ethernet 0102030405/5",
-                &format!("capture f: {what}, at byte {at}; the frame before it was read"),
+                &format!("capture f: {what}, at byte {at}; 1 frame before it was read"),
                 &format!("end f: 1 frames, {at} bytes"),
             ],
         );

@@ -34,16 +34,16 @@ fn a_pattern_stands_for_all_files_like_it() {
 fn logs_that_are_none() {
     for (log, message) in [
         ("no_such.log", "open log no_such.log: No such file or directory (os error 2)"),
-        ("no_such*", "open log no_such*: no file matches"),
+        ("no_such*", "open log no_such*: no file matches this name or pattern"),
         ("logs", "open log logs: it is a directory; name the logs in it, as in 'logs/*.log'"),
     ] {
         let said = railscope(["analyze", "--nccl-log", log]).fails();
         assert_eq!(said, format!("error: {message}\n"));
     }
     let said = railscope(["analyze", "--nccl-log", EKS, "--nccl-log", "logs/eks*"]).fails();
-    assert_eq!(said, format!("error: log {EKS} is named twice\n"));
+    assert_eq!(said, format!("error: log {EKS} was given twice: name each log once\n"));
     let run = railscope(["analyze", "--nccl-log", "MANIFEST.toml"]);
-    let hint = "no line of NCCL in it; was the job run with NCCL_DEBUG=INFO?";
+    let hint = "no NCCL log lines found; run the job with NCCL_DEBUG=INFO";
     assert_eq!(run.stderr, format!("warning: MANIFEST.toml: {hint}\n"));
     run.warns();
 }

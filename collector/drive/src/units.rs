@@ -22,7 +22,7 @@ pub fn size(text: &str) -> Result<u64, String> {
         .ok()
         .filter(|ByteSize(bytes)| *bytes <= 9_000_000_000_000_000);
     size.map(|ByteSize(bytes)| bytes)
-        .ok_or_else(|| format!("`{text}` is no size; write 8, 4K, 32M, 1G or 25MiB"))
+        .ok_or_else(|| format!("`{text}` is not a size; write 8, 4K, 32M, 1G or 25MiB"))
 }
 
 /// A time: `80ms`, `1.5s`, `300us`, `2m`.
@@ -32,7 +32,7 @@ pub fn size(text: &str) -> Result<u64, String> {
 pub fn time(text: &str) -> Result<Duration, String> {
     let time = humantime::parse_duration(text).ok().or_else(|| scaled(text));
     match time {
-        None => Err(format!("`{text}` is no time; write 80ms, 1.5s, 300us or 0s")),
+        None => Err(format!("`{text}` is not a time; write 80ms, 1.5s, 300us or 0s")),
         Some(time) if time > DAY => Err(format!("`{text}` is longer than a day")),
         Some(time) => Ok(time),
     }
@@ -59,9 +59,9 @@ fn split(text: &str) -> (&str, &str) {
 pub fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 0.01));
     let share = number.trim().parse::<f64>().ok().map(|number| number * unit);
-    share
-        .filter(|share| *share > 0.0 && *share <= 1.0)
-        .ok_or_else(|| format!("`{text}` is no share of packets; write 1% or 0.01, at most 100%"))
+    share.filter(|share| *share > 0.0 && *share <= 1.0).ok_or_else(|| {
+        format!("`{text}` is not a share of packets; write 1% or 0.01, at most 100%")
+    })
 }
 
 /// A rate in bits per second: `400G`, `25Gbps`, `100M`.
@@ -69,7 +69,7 @@ pub fn share(text: &str) -> Result<f64, String> {
 /// # Errors
 /// What to write instead.
 pub fn rate(text: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is no rate; write 400G, 25G or 100M, in bits per second");
+    let wrong = || format!("`{text}` is not a rate; write 400G, 25G or 100M, in bits per second");
     let (number, unit) = split(text);
     let unit = unit.trim().to_ascii_lowercase();
     let factor = match unit.strip_suffix("bps").or(unit.strip_suffix("b/s")).unwrap_or(&unit) {

@@ -22,33 +22,35 @@ Examples:
   railscope agent                                        all interfaces, metrics on 127.0.0.1:9474
   railscope agent --config /etc/railscope/collector.toml
   railscope agent --set taps.interfaces='[\"mirror0\"]' --set otlp.endpoint='\"http://otel:4317\"'
-  railscope agent --config collector.toml --check        say what is wrong with it, and what it could see
+  railscope agent --config collector.toml --check        check the settings and what the agent can see
 
-collector.example.toml has every key with its default and why. Flags win over OTEL_* variables, and
-these over the file.
+collector.example.toml lists every key with its default and its purpose. Flags override OTEL_*
+variables, which override the file.
 
-What cannot be seen here (no capability, RDMA NICs that bypass the kernel) is said at the start and
-is railscope_source_visible = 0; the rest goes on. /readyz is 503 while no source sees anything.
+At start the agent reports what it cannot see here (missing capabilities, RDMA NICs that bypass the
+kernel) and exports railscope_source_visible = 0 for it; the other sources keep running. /readyz
+returns 503 while no source works.
 
---check fails where the settings ask for what cannot work here: a source that is on under [sources] and
-may not run (of the two ways to see packets, one is enough), or a pattern in taps.interfaces that no
-interface matches. Grant what is missing, or switch it off. A running agent looks for such interfaces.
+--check fails if the settings require something that cannot work here: a source enabled under
+[sources] that may not run (for packets, one of the two ways is enough), or a pattern in
+taps.interfaces that matches no interface. Grant what is missing, or disable it. A running agent keeps
+looking for such interfaces.
 
-Exit codes: 0 done (SIGTERM, Ctrl-C), or all that is asked for can work; 1 --check, and something cannot;
-2 wrong usage or settings, or an address that is taken.")]
+Exit codes: 0 done (SIGTERM, Ctrl-C), or everything required can work; 1 --check found something that
+cannot work; 2 wrong usage or settings, or the address is in use.")]
 pub(super) struct AgentArgs {
-    /// The settings
+    /// Settings file in TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// One setting, in TOML: prometheus.listen='"0.0.0.0:9474"'
+    /// Override one setting, in TOML: prometheus.listen='"0.0.0.0:9474"'
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Print what kernel programs log: full tables and rings, when it happens; the 1st, 2nd, 4th, 8th and
-    /// so on of each kind and CPU
+    /// Print the log of the kernel programs: full tables and rings, as they happen; the 1st, 2nd, 4th,
+    /// 8th and so on of each kind and CPU
     #[arg(long)]
     log_kernel_programs: bool,
-    /// Only read the settings, and say what could be seen of this host and what is missing for the rest;
-    /// exit code 1 where something that they ask for cannot work
+    /// Only check the settings, and print what the agent can see on this host and what it lacks for the
+    /// rest; exit code 1 if something the settings require cannot work
     #[arg(long)]
     check: bool,
 }
@@ -88,7 +90,7 @@ fn check(config: &Config) -> anyhow::Result<u8> {
 
 fn flag(text: &str) -> anyhow::Result<Override> {
     let (key, value) = text.split_once('=').with_context(|| {
-        format!("--set {text}: a key and a value, as in --set prometheus.enabled=false")
+        format!("--set {text}: write KEY=VALUE, as in --set prometheus.enabled=false")
     })?;
     let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
     Ok(Override { name: format!("--set {key}"), key, value })

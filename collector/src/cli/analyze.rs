@@ -32,36 +32,36 @@ const MESSAGE_FILE: &str = "railscope.messages.jsonl";
 #[command(after_help = "\
 Examples:
   railscope analyze host3.pcapng                     one capture, one screen
-  railscope analyze --line-rate 400G host*.pcap.gz   several taps; bursts against 400 Gb/s
-  railscope analyze --nccl-log 'nccl.*.log' *.pcap    what ranks log, too; or logs alone
-  railscope analyze --train-log train.out *.pcap     training steps as the training counts them
-  railscope analyze --counters nics.jsonl *.pcap     NIC counters beside them: pause, CNPs
-  railscope analyze --fail-on warning *.pcap         exit code 1 where something is wrong
+  railscope analyze --line-rate 400G host*.pcap.gz   several taps, 400 Gb/s ports
+  railscope analyze --nccl-log 'nccl.*.log' *.pcap    with NCCL logs; logs alone work too
+  railscope analyze --train-log train.out *.pcap     training steps numbered as in the log
+  railscope analyze --counters nics.jsonl *.pcap     with NIC counters: pause, CNPs
+  railscope analyze --fail-on warning *.pcap         exit code 1 if there is a finding
   railscope analyze --format perfetto *.pcap > job.perfetto.json
-  railscope analyze --otlp http://localhost:4318 *.pcap     to an OpenTelemetry collector, too
+  railscope analyze --otlp http://localhost:4318 *.pcap     also export by OTLP
   railscope analyze --format json a.pcap | jq '.flows[].psn'
   tcpdump -i mlx5_0 -s 128 -w - | railscope analyze -")]
 pub(super) struct AnalyzeArgs {
-    /// How to show the report
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Rows of each table in text
+    /// Rows per table, text output only
     #[arg(long, value_name = "N", default_value_t = 10,
           value_parser = clap::value_parser!(u32).range(1..))]
     top: u32,
     #[command(flatten)]
     pager: PagerArgs,
-    /// How much JSON lists: `full` has every recovery episode, and every message in a second file
+    /// Detail of the JSON report: `full` adds every recovery episode, and every message in a second file
     #[arg(long, value_enum, default_value_t = DetailArg::Summary)]
     detail: DetailArg,
-    /// Where `--detail full` writes messages, as JSON lines, with the stamps of their files: clocks
-    /// are corrected in the report only [default: railscope.messages.jsonl]
+    /// File for the messages of `--detail full`, as JSON lines; timestamps are those of the captures,
+    /// without clock correction [default: railscope.messages.jsonl]
     #[arg(long, value_name = "FILE")]
     detail_file: Option<PathBuf>,
-    /// Follow flows only: no TCP streams, communicators and collectives
+    /// Analyze flows only: no TCP streams, communicators or collectives
     #[arg(long)]
     no_link: bool,
-    /// Exit with 1 where there is a finding this bad, or worse
+    /// Exit with code 1 if there is a finding of this severity or worse
     #[arg(long, value_enum, value_name = "SEVERITY")]
     fail_on: Option<FailOn>,
     // Last: their headings hold for all options that follow.
@@ -76,13 +76,13 @@ pub(super) struct AnalyzeArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// One screen, sickest first
+    /// Text, worst first
     Text,
-    /// One document, railscope.report/1: see `railscope schema`
+    /// One JSON document, railscope.report/1: see `railscope schema`
     Json,
-    /// A timeline for ui.perfetto.dev, beside PyTorch's: collectives, messages, ports, NAKs, CNPs
+    /// A timeline for ui.perfetto.dev: collectives, messages, ports, NAKs, CNPs
     Perfetto,
-    /// Metrics for Prometheus, text format 0.0.4: see dashboards/METRICS.md
+    /// Prometheus metrics, text format 0.0.4: see dashboards/METRICS.md
     Prometheus,
 }
 
@@ -104,14 +104,14 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
         Format::Text | Format::Json => None,
     };
     if let Some(format) = has_all.filter(|_| args.filter.options().next().is_some()) {
-        bail!("--format {format} has the whole job: leave out --host, --qpn and --opcode");
+        bail!("--format {format} always covers the whole job: remove --host, --qpn and --opcode");
     }
     // Captures first: nothing is overwritten for want of one.
     let sources = args.sources.open()?;
     #[cfg(feature = "otlp")]
     let exporter = args.otlp.exporter()?;
     let messages = match (detail, &args.detail_file) {
-        (Detail::Summary, Some(_)) => bail!("--detail-file needs --detail full"),
+        (Detail::Summary, Some(_)) => bail!("--detail-file needs --detail full: add it"),
         (Detail::Summary, None) => None,
         (Detail::Full, path) => Some(args.create_messages(path.as_deref())?),
     };
@@ -186,7 +186,10 @@ impl AnalyzeArgs {
     fn create_messages(&self, path: Option<&Path>) -> anyhow::Result<MessageFile> {
         let path = path.unwrap_or(Path::new(MESSAGE_FILE));
         if self.sources.names(path) {
-            bail!("{} is a capture to read: name another --detail-file", path.display());
+            bail!(
+                "{} is one of the captures to read: choose another --detail-file",
+                path.display()
+            );
         }
         MessageFile::create(path)
     }

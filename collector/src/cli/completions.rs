@@ -14,7 +14,7 @@ Examples:
   railscope completions fish > ~/.config/fish/completions/railscope.fish
   railscope completions zsh > \"${fpath[1]}/_railscope\"")]
 pub(super) struct CompletionsArgs {
-    /// The shell to complete in
+    /// Shell to write the script for
     shell: Shell,
 }
 

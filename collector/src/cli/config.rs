@@ -16,12 +16,12 @@ use railscope_core::report::Report;
 /// The options, as typed.
 #[derive(Args)]
 pub(super) struct ConfigArgs {
-    /// TOML file with the settings, the same that `railscope agent` reads: `[findings]` and `[expect]`
-    /// count here, the rest is checked; see `railscope findings --config-example`
+    /// Settings file in TOML, the same as for `railscope agent`: `[findings]` and `[expect]` apply
+    /// here, the rest is only checked; see `railscope findings --config-example`
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// TOML file that says which rail a port is on: `[rails] 0 = ["mlx5_0", "10.0.0.0/24"]`; else rails
-    /// are taken from device names or subnets where all hosts agree
+    /// TOML file that maps ports to rails: `[rails] 0 = ["mlx5_0", "10.0.0.0/24"]` [default: from
+    /// device names or subnets, if all hosts agree]
     #[arg(long, value_name = "FILE")]
     rails: Option<PathBuf>,
 }

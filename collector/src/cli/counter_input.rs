@@ -13,8 +13,8 @@ use railscope_core::pipeline::Pipeline;
 /// The counter options, as typed.
 #[derive(Args)]
 pub(super) struct CounterArgs {
-    /// Time lines of NIC counters (ethtool -S, sysfs hw_counters), JSON lines or CSV, also gzip or
-    /// zstd; may be given several times
+    /// NIC counters sampled over time (ethtool -S, sysfs hw_counters), JSON lines or CSV, plain, gzip
+    /// or zstd; may be repeated
     #[arg(long, value_name = "FILE")]
     counters: Vec<String>,
 }
@@ -34,7 +34,11 @@ impl CounterArgs {
         for pattern in &self.counters {
             for path in expand(pattern)? {
                 let is_named_before = files.iter().any(|(named, _)| *named == path);
-                anyhow::ensure!(!is_named_before, "{} is named twice", path.display());
+                anyhow::ensure!(
+                    !is_named_before,
+                    "counter file {} was given twice: name each file once",
+                    path.display()
+                );
                 let lines = LogLines::open(&path)?;
                 files.push((path, lines));
             }
@@ -60,14 +64,17 @@ impl CounterFiles {
                     }
                     LogEvent::Problem(problem) => {
                         pipeline.add_health(HealthEvent::CounterFileProblems, 1);
-                        warn(&progress, &format!("{name}: {problem}; the rest is not read"));
+                        warn(
+                            &progress,
+                            &format!("{name}: {problem}; the rest of the file was not read"),
+                        );
                     }
                 }
                 progress.tick(|| lines.progress());
             }
             if !has_samples {
-                let hint = "JSON lines or CSV with time_ns, device and counters are";
-                warn(&progress, &format!("{name}: no sample of counters in it; {hint}"));
+                let hint = "expected JSON lines or CSV with time_ns, device and counters";
+                warn(&progress, &format!("{name}: no counter samples found; {hint}"));
             }
             progress.finish();
         }

@@ -20,7 +20,7 @@ use railscope_core::report::{Detail, ReportContext};
 #[command(override_usage = "\
 railscope explain <--rank N|--qp ADDRESS/QPN|--collective N|--step N> [OPTIONS] [FILE]...")]
 #[command(after_help = "\
-Numbers of collectives and training steps are those of `railscope analyze`.
+`railscope analyze` prints the numbers of collectives and training steps.
 
 Examples:
   railscope explain --rank 2 host*.pcap.gz
@@ -33,13 +33,13 @@ Examples:
 pub(super) struct ExplainArgs {
     #[command(flatten)]
     subject: SubjectArgs,
-    /// The communicator of --rank or --step: its id or the start of it
+    /// Communicator of --rank or --step: its id, or the first characters of it
     #[arg(long, value_name = "ID", conflicts_with_all = ["qp", "collective"])]
     communicator: Option<String>,
-    /// How to show it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Rows of each table in text
+    /// Rows per table, text output only
     #[arg(long, value_name = "N", default_value_t = 16,
           value_parser = clap::value_parser!(u32).range(1..))]
     top: u32,
@@ -53,25 +53,25 @@ pub(super) struct ExplainArgs {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 struct SubjectArgs {
-    /// A rank: process, NICs, connections, times in collectives
+    /// A rank: its process, NICs, connections, and times in collectives
     #[arg(long, value_name = "N")]
     rank: Option<u32>,
-    /// A queue pair by its own host's address and its number (10.0.0.2/0x108): both directions
+    /// A queue pair, in both directions: address of its host, and its number (10.0.0.2/0x108)
     #[arg(long, value_name = "ADDRESS/QPN", value_parser = parse_queue_pair)]
     qp: Option<(IpAddr, u32)>,
-    /// A collective: what it was, and when each rank and connection took part
+    /// A collective: its type and size, and when each rank and connection took part
     #[arg(long, value_name = "N")]
     collective: Option<u32>,
-    /// A training step, by number or label: how long it took, who kept the others waiting, and why
+    /// A training step, by number or label: its duration, which rank was late, and why
     #[arg(long = "step", value_name = "N")]
     training_step: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people
+    /// Text
     Text,
-    /// The same facts as one JSON object
+    /// One JSON object with the same facts
     Json,
 }
 
@@ -119,5 +119,7 @@ fn parse_queue_pair(text: &str) -> Result<(IpAddr, u32), String> {
 }
 
 fn wrong(text: &str) -> String {
-    format!("`{text}` is no queue pair; write its host's address and its number: 10.0.0.2/0x108")
+    format!(
+        "`{text}` is not a queue pair; write the address of its host and its number: 10.0.0.2/0x108"
+    )
 }

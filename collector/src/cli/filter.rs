@@ -12,14 +12,14 @@ use railscope_core::report::flows::FlowReport;
 #[derive(Args)]
 #[command(next_help_heading = "Show only")]
 pub(super) struct FilterArgs {
-    /// From or to this address; may be given several times
+    /// From or to this address; may be repeated
     #[arg(long, value_name = "ADDRESS")]
     pub(super) host: Vec<IpAddr>,
-    /// To this queue pair number (23, 0x17), in `analyze` also from it: packets name only the one
-    /// they go to; may be given several times
+    /// To this queue pair number (23, 0x17), in `analyze` also from it: packets carry only the
+    /// destination's; may be repeated
     #[arg(long, value_name = "QPN", value_parser = parse_qpn)]
     pub(super) qpn: Vec<u32>,
-    /// With this opcode (RDMA_WRITE_FIRST, ACKNOWLEDGE, CNP, 0x81); may be given several times
+    /// With this opcode (RDMA_WRITE_FIRST, ACKNOWLEDGE, CNP, 0x81); may be repeated
     #[arg(long, value_name = "OPCODE", value_parser = parse_opcode)]
     pub(super) opcode: Vec<String>,
 }
@@ -84,5 +84,5 @@ pub(super) fn parse_number(text: &str) -> Option<u32> {
 pub(super) fn parse_qpn(text: &str) -> Result<u32, String> {
     parse_number(text)
         .filter(|qpn| *qpn < 1 << 24)
-        .ok_or_else(|| format!("`{text}` is no 24-bit queue pair number; write 23 or 0x17"))
+        .ok_or_else(|| format!("`{text}` is not a 24-bit queue pair number; write 23 or 0x17"))
 }

@@ -13,22 +13,22 @@ use railscope_core::analysis::finding::kind::Kind;
 /// Options of `railscope findings`, as typed.
 #[derive(Args)]
 pub(super) struct FindingsArgs {
-    /// Names of findings [default: all]
+    /// Findings to explain [default: all]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// How to show them
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Print the file of settings instead: every key, its default and why
+    /// Print an example settings file instead: every key with its default and its purpose
     #[arg(long, conflicts_with_all = ["names", "format"])]
     config_example: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people
+    /// Text
     Text,
-    /// A page of documentation
+    /// A documentation page
     Markdown,
 }
 
@@ -49,7 +49,7 @@ impl FindingsArgs {
     fn chosen(&self) -> anyhow::Result<Vec<&'static Kind>> {
         let known = |name: &String| catalog::ALL.iter().copied().find(|kind| kind.id == name);
         if let Some(name) = self.names.iter().find(|name| known(name).is_none()) {
-            bail!("no finding is called `{name}`; `railscope findings` lists all");
+            bail!("unknown finding `{name}`; `railscope findings` lists all");
         }
         let is_chosen =
             |kind: &&Kind| self.names.is_empty() || self.names.iter().any(|name| name == kind.id);

@@ -18,8 +18,8 @@ use railscope_core::model::time::Timestamp;
 /// The input options, as typed.
 #[derive(Args)]
 pub(super) struct InputArgs {
-    /// Captures: pcap or pcapng, also gzip or zstd; several are merged in time order; - is standard
-    /// input
+    /// Captures in pcap or pcapng, plain, gzip or zstd; several are merged in time order; - reads
+    /// standard input
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -65,7 +65,11 @@ impl<'a> Input<'a> {
         let captures = CaptureSet::open(&args.files)?;
         for (at, file) in args.files.iter().enumerate() {
             let is_named_before = args.files[..at].contains(file);
-            anyhow::ensure!(!is_named_before, "{} is named twice", file.display());
+            anyhow::ensure!(
+                !is_named_before,
+                "capture {} was given twice: name each capture once",
+                file.display()
+            );
         }
         Ok(Self { args, captures })
     }

@@ -13,15 +13,15 @@ use railscope_core::pipeline::Pipeline;
 /// The options, as typed.
 #[derive(Args)]
 pub(super) struct LabelArgs {
-    /// Label training steps from one: the number of the one that runs at a time, which is a date
-    /// with a zone or seconds since 1970 (2026-11-20T16:30:00Z=4812)
+    /// Number training steps from this one: the step that runs at a time, given as a date with a zone
+    /// or as seconds since 1970 (2026-11-20T16:30:00Z=4812)
     #[arg(long, value_name = "TIME=N", value_parser = parse_anchor)]
     anchor: Option<Anchor>,
-    /// Label training steps from the output of the training: progress bars of Hugging Face's
-    /// Trainer, lines of DeepSpeed and Megatron; may be given several times
+    /// Number training steps as the training log does: progress bars of Hugging Face's Trainer,
+    /// lines of DeepSpeed and Megatron; may be repeated
     #[arg(long, value_name = "FILE")]
     train_log: Vec<String>,
-    /// Zone of the times in training logs (+02:00) [default: UTC, or the only one that fits]
+    /// Time zone of the training logs (+02:00) [default: UTC, or the only zone that fits]
     #[arg(long, value_name = "OFFSET", value_parser = parse_zone, allow_hyphen_values = true,
           requires = "train_log")]
     train_log_zone: Option<i64>,
@@ -51,8 +51,8 @@ impl Labels {
     pub(super) fn read(self, pipeline: &mut Pipeline) {
         pipeline.set_anchor(self.anchor);
         pipeline.set_train_log_zone(self.zone_ns);
-        let hint = "no line in it names a training step; known are the progress bars of Hugging \
-                    Face's Trainer, and lines of DeepSpeed and Megatron";
+        let hint = "no training step found; supported are the progress bars of Hugging Face's \
+                    Trainer, and lines of DeepSpeed and Megatron";
         for (path, lines) in self.logs {
             let log = pipeline.add_train_log(path.display().to_string());
             read(&path, lines, pipeline, hint, |pipeline, number, line| {
@@ -63,8 +63,9 @@ impl Labels {
 }
 
 fn parse_anchor(text: &str) -> Result<Anchor, String> {
-    let wrong =
-        || format!("`{text}` is no anchor; write 2026-11-20T16:30:00Z=4812 or 1795192200.5=4812");
+    let wrong = || {
+        format!("`{text}` is not an anchor; write 2026-11-20T16:30:00Z=4812 or 1795192200.5=4812")
+    };
     let (time, label) = text.rsplit_once('=').ok_or_else(wrong)?;
     let label = label.parse().map_err(|_| wrong())?;
     let nanos = match time.parse::<jiff::Timestamp>() {
@@ -88,7 +89,7 @@ fn epoch_ns(text: &str) -> Option<u64> {
 
 /// Nanoseconds ahead of UTC.
 fn parse_zone(text: &str) -> Result<i64, String> {
-    let wrong = || format!("`{text}` is no zone; write +02:00, -07:00 or Z");
+    let wrong = || format!("`{text}` is not a time zone; write +02:00, -07:00 or Z");
     if text == "Z" {
         return Ok(0);
     }

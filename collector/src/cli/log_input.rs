@@ -14,8 +14,8 @@ use railscope_core::pipeline::Pipeline;
 /// The log options, as typed.
 #[derive(Args)]
 pub(super) struct LogArgs {
-    /// NCCL's logs (NCCL_DEBUG=INFO), also gzip or zstd; a quoted pattern stands for all files like
-    /// it; may be given several times
+    /// NCCL logs (NCCL_DEBUG=INFO), plain, gzip or zstd; a quoted pattern matches several files; may
+    /// be repeated
     #[arg(long, value_name = "FILE")]
     nccl_log: Vec<String>,
 }
@@ -44,7 +44,11 @@ pub(super) fn open_all(patterns: &[String]) -> anyhow::Result<Vec<(PathBuf, LogL
     for pattern in patterns {
         for path in expand(pattern)? {
             let is_named_before = logs.iter().any(|(named, _)| *named == path);
-            anyhow::ensure!(!is_named_before, "log {} is named twice", path.display());
+            anyhow::ensure!(
+                !is_named_before,
+                "log {} was given twice: name each log once",
+                path.display()
+            );
             let lines = LogLines::open(&path)?;
             logs.push((path, lines));
         }
@@ -72,7 +76,7 @@ pub(super) fn read(
             }
             LogEvent::Problem(problem) => {
                 pipeline.add_health(HealthEvent::LogFileProblems, 1);
-                warn(&progress, &format!("{name}: {problem}; the rest is not read"));
+                warn(&progress, &format!("{name}: {problem}; the rest of the log was not read"));
             }
         }
         progress.tick(|| lines.progress());
@@ -86,7 +90,7 @@ pub(super) fn read(
 impl Logs {
     /// Reads every log to its end.
     pub(super) fn read(self, pipeline: &mut Pipeline) {
-        let hint = "no line of NCCL in it; was the job run with NCCL_DEBUG=INFO?";
+        let hint = "no NCCL log lines found; run the job with NCCL_DEBUG=INFO";
         for (path, lines) in self.0 {
             let log = pipeline.add_log(path.display().to_string());
             read(&path, lines, pipeline, hint, |pipeline, number, line| {

@@ -18,23 +18,23 @@ use railscope_core::metrics::queries;
 #[command(after_help = "\
 Examples:
   railscope metrics                       names, units and meanings
-  railscope metrics --format markdown     dashboards/METRICS.md: bounds and queries, too
+  railscope metrics --format markdown     dashboards/METRICS.md: also limits and queries
   railscope metrics --health              what each counter of a report's `health` means")]
 pub(super) struct MetricsArgs {
-    /// How to show them
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 
-    /// Explain the counters of what was missed (`health`) instead
+    /// Explain the `health` counters instead: data that was lost, skipped or not understood
     #[arg(long)]
     health: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people
+    /// Text
     Text,
-    /// A page of documentation
+    /// A documentation page
     Markdown,
 }
 

@@ -44,22 +44,22 @@ use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 /// Exit code for wrong usage and unreadable input.
 const EXIT_UNUSABLE: u8 = 2;
 
-/// Which queue pair suffers, on which path, and why: RoCEv2 traffic of AI training clusters.
+/// Find the queue pair that suffers, on which path, and why, in the RoCEv2 traffic of AI training.
 #[derive(Parser)]
 #[command(name = "railscope", version, max_term_width = 100, propagate_version = true)]
 #[command(after_help = "\
 Examples:
-  railscope demo                                     a job with trouble, watched live, in seconds
+  railscope demo                                     a small job with faults, watched live
   railscope analyze host3.pcapng                     what is wrong, on one screen
   railscope analyze --line-rate 400G host*.pcap.gz   several taps of one fabric; bursts
   railscope explain --rank 2 host*.pcap.gz           one rank: its NICs, connections, evidence
   railscope packets --qpn 0x14 host3.pcapng          the packets of one queue pair
-  railscope drive --ranks 4 -b 4K -e 16M -f 4        traffic of a training job, with its truth
-  railscope simulate straggler_compute               captures of a fabric in virtual time
+  railscope drive --ranks 4 -b 4K -e 16M -f 4        traffic of a training job, with ground truth
+  railscope simulate straggler_compute               captures of a simulated fabric
 
-Exit codes: 0 done; 1 done, and --fail-on was met; 2 wrong usage, unreadable input or output that could not be written.")]
+Exit codes: 0 done; 1 done, and --fail-on was met; 2 wrong usage, or input or output failed.")]
 struct Cli {
-    /// Colours in text output; without it NO_COLOR counts, too
+    /// Colors in text output; `auto` honors NO_COLOR
     #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
     color: ColorChoice,
     #[command(subcommand)]
@@ -68,34 +68,34 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Say what is wrong in captures: loss, resends, congestion, bursts, pause
+    /// Find what is wrong in captures: loss, retransmissions, congestion, bursts, pause
     Analyze(analyze::AnalyzeArgs),
-    /// Tell everything about one rank, queue pair, collective or training step, and why
+    /// Show all facts on one rank, queue pair, collective or training step
     Explain(explain::ExplainArgs),
-    /// Explain what railscope can find: meaning, threshold, remedy
+    /// List the findings: meaning, threshold, remedy
     Findings(findings::FindingsArgs),
-    /// Explain what is measured: names, units, bounds, and queries for Prometheus
+    /// List the metrics: names, units, limits, and queries for Prometheus
     Metrics(metrics::MetricsArgs),
-    /// Print one line a packet: a tcpdump that knows RoCE
+    /// Print one line per packet: a tcpdump for RoCE
     Packets(packets::PacketsArgs),
-    /// Show what railscope does: a small training job on this machine, watched live
+    /// Watch a small training job on this machine, with faults to find
     #[cfg(all(target_os = "linux", feature = "drive"))]
     Demo(demo::DemoArgs),
-    /// Make traffic: a training job in small over RoCEv2 or sockets, and what it truly did
+    /// Run a small training job over RoCEv2 or sockets, and record what truly happened
     #[cfg(all(target_os = "linux", feature = "drive"))]
     Drive(Box<drive::DriveArgs>),
-    /// Make captures of a job on a fabric in virtual time, with the trouble that a scenario asks for
+    /// Write captures of a job on a simulated fabric, with the faults of a scenario
     #[cfg(all(target_os = "linux", feature = "drive"))]
     Simulate(simulate::SimulateArgs),
-    /// Stay on a training node: metrics, traces and findings for Prometheus and OpenTelemetry
+    /// Run on a training node: metrics, traces and findings for Prometheus and OpenTelemetry
     #[cfg(all(target_os = "linux", feature = "agent"))]
     Agent(agent::AgentArgs),
-    /// Watch a training while it runs: interfaces of this machine, or a capture that grows
+    /// Watch a running training: interfaces of this machine, or a growing capture
     #[cfg(target_os = "linux")]
     Watch(watch::WatchArgs),
-    /// Print the JSON Schema of `analyze --format json`, or of a truth file
+    /// Print the JSON Schema of a report or of a truth file
     Schema(schema::SchemaArgs),
-    /// Print a script that completes commands and options in a shell
+    /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }
 

@@ -9,9 +9,9 @@ const ALIKE: f64 = 0.85;
 /// An opcode's name as reports spell it.
 pub(super) fn parse_opcode(text: &str) -> Result<String, String> {
     if let Some(value) = parse_number(text) {
-        return u8::try_from(value)
-            .map(|value| Opcode(value).to_string())
-            .map_err(|_| format!("`{text}` does not fit the 8 bits of an opcode"));
+        return u8::try_from(value).map(|value| Opcode(value).to_string()).map_err(|_| {
+            format!("`{text}` does not fit into an opcode's 8 bits; write 0x00 to 0xff")
+        });
     }
     let wanted = text.to_ascii_uppercase().replace(['-', ' '], "_");
     let mut names: Vec<&str> = (0..=u8::MAX).filter_map(|value| Opcode(value).name()).collect();
@@ -23,12 +23,12 @@ pub(super) fn parse_opcode(text: &str) -> Result<String, String> {
     if let Some(syndrome) = syndrome(&wanted) {
         return Err(format!(
             "{syndrome} is an AETH syndrome, not an opcode: use --opcode ACKNOWLEDGE. `railscope \
-             packets` prints the syndrome on each line: grep '{syndrome}' keeps these"
+             packets` prints the syndrome on each line: filter with grep '{syndrome}'"
         ));
     }
     let close = close(&wanted, &names);
     Err(match close.is_empty() {
-        true => format!("`{text}` is not an opcode; opcodes are {}", names.join(", ")),
+        true => format!("`{text}` is not an opcode; write one of {}", names.join(", ")),
         false => format!("`{text}` is not an opcode; did you mean {}?", close.join(", ")),
     })
 }

@@ -27,12 +27,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Args)]
 #[command(next_help_heading = "Export")]
 pub(super) struct OtlpArgs {
-    /// Send metrics, traces of collectives and findings to an OpenTelemetry collector as well, with
-    /// the times of the capture; protocol, headers, time-out, signals, sampling and resource as
-    /// OTEL_* says; port 4317 is gRPC, any other HTTP
+    /// Also export metrics, traces of collectives and findings to an OpenTelemetry collector, with the
+    /// capture's times; OTEL_* variables set protocol, headers, timeout, signals, sampling and
+    /// resource; port 4317 means gRPC, any other HTTP
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
-    /// Tell ranks apart in what is sent
+    /// Add rank labels to the exported metrics
     #[arg(long, requires = "otlp")]
     otlp_ranks: bool,
 }
@@ -47,7 +47,7 @@ impl OtlpArgs {
         let Some(url) = self.otlp.as_deref() else { return Ok(None) };
         #[expect(clippy::disallowed_methods, reason = "cli reads the environment, once")]
         let config = OtlpConfig::from_environment(Some(url), |name| std::env::var(name).ok())?;
-        Ok(Some(Exporter::start(config).context("send by OTLP")?))
+        Ok(Some(Exporter::start(config).context("export by OTLP")?))
     }
 
     /// Sends what `report` has; says what was sent.
@@ -77,8 +77,8 @@ impl OtlpArgs {
         };
         if figures.iter().any(is_lost) {
             match trouble {
-                Some(trouble) => bail!("not everything was taken by OTLP: {trouble}"),
-                None => bail!("not everything was taken by OTLP"),
+                Some(trouble) => bail!("OTLP export incomplete: {trouble}"),
+                None => bail!("OTLP export incomplete"),
             }
         }
         Ok(())
@@ -93,8 +93,8 @@ fn say(figures: &[(Signal, ExportFigures)]) -> anyhow::Result<()> {
     for (signal, one) in figures {
         let lost = [
             (one.rejected, "were rejected by the receiver"),
-            (one.failed, "were refused, and are not sent again"),
-            (one.dropped, "were dropped: the receiver took nothing in time"),
+            (one.failed, "failed and will not be retried"),
+            (one.dropped, "were dropped: the receiver did not answer in time"),
         ];
         for (count, what) in lost.into_iter().filter(|(count, _)| *count > 0) {
             writeln!(out, "otlp: {count} {} {what}", items(*signal))?;

@@ -20,14 +20,14 @@ use railscope_core::report::packets::PacketReport;
 /// Options of `railscope packets`, as typed.
 #[derive(Args)]
 #[command(after_help = "\
-Each line: frame number, tap, seconds after the first frame, addresses, what it is.
+Each line has the frame number, tap, seconds since the first frame, addresses and a summary.
 
 Examples:
   railscope packets --opcode CNP host3.pcapng
   railscope packets --qpn 0x14 --since 1.2s --until 1.3s host3.pcapng
   railscope packets --format json host3.pcapng | jq -c 'select(.ecn == \"ce\")'")]
 pub(super) struct PacketsArgs {
-    /// How to show packets
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     // Last: their headings hold for all options that follow.
@@ -39,9 +39,9 @@ pub(super) struct PacketsArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// A line for people
+    /// One line of text per packet
     Text,
-    /// A JSON object a line
+    /// One JSON object per line
     Json,
 }
 

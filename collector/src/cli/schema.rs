@@ -15,16 +15,16 @@ Examples:
   railscope schema truth > railscope.truth-1.schema.json
   railscope schema | jq '.\"$defs\".PsnReport.properties'")]
 pub(super) struct SchemaArgs {
-    /// Of what
+    /// Document to describe
     #[arg(value_enum, default_value_t = Document::Report)]
     document: Document,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Document {
-    /// What `analyze --format json` prints
+    /// The report that `analyze --format json` prints
     Report,
-    /// A line of what `drive --truth` writes
+    /// A line of the file that `drive --truth` writes
     #[cfg(all(target_os = "linux", feature = "drive"))]
     Truth,
 }

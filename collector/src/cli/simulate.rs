@@ -17,36 +17,36 @@ use railscope_drive::simulate::scenario::gallery::{self, Exhibit};
 /// Options of `railscope simulate`, as typed.
 #[derive(Args)]
 #[command(after_help = "\
-A scenario says in TOML which hosts, switches and jobs there are, what goes wrong, and where frames \
-are captured. The same scenario and seed give the same files, byte for byte. To write one, begin with \
---show of one that is near; keys that are not known are refused.
+A scenario is a TOML file with hosts, switches, jobs, faults and capture points. The same scenario \
+and seed give the same files, byte for byte. To write one, start from a similar one with --show; unknown \
+keys are refused.
 
 Examples:
-  railscope simulate --list                          what the gallery shows
-  railscope simulate loss                            into the folder loss
+  railscope simulate --list                          list the gallery
+  railscope simulate loss                            write to the folder loss
   railscope analyze loss/*.pcapng --counters loss/counters.jsonl
-  railscope simulate --show loss > mine.toml         begin with it, change it,
-  railscope simulate mine.toml --out mine --seed 7   simulate it
+  railscope simulate --show loss > mine.toml         start from it, change it,
+  railscope simulate mine.toml --out mine --seed 7   and simulate it
 
-Files: a pcapng per tap, counters.jsonl (what each NIC counted, every 10 ms), truth.jsonl (what truly \
+Files: one pcapng per tap, counters.jsonl (NIC counters, every 10 ms), truth.jsonl (what truly \
 happened; truth.job1.jsonl for a second job).")]
 pub(super) struct SimulateArgs {
-    /// A TOML file, or a name of the gallery
+    /// A TOML file, or the name of a gallery scenario
     #[arg(required_unless_present_any = ["list", "show"])]
     scenario: Option<String>,
-    /// Where files go [default: a folder named after the scenario]
+    /// Output folder [default: the scenario's name]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Of all that is left to chance [default: the scenario's]
+    /// Random seed [default: the scenario's]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Bytes kept of each frame of RoCE [default: the scenario's, 128]
+    /// Bytes captured of each RoCE frame [default: the scenario's, 128]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(96..=65_535))]
     snaplen: Option<u32>,
     /// List the gallery
     #[arg(long, exclusive = true)]
     list: bool,
-    /// Print a scenario of the gallery
+    /// Print a gallery scenario
     #[arg(long, value_name = "NAME", exclusive = true)]
     show: Option<String>,
 }
@@ -65,7 +65,7 @@ pub(super) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(name));
     ensure!(
         !out.join("truth.jsonl").exists(),
-        "{}: it holds a job already; name a new folder with --out",
+        "folder {} already holds a job: choose a new one with --out",
         out.display()
     );
     let bar = bar();
@@ -106,7 +106,7 @@ fn told(scenario: &Scenario, summary: &Summary, out: &Path, took: Duration) -> S
         scenario.title
     );
     for failure in failures {
-        text.push_str(&format!("{failure}; what it would have done then is missing\n"));
+        text.push_str(&format!("{failure}; its output after that is missing\n"));
     }
     text.push_str(&format!(
         "\nNext:  railscope analyze {folder}/*.pcapng --counters {folder}/counters.jsonl\n"
@@ -122,7 +122,7 @@ fn load(asked: &str) -> anyhow::Result<(Scenario, String)> {
     let path = Path::new(asked);
     let is_file = path.extension().is_some() || path.exists();
     ensure!(is_file, "{}", unknown(asked));
-    let text = fs::read_to_string(path).with_context(|| asked.to_owned())?;
+    let text = fs::read_to_string(path).with_context(|| format!("read scenario {asked}"))?;
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     Ok((parse(&text, asked)?, name.unwrap_or_default()))
 }
@@ -132,7 +132,9 @@ fn parse(toml: &str, name: &str) -> anyhow::Result<Scenario> {
 }
 
 fn unknown(name: &str) -> String {
-    format!("`{name}` is neither a file nor in the gallery; railscope simulate --list shows that")
+    format!(
+        "`{name}` is neither a file nor a gallery scenario; list them with railscope simulate --list"
+    )
 }
 
 fn list() -> anyhow::Result<()> {

@@ -25,15 +25,15 @@ const FLOW_CAPACITY: u32 = 262_144;
     files.required(false).required_unless_present_any(["nccl_log", "counters"])
 }))]
 pub(super) struct SourceArgs {
-    /// Line rate of every port (400G, 25Gb/s): bursts and pause times need it, and it is taken from
-    /// pcapng where that says it
+    /// Line rate of every port (400G, 25Gb/s), needed for bursts and pause times [default: the speed
+    /// in the pcapng file, if it has one]
     #[arg(long, value_name = "RATE", value_parser = units::line_rate)]
     line_rate: Option<u64>,
-    /// Flows kept at a time; beyond that the longest silent make room, and are counted
+    /// Flows tracked at once; beyond that the least recently active are evicted and counted
     #[arg(long, value_name = "N", default_value_t = FLOW_CAPACITY,
           value_parser = clap::value_parser!(u32).range(1..))]
     max_flows: u32,
-    /// NCCL messages kept to find ranks and collectives; later ones are counted
+    /// NCCL messages kept to find ranks and collectives; later ones are only counted
     #[arg(long, value_name = "N", default_value_t = MESSAGE_CAPACITY)]
     max_messages: u32,
     #[command(flatten)]

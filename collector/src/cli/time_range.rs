@@ -12,11 +12,11 @@ use railscope_core::model::time::Timestamp;
 #[derive(Args)]
 #[command(next_help_heading = "Time")]
 pub(super) struct TimeRangeArgs {
-    /// Leave out frames before this: 1.5s, 200ms after the first frame, or a date with a zone; by the
-    /// stamps in the files, before clocks are compared
+    /// Skip frames before this time: 1.5s or 200ms after the first frame, or a date with a zone; as
+    /// stamped in the files, without clock correction
     #[arg(long, value_name = "TIME", value_parser = parse)]
     since: Option<Moment>,
-    /// Leave out frames after this
+    /// Skip frames after this time
     #[arg(long, value_name = "TIME", value_parser = parse)]
     until: Option<Moment>,
 }
@@ -62,7 +62,7 @@ impl TimeRangeArgs {
             (Some(Moment::At(since)), Some(Moment::At(until))) => since > until,
             _ => false,
         };
-        anyhow::ensure!(!is_empty, "--since is after --until: nothing lies between them");
+        anyhow::ensure!(!is_empty, "--since is after --until: swap them, or drop one");
         Ok(())
     }
 
@@ -91,7 +91,7 @@ pub(super) fn outside(first: Timestamp, last: Timestamp) -> String {
     let seconds = last.nanos_since(first) as f64 / 1e9;
     let (first, last) = (Moment::At(first), Moment::At(last));
     format!(
-        "no frame is inside --since and --until: the input goes from {first} to {last} \
+        "no frame is between --since and --until: the input covers {first} to {last} \
          ({seconds} s)"
     )
 }
@@ -101,7 +101,7 @@ fn parse(text: &str) -> Result<Moment, String> {
         let nanos = u64::try_from(at.as_nanosecond());
         return nanos
             .map(|nanos| Moment::At(Timestamp::from_nanos(nanos)))
-            .map_err(|_| format!("`{text}` is before 1970 or after 2554"));
+            .map_err(|_| format!("`{text}` is out of range: dates go from 1970 to 2554"));
     }
     // A number alone is seconds.
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());

@@ -80,7 +80,9 @@ impl Unmatched {
         if lacks.is_empty() {
             let given: Vec<_> = filter.options().map(|(name, _)| format!("--{name}")).collect();
             let given = given.join(" and ");
-            return Some(format!("no {things} match {given} together; each alone matches some"));
+            return Some(format!(
+                "no {things} match {given} together; each one alone matches some"
+            ));
         }
         Some(format!("no {things} match {}", lacks.join("; ")))
     }
@@ -123,10 +125,10 @@ impl<T: Ord> Values<T> {
         let wanted: Vec<_> = wanted.iter().map(ToString::to_string).collect();
         let wanted = wanted.join(", ");
         if self.seen.is_empty() {
-            return Some(format!("{option} {wanted}: there are no {kind} at all"));
+            return Some(format!("{option} {wanted}: the input has no {kind}"));
         }
         let named: Vec<_> = self.seen.iter().take(NAMED).map(name).collect();
         let more = if self.seen.len() > NAMED { " and others" } else { "" };
-        Some(format!("{option} {wanted}; the {kind} are {}{more}", named.join(", ")))
+        Some(format!("{option} {wanted}; the input has the {kind} {}{more}", named.join(", ")))
     }
 }

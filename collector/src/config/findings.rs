@@ -18,7 +18,7 @@ pub(super) fn read<'a, 'n>(
         let Some(section) = reader.take(name) else { continue };
         let span = section.span();
         if !section.as_ref().is_table() {
-            reader.add(&span, format!("`{name}` is a section: write [{name}]"));
+            reader.add(&span, format!("`{name}` is a section, not a value: write [{name}]"));
             continue;
         }
         let name = Spanned::new(span.clone(), name.into());

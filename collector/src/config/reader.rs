@@ -76,7 +76,10 @@ impl<'a> Reader<'a> {
             Some(value) => match value.as_ref() {
                 DeValue::Table(_) => into_table(value.into_inner()),
                 _ => {
-                    self.add(&value.span(), format!("`{name}` is a section: write [{name}]"));
+                    self.add(
+                        &value.span(),
+                        format!("`{name}` is a section, not a value: write [{name}]"),
+                    );
                     return;
                 }
             },
@@ -104,16 +107,15 @@ impl<'a> Reader<'a> {
         for (key, value) in std::mem::take(&mut self.table) {
             let message = match value.get_ref() {
                 DeValue::Table(_) => {
-                    format!("no section is called [{}]; there are {list}", key.get_ref())
+                    format!("unknown section [{}]; allowed are {list}", key.get_ref())
                 }
-                _ => format!("`{}` stands in no section; there are {list}", key.get_ref()),
+                _ => format!("`{}` is outside of any section; allowed are {list}", key.get_ref()),
             };
             self.add(&key.span(), message);
         }
         for one in std::mem::take(&mut self.overrides).into_values() {
             let place = Place::Given(one.name.clone());
-            self.problems
-                .push(Problem { place, message: format!("there is no key `{}`", one.key) });
+            self.problems.push(Problem { place, message: format!("unknown key `{}`", one.key) });
         }
         self.problems.sort();
         self.problems
@@ -164,7 +166,7 @@ impl Section<'_, '_> {
                 Some(value) => *into = value,
                 None => {
                     let found = self.reader.text.get(value.span()).unwrap_or_default().trim();
-                    let message = format!("{path} = {found} makes no sense: it is {wanted}");
+                    let message = format!("{path} = {found} is not valid: write {wanted}");
                     self.reader.add(&value.span(), message);
                 }
             }
@@ -176,7 +178,7 @@ impl Section<'_, '_> {
             Some(value) => *into = value,
             None => self.reader.problems.push(Problem {
                 place: Place::Given(given.name.clone()),
-                message: format!("`{}` makes no sense for {path}: it is {wanted}", given.value),
+                message: format!("`{}` is not valid for {path}: write {wanted}", given.value),
             }),
         }
     }
@@ -185,8 +187,9 @@ impl Section<'_, '_> {
     pub(super) fn not_built(&mut self, name: &'static str, feature: &'static str) {
         self.known.push(name);
         let path = format!("{}.{name}", self.name);
-        let message =
-            format!("{path} needs the feature `{feature}`, which this railscope was built without");
+        let message = format!(
+            "{path} needs the feature `{feature}`, and this railscope was built without it"
+        );
         if let Some(key) = self.table.keys().find(|key| key.get_ref() == name).cloned() {
             self.table.remove(&key);
             self.reader.add(&key.span(), message.clone());
@@ -201,7 +204,7 @@ impl Section<'_, '_> {
         let Self { name, table, known, reader } = self;
         for (key, _) in table {
             let known = known.join(", ");
-            let message = format!("[{name}] has no `{}`; it has {known}", key.get_ref());
+            let message = format!("[{name}] has no key `{}`; allowed are {known}", key.get_ref());
             reader.add(&key.span(), message);
         }
     }

@@ -66,7 +66,7 @@ impl Quantity for f64 {
 }
 
 impl Setting for Duration {
-    const WANTED: &'static str = "a time with its unit, such as \"500ms\", \"10s\" or \"5m\"";
+    const WANTED: &'static str = "a duration with its unit, such as \"500ms\", \"10s\" or \"5m\"";
 
     fn read(value: &DeValue<'_>) -> Option<Self> {
         units::duration(value.as_str()?).ok()
@@ -94,7 +94,7 @@ impl Quantity for ByteSize {
 }
 
 impl Setting for String {
-    const WANTED: &'static str = "text in quotes";
+    const WANTED: &'static str = "a string in quotes, such as \"node17\"";
 
     fn read(value: &DeValue<'_>) -> Option<Self> {
         value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
@@ -119,8 +119,7 @@ impl Setting for SocketAddr {
 }
 
 impl Setting for Vec<Pattern> {
-    const WANTED: &'static str =
-        "a list of names in which * and ? stand for anything, such as [\"mlx5_*\"]";
+    const WANTED: &'static str = "a list of names, with * and ? as wildcards, such as [\"mlx5_*\"]";
 
     fn read(value: &DeValue<'_>) -> Option<Self> {
         let one = |value: &DeValue<'_>| Pattern::new(value.as_str()?).ok();
@@ -129,7 +128,8 @@ impl Setting for Vec<Pattern> {
 }
 
 impl Setting for BTreeMap<String, String> {
-    const WANTED: &'static str = "names and texts, such as { Authorization = \"Bearer x\" }";
+    const WANTED: &'static str =
+        "a table of names and strings, such as { Authorization = \"Bearer x\" }";
 
     fn read(value: &DeValue<'_>) -> Option<Self> {
         let entries = value.as_table()?.iter();

@@ -232,7 +232,9 @@ impl Read for Growing {
                 return Ok(count);
             }
             if self.file.metadata()?.len() < self.bytes_read {
-                return Err(io::Error::other("it became shorter: somebody began it anew"));
+                return Err(io::Error::other(
+                    "the file became shorter: it was overwritten; start again",
+                ));
             }
             thread::sleep(LOOK_AGAIN);
         }

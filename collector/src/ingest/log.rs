@@ -33,7 +33,7 @@ pub enum LogError {
         file: String,
     },
     /// No file matches the pattern.
-    #[error("open log {pattern}: no file matches")]
+    #[error("open log {pattern}: no file matches this name or pattern")]
     NoMatch {
         /// The pattern, as the user typed it.
         pattern: String,

@@ -233,7 +233,7 @@ fn the_command_teaches() {
     assert!(said.starts_with("mine\n") && said.contains("railscope analyze"), "{said}");
     let again = railscope(arguments);
     assert_eq!(again.code, Some(2));
-    assert!(again.stderr.contains("holds a job already"), "{}", again.stderr);
+    assert!(again.stderr.contains("already holds a job"), "{}", again.stderr);
     fs::write(&file, "title = \"mine\"\n[[job]]\nrounds = 2\n").unwrap();
     let wrong = railscope(["simulate".as_ref(), file.as_os_str()]);
     assert_eq!(wrong.code, Some(2));

@@ -38,7 +38,9 @@ impl RailMap {
         let mut devices = BTreeMap::new();
         let mut subnets: Vec<(Subnet, u32)> = Vec::new();
         for (rail, names) in &self.rails {
-            let rail: u32 = rail.parse().map_err(|_| format!("rail `{rail}` is no number"))?;
+            let rail: u32 = rail
+                .parse()
+                .map_err(|_| format!("rail `{rail}` is not a number: write `0 = [...]`"))?;
             for name in names {
                 let is_twice = match Subnet::try_from(name.clone()) {
                     Ok(subnet) => {
@@ -50,7 +52,7 @@ impl RailMap {
                     Err(_) => devices.insert(name.as_str(), rail).is_some(),
                 };
                 if is_twice {
-                    return Err(format!("`{name}` is on two rails"));
+                    return Err(format!("`{name}` is on two rails: assign it to one"));
                 }
             }
         }

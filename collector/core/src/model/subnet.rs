@@ -43,7 +43,7 @@ impl TryFrom<String> for Subnet {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no network; write address and prefix: 10.0.4.0/24");
+        let wrong = || format!("`{text}` is not a network; write address and prefix: 10.0.4.0/24");
         let (address, prefix) = text.split_once('/').unwrap_or((&text, ""));
         let address: IpAddr = address.parse().map_err(|_| wrong())?;
         let longest = if address.is_ipv4() { 32 } else { 128 };

@@ -33,12 +33,12 @@ const EXIT_INTERRUPTED: u8 = 130;
 /// Options of `railscope demo`, as typed.
 #[derive(Args)]
 #[command(after_help = "\
-It needs no GPU, no RDMA NIC and no root: ranks live in network namespaces and send RoCEv2 by \
-themselves. Root, or user namespaces for everybody, and iproute2's ip must be there.
+It needs no GPU and no RDMA NIC: each rank has a network namespace and sends RoCEv2 from user space. \
+It needs root or unprivileged user namespaces, and iproute2's ip.
 
-Exit codes: 0 done; 2 it could not run; 130 interrupted.")]
+Exit codes: 0 done; 2 the demo could not run; 130 interrupted.")]
 pub(super) struct DemoArgs {
-    /// Folder for what it writes; it must not hold a job yet [default: a new one for temporary files]
+    /// Output folder; must not hold a job [default: a new temporary folder]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }
@@ -85,7 +85,7 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<u8> {
         Outcome::Done => {}
         Outcome::Interrupted => return Ok(EXIT_INTERRUPTED),
         Outcome::Failed(reason) => {
-            anstream::eprintln!("error: {reason}; all ranks were ended");
+            anstream::eprintln!("error: {reason}; all ranks were stopped");
             return Ok(EXIT_UNUSABLE);
         }
     }
@@ -100,13 +100,13 @@ fn places() -> anyhow::Result<Places> {
         return Ok(places);
     }
     bail!(
-        "network namespaces cannot be had here: {}.\n\
-         As root: sudo railscope demo. For everybody, what forbids user namespaces is one of these:\n  \
+        "cannot create network namespaces: {}.\n\
+         Run as root (sudo railscope demo), or permit user namespaces with one of these:\n  \
          sysctl kernel.unprivileged_userns_clone=1           (Debian)\n  \
          sysctl kernel.apparmor_restrict_unprivileged_userns=0  (Ubuntu)\n  \
          sysctl user.max_user_namespaces=10000               (RHEL)\n\
          In a container: docker run --privileged, or --cap-add SYS_ADMIN --cap-add NET_ADMIN",
-        places.reason.as_deref().unwrap_or("nobody says why")
+        places.reason.as_deref().unwrap_or("unknown reason")
     )
 }
 

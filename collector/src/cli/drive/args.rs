@@ -16,50 +16,49 @@ use railscope_drive::units;
 /// Options of `railscope drive`, as typed.
 #[derive(Args)]
 #[command(after_help = "\
-Without --ranks, torchrun, Open MPI's mpirun or Slurm's srun make this process one rank of a job of \
-many hosts. NCCL_IB_HCA, NCCL_IB_GID_INDEX, NCCL_IB_TC, NCCL_IB_QPS_PER_CONNECTION, NCCL_IB_TIMEOUT, \
-NCCL_IB_RETRY_CNT and NCCL_SOCKET_IFNAME mean what they mean to NCCL; MASTER_PORT moves the store.
+Without --ranks, this process is one rank of a multi-host job, started by torchrun, Open MPI's mpirun \
+or Slurm's srun. NCCL_IB_HCA, NCCL_IB_GID_INDEX, NCCL_IB_TC, NCCL_IB_QPS_PER_CONNECTION, NCCL_IB_TIMEOUT, \
+NCCL_IB_RETRY_CNT and NCCL_SOCKET_IFNAME work as in NCCL; MASTER_PORT sets the port of the store.
 
 Examples:
-  railscope drive --ranks 4 -b 4K -e 16M -f 4       a sweep of sizes, as nccl-tests' all_reduce_perf
+  railscope drive --ranks 4 -b 4K -e 16M -f 4       a sweep of sizes, as all_reduce_perf does
   railscope drive --ranks 4 --iterations 20 --buckets 25MiB,25MiB,4MiB --compute 80ms
-                                                    a training job in small
+                                                    a small training job
   railscope drive --ranks 4 --iterations 20 --straggler rank=2,delay=30ms,iterations=5..9 \\
       --record job                                  a late rank, with captures, truth and logs
   railscope drive --ranks 4 -b 1M -e 1M --loss edge=1-2,share=1%
-                                                    loss on the way from rank 1 to rank 2
+                                                    loss on the path from rank 1 to rank 2
   torchrun --nnodes 2 --node-rank 0 --master-addr host0 --no-python \\
-      railscope drive --transport verbs             RDMA devices of two hosts; here the first
+      railscope drive --transport verbs             RDMA devices of two hosts; this is the first
 
-Exit codes: 0 done; 1 results were wrong; 2 a rank failed, or wrong usage; 130 interrupted.")]
+Exit codes: 0 done; 1 wrong results; 2 a rank failed, or wrong usage; 130 interrupted.")]
 pub(in crate::cli) struct DriveArgs {
-    /// Start this many ranks on this machine, each in a place of its own
+    /// Start this many ranks on this machine, each in its own place (see --place)
     #[arg(long, value_name = "N")]
     pub(super) ranks: Option<u32>,
-    /// What ranks do together
+    /// Collective to run
     #[arg(long, value_enum, default_value_t = Collective::AllReduce)]
     pub(super) collective: Collective,
-    /// What carries data
+    /// Transport for data
     #[arg(long, value_enum, default_value_t = TransportArg::Soft)]
     pub(super) transport: TransportArg,
-    /// Rings that share each collective
+    /// Rings that each collective is split over
     #[arg(long, value_name = "N", default_value_t = 2,
           value_parser = clap::value_parser!(u32).range(1..=32))]
     pub(super) channels: u32,
-    /// Whose formats are spoken: 2.21.5 or 2.27.7
+    /// NCCL release whose formats to use: 2.21.5 or 2.27.7
     #[arg(long, value_name = "RELEASE", default_value_t = Release::default())]
     pub(super) nccl_wire: Release,
-    /// Payload of a packet of --transport soft, bytes [default: as the interface has room for]
+    /// Packet payload of --transport soft, in bytes [default: the most that the interface carries]
     #[arg(long, value_name = "BYTES", value_parser = ["1024", "4096"])]
     pub(super) mtu: Option<String>,
-    /// Where ranks of this machine live [default: the best that works]
+    /// How to separate the ranks of this machine [default: the first that works, in this order]
     #[arg(long, value_enum, requires = "ranks")]
     pub(super) place: Option<PlaceArg>,
-    /// Of what is left to chance: jitter, and the draws of packet faults; which packet meets which
-    /// draw depends on timing
+    /// Random seed, for jitter and packet faults; which packets are hit also depends on timing
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
-    /// How long ranks wait for each other before they give up
+    /// How long ranks wait for each other before the job fails
     #[arg(short = 'T', long, value_name = "TIME", default_value = "30s",
           value_parser = units::time)]
     pub(super) timeout: Duration,
@@ -93,7 +92,7 @@ pub(super) struct SweepArgs {
     /// Collectives per size and placement [default: 20]
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) iters: Option<u32>,
-    /// Before them, not counted; training steps with --iterations
+    /// Warm-up collectives, not measured; training steps with --iterations
     #[arg(
         short = 'w',
         long = "warmup_iters",
@@ -102,16 +101,16 @@ pub(super) struct SweepArgs {
         default_value_t = 1
     )]
     pub(super) warmup_iters: u32,
-    /// Compare results with what they must be: 0 or 1
+    /// Check the results: 0 or 1
     #[arg(short = 'c', long, value_name = "N", default_value_t = 1)]
     pub(super) check: u32,
-    /// What buffers hold
+    /// Data type of the buffers
     #[arg(short = 'd', long, value_enum, default_value_t = DataTypeArg::Float)]
     pub(super) datatype: DataTypeArg,
-    /// How it is reduced
+    /// Reduction operator
     #[arg(short = 'o', long, value_enum, default_value_t = OperatorArg::Sum)]
     pub(super) op: OperatorArg,
-    /// The root of --collective broadcast
+    /// Root of --collective broadcast
     #[arg(short = 'r', long, value_name = "RANK", default_value_t = 0)]
     pub(super) root: u32,
 }
@@ -125,67 +124,67 @@ pub(super) struct TrainingArgs {
     /// Training steps [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) iterations: Option<u32>,
-    /// Gradient buckets, in the order they are reduced [default: 25MiB,25MiB,4MiB]
+    /// Sizes of the gradient buckets, in the order of reduction [default: 25MiB,25MiB,4MiB]
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = units::size)]
     pub(super) buckets: Vec<u64>,
-    /// How long a rank computes before it reduces [default: 80ms]
+    /// Compute time before each reduction [default: 80ms]
     #[arg(long, value_name = "TIME", value_parser = units::time)]
     pub(super) compute: Option<Duration>,
-    /// Up to this much more or less, by chance [default: 0s]
+    /// Random variation of the compute time, up to this much more or less [default: 0s]
     #[arg(long, value_name = "TIME", value_parser = units::time)]
     pub(super) jitter: Option<Duration>,
 }
 
 /// Trouble on purpose.
 #[derive(Args)]
-#[command(next_help_heading = "Trouble on purpose (each may be given several times)")]
+#[command(next_help_heading = "Faults to inject (each may be repeated)")]
 pub(super) struct FaultArgs {
-    /// A rank computes longer: rank=2,delay=30ms,iterations=5..9 (from 0, both ends count)
+    /// A rank computes longer: rank=2,delay=30ms,iterations=5..9 (counted from 0, both included)
     #[arg(long, value_name = "FAULT", value_parser = fault::straggler)]
     pub(super) straggler: Vec<Fault>,
-    /// A rank offers room late: rank=2,delay=5ms
+    /// A rank posts its receive buffers late: rank=2,delay=5ms
     #[arg(long, value_name = "FAULT", value_parser = fault::late_receiver)]
     pub(super) late_receiver: Vec<Fault>,
-    /// Packets are lost: 1%, or edge=1-2,share=1% for those that rank 1 sends to rank 2; also
-    /// iterations=5..9
+    /// Packets are lost: 1%, or edge=1-2,share=1% for those from rank 1 to rank 2; iterations=5..9
+    /// may be added
     #[arg(long, value_name = "FAULT", value_parser = fault::packets)]
     pub(super) loss: Vec<PacketFault>,
-    /// Packets are overtaken: 1%, or edge=1-2,share=1%,iterations=5..9
+    /// Packets are reordered: 1%, or edge=1-2,share=1%,iterations=5..9
     #[arg(long, value_name = "FAULT", value_parser = fault::packets)]
     pub(super) reorder: Vec<PacketFault>,
-    /// Packets are marked with CE, as by a congested switch: 1%, or
+    /// Packets are marked ECN CE, as by a congested switch: 1%, or
     /// edge=1-2,share=1%,iterations=5..9
     #[arg(long, value_name = "FAULT", value_parser = fault::packets)]
     pub(super) mark_ce: Vec<PacketFault>,
-    /// No RDMA device is found, and ranks fall back to sockets
+    /// Ranks find no RDMA device and fall back to sockets
     #[arg(long)]
     pub(super) socket_fallback: bool,
-    /// A rank never comes
+    /// A rank never joins
     #[arg(long, value_name = "RANK")]
     pub(super) missing_rank: Vec<u32>,
 }
 
 /// What is written down.
 #[derive(Args)]
-#[command(next_help_heading = "What is written down")]
+#[command(next_help_heading = "Output files")]
 pub(in crate::cli) struct OutputArgs {
-    /// Everything into a new folder: truth.jsonl, logs/ and, with --ranks, captures: what railscope
-    /// analyze reads
+    /// New folder for everything that railscope analyze reads: truth.jsonl, logs/ and, with --ranks,
+    /// captures
     #[arg(long, value_name = "DIR", conflicts_with_all = ["truth", "log", "capture"])]
     record: Option<PathBuf>,
-    /// What truly happened, JSON lines; one rank of a job of many hosts inserts .rankN
+    /// Ground truth in JSON lines; each rank of a multi-host job adds .rankN to the name
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
-    /// The table as JSON, with the keys of nccl-tests' -J
+    /// The results table as JSON, with the keys of nccl-tests' -J
     #[arg(short = 'J', long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
-    /// A log per rank, as NCCL_DEBUG=INFO writes it: nccl.HOST.PID.log
+    /// Folder for a log per rank in the format of NCCL_DEBUG=INFO: nccl.HOST.PID.log
     #[arg(long, value_name = "DIR")]
     log: Option<PathBuf>,
-    /// A capture per rank's port: rankN.pcap
+    /// Folder for a capture per port: rankN.pcap
     #[arg(long, value_name = "DIR", requires = "ranks")]
     capture: Option<PathBuf>,
-    /// Bytes of each captured frame
+    /// Bytes captured of each frame
     #[arg(long, value_name = "BYTES", default_value_t = 65_535,
           value_parser = clap::value_parser!(u32).range(64..=262_144))]
     pub(super) snaplen: u32,
@@ -204,7 +203,7 @@ impl OutputArgs {
         let name = folder.display();
         anyhow::ensure!(
             !taken.exists(),
-            "--record {name}: it holds a job already; name a new folder"
+            "--record {name}: the folder already holds a job; choose a new one"
         );
         Ok(())
     }
@@ -231,9 +230,9 @@ pub(super) enum Collective {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum TransportArg {
-    /// RoCEv2 in user space: NET/IB without RDMA hardware
+    /// RoCEv2 from user space: NET/IB without RDMA hardware
     Soft,
-    /// An RDMA device of this machine: NET/IB
+    /// RDMA devices of this machine: NET/IB
     Verbs,
     /// TCP: NET/Socket
     Socket,
@@ -241,13 +240,13 @@ pub(super) enum TransportArg {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum PlaceArg {
-    /// A network namespace per rank; needs root
+    /// One network namespace per rank; needs root
     Netns,
-    /// The same inside a user namespace
+    /// One network namespace per rank, inside a user namespace
     Userns,
-    /// A loopback address per rank
+    /// One loopback address per rank
     Loopback,
-    /// This machine's network, one address for all
+    /// This machine's network, one address for all ranks
     Host,
 }
 

@@ -51,7 +51,9 @@ impl Environment {
         let Some(text) = self.text(name) else { return Ok(None) };
         let value = text.trim().parse().ok().filter(|value| range.contains(value));
         let (from, to) = range.into_inner();
-        value.map(Some).with_context(|| format!("{name}={text}: a number from {from} to {to}"))
+        value
+            .map(Some)
+            .with_context(|| format!("{name}={text}: set it to a number from {from} to {to}"))
     }
 
     /// `MASTER_PORT`, or its default.
@@ -90,13 +92,16 @@ impl Environment {
             None => self.rank_of_node(local.unwrap_or(0))?,
         };
         let master = self.text("MASTER_ADDR").context(
-            "WORLD_SIZE says that this is one rank of a job, and MASTER_ADDR is not set: the \
-             address of rank 0's host; or start all ranks here: --ranks N",
+            "WORLD_SIZE is set but MASTER_ADDR is not set: set it to the address of rank 0's host, \
+             or start all ranks here with --ranks N",
         )?;
         let mut launched = self.launched_as(rank, ranks, local.unwrap_or(0), master.to_owned())?;
         if self.text("TORCHELASTIC_USE_AGENT_STORE") == Some("True") {
             // torchrun itself serves a store at that port; ours is next to it.
-            launched.port = launched.port.checked_add(1).context("MASTER_PORT has no next port")?;
+            launched.port = launched
+                .port
+                .checked_add(1)
+                .context("MASTER_PORT=65535: the store needs the next port; use a lower one")?;
         }
         Ok(launched)
     }
@@ -105,7 +110,7 @@ impl Environment {
     fn rank_of_node(&self, local: u32) -> anyhow::Result<u32> {
         let node = match self.number("GROUP_RANK", 0..=u32::MAX)? {
             Some(node) => node,
-            None => self.need("NODE_RANK", "without RANK, it or GROUP_RANK tells the node")?,
+            None => self.need("NODE_RANK", "without RANK, it or GROUP_RANK is needed")?,
         };
         let per_node = match self.number("LOCAL_WORLD_SIZE", 1..=u32::MAX)? {
             Some(per_node) => per_node,
@@ -115,9 +120,11 @@ impl Environment {
         };
         ensure!(
             local < per_node,
-            "LOCAL_RANK={local} is not below the ranks of a node, {per_node}"
+            "LOCAL_RANK={local} must be less than the number of ranks per node, {per_node}"
         );
-        node.checked_mul(per_node).and_then(|first| first.checked_add(local)).context("NODE_RANK")
+        node.checked_mul(per_node)
+            .and_then(|first| first.checked_add(local))
+            .context("NODE_RANK is too large")
     }
 
     fn open_mpi(&self) -> anyhow::Result<Launched> {
@@ -130,8 +137,8 @@ impl Environment {
             Some(master) => master,
             None if on_this_host == Some(ranks) => "127.0.0.1",
             None => bail!(
-                "Open MPI does not tell ranks where rank 0 is: mpirun -x MASTER_ADDR=HOST, with \
-                 the first host of the job"
+                "Open MPI does not give ranks the address of rank 0: use mpirun -x \
+                 MASTER_ADDR=HOST with the first host of the job"
             ),
         };
         self.launched_as(rank, ranks, local, master.to_owned())
@@ -147,9 +154,11 @@ impl Environment {
         let master = match (self.text("MASTER_ADDR"), nodes) {
             (Some(master), _) => master.to_owned(),
             (None, Some(nodes)) => first_host(nodes).with_context(|| {
-                format!("no host can be read from Slurm's list `{nodes}`: set MASTER_ADDR")
+                format!("cannot read a host from Slurm's node list `{nodes}`: set MASTER_ADDR")
             })?,
-            (None, None) => bail!("neither MASTER_ADDR nor SLURM_NODELIST is set"),
+            (None, None) => bail!(
+                "neither MASTER_ADDR nor SLURM_NODELIST is set: set MASTER_ADDR to rank 0's host"
+            ),
         };
         self.launched_as(rank, ranks, local, master)
     }
@@ -161,7 +170,11 @@ impl Environment {
         local_rank: u32,
         master: String,
     ) -> anyhow::Result<Launched> {
-        ensure!(rank < ranks, "this is rank {rank} of {ranks}: ranks are counted from 0");
+        ensure!(
+            rank < ranks,
+            "rank {rank} of {ranks}: ranks go from 0 to {}",
+            ranks.saturating_sub(1)
+        );
         Ok(Launched { rank, ranks, local_rank, master, port: self.port()? })
     }
 }
@@ -244,7 +257,7 @@ mod tests {
                 ],
                 "mpirun -x MASTER_ADDR",
             ),
-            (&[("SLURM_PROCID", "x")], "SLURM_PROCID=x: a number"),
+            (&[("SLURM_PROCID", "x")], "SLURM_PROCID=x: set it to a number"),
         ];
         for (variables, said) in cases {
             let error = launched(variables).unwrap_err().to_string();

@@ -34,7 +34,7 @@ pub(super) fn packets(text: &str) -> Result<PacketFault, String> {
 fn delayed(text: &str) -> Result<(u32, Duration, Option<Iterations>), String> {
     let mut fields = Fields::parse(text, &["rank", "delay", "iterations"])?;
     let rank = fields.need("rank")?;
-    let rank = rank.parse().map_err(|_| format!("`rank={rank}` is no rank; write rank=2"))?;
+    let rank = rank.parse().map_err(|_| format!("`rank={rank}` is not a rank; write rank=2"))?;
     let delay = units::time(fields.need("delay")?)?;
     let iterations = fields.take("iterations").map(iterations).transpose()?;
     Ok((rank, delay, iterations))
@@ -46,14 +46,14 @@ fn iterations(text: &str) -> Result<Iterations, String> {
     let number = |text: &str| text.parse::<u32>().ok();
     match (number(first), number(last.trim_start_matches('='))) {
         (Some(first), Some(last)) if first <= last && last < u32::MAX => Ok(first..last + 1),
-        _ => Err(format!("`iterations={text}` is no range of training steps; write 5..9, or 5")),
+        _ => Err(format!("`iterations={text}` is not a range of training steps; write 5..9 or 5")),
     }
 }
 
 fn edge(text: &str) -> Result<(u32, u32), String> {
     let ends = text.split_once('-');
     let ends = ends.and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
-    ends.ok_or_else(|| format!("`edge={text}` is no edge; write edge=1-2 for rank 1 to rank 2"))
+    ends.ok_or_else(|| format!("`edge={text}` is not an edge; write edge=1-2 for rank 1 to rank 2"))
 }
 
 /// `name=value,name=value`
@@ -68,13 +68,10 @@ impl<'a> Fields<'a> {
         for field in text.split(',') {
             let (name, value) = field.split_once('=').unwrap_or((field, ""));
             if !known.contains(&name) {
-                return Err(format!(
-                    "`{field}` is not known here; there are: {}",
-                    known.join(", ")
-                ));
+                return Err(format!("unknown field `{field}`; allowed are: {}", known.join(", ")));
             }
             if values.insert(name, value).is_some() {
-                return Err(format!("`{name}` is there twice"));
+                return Err(format!("`{name}` was given twice"));
             }
         }
         Ok(Self { text, values })
@@ -85,7 +82,7 @@ impl<'a> Fields<'a> {
     }
 
     fn need(&mut self, name: &str) -> Result<&'a str, String> {
-        self.take(name).ok_or_else(|| format!("`{}` lacks `{name}=`", self.text))
+        self.take(name).ok_or_else(|| format!("`{}` lacks `{name}=`: add it", self.text))
     }
 }
 
@@ -113,16 +110,16 @@ mod tests {
         let cases = [
             ("rank=2", "lacks `delay=`"),
             ("delay=1s", "lacks `rank=`"),
-            ("rank=x,delay=1s", "`rank=x` is no rank"),
-            ("rank=1,delay=1s,when=3", "there are: rank, delay, iterations"),
+            ("rank=x,delay=1s", "`rank=x` is not a rank"),
+            ("rank=1,delay=1s,when=3", "allowed are: rank, delay, iterations"),
             ("rank=1,rank=2,delay=1s", "twice"),
-            ("rank=1,delay=1s,iterations=9..5", "no range"),
+            ("rank=1,delay=1s,iterations=9..5", "not a range"),
         ];
         for (text, said) in cases {
             let error = straggler(text).unwrap_err();
             assert!(error.contains(said), "{text}: {error}");
         }
-        for (text, said) in [("edge=1-2", "lacks `share=`"), ("edge=12,share=1%", "no edge")] {
+        for (text, said) in [("edge=1-2", "lacks `share=`"), ("edge=12,share=1%", "not an edge")] {
             assert!(packets(text).unwrap_err().contains(said), "{text}");
         }
     }

@@ -58,18 +58,18 @@ pub(in crate::cli) fn job(
 ) -> anyhow::Result<Job> {
     ensure!(
         (2..=place::MAX_RANKS).contains(&ranks),
-        "--ranks {ranks}: a ring needs 2 ranks, and there is room for {}",
+        "--ranks {ranks}: choose from 2 to {}",
         place::MAX_RANKS
     );
     let transport = Transport::from(args.transport);
     let kind = Kind::from(args.collective);
     ensure!(
         args.sweep.root < ranks,
-        "--root {}: there are ranks 0 to {}",
+        "--root {}: ranks go from 0 to {}",
         args.sweep.root,
         ranks - 1
     );
-    ensure!(!args.timeout.is_zero(), "--timeout 0s: ranks need some time to meet");
+    ensure!(!args.timeout.is_zero(), "--timeout 0s: choose a time above 0, such as 30s");
     let data_type = DataType::from(args.sweep.datatype);
     let cut = Cut { kind, data_type, ranks };
     let shape = if args.training.is_given() {
@@ -132,21 +132,21 @@ fn sweep(args: &SweepArgs, cut: Cut) -> anyhow::Result<Shape> {
     let first =
         args.minbytes.unwrap_or_else(|| args.maxbytes.unwrap_or(DEFAULT_BYTES).min(DEFAULT_BYTES));
     let last = args.maxbytes.unwrap_or(first.max(DEFAULT_BYTES));
-    ensure!(first > 0, "-b 0: a collective needs a byte");
-    ensure!(first <= last, "-b {first} is more than -e {last}: sizes go from -b to -e");
-    ensure!(last <= MAX_BYTES, "-e {last}: 16G at most");
+    ensure!(first > 0, "-b 0: a collective needs at least one byte");
+    ensure!(first <= last, "-b {first} is larger than -e {last}: sizes go from -b up to -e");
+    ensure!(last <= MAX_BYTES, "-e {last}: the largest size is 16G");
     let next = |size: u64| match (args.stepfactor, args.stepbytes) {
         (Some(factor), _) => size.saturating_mul(factor),
         (None, increment) => size.saturating_add(increment.unwrap_or(DEFAULT_INCREMENT)),
     };
-    ensure!(next(first) > first, "-i 0: sizes would not grow");
+    ensure!(next(first) > first, "-i 0: choose a step above 0");
     let all = std::iter::successors(Some(first), |&size| Some(next(size)));
     let mut sizes: Vec<u64> = all.take_while(|&size| size <= last).take(MAX_SIZES + 1).collect();
     ensure!(sizes.len() <= MAX_SIZES, "more than {MAX_SIZES} sizes: choose a larger -i, or -f 2");
     sizes.iter_mut().for_each(|size| *size = cut.size(*size));
     // Nothing is left of some: nccl-tests has lines without bytes for them.
     sizes.retain(|&size| size > 0);
-    ensure!(!sizes.is_empty(), "-e {last}: too small for {} ranks of 16 bytes each", cut.ranks);
+    ensure!(!sizes.is_empty(), "-e {last}: too small; {} ranks need 16 bytes each", cut.ranks);
     Ok(Shape::Sweep { sizes, warmup: args.warmup_iters, iterations: args.iters.unwrap_or(20) })
 }
 
@@ -155,11 +155,14 @@ fn training(args: &TrainingArgs, warmup: u32, cut: Cut) -> anyhow::Result<Shape>
     let sizes: Vec<u64> = buckets.iter().map(|&bytes| cut.size(bytes)).collect();
     for (typed, size) in buckets.iter().zip(&sizes) {
         ensure!(*size > 0, "--buckets {typed}: too small");
-        ensure!(*size <= MAX_BYTES, "--buckets {typed}: 16G at most");
+        ensure!(*size <= MAX_BYTES, "--buckets {typed}: the largest bucket is 16G");
     }
     let compute = args.compute.unwrap_or(Duration::from_millis(80));
     let jitter = args.jitter.unwrap_or_default();
-    ensure!(jitter <= compute, "--jitter {jitter:?} is more than --compute {compute:?}");
+    ensure!(
+        jitter <= compute,
+        "--jitter {jitter:?} is longer than --compute {compute:?}: choose a shorter one"
+    );
     Ok(Shape::Training {
         buckets: sizes,
         warmup,
@@ -179,8 +182,8 @@ fn ib_settings(
     let gid_index = environment.number("NCCL_IB_GID_INDEX", -1..=255)?;
     ensure!(
         transport != Transport::Verbs || cfg!(feature = "verbs"),
-        "--transport verbs: railscope was built without it: cargo install --features verbs (needs \
-         libibverbs-dev, librdmacm-dev, libclang 14 and LIBCLANG_PATH)"
+        "--transport verbs: this railscope was built without it; use cargo install --features verbs \
+         (needs libibverbs-dev, librdmacm-dev, libclang 14 and LIBCLANG_PATH)"
     );
     let (timeout, retries) = match transport {
         Transport::Soft => (SOFT_TIMEOUT, SOFT_RETRIES),
@@ -220,14 +223,14 @@ fn faults(args: &DriveArgs) -> Vec<Fault> {
 /// Refuses faults that cannot happen, with the way out.
 fn check_faults(job: &Job, ranks: u32) -> anyhow::Result<()> {
     let is_missing = |rank: u32| job.faults.contains(&Fault::MissingRank { rank });
-    ensure!(!(0..ranks).all(is_missing), "--missing-rank: then no rank would come at all");
+    ensure!(!(0..ranks).all(is_missing), "--missing-rank: at least one rank must join");
     for fault in &job.faults {
         match fault {
             Fault::Straggler { rank, delay, iterations } => {
                 ensure!(
                     matches!(job.workload.shape, Shape::Training { .. }),
-                    "--straggler is late after computing, and a sweep of sizes computes nothing: \
-                     add --iterations 20"
+                    "--straggler extends the compute time, and a sweep of sizes has none: add \
+                     --iterations 20"
                 );
                 check_delay("--straggler", job, ranks, *rank, *delay, iterations.as_ref())?;
             }
@@ -243,13 +246,13 @@ fn check_faults(job: &Job, ranks: u32) -> anyhow::Result<()> {
                 let class = job.ib.traffic_class;
                 ensure!(
                     class & 3 != 0,
-                    "--mark-ce: NCCL_IB_TC={class} is not ECN-capable, and switches mark no such \
-                     packets: its lowest two bits must not both be 0, as in 2 or 106"
+                    "--mark-ce: NCCL_IB_TC={class} is not ECN-capable, so switches do not mark its \
+                     packets; at least one of its two lowest bits must be 1, as in 2 or 106"
                 );
             }
             Fault::SocketFallback => ensure!(
                 job.transport != Transport::Socket,
-                "--socket-fallback: --transport socket is what ranks would fall back to"
+                "--socket-fallback: --transport socket already uses sockets; remove one of them"
             ),
             Fault::MissingRank { rank } => check_rank("--missing-rank", *rank, ranks)?,
         }
@@ -258,7 +261,7 @@ fn check_faults(job: &Job, ranks: u32) -> anyhow::Result<()> {
 }
 
 fn check_rank(option: &str, rank: u32, ranks: u32) -> anyhow::Result<()> {
-    ensure!(rank < ranks, "{option}: there is no rank {rank}; ranks are 0 to {}", ranks - 1);
+    ensure!(rank < ranks, "{option}: there is no rank {rank}; ranks go from 0 to {}", ranks - 1);
     Ok(())
 }
 
@@ -273,7 +276,7 @@ fn check_delay(
     check_rank(option, rank, ranks)?;
     ensure!(
         delay < job.patience,
-        "{option}: after {delay:?} the others have given up; raise --timeout"
+        "{option}: the other ranks time out before {delay:?}; raise --timeout"
     );
     check_iterations(option, job, iterations)
 }
@@ -286,11 +289,13 @@ fn check_iterations(
     let Some(wanted) = iterations else { return Ok(()) };
     match job.workload.shape {
         Shape::Sweep { .. } => {
-            bail!("{option}: iterations= are training steps, and a sweep of sizes has none")
+            bail!(
+                "{option}: iterations= counts training steps, and a sweep of sizes has none: add --iterations"
+            )
         }
         Shape::Training { iterations, .. } => ensure!(
             wanted.end <= iterations,
-            "{option}: iterations= goes to {}, and the last of --iterations {iterations} is {}",
+            "{option}: iterations= goes to {}, but the last step of --iterations {iterations} is {}",
             wanted.end - 1,
             iterations - 1
         ),
@@ -308,12 +313,12 @@ fn check_packets(
 ) -> anyhow::Result<()> {
     ensure!(
         job.transport == Transport::Soft,
-        "{option} works with --transport soft, whose packets are made here. Otherwise let the kernel \
-         do it: tc qdisc add dev INTERFACE root netem {netem}"
+        "{option} works only with --transport soft, whose packets railscope sends itself. For others \
+         use the kernel: tc qdisc add dev INTERFACE root netem {netem}"
     );
     ensure!(
         !job.faults.contains(&Fault::SocketFallback),
-        "{option}: after --socket-fallback the kernel makes the packets"
+        "{option}: with --socket-fallback the kernel sends the packets; remove one of them"
     );
     check_iterations(option, job, packets.iterations.as_ref())?;
     if let Some((from, to)) = packets.edge {
@@ -322,8 +327,8 @@ fn check_packets(
         let distance = from.abs_diff(to);
         ensure!(
             distance == 1 || distance == ranks - 1,
-            "{option}: ranks {from} and {to} are no neighbours of the ring 0-1-...-{}-0, and send \
-             each other no packets",
+            "{option}: ranks {from} and {to} are not neighbors in the ring 0-1-...-{}-0, so they \
+             exchange no packets",
             ranks - 1
         );
     }

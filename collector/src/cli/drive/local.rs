@@ -61,7 +61,7 @@ fn places(args: &DriveArgs, environment: &Environment, ranks: u32) -> anyhow::Re
     if Transport::from(args.transport) == Transport::Verbs {
         anyhow::ensure!(
             kind.is_none_or(|kind| kind == Kind::Host),
-            "--transport verbs needs RDMA devices, which are on this machine's network: --place host"
+            "--transport verbs uses the machine's RDMA devices: use --place host"
         );
         kind = Some(Kind::Host);
     }
@@ -82,8 +82,8 @@ fn end_capture(capture: Capture, show: &mut Show) -> anyhow::Result<()> {
     let (path, Counts { frames, dropped }) = capture.finish()?;
     if dropped > 0 {
         show.note(&format!(
-            "warning: {}: {dropped} frames found no room beside {frames} that did; --snaplen 128 \
-             makes more",
+            "warning: {}: {dropped} frames were dropped, {frames} captured; use --snaplen 128 to \
+             capture more",
             path.display()
         ));
     }

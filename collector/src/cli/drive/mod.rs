@@ -41,8 +41,8 @@ pub(super) fn run(args: &DriveArgs) -> anyhow::Result<u8> {
         return launched::run(args, &environment, &launched);
     }
     bail!(
-        "how many ranks? --ranks 4 starts 4 on this machine; torchrun, mpirun or srun make this \
-         process one rank of a job of many hosts"
+        "no number of ranks: --ranks 4 starts 4 on this machine; for a job on many hosts start \
+         railscope with torchrun, mpirun or srun"
     )
 }
 
@@ -52,6 +52,6 @@ fn outcome_code(outcome: Outcome, wrong: Option<u64>) -> anyhow::Result<u8> {
         Outcome::Done if wrong.unwrap_or(0) > 0 => Ok(EXIT_WRONG),
         Outcome::Done => Ok(0),
         Outcome::Interrupted => Ok(EXIT_INTERRUPTED),
-        Outcome::Failed(reason) => bail!("{reason}; all ranks were ended"),
+        Outcome::Failed(reason) => bail!("{reason}; all ranks were stopped"),
     }
 }

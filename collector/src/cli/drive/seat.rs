@@ -94,7 +94,9 @@ fn seat(
 
 fn store(launched: &Launched) -> anyhow::Result<SocketAddr> {
     let Launched { master, port, .. } = launched;
-    let unknown = || format!("MASTER_ADDR={master} is no host that is known here");
+    let unknown = || {
+        format!("MASTER_ADDR={master} cannot be resolved: set it to the address of rank 0's host")
+    };
     let found = (master.as_str(), *port).to_socket_addrs().with_context(unknown)?;
     let (v4, v6): (Vec<_>, Vec<_>) = found.partition(SocketAddr::is_ipv4);
     v4.into_iter().chain(v6).next().with_context(unknown)

@@ -150,6 +150,6 @@ pub(in crate::cli) fn make_folder(folder: &Path) -> anyhow::Result<()> {
     if folder.as_os_str().is_empty() {
         return Ok(());
     }
-    let failed = || format!("cannot make the folder {}", folder.display());
+    let failed = || format!("cannot create folder {}", folder.display());
     std::fs::create_dir_all(folder).with_context(failed)
 }

@@ -22,37 +22,37 @@ railscope watch [OPTIONS] --interface <NAMES>
 Examples:
   railscope watch -i eth0,eth1                       interfaces of this machine
   railscope watch -i rank0 --netns /proc/4711/ns/net interfaces of another network namespace
-  railscope watch port.pcapng                        a capture that somebody still writes
+  railscope watch port.pcapng                        a capture that is still being written
   ssh host3 tcpdump -i mirror0 -s 256 -U -w - | railscope watch -
 
-RoCE of an RDMA NIC does not pass the kernel, and no interface shows it: watch a mirror port, or
-soft-RoCE. The control plane's TCP, and NET/Socket, are seen everywhere.
+RoCE of an RDMA NIC bypasses the kernel, so no interface shows it: watch a mirror port, or soft-RoCE.
+TCP of the control plane and of NET/Socket is visible everywhere.
 
-Exit codes: 0 done; 2 wrong usage, or nothing could be opened.")]
+Exit codes: 0 done; 2 wrong usage, or the source could not be opened.")]
 pub(in crate::cli) struct WatchArgs {
-    /// A capture, pcap or pcapng, that grows; - is standard input
+    /// A growing capture, pcap or pcapng; - reads standard input
     #[arg(value_name = "FILE", conflicts_with = "interface")]
     file: Option<PathBuf>,
     /// Interfaces to watch, separated by commas; needs root or CAP_NET_RAW
     #[arg(short, long, value_name = "NAMES", value_delimiter = ',')]
     interface: Vec<String>,
-    /// The network namespace that has them: /run/netns/NAME, /proc/PID/ns/net
+    /// Network namespace of the interfaces: /run/netns/NAME, /proc/PID/ns/net
     #[arg(long, value_name = "PATH", requires = "interface")]
     netns: Option<PathBuf>,
-    /// How their packets are seen
+    /// How to capture their packets
     #[arg(long, value_name = "SOURCE", default_value = "auto", requires = "interface")]
     source: SourceChoice,
-    /// Lines instead of a view, as where standard output is no terminal
+    /// Print lines instead of the interactive view; default if standard output is not a terminal
     #[arg(long)]
     #[cfg(feature = "tui")]
     pub(super) plain: bool,
-    /// How far it looks back: older messages are forgotten
+    /// How far to look back; older messages are discarded
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration)]
     window: Duration,
-    /// A report at most so often
+    /// Shortest interval between reports
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     every: Duration,
-    /// Line rate of every port (400G, 25Gb/s): bursts need it
+    /// Line rate of every port (400G, 25Gb/s), needed for bursts
     #[arg(long, value_name = "RATE", value_parser = units::line_rate)]
     pub(super) line_rate: Option<u64>,
 }
@@ -60,11 +60,11 @@ pub(in crate::cli) struct WatchArgs {
 /// How packets of interfaces are seen, as typed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum SourceChoice {
-    /// Kernel programs where they may run, else packet sockets
+    /// Kernel programs if permitted, else packet sockets
     Auto,
-    /// Kernel programs: middles of messages are only counted (CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON)
+    /// Kernel programs: MIDDLE packets are only counted (CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON)
     Ebpf,
-    /// Packet sockets: every frame is copied (CAP_NET_RAW)
+    /// Packet sockets: copy every frame (CAP_NET_RAW)
     AfPacket,
 }
 
@@ -84,14 +84,14 @@ impl WatchArgs {
         }
         if self.interface.is_empty() {
             bail!(
-                "nothing to watch: name interfaces of this machine, or a capture\n  \
+                "nothing to watch: name interfaces or a capture\n  \
                  railscope watch -i INTERFACE   as `ip link` lists them; needs root or CAP_NET_RAW\n  \
-                 railscope watch FILE           pcap or pcapng that grows; - is standard input"
+                 railscope watch FILE           a growing pcap or pcapng; - reads standard input"
             );
         }
         for (at, name) in self.interface.iter().enumerate() {
             if self.interface.iter().take(at).any(|other| other == name) {
-                bail!("--interface {name} is named twice");
+                bail!("--interface {name} was given twice: name each interface once");
             }
         }
         let choice = match self.source {

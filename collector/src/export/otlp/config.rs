@@ -48,7 +48,7 @@ pub struct Endpoints {
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "each says what it is")]
 pub enum OtlpError {
-    #[error("`{text}` is no URL to send to: give http://host:port or https://host:port")]
+    #[error("`{text}` is not a URL; write http://host:port or https://host:port")]
     Endpoint { text: String },
     #[error("{variable}: `{text}` is not supported: say {supported}")]
     Value { variable: String, text: String, supported: &'static str },

@@ -18,7 +18,7 @@ pub enum IngestError {
         source: io::Error,
     },
     /// A directory was named.
-    #[error("open capture {file}: it is a directory; name the capture files in it")]
+    #[error("open capture {file}: it is a directory; name the files in it")]
     Directory {
         /// The directory, as the user named it.
         file: String,
@@ -27,13 +27,13 @@ pub enum IngestError {
     #[error("open capture -: standard input can be read only once")]
     StdinTwice,
     /// The file holds no byte, or no byte after decompression.
-    #[error("open capture {file}: it is empty; did the capture write anything yet?")]
+    #[error("open capture {file}: the file is empty; check that the capture has started to write")]
     Empty {
         /// The file, as the user named it.
         file: String,
     },
     /// The file starts like no capture that can be read.
-    #[error("open capture {file}: no pcap or pcapng at byte 0; {looks_like}")]
+    #[error("open capture {file}: not a pcap or pcapng file; {looks_like}")]
     Foreign {
         /// The file, as the user named it.
         file: String,
@@ -41,7 +41,7 @@ pub enum IngestError {
         looks_like: Foreign,
     },
     /// The file starts like a capture, but its first header is cut or damaged.
-    #[error("open capture {file}: {problem}, at byte {offset}; nothing of it can be read")]
+    #[error("open capture {file}: {problem}, at byte {offset}; no frame can be read")]
     Header {
         /// The file, as the user named it.
         file: String,

@@ -21,18 +21,18 @@ const SIGNATURES: &[(&[u8], &str)] = &[
     (&[0x34, 0xcd, 0xb2, 0xa1], CONVERT_MODIFIED),
     (&[0xa1, 0xb2, 0xcd, 0x34], CONVERT_MODIFIED),
     (b"snoop\0", "it is a snoop capture: convert it with `editcap -F pcapng`"),
-    (b"btsnoop\0", "it is a Bluetooth snoop log: there is no RDMA in it"),
+    (b"btsnoop\0", "it is a Bluetooth snoop log, which has no RDMA traffic"),
     (b"RTSS", "it is a Network Monitor capture: convert it with `editcap -F pcapng`"),
     (b"GMBU", "it is a Network Monitor capture: convert it with `editcap -F pcapng`"),
-    (&[0x1f, 0x8b], "it is gzip within a compressed file: unpack the outer one first"),
-    (&[0x28, 0xb5, 0x2f, 0xfd], "it is zstd within a compressed file: unpack the outer one first"),
+    (&[0x1f, 0x8b], "it is gzip inside a compressed file: unpack the outer one first"),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "it is zstd inside a compressed file: unpack the outer one first"),
     (b"\xfd7zXZ\0", "it is xz-compressed: unpack it with `xz -d` first"),
     (b"BZh", "it is bzip2-compressed: unpack it with `bzip2 -d` first"),
     (&[0x04, 0x22, 0x4d, 0x18], "it is lz4-compressed: unpack it with `lz4 -d` first"),
     (b"PK\x03\x04", "it is a zip archive: unpack it first"),
     (b"7z\xbc\xaf", "it is a 7z archive: unpack it first"),
     (b"\x7fELF", "it is a program (ELF)"),
-    (b"SQLite format 3\0", "it is an SQLite database; nsys reports are not read here"),
+    (b"SQLite format 3\0", "it is an SQLite database; nsys reports are not supported"),
 ];
 
 /// Guesses what a file with these first bytes is.
@@ -46,7 +46,7 @@ pub(super) fn recognise(start: &[u8]) -> Foreign {
     }
     let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     if start.iter().all(is_text) {
-        return Foreign("it looks like text: captures are written with `tcpdump -w FILE`");
+        return Foreign("it looks like text: write a capture with `tcpdump -w FILE`");
     }
     Foreign("its format is unknown: try `editcap -F pcapng`")
 }

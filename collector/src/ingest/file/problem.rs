@@ -122,7 +122,7 @@ impl fmt::Display for FileProblem {
         }
         match self.kind.consequence() {
             Consequence::FileEnds if self.frames_read == 1 => {
-                write!(f, "; the frame before it was read")
+                write!(f, "; 1 frame before it was read")
             }
             Consequence::FileEnds => {
                 write!(f, "; the {} frames before it were read", self.frames_read)
@@ -139,29 +139,32 @@ impl fmt::Display for ProblemKind {
             Self::Cut { have, need } => {
                 write!(f, "the file ends after {have} of {need} bytes of a record")
             }
-            Self::CompressedCut(compression) => write!(f, "the {compression} stream is cut"),
+            Self::CompressedCut(compression) => write!(f, "the {compression} stream is truncated"),
             Self::CompressedDamaged(compression, reason) => {
                 write!(f, "the {compression} stream is damaged ({reason})")
             }
             Self::Unreadable(reason) => write!(f, "reading failed ({reason})"),
             Self::Version { major, minor } => {
-                write!(f, "version {major}.{minor} of the format is not known")
+                write!(f, "format version {major}.{minor} is not supported")
             }
             Self::RecordLength { captured_len, limit } => {
-                write!(f, "a record of {captured_len} bytes (limit {limit}) is damage")
+                write!(f, "damaged record: a length of {captured_len} bytes (limit {limit})")
             }
-            Self::BlockLength(length) => write!(f, "a block of {length} bytes is damage"),
+            Self::BlockLength(length) => write!(f, "damaged block: a length of {length} bytes"),
             Self::BlockEnd { start, end } => {
-                write!(f, "a block says {start} bytes at its start and {end} at its end")
+                write!(
+                    f,
+                    "damaged block: a length of {start} bytes at its start and {end} at its end"
+                )
             }
-            Self::ByteOrder => write!(f, "a section starts without a byte-order magic"),
+            Self::ByteOrder => write!(f, "a section has no valid byte-order magic"),
             Self::Block { block_type } => {
-                write!(f, "the content of a block of type {block_type:#x} is damaged")
+                write!(f, "damaged block of type {block_type:#x}")
             }
             Self::FrameLength => write!(f, "a frame is longer than its block"),
-            Self::Interface(id) => write!(f, "a frame of interface {id}, which is not described"),
+            Self::Interface(id) => write!(f, "a frame of interface {id}, which has no description"),
             Self::StatisticsInterface(id) => {
-                write!(f, "statistics of interface {id}, which is not described")
+                write!(f, "statistics of interface {id}, which has no description")
             }
             Self::Interfaces(limit) => write!(f, "more than {limit} interfaces in a section"),
             Self::Taps(limit) => write!(f, "more than {limit} interfaces in all"),

@@ -1,4 +1,4 @@
-//! Error messages for invalid settings.
+//! Error messages of invalid `[findings]` and `[expect]` settings.
 
 use std::fmt;
 
@@ -8,13 +8,17 @@ impl fmt::Display for WrongSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownFinding(name) => {
-                write!(f, "suppress: no finding is called `{name}`; `railscope findings` lists all")
+                write!(f, "suppress: unknown finding `{name}`; `railscope findings` lists all")
             }
-            Self::NoShare { name, value } => write!(f, "{name}: {value} is not between 0 and 1"),
+            Self::NoShare { name, value } => {
+                write!(f, "{name}: {value} is not valid: write a number from 0 to 1")
+            }
             Self::NoTime { name, value } => {
-                write!(f, "{name}: {value} is not a positive number of seconds")
+                write!(f, "{name}: {value} is not valid: write a number of seconds, 0 or more")
             }
-            Self::NoDscp(dscp) => write!(f, "dscp: {dscp} is above 63"),
+            Self::NoDscp(dscp) => {
+                write!(f, "dscp: {dscp} is not valid: write a number from 0 to 63")
+            }
         }
     }
 }
