@@ -1,5 +1,5 @@
-//! What the programs at functions of libraries hand out: a call, when it begins and, for some
-//! functions, when it returns.
+//! Events of the programs at library functions: a call, when it starts and, for some functions, when
+//! it returns.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -15,22 +15,22 @@ pub const HAS_COPY: u32 = 1;
 /// Bit of [`CallEvent::read`]: [`CallEvent::word`] could be read.
 pub const HAS_WORD: u32 = 2;
 
-/// Which call of which thread has begun: the function's number, and below it the thread's, which is one
-/// of a kind on its host.
+/// Key of a call in progress: the function's number, and below it the thread id, which is unique on the
+/// host.
 #[must_use]
 #[inline(always)]
 pub const fn pending_key(function: u8, thread: u32) -> u64 {
     (function as u64) << 32 | thread as u64
 }
 
-/// How a call began.
+/// The start of a call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct Beginning {
     /// When the function was entered.
     pub entered: u64,
     /// The function's arguments in the order of its declaration, without one that is a structure and
-    /// passed by value. Of those shorter than 64 bits the upper bits mean nothing.
+    /// passed by value. The upper bits of arguments shorter than 64 bits are undefined.
     pub arguments: [u64; ARGUMENTS],
 }
 
@@ -38,19 +38,19 @@ pub struct Beginning {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct CallEvent {
-    /// How it began.
+    /// Its start.
     pub beginning: Beginning,
-    /// When it returned; 0 in the event of its beginning.
+    /// When it returned; 0 in the event of its start.
     pub returned: u64,
     /// The caller's control group of version 2, as in `bpf_get_current_cgroup_id`.
     pub cgroup: u64,
     /// [`Plan`] of the function.
     pub plan: u64,
-    /// Where the function stands in the caller's memory; 0 in the event of its return.
+    /// Address of the function in the caller's memory; 0 in the event of its return.
     pub address: u64,
-    /// What it returned.
+    /// Return value.
     pub result: u64,
-    /// What [`Plan::word`] asks for.
+    /// The value that [`Plan::word`] selects.
     pub word: u64,
     /// The process (`tgid`), as its host numbers it.
     pub pid: u32,
@@ -60,16 +60,16 @@ pub struct CallEvent {
     pub read: u32,
     /// Always 0.
     pub reserved: u32,
-    /// What [`Plan::copy`] asks for, in the order of memory; zero behind it.
+    /// The bytes that [`Plan::copy`] selects, in memory order, then zeros.
     pub copy: [u64; COPY_LEN / 8],
 }
 
-/// From where a program reads.
+/// Base address for reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Behind the pointer that is this argument.
+    /// Where this argument points.
     Argument(u8),
-    /// Behind the pointer that is returned.
+    /// Where the returned pointer points.
     Result,
     /// The structure that is passed by value as the third argument: on the stack on x86-64 (System V
     /// ABI, section 3.2.3), by a pointer in x2 on aarch64 (AAPCS64, section 6.8.2, rule B.4).
@@ -101,13 +101,13 @@ impl Place {
 /// Memory that a program copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// From where.
+    /// Base address.
     pub place: Place,
-    /// Bytes between that and what is read.
+    /// Offset from the base, in bytes.
     pub offset: u8,
     /// Bytes that are read; 0 for nothing.
     pub len: u8,
-    /// It is there only when the function returns.
+    /// It is available only when the function returns.
     pub is_result: bool,
 }
 
@@ -134,25 +134,25 @@ impl Reading {
     }
 }
 
-/// What a program is told where it is attached (`bpf_get_attach_cookie`): which function stands
-/// there, and what to read of it. The programs know nothing of libraries.
+/// The attach cookie of a program (`bpf_get_attach_cookie`): the function's number, and what to read of a
+/// call. The programs know nothing of libraries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Number of the function.
     pub function: u8,
-    /// Number of the library file, modulo 2^13. A file that is seen in two places is attached to
+    /// Number of the library file, modulo 2^13. A file that is visible at two paths is attached to
     /// twice.
     pub library: u16,
     /// Bytes to copy, [`COPY_LEN`] at most.
     pub copy: Reading,
     /// Bytes to read as a number, 8 at most.
     pub word: Reading,
-    /// There is a program at the function's return, too.
+    /// The function's return has a program too.
     pub returns: bool,
 }
 
 impl Plan {
-    /// Numbers of libraries: what is beyond begins anew.
+    /// Library numbers wrap at this value.
     pub const LIBRARIES: u16 = 1 << 13;
 
     /// As a number: function in bits 0 to 7, copy in 8 to 28, word in 29 to 49, returns in bit 50,

@@ -1,4 +1,4 @@
-//! What the program at TCP's changes of state hands out.
+//! Events of the program at TCP state changes.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -8,13 +8,13 @@ use bytemuck::{Pod, Zeroable};
 pub struct ConnectionEvent {
     /// When.
     pub time: u64,
-    /// Control group of version 2 of whoever runs.
+    /// Control group, version 2, of the running process.
     pub cgroup: u64,
     /// The socket, as the kernel names it: the same in all events of a connection.
     pub socket: u64,
-    /// The process that runs. It is the socket's where the process itself asks for the change: when it
-    /// connects, listens and closes. What comes from the network is worked on in whatever process runs
-    /// just then.
+    /// The running process. It owns the socket if it causes the change itself: when it connects, listens
+    /// and closes. Packets from the network are processed in whichever process is running at that
+    /// moment.
     pub pid: u32,
     /// State before (`TCP_ESTABLISHED` is 1; linux/tcp_states.h).
     pub old_state: u32,
@@ -28,6 +28,6 @@ pub struct ConnectionEvent {
     pub local: [u8; 16],
     /// Address of the other end, likewise.
     pub remote: [u8; 16],
-    /// Name of the process that runs (`comm`).
+    /// Name of the running process (`comm`).
     pub name: [u8; 16],
 }

@@ -1,30 +1,30 @@
-//! What the packet programs hand out: a packet that says something new, behind the run of packets
-//! that did not.
+//! Events of the packet programs: a packet with new information, together with the run of packets
+//! before it that had none.
 //!
-//! Most packets of a flow are the middles of long messages, each the successor of the one before, and on
-//! the way back ACKs of more of such a message. These are counted as a [`Run`]; every other packet is
-//! handed out with its headers, together with the run before it. So user space sees the same sequence,
-//! messages and marks as in a capture.
+//! Most packets of a flow are MIDDLE packets of long messages, each following the one before, and in the
+//! other direction ACKs within such a message. These are counted as a [`Run`]; every other packet is
+//! delivered with its headers and the run before it. So user space sees the same sequence, messages and
+//! marks as in a capture.
 
 use bytemuck::{Pod, Zeroable};
 
-/// Bytes of a RoCEv2 packet that are handed out: a connection manager's request behind two VLAN tags and
-/// IPv6 takes 254, a clear-to-send of NCCL less.
+/// Bytes of a RoCEv2 packet that are delivered: a connection manager's request after two VLAN tags and
+/// IPv6 takes 254, NCCL's clear-to-send less.
 pub const HEAD_LEN: usize = 256;
 
-/// Bytes of payload behind a [`SegmentEvent`] of a short message, as most of NCCL's bootstrap are.
+/// Bytes of payload after a [`SegmentEvent`] of a short message, as most of NCCL's bootstrap are.
 pub const MESSAGE_ROOM: usize = 512;
 
-/// The same, of a packet of an MTU of 1500.
+/// The same, for a packet of an MTU of 1500.
 pub const PACKET_ROOM: usize = 2 * 1024;
 
-/// The same, of longer packets, and of a piece of what the kernel joined from several.
+/// The same, for longer packets, and for a piece of a merged packet (GRO, TSO).
 pub const PIECE_ROOM: usize = 16 * 1024;
 
-/// All rooms for payload behind a [`SegmentEvent`]: none where headers say it all.
+/// All payload sizes after a [`SegmentEvent`]; 0 if the headers suffice.
 pub const PAYLOAD_ROOMS: [usize; 4] = [0, MESSAGE_ROOM, PACKET_ROOM, PIECE_ROOM];
 
-/// Packets of one flow that were only counted: middles of messages in order, or ACKs.
+/// Packets of one flow that were only counted: MIDDLE packets in order, or ACKs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct Run {
@@ -36,21 +36,21 @@ pub struct Run {
     pub first_ce_time: u64,
     /// Packets.
     pub frames: u32,
-    /// Bytes of each, from the Ethernet header on, without its check sequence.
+    /// Bytes of each, from the Ethernet header on, without the FCS.
     pub wire_len: u32,
     /// Packets by ECN codepoint (RFC 3168: not-ECT, ECT(1), ECT(0), CE).
     pub ecn: [u32; 4],
     /// Packet sequence number of the first one.
     pub first_psn: u32,
-    /// Packets that were to be handed out and found no room.
+    /// Packets that should have been delivered, but the ring was full.
     pub lost: u32,
-    /// BTH opcode of all of them; of the first one that was lost, where none was counted.
+    /// BTH opcode of all of them; of the first lost one, if none was counted.
     pub opcode: u32,
     /// Packet sequence number of the last one.
     pub last_psn: u32,
 }
 
-/// What every event begins with.
+/// The head of every event.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct EventHeader {
@@ -60,14 +60,14 @@ pub struct EventHeader {
     pub interface_index: u32,
     /// 0 when it came in, 1 when it went out.
     pub is_outbound: u32,
-    /// Bytes of the packet, from the Ethernet header on, without its check sequence.
+    /// Bytes of the packet, from the Ethernet header on, without the FCS.
     pub wire_len: u32,
     /// Bytes in [`PacketEvent::head`] that are the packet's.
     pub head_len: u32,
-    /// VLAN tag that the NIC took off: TCI and above it the tag's protocol; 0 for none.
+    /// VLAN tag that the NIC removed: TCI, and above it the tag's protocol; 0 for none.
     pub vlan: u32,
     /// Bytes of the stream between the sequence number in the header and the payload that follows:
-    /// a segment that was joined from several is handed out in pieces.
+    /// a merged segment is delivered in pieces.
     pub payload_offset: u32,
     /// Bytes of payload that follow a [`SegmentEvent`].
     pub payload_len: u32,
@@ -81,14 +81,14 @@ pub struct EventHeader {
 pub struct PacketEvent {
     /// When, where, how long.
     pub header: EventHeader,
-    /// What its flow carried since the last event.
+    /// Packets of its flow since the last event.
     pub run: Run,
     /// The packet's first bytes.
     pub head: [u8; HEAD_LEN],
 }
 
-/// A TCP segment, or a piece of one; one of [`PAYLOAD_ROOMS`] follows. So no record of one is as long as
-/// a [`PacketEvent`].
+/// A TCP segment, or a piece of one, followed by one of [`PAYLOAD_ROOMS`]. So its record never has the
+/// length of a [`PacketEvent`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct SegmentEvent {

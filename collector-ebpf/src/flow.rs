@@ -1,19 +1,19 @@
-//! What is kept of a RoCEv2 flow between its packets, and which of them say nothing new.
+//! State of a RoCEv2 flow between its packets, and which packets carry nothing new.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::event::Run;
 use crate::table::Value;
 
-/// Nanoseconds after which a flow without a packet makes room for another.
+/// Nanoseconds without a packet after which a flow can be replaced by another.
 pub const SILENT_NS: u64 = 120_000_000_000;
 
 /// The state of a flow. With its key it fills two cache lines of 64 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct FlowState {
-    /// The packets that were counted since the latest one that was handed out; where there is none, the
-    /// time of that one.
+    /// Packets counted since the last delivered one; if there are none, the time of the delivered
+    /// one.
     pub run: Run,
     /// Packet sequence number after the highest one of requests, or [`NONE`].
     pub next_psn: u32,
@@ -25,7 +25,7 @@ pub struct FlowState {
     pub fields: u32,
     /// The kernel's tick when the clock was read, if packets come fast.
     pub tick: u32,
-    /// Requests in a row that were behind `next_psn`: sent again, or another use of the queue pair.
+    /// Requests in a row before `next_psn`: retransmitted, or the queue pair was reused.
     pub behind: u16,
     /// The differentiated services code point that the packets of a run share.
     pub dscp: u8,
@@ -43,24 +43,24 @@ impl Value for FlowState {
     }
 }
 
-/// Requests in a row that are behind, after which they are taken for another use of the queue pair.
+/// After so many requests in a row before `next_psn`, the queue pair counts as reused.
 const BEHIND_LIMIT: u16 = 4096;
 
-/// Packets of a run for which the clock is read once: it costs as much as all else that is done for one.
+/// The clock is read once for so many packets of a run: it costs as much as the rest of a packet's work.
 const PACKETS_PER_TIME: u8 = 8;
 
-/// Nanoseconds that so many packets take, at the most, where the clock is not read for each: a run ends
-/// that much too late, and a packet's time is that much unsure.
+/// If the clock is not read for each packet, so many packets take at most these nanoseconds: a run ends
+/// that much too late, and a packet's time has that uncertainty.
 const FAST_NS: u64 = 250_000;
 
 /// Nanoseconds after which a run of ACKs ends, and without an ACK none begins: less than a sender's timeout,
 /// which is 4.096 us times 2^12 or more in practice, so that the first ACK after one is handed out.
 const ACK_RUN_LIMIT_NS: u64 = 8_000_000;
 
-/// What is compared of a packet.
+/// The compared fields of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// Its bytes, from the Ethernet header on, without its check sequence.
+    /// Its bytes, from the Ethernet header on, without the FCS.
     pub wire_len: u32,
     /// BTH opcode.
     pub opcode: u8,
@@ -83,12 +83,12 @@ pub struct Arrival {
 pub struct Clock {
     /// In nanoseconds.
     pub time: u64,
-    /// In ticks of the kernel, which cost nothing to read.
+    /// In kernel ticks, which cost nothing to read.
     pub tick: u32,
 }
 
 impl FlowState {
-    /// The state behind the first packet, which is handed out.
+    /// The state after the first packet, which is delivered.
     #[inline(always)]
     #[must_use]
     pub fn new(first: &Arrival, clock: Clock) -> Self {
@@ -97,8 +97,8 @@ impl FlowState {
         state
     }
 
-    /// Whether a packet says nothing but that it passed: the next middle of a message, or an ACK of
-    /// more of a message that it does not complete.
+    /// Whether a packet carries nothing new: the next MIDDLE packet of a message, or an ACK within a
+    /// message that it does not complete.
     #[inline(always)]
     #[must_use]
     pub fn goes_on_with(&self, arrival: &Arrival) -> bool {
@@ -120,8 +120,8 @@ impl FlowState {
                 || arrival.wire_len == run.wire_len && u32::from(arrival.opcode) == run.opcode)
     }
 
-    /// Whether such a packet is counted without a time of its own: few are between two that have one,
-    /// all of the same tick, and they came fast so far.
+    /// Whether such a packet is counted without its own timestamp: if few packets are between two
+    /// timestamps, all in the same tick, and they have come fast so far.
     #[inline(always)]
     #[must_use]
     pub fn needs_no_time(&self, arrival: &Arrival, tick: u32) -> bool {
@@ -182,8 +182,8 @@ impl FlowState {
         self.pass(arrival);
     }
 
-    /// The run is handed out before a packet of this time: packets since the clock was read are taken as
-    /// evenly spread, but for a silence behind them.
+    /// The run is delivered before a packet of this time: packets since the last clock reading are assumed
+    /// evenly spaced, except for a pause after them.
     #[inline(always)]
     pub fn end_run(&mut self, time: u64) {
         let untimed = u64::from(self.untimed);
@@ -194,7 +194,7 @@ impl FlowState {
         }
     }
 
-    /// A packet was handed out, and the run with it.
+    /// A packet was delivered, and the run with it.
     #[inline(always)]
     pub fn handed_out(&mut self, arrival: &Arrival, clock: Clock) {
         self.run = Run { last_time: clock.time, ..Run::zeroed() };
@@ -204,7 +204,7 @@ impl FlowState {
         self.pass(arrival);
     }
 
-    /// A packet was to be handed out, and could not.
+    /// A packet could not be delivered.
     #[inline(always)]
     pub fn lost(&mut self, arrival: &Arrival) {
         if self.run.frames == 0 && self.run.lost == 0 {
@@ -221,7 +221,7 @@ impl FlowState {
     fn pass(&mut self, arrival: &Arrival) {
         if is_ack(arrival.opcode) {
             self.acknowledged = arrival.psn;
-            // How a recovery goes on is worth every ACK of its message.
+            // During a recovery, every ACK of the message is delivered.
             let was_refused = self.aeth & NOT_POSITIVE != 0 && self.aeth != NONE;
             if !was_refused || (self.aeth ^ arrival.aeth) & MESSAGES != 0 {
                 self.aeth = arrival.aeth;
@@ -252,7 +252,7 @@ const MESSAGES: u32 = 0x00ff_ffff;
 /// Packet sequence numbers are modulo 2^24 (IBTA volume 1, section 9.7.2).
 const PSN_MASK: u32 = 0x00ff_ffff;
 
-/// What is less than this ahead is ahead, not behind.
+/// A PSN less than this ahead counts as ahead, not behind.
 const HALF_CIRCLE: u32 = 1 << 23;
 
 /// Whether a packet sequence number is less than half of the circle ahead of another, or the same.

@@ -1,4 +1,4 @@
-//! Records that cross from the kernel programs to user space, laid out alike on both sides.
+//! Records from the kernel programs to user space, with the same layout on both sides.
 //!
 //! Rules for everything here: `#[repr(C)]`, plain data, no hidden padding, no pointer, host byte
 //! order. A flag is a `u32`, never a `bool`, so that every bit pattern read from a map is a valid

@@ -1,27 +1,27 @@
-//! What the kernel programs could not do, counted for each CPU.
+//! Losses of the kernel programs, counted per CPU.
 
-/// What was lost, and the index of its counter.
+/// A kind of loss, and the index of its counter.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// A packet that was to be handed out found no room in the ring.
+    /// A packet could not be delivered: the ring was full.
     Event = 0,
-    /// A flow found no room in the table: its packets are handed out one by one.
+    /// A flow found no slot in the table: its packets are delivered one by one.
     Flow = 1,
-    /// A segment's payload was too long for the pieces that one packet may have.
+    /// A segment's payload needed more pieces than one packet may have.
     Payload = 2,
-    /// Headers that could not be read although the packet has them.
+    /// The packet has headers that could not be read.
     Header = 3,
-    /// A call found no room in the ring.
+    /// A call could not be delivered: the ring was full.
     Call = 4,
-    /// A TCP connection's change of state found no room in the ring.
+    /// A TCP state change could not be delivered: the ring was full.
     Connection = 5,
-    /// The beginning of a call could not be kept until it returns: its return is not told.
+    /// The start of a call could not be kept until it returns: its return is not reported.
     Return = 6,
-    /// Memory of a caller could not be read: it was not in place.
+    /// Memory of a caller could not be read: it was not resident.
     Memory = 7,
-    /// A packet of a TCP connection whose direction found no room in the table: its payload is not
-    /// handed out.
+    /// A packet of a TCP connection whose direction found no slot in the table: its payload is not
+    /// delivered.
     Stream = 8,
 }
 

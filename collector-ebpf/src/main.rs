@@ -1,5 +1,5 @@
 //! The kernel programs, one hook a file. Built by `cargo xtask ebpf` for the BPF target; anywhere
-//! else this is an empty program, so that the whole workspace builds and is checked together.
+//! else this is an empty program, so that the whole workspace is built and checked together.
 #![cfg_attr(target_arch = "bpf", no_std, no_main)]
 
 #[cfg(target_arch = "bpf")]

@@ -1,4 +1,4 @@
-//! What is kept of one direction of a TCP connection.
+//! State of one direction of a TCP connection.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -8,14 +8,14 @@ use crate::table::Value;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct StreamState {
-    /// Bytes of payload, those sent again included.
+    /// Bytes of payload, including retransmitted ones.
     pub bytes: u64,
-    /// Not 0: it carried something since another wanted its place.
+    /// Not 0 if it carried data since another stream wanted its slot.
     pub is_used: u64,
 }
 
 impl Value for StreamState {
-    /// A second chance: one that is used goes when it is met again, and was not used until then.
+    /// Second chance: a stream is evicted at the second attempt, unless it was used in between.
     #[inline(always)]
     fn may_go(&mut self, _: u64) -> bool {
         core::mem::replace(&mut self.is_used, 0) == 0

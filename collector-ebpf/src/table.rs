@@ -1,17 +1,17 @@
-//! Where the packet programs keep what they know between packets: a table of sets of four places, as in
-//! a CPU's cache. The key says in which set its value lies, so that finding it takes no call of the
-//! kernel's, whose hash map would cost more than all else that is done for a packet.
+//! State of the packet programs between packets: a set-associative table with four slots per set, like a
+//! CPU cache. The key selects the set, so a lookup needs no helper call; the kernel's hash map would cost
+//! more than the rest of the work for a packet.
 //!
-//! Nothing locks a set. Packets of one flow come one after the other, so that CPUs meet in one only where
-//! a new flow takes the place of another: then that other one's packets of these nanoseconds may count
-//! for the new one, or a key be mixed of two, whose place then lies waste until it is silent.
+//! Sets have no lock. Packets of one flow come one after the other, so two CPUs use one slot only when a new
+//! flow replaces another: then packets of the old one may count for the new one for some nanoseconds, or
+//! two keys may mix; such a slot is unused until it times out.
 
 use bytemuck::{Pod, Zeroable};
 
 /// An address in network order; IPv4 as an IPv4-mapped IPv6 address.
 pub type Address = [u32; 4];
 
-/// What identifies a value: one direction between two addresses at one interface, and the ends there.
+/// The key of a value: one direction between two addresses at one interface, and its ports or QPN.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Pod, Zeroable)]
 pub struct Key {
@@ -46,12 +46,12 @@ impl Key {
         words.fold(self.ends ^ other.ends, |differs, (one, two)| differs | (one ^ two)) == 0
     }
 
-    /// In which of 2^`bits` sets it lies.
+    /// Its set, of 2^`bits`.
     #[inline(always)]
     #[must_use]
     pub fn set(&self, bits: u32) -> u32 {
         let [a, b, c, d] = self.addresses;
-        // Odd numbers without a pattern, of the golden ratio: products of them scatter.
+        // Odd numbers without a pattern, from the golden ratio: their products scatter.
         let mixed = (b ^ a.rotate_left(24)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mixed =
             (mixed ^ mixed >> 32 ^ d ^ c.rotate_left(24)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -60,13 +60,13 @@ impl Key {
     }
 }
 
-/// What a table holds.
+/// A value of a table.
 pub trait Value {
-    /// Whether it may make room for another at this time, in nanoseconds.
+    /// Whether it may be replaced by another at this time, in nanoseconds.
     fn may_go(&mut self, now: u64) -> bool;
 }
 
-/// Places in a set.
+/// Slots in a set.
 pub const WAYS: usize = 4;
 
 /// A set of a table.
@@ -79,17 +79,17 @@ pub struct Set<T> {
 #[repr(C)]
 #[derive(Zeroable)]
 struct Place<T> {
-    /// All zeros: the place is free.
+    /// All zeros: the slot is free.
     key: Key,
     value: T,
 }
 
-/// What became of a new value.
+/// Result of adding a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// It is in the table.
     Kept,
-    /// All its places are in use.
+    /// All slots of its set are in use.
     Refused,
 }
 
@@ -100,7 +100,7 @@ impl<T: Value> Set<T> {
         self.places.iter_mut().find(|place| place.key.is(key)).map(|place| &mut place.value)
     }
 
-    /// Keeps the value of a key that is not there.
+    /// Adds the value of a key that is not in the table.
     #[inline(always)]
     pub fn claim(&mut self, key: &Key, value: T, now: u64) -> Claim {
         for place in &mut self.places {

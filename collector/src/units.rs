@@ -1,16 +1,16 @@
-//! Times, sizes and line rates as people write them, on the command line and in the agent's settings.
+//! Durations, sizes and line rates, as written on the command line and in settings.
 //!
-//! `railscope drive` has a grammar of its own, that of nccl-tests, in which `4K` is 4096.
+//! `railscope drive` uses the grammar of nccl-tests instead, in which `4K` is 4096.
 
 use std::time::Duration;
 
 use bytesize::ByteSize;
 
-/// A time: `500ms`, `1.5s`, `10m`, `1h 30m`, or `PT1H30M` (ISO 8601).
+/// A duration: `500ms`, `1.5s`, `10m`, `1h 30m`, or `PT1H30M` (ISO 8601).
 ///
 /// # Errors
 ///
-/// What to write instead.
+/// The text is not valid; the error says what to write instead.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     if let Ok(time) = humantime::parse_duration(text) {
@@ -21,8 +21,8 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("`{text}` is not a time; write 500ms, 1.5s, 10m or 1h 30m"))
 }
 
-/// One number that is finer than a nanosecond or has no digit before its point: humantime refuses
-/// these, but knows the unit.
+/// A single number that is finer than a nanosecond or has no digit before its point: humantime refuses
+/// these, but parses the unit.
 fn scaled(text: &str) -> Option<Duration> {
     let (number, unit) = split(text);
     let unit = humantime::parse_duration(&format!("1{unit}")).ok()?;
@@ -35,21 +35,21 @@ fn scaled(text: &str) -> Option<Duration> {
 ///
 /// # Errors
 ///
-/// What to write instead.
+/// The text is not valid; the error says what to write instead.
 pub fn size(text: &str) -> Result<ByteSize, String> {
     let size = text.parse::<ByteSize>().ok();
     let has_unit = text.ends_with(['B', 'b']);
-    // What is too large is read as the largest there is.
+    // A value out of range becomes the largest one.
     size.filter(|size| has_unit && size.0 < u64::MAX)
         .ok_or_else(|| format!("`{text}` is not a size; write 64 KiB, 16MB or 1 GiB"))
 }
 
-/// A line rate in bits per second: `400G`, `25Gb/s`, `100GbE`, `100000000000`. Written out here because
-/// no crate reads rates as ports are labelled.
+/// A line rate in bits per second: `400G`, `25Gb/s`, `100GbE`, `100000000000`. Hand-written because
+/// no crate parses rates in this form.
 ///
 /// # Errors
 ///
-/// What to write instead.
+/// The text is not valid; the error says what to write instead.
 pub fn line_rate(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text.trim());
     if unit.contains("B/") {
@@ -78,7 +78,7 @@ pub fn line_rate(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A number, and the unit behind it.
+/// Splits a text into its number and the unit after it.
 fn split(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);

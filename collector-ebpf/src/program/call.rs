@@ -1,10 +1,10 @@
 //! Functions of libraries that training processes call: NCCL's and libibverbs'.
 //!
 //! Hook: uprobe and uretprobe with an attach cookie (kernel 5.15). Needs
-//! `CAP_SYS_ADMIN`, which the kernel asks for at functions of programs, whatever else there is.
-//! What is read of a call is said by the cookie, a [`Plan`]. Everything is written where it is handed
-//! out: a program at a function can be preempted, and must not take 64 bytes of stack (`cargo xtask
-//! ebpf` looks).
+//! `CAP_SYS_ADMIN`, which the kernel always requires for uprobes.
+//! The cookie, a [`Plan`], says what to read of a call. Everything is written directly into the ring
+//! entry or map: a program at a function can be preempted, and must use less than 64 bytes of stack
+//! (`cargo xtask ebpf` checks).
 
 use aya_ebpf::EbpfContext;
 use aya_ebpf::bindings::{BPF_ANY, BPF_RB_NO_WAKEUP, pt_regs};
@@ -52,7 +52,7 @@ pub(crate) fn call_returned(context: RetProbeContext) -> u32 {
     let plan_bits = unsafe { bpf_get_attach_cookie(context.as_ptr()) };
     let thread = bpf_get_current_pid_tgid() as u32;
     let key = pending_key(Plan::from_bits(plan_bits).function, thread);
-    // Where a file is attached to twice, the first program takes it.
+    // If a file is attached to twice, the first program handles the call.
     let Some(beginning) = PENDING.get_ptr(&key) else { return 0 };
     if let Some(mut entry) = ACTS.reserve::<CallEvent>(0) {
         // SAFETY: as long as an event; the map keeps the value while the program runs.
@@ -72,10 +72,10 @@ pub(crate) fn call_returned(context: RetProbeContext) -> u32 {
     0
 }
 
-/// Before Linux 6.2 only the stack and maps may be written into a map from.
+/// Before Linux 6.2, a map may be written only from the stack and from maps.
 static NOTHING: Beginning = Beginning { entered: 0, arguments: [0; ARGUMENTS] };
 
-/// Keeps how a call began until it returns, whether its beginning can be told or not.
+/// Keeps the start of a call until it returns, whether the start could be reported or not.
 #[inline(always)]
 fn keep(context: &ProbeContext, plan: Plan, entered: u64) {
     if !plan.returns {
@@ -93,7 +93,7 @@ fn keep(context: &ProbeContext, plan: Plan, entered: u64) {
     arguments(context, plan.copy.place, &mut beginning.arguments);
 }
 
-/// Writes who calls, and what is not known yet.
+/// Writes the caller, and zeros for what is not known yet.
 #[inline(always)]
 fn begin(event: &mut CallEvent, plan_bits: u64) {
     let thread = bpf_get_current_pid_tgid();
@@ -112,14 +112,14 @@ fn begin(event: &mut CallEvent, plan_bits: u64) {
     event.copy = [0; COPY_LEN / 8];
 }
 
-/// The plan, read from the event again: kept, its parts would lie on the stack.
+/// The plan, read from the event again: its parts would otherwise be on the stack.
 #[inline(always)]
 fn plan(event: &CallEvent) -> Plan {
     // SAFETY: a valid reference.
     Plan::from_bits(unsafe { core::ptr::read_volatile(&raw const event.plan) })
 }
 
-/// Reads what the plan asks for at this time.
+/// Reads what the plan requires at this time.
 #[inline(always)]
 fn read(event: &mut CallEvent, by_value: u64) {
     let plan = self::plan(event);
@@ -140,8 +140,8 @@ fn read(event: &mut CallEvent, by_value: u64) {
     }
 }
 
-/// Copies the caller's memory; whether it could. What lies on the disk now, or is about to be moved
-/// between nodes of memory, cannot be read here.
+/// Copies the caller's memory; returns whether it could. Memory that is swapped out, or about to migrate
+/// between NUMA nodes, cannot be read here.
 #[inline(always)]
 fn copy(to: *mut c_void, len: u32, from: u64) -> bool {
     // SAFETY: the verifier knows how long the place is; the helper refuses what cannot be read.
@@ -152,7 +152,7 @@ fn copy(to: *mut c_void, len: u32, from: u64) -> bool {
     is_read
 }
 
-/// Where to read; `None` where there is nothing to read at this time.
+/// Where to read; `None` if there is nothing to read at this time.
 #[inline(always)]
 fn place(event: &CallEvent, reading: &Reading, by_value: u64) -> Option<u64> {
     if reading.len == 0 || reading.is_result != (event.returned != 0) {
@@ -176,7 +176,7 @@ fn arguments(context: &ProbeContext, copied: Place, to: &mut [u64; ARGUMENTS]) -
     (*d, *e, *f) = (argument(3), argument(4), argument(5));
     // SAFETY: the registers of the caller are the kernel's while the program runs.
     let stack = unsafe { (*context.regs).rsp };
-    // Behind the address to return to.
+    // After the return address.
     let stack = stack + 8;
     if copied != Place::ByValue {
         copy((&raw mut to[6]).cast(), 16, stack);

@@ -1,4 +1,4 @@
-//! TCP's changes of state: who connects to whom.
+//! TCP state changes: who connects to whom.
 //!
 //! Hook: tracepoint `sock:inet_sock_set_state` (its fields as of kernel 5.6). Needs `CAP_BPF`,
 //! `CAP_PERFMON`, and tracefs to find it, which is for root to read (`CAP_DAC_READ_SEARCH`) or, where it
@@ -62,7 +62,7 @@ pub(crate) fn connection_changed(context: TracePointContext) -> u32 {
         (&raw mut (*event).local_port).write(change.local_port);
         (&raw mut (*event).remote_port).write(change.remote_port);
         let (local, remote) = (&raw mut (*event).local, &raw mut (*event).remote);
-        // Word by word: the verifier lets nobody copy from the record.
+        // Word by word: the verifier permits no copy from the record.
         local.cast::<u64>().write(change.local[0]);
         local.cast::<u64>().add(1).write(change.local[1]);
         remote.cast::<u64>().write(change.remote[0]);

@@ -1,4 +1,4 @@
-//! The headers around RoCEv2 and TCP, as far as they tell one flow from another.
+//! The headers around RoCEv2 and TCP, as far as they identify a flow.
 
 use aya_ebpf::helpers::bpf_skb_load_bytes;
 use aya_ebpf::programs::TcContext;
@@ -18,7 +18,7 @@ pub(super) const TCP: u8 = 6;
 /// UDP (RFC 768).
 pub(super) const UDP: u8 = 17;
 
-/// A header as it stands in a packet: its fields are in network order, and none needs packing.
+/// A header in its wire layout: fields in network byte order, without padding.
 ///
 /// # Safety
 ///
@@ -79,7 +79,7 @@ unsafe impl Header for Ipv4 {}
 // SAFETY: integers only.
 unsafe impl Header for Ipv6 {}
 
-/// What an IP packet says of itself.
+/// Facts from an IP header.
 pub(super) struct Network {
     pub(super) source: Address,
     pub(super) destination: Address,
@@ -146,13 +146,13 @@ fn mapped(address: u32) -> Address {
     [0, 0, u32::to_be(0xffff), address]
 }
 
-/// A header of the packet; `None`, and counted, where it has it but it cannot be read. Where it lies in
-/// the packet's first piece, as headers nearly always do, that takes no call.
+/// A header of the packet; `None`, and counted, if the packet has it but it cannot be read. A header in
+/// the packet's first piece, where headers nearly always are, takes no helper call.
 #[inline(always)]
 pub(super) fn load<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
     let at = context.data() + offset;
     if at + size_of::<T>() <= context.data_end() {
-        // SAFETY: the verifier sees the comparison above; every pattern of bits is a value.
+        // SAFETY: the verifier sees the comparison above; every bit pattern is a value.
         return Some(unsafe { (at as *const T).read_unaligned() });
     }
     if offset + size_of::<T>() > context.len() as usize {
@@ -168,30 +168,30 @@ pub(super) fn load<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
 /// Bytes of the longest header that is read.
 pub(super) const LONGEST: usize = 40;
 
-/// A header that lies elsewhere, perhaps in several pieces. It is put together in a map: fields of a copy
-/// on the stack may not be read where they are not aligned, as the compiler has it do.
+/// A header that is elsewhere, perhaps in several pieces. It is assembled in a map: the compiler reads
+/// unaligned fields, which the verifier refuses on the stack.
 #[inline(always)]
 fn gather<T: Header>(context: &TcContext, offset: usize) -> Option<T> {
     const { assert!(size_of::<T>() <= LONGEST) };
     let room = maps::scratch()?;
     let (skb, len) = (context.skb.skb.cast(), size_of::<T>() as u32);
-    // SAFETY: the room is this CPU's own, and long enough; every pattern of bits is a value.
+    // SAFETY: the buffer is this CPU's own, and long enough; every bit pattern is a value.
     unsafe {
         let is_read = bpf_skb_load_bytes(skb, offset as u32, room.cast(), len) == 0;
         is_read.then(|| room.cast::<T>().read_unaligned())
     }
 }
 
-/// Copies bytes of the packet, from `offset`: as many as `len` says, from 1 to `ROOM`, which is a power of two,
-/// or none where that is 0. Whether the packet has them.
+/// Copies `len` bytes of the packet, from `offset`: from 1 to `ROOM`, which is a power of two, or none if
+/// `len` is 0. Returns whether the packet has them.
 ///
-/// `len` lies in the record that is written: a verifier knows nothing of what is read from there, so it takes
-/// all ways to here for one. What is masked has its bounds without a comparison: older verifiers (seen: Linux
-/// 6.1) know no least value from the one that the compiler makes of two.
+/// `len` is in the record that is written: the verifier knows nothing of values read from there, so all
+/// paths to here are one to it. Masking gives bounds without a comparison: the compiler merges two
+/// comparisons into one, from which older verifiers (seen: Linux 6.1) derive no minimum.
 ///
 /// # Safety
 ///
-/// `len` and `room` are places that can be read and written; no more is written than `ROOM`, whatever `len` says.
+/// `len` and `room` can be read and written; at most `ROOM` bytes are written, whatever `len` is.
 #[inline(always)]
 pub(super) unsafe fn copy<const ROOM: usize>(
     context: &TcContext,
@@ -211,7 +211,7 @@ pub(super) unsafe fn copy<const ROOM: usize>(
     }
 }
 
-/// The tag that the NIC took off: TCI and above it the tag's protocol; 0 for none.
+/// The VLAN tag that the NIC removed: TCI, and above it the tag's protocol; 0 for none.
 #[inline(always)]
 pub(super) fn vlan(context: &TcContext) -> u32 {
     let skb = context.skb.skb;

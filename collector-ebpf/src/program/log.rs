@@ -1,4 +1,4 @@
-//! Losses: counted, and logged where user space asks for that (`railscope agent --log-kernel-programs`).
+//! Losses: counted, and logged if user space enables it (`railscope agent --log-kernel-programs`).
 
 use aya_ebpf::helpers::bpf_get_smp_processor_id;
 use aya_log_ebpf::warn;
@@ -6,9 +6,9 @@ use railscope_ebpf::loss::Loss;
 
 use super::maps::{self, LOSSES};
 
-/// Counts something that a program could not do, and logs the 1st, 2nd, 4th, 8th and so on of each kind
-/// and CPU: a full table does not fill the log. A function of its own, so that a program grows by a call
-/// only, and each message is in the object once.
+/// Counts a loss, and logs the 1st, 2nd, 4th, 8th and so on of each kind
+/// and CPU: a full table does not fill the log. A separate function, so that a program grows by one
+/// call only, and each message is in the object once.
 #[inline(never)]
 pub(super) fn lost(loss: Loss) {
     let Some(counter) = LOSSES.get_ptr_mut(loss as u32) else { return };

@@ -12,42 +12,42 @@ use railscope_ebpf::table::{Key, Set, WAYS};
 
 use super::headers::LONGEST;
 
-/// What user space reads. It polls: waking it for every packet costs far more than the packet.
+/// Events for user space, which polls: waking it for every packet costs far more than the packet.
 #[map]
 pub(super) static EVENTS: RingBuf = RingBuf::with_byte_size(16 << 20, 0);
 
-/// Places for 131,072 flows; of 32,768 flows one in 250 finds its set full. What may be mapped begins with
-/// a page, so that a place of 128 bytes is two whole cache lines.
+/// Slots for 131,072 flows; with 32,768 flows one in 250 finds its set full. Mappable memory begins at a
+/// page, so a slot of 128 bytes is two whole cache lines.
 #[map]
 pub(super) static FLOWS: Array<Set<FlowState>> =
     Array::with_max_entries(1 << FLOW_BITS, BPF_F_MMAPABLE);
 const FLOW_BITS: u32 = 15;
 const _: () = assert!(size_of::<Set<FlowState>>() == WAYS * 128);
 
-/// Places for 65,536 directions of TCP connections; of 16,384 one in 250 finds its set full.
+/// Slots for 65,536 directions of TCP connections; with 16,384 one in 250 finds its set full.
 #[map]
 pub(super) static STREAMS: Array<Set<StreamState>> = Array::with_max_entries(1 << STREAM_BITS, 0);
 const STREAM_BITS: u32 = 14;
 
-/// The set of flows that this one is in.
+/// The table set of this flow.
 #[inline(always)]
 pub(super) fn flows(key: &Key) -> Option<&'static mut Set<FlowState>> {
-    // SAFETY: as everywhere here; what two CPUs can do at the same time is said in `table.rs`.
+    // SAFETY: as everywhere here; `table.rs` says what two CPUs can do at the same time.
     unsafe { FLOWS.get_ptr_mut(key.set(FLOW_BITS)).map(|set| &mut *set) }
 }
 
-/// The set of directions of TCP connections that this one is in.
+/// The table set of this direction of a TCP connection.
 #[inline(always)]
 pub(super) fn streams(key: &Key) -> Option<&'static mut Set<StreamState>> {
     // SAFETY: as above.
     unsafe { STREAMS.get_ptr_mut(key.set(STREAM_BITS)).map(|set| &mut *set) }
 }
 
-/// What processes do, for user space: calls, and TCP's changes of state.
+/// Events of processes, for user space: calls, and TCP state changes.
 #[map]
 pub(super) static ACTS: RingBuf = RingBuf::with_byte_size(4 << 20, 0);
 
-/// Calls that have begun, of functions whose return is told, too. A thread is in few at a time.
+/// Calls in progress, of functions whose return is reported too. A thread is in few at a time.
 #[map]
 pub(super) static PENDING: LruHashMap<u64, Beginning> = LruHashMap::with_max_entries(16_384, 0);
 
@@ -56,7 +56,7 @@ pub(super) static PENDING: LruHashMap<u64, Beginning> = LruHashMap::with_max_ent
 pub(super) static LOSSES: PerCpuArray<u64> =
     PerCpuArray::with_max_entries(Loss::ALL.len() as u32, 0);
 
-/// Where a header is put together: a CPU looks at one packet at a time.
+/// Buffer for a header in pieces: a CPU handles one packet at a time.
 #[map]
 static SCRATCH: PerCpuArray<[u8; LONGEST]> = PerCpuArray::with_max_entries(1, 0);
 
@@ -68,7 +68,7 @@ pub(super) fn scratch() -> Option<*mut [u8; LONGEST]> {
 #[unsafe(no_mangle)]
 static SETTINGS: Settings = Settings::DEFAULT;
 
-/// What user space wrote into the object before it was loaded.
+/// Settings that user space writes into the object before loading it.
 #[inline(always)]
 pub(super) fn settings() -> Settings {
     // SAFETY: a valid static; volatile because the loader changes it behind the compiler's back.

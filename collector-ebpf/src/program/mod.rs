@@ -1,7 +1,7 @@
-//! Hooks, and what they share.
+//! Hooks, and their shared code.
 //!
-//! Every packet, map value and ring entry is a pointer of the kernel's: the verifier, which refuses a
-//! program that could read or write elsewhere, is the judge of what is unsafe here.
+//! Every packet, map value and ring entry is a kernel pointer: the verifier refuses a program that could
+//! read or write elsewhere, so it checks the unsafe code here.
 #![expect(unsafe_code, reason = "kernel memory; the verifier proves every access")]
 
 mod call;

@@ -1,4 +1,4 @@
-//! RoCEv2: packets that say something new are handed out, the others are counted.
+//! RoCEv2: packets with new information are delivered, the others are counted.
 
 use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
 use aya_ebpf::helpers::{bpf_jiffies64, bpf_ktime_get_ns};
@@ -120,7 +120,7 @@ struct Place {
     time: u64,
 }
 
-/// Gives the packet to user space; whether there was room.
+/// Delivers the packet to user space; returns whether there was room.
 #[inline(always)]
 fn hand_out(context: &TcContext, arrival: &Arrival, place: Place, run: &Run) -> bool {
     let Some(mut entry) = EVENTS.reserve::<PacketEvent>(0) else {

@@ -1,4 +1,4 @@
-//! Traffic control: every packet that the kernel takes in or sends out at an interface.
+//! Traffic control: every packet that the kernel receives or sends on an interface.
 //!
 //! Hook: `tcx/ingress` and `tcx/egress` (kernel 6.6), clsact before. Needs `CAP_BPF`,
 //! `CAP_NET_ADMIN` and `CAP_PERFMON`. Always passes the packet on to the next program, unchanged.

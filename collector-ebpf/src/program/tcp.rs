@@ -1,6 +1,6 @@
-//! TCP: how connections begin and end, and the first bytes that they carry, where NCCL's bootstrap
-//! and PyTorch's TCPStore say who is who. What comes after is counted: of each mebibyte one segment's
-//! headers are handed out, whose sequence number says how far the stream has come.
+//! TCP: the begin and end of connections, and their first bytes, in which NCCL's bootstrap and
+//! PyTorch's TCPStore identify the ranks. Later bytes are counted: the headers of one segment per
+//! mebibyte are delivered, and their sequence number shows the progress of the stream.
 
 use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
 use aya_ebpf::helpers::bpf_ktime_get_ns;
@@ -38,20 +38,20 @@ const SYN: u8 = 0x02;
 /// FIN, SYN and RST.
 const EDGES: u8 = 0x07;
 
-/// Bytes of a stream, as a power of two, of which one segment's headers are handed out.
+/// One segment's headers are delivered per this many bytes of a stream, as a power of two.
 const MILE_BITS: u32 = 20;
 
-/// Pieces of one packet: 64 KiB, the most that is joined from segments (but for BIG TCP, whose rest is counted).
+/// Pieces of one packet: 64 KiB, the largest merged segment (except with BIG TCP, whose rest is counted).
 const PIECES: usize = 4;
 
-/// An event as the ring has it.
+/// An event in the ring's layout.
 #[repr(C)]
 struct Handed<const ROOM: usize> {
     event: SegmentEvent,
     payload: [u8; ROOM],
 }
 
-/// A segment that is handed out, with the bytes of its payload that are.
+/// A segment to deliver, and the bytes of its payload to deliver.
 struct Segment {
     header: EventHeader,
     payload_at: u32,
@@ -85,7 +85,7 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
         None => {
             match streams.claim(&key, StreamState { bytes: len, is_used: 1 }, 0) {
                 Claim::Kept => 0,
-                // Nobody would know when it has carried enough.
+                // Without an entry, there is no count of what it carried.
                 Claim::Refused => {
                     log::lost(Loss::Stream);
                     u64::MAX
@@ -112,7 +112,7 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
     Some(())
 }
 
-/// Gives the packet to user space, in pieces where it is long.
+/// Delivers the packet to user space, in pieces if it is long.
 #[inline(always)]
 fn hand_out(context: &TcContext, segment: &Segment) {
     let len = segment.payload_len;
@@ -123,8 +123,8 @@ fn hand_out(context: &TcContext, segment: &Segment) {
     } else if len <= PACKET_ROOM as u32 {
         hand_out_piece::<PACKET_ROOM>(context, segment, 0);
     } else {
-        // Where each piece begins is a number for the verifier, in a copy of the code of its own: older ones
-        // (seen: Linux 6.1) give up on a loop whose rounds each begin elsewhere.
+        // The verifier follows each piece's start as a number, in its own copy of the code: older ones
+        // (seen: Linux 6.1) reject a loop whose rounds start at different offsets.
         let is_handed_out = hand_out_piece::<PIECE_ROOM>(context, segment, 0)
             && hand_out_piece::<PIECE_ROOM>(context, segment, 1)
             && hand_out_piece::<PIECE_ROOM>(context, segment, 2)
@@ -135,7 +135,7 @@ fn hand_out(context: &TcContext, segment: &Segment) {
     }
 }
 
-/// Gives one piece to user space; whether it did.
+/// Delivers one piece to user space; returns whether it did.
 #[inline(always)]
 fn hand_out_piece<const ROOM: usize>(context: &TcContext, segment: &Segment, piece: usize) -> bool {
     let &Segment { mut header, payload_at, payload_len } = segment;
@@ -150,7 +150,7 @@ fn hand_out_piece<const ROOM: usize>(context: &TcContext, segment: &Segment, pie
     let handed = entry.as_mut_ptr();
     header.head_len = payload_at.min(HEAD_LEN as u32);
     header.payload_len = (payload_len - header.payload_offset).min(ROOM as u32);
-    // SAFETY: the entry is as long as what is handed out; what is not written here is written below, or
+    // SAFETY: the entry is as long as what is delivered; what is not written here is written below, or
     // has a length in the header that leaves it out.
     let is_read = unsafe {
         let event = &raw mut (*handed).event;

@@ -1,4 +1,4 @@
-//! `railscope agent`: stays on a training node.
+//! `railscope agent`: runs on a training node until it is stopped.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -66,14 +66,14 @@ pub(super) fn run(args: &AgentArgs) -> anyhow::Result<u8> {
     }
     let is_over = Arc::new(AtomicBool::new(false));
     let over = is_over.clone();
-    // Ctrl-C and SIGTERM end it in order.
+    // Ctrl-C and SIGTERM shut it down cleanly.
     ctrlc::set_handler(move || over.store(true, Ordering::Relaxed)).context("wait for SIGTERM")?;
     let mut say = |text: String| eprintln!("{text}");
     Agent::start(config, &variable, &mut say)?.run(&is_over, &mut say)?;
     Ok(0)
 }
 
-/// Prints what could be seen here, and what the settings ask for that cannot work; the exit code.
+/// Prints what the agent can see here, and which settings cannot work; returns the exit code.
 fn check(config: &Config) -> anyhow::Result<u8> {
     let host = Host::read("/proc".as_ref(), "/sys".as_ref());
     let mut out = anstream::stdout().lock();

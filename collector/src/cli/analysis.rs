@@ -1,4 +1,4 @@
-//! Captures read to their end into a pipeline.
+//! Reads captures into a pipeline.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -20,7 +20,7 @@ use railscope_core::report::messages::MessageReport;
 /// Captures on their way into a pipeline.
 pub(super) struct Analysis {
     pipeline: Pipeline,
-    /// `None`: they are not kept.
+    /// `None`: messages are not kept.
     messages: Option<MessageFile>,
 }
 
@@ -30,11 +30,11 @@ impl Analysis {
         Self { pipeline, messages }
     }
 
-    /// Reads and analyses everything. The report's origin is the first frame of the input.
+    /// Reads and analyzes everything. The report's origin is the first frame of the input.
     ///
     /// # Errors
     ///
-    /// When the file of messages cannot be written.
+    /// When the message file cannot be written.
     pub(super) fn run(
         mut self,
         input: Input<'_>,

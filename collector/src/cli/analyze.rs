@@ -24,7 +24,7 @@ use railscope_core::metrics::accumulator::Accumulator;
 use railscope_core::pipeline::Analysed;
 use railscope_core::report::{Detail, Report, ReportContext};
 
-/// Where messages go unless told.
+/// Default of `--detail-file`.
 const MESSAGE_FILE: &str = "railscope.messages.jsonl";
 
 /// Options of `railscope analyze`, as typed.
@@ -106,7 +106,7 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     if let Some(format) = has_all.filter(|_| args.filter.options().next().is_some()) {
         bail!("--format {format} always covers the whole job: remove --host, --qpn and --opcode");
     }
-    // Captures first: nothing is overwritten for want of one.
+    // Captures first: if one is missing, no file is overwritten.
     let sources = args.sources.open()?;
     #[cfg(feature = "otlp")]
     let exporter = args.otlp.exporter()?;
@@ -117,7 +117,7 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     };
     let depth = Depth { links: !args.no_link, keeps_details: detail == Detail::Full };
     let detail = match args.format {
-        // A timeline is made of single messages and signals.
+        // A timeline shows single messages and signals.
         Format::Perfetto => Detail::Full,
         Format::Text | Format::Json | Format::Prometheus => detail,
     };
@@ -128,14 +128,14 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     #[cfg(feature = "otlp")]
     let sent = exporter.map_or(Ok(()), |exporter| args.otlp.send(&analysed, exporter));
     args.show(&mut analysed).context("write to standard output")?;
-    // A receiver that is not there costs nobody the report.
+    // Last: the report is printed even if the receiver is unreachable.
     #[cfg(feature = "otlp")]
     sent?;
     Ok(code)
 }
 
 impl AnalyzeArgs {
-    /// Says so where the filters show no flow.
+    /// Warns if the filters match no flow.
     fn warn_of_no_match(&self, report: &Report) {
         let mut unmatched = Unmatched::default();
         for flow in &report.flows {
@@ -194,7 +194,7 @@ impl AnalyzeArgs {
         MessageFile::create(path)
     }
 
-    /// The options that shape the report, for the report.
+    /// The options that change the report, to be listed in it.
     fn options(&self) -> BTreeMap<String, String> {
         let mut options = BTreeMap::new();
         let detail = if self.detail == DetailArg::Full { "full" } else { "summary" };

@@ -1,4 +1,4 @@
-//! `railscope completions`: what a shell needs to complete our options.
+//! `railscope completions`: completion scripts for shells.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! `--config` and `--rails`: TOML files, read whole and refused where they make no sense.
+//! `--config` and `--rails`: TOML files, refused as a whole if anything in them is not valid.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub(super) struct ConfigArgs {
     rails: Option<PathBuf>,
 }
 
-/// How bad a finding must be for exit code 1.
+/// Lowest severity of a finding for exit code 1.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum FailOn {
     Info,
@@ -35,7 +35,7 @@ pub(super) enum FailOn {
 }
 
 impl FailOn {
-    /// 1 where the report has a finding that is this bad, or worse; else 0.
+    /// 1 if the report has a finding of this severity or worse, else 0.
     pub(super) fn exit_code(wanted: Option<Self>, report: &Report) -> u8 {
         let severities: &[&str] = match wanted {
             None => &[],
@@ -52,7 +52,7 @@ impl ConfigArgs {
     ///
     /// # Errors
     ///
-    /// When a file cannot be read or makes no sense.
+    /// When a file cannot be read or is not valid.
     pub(super) fn read(&self) -> anyhow::Result<Settings> {
         let findings = read_settings(self.config.as_deref(), &[])?.findings;
         let mut settings = Settings { findings, ..Settings::default() };
@@ -66,11 +66,11 @@ impl ConfigArgs {
     }
 }
 
-/// The settings in a file, if there is one, and in `overrides`.
+/// The settings of a file, if one is given, and of `overrides`.
 ///
 /// # Errors
 ///
-/// When the file cannot be read, and with everything that is wrong in it.
+/// When the file cannot be read or has mistakes; lists all of them.
 pub(super) fn read_settings(path: Option<&Path>, overrides: &[Override]) -> anyhow::Result<Config> {
     let text = path.map(read).transpose()?.unwrap_or_default();
     Config::read(&text, overrides, catalog::names()).with_context(|| match path {

@@ -1,4 +1,4 @@
-//! NIC counters read to their end: lines to a pipeline, problems to standard error.
+//! `--counters`: reads NIC counters into a pipeline and prints problems to standard error.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ impl CounterArgs {
     ///
     /// # Errors
     ///
-    /// When one cannot be opened, is named twice, or a pattern stands for none.
+    /// When a file cannot be opened or was given twice, or a pattern matches no file.
     pub(super) fn open(&self) -> anyhow::Result<CounterFiles> {
         let mut files: Vec<(PathBuf, LogLines)> = Vec::new();
         for pattern in &self.counters {

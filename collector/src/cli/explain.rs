@@ -1,4 +1,4 @@
-//! `railscope explain`: one rank, queue pair, collective or training step at length.
+//! `railscope explain`: all facts on one rank, queue pair, collective or training step.
 
 use std::io::{self, BufWriter, Write};
 use std::net::IpAddr;
@@ -85,7 +85,7 @@ pub(super) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
 }
 
 impl ExplainArgs {
-    /// What was asked for; the parser lets through nothing else.
+    /// The selected object; the parser requires exactly one.
     fn selection(&self) -> Option<Selection> {
         let SubjectArgs { rank, qp, collective, training_step } = &self.subject;
         let communicator = self.communicator.clone();

@@ -1,4 +1,4 @@
-//! Display filters: which flows and packets to show. They hide, they do not change what is counted.
+//! Display filters for flows and packets. They do not change the counts.
 
 use std::net::IpAddr;
 
@@ -34,7 +34,7 @@ impl FilterArgs {
         any(&self.host, host) && any(&self.qpn, qpn) && any(&self.opcode, opcode)
     }
 
-    /// What was given, for the report.
+    /// The given filters, to be listed in the report.
     pub(super) fn options(&self) -> impl Iterator<Item = (String, String)> {
         let joined = |values: Vec<String>| values.join(",");
         let given = [
@@ -67,12 +67,12 @@ impl FilterArgs {
     }
 }
 
-/// No filter, or one that holds.
+/// Whether there is no filter, or one matches.
 fn any<T>(filters: &[T], holds: impl Fn(&T) -> bool) -> bool {
     filters.is_empty() || filters.iter().any(holds)
 }
 
-/// A number: decimal, or hexadecimal behind 0x.
+/// A number: decimal, or hexadecimal with 0x.
 pub(super) fn parse_number(text: &str) -> Option<u32> {
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
@@ -80,7 +80,7 @@ pub(super) fn parse_number(text: &str) -> Option<u32> {
     }
 }
 
-/// A queue pair number: decimal, or hexadecimal behind 0x.
+/// A queue pair number: decimal, or hexadecimal with 0x.
 pub(super) fn parse_qpn(text: &str) -> Result<u32, String> {
     parse_number(text)
         .filter(|qpn| *qpn < 1 << 24)

@@ -6,7 +6,7 @@ use super::terminal;
 use crate::export::text::paragraph;
 use railscope_core::model::health::event::HealthEvent;
 
-/// Writes them for people.
+/// Writes the counters as text.
 pub(super) fn write_text(out: &mut impl Write) -> io::Result<()> {
     let width = terminal::width();
     for (at, event) in by_name().iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Commands in groups: clap has one heading for all of them.
+//! Lists commands in groups: clap has only one heading for all of them.
 
 use std::fmt::Write;
 
@@ -12,9 +12,9 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("For programs and shells", &["schema", "completions", "help"]),
 ];
 
-/// Lets `command` list its commands in groups.
+/// Returns `command` with its commands listed in groups.
 pub(super) fn grouped(mut command: Command) -> Command {
-    // Before, there is no command `help`.
+    // Adds the command `help`, which is listed too.
     command.build();
     let header = command.get_styles().get_header();
     let literal = command.get_styles().get_literal();

@@ -1,4 +1,4 @@
-//! Capture files read to their end: frames to a sink, problems to standard error.
+//! Reads capture files to their end: frames go to a sink, problems to standard error.
 
 use std::fmt;
 use std::io::Write;
@@ -26,17 +26,17 @@ pub(super) struct InputArgs {
     pub(super) time: TimeRangeArgs,
 }
 
-/// What is done with the content of captures.
+/// Receives the content of captures.
 pub(super) trait CaptureSink {
     /// A tap, before its first frame; taps are numbered in this order.
     fn tap(&mut self, tap: Tap);
-    /// A frame inside the time range; `origin` is the time of the first frame of all.
+    /// A frame within the time range; `origin` is the time of the very first frame.
     fn frame(&mut self, frame: &Frame<'_>, origin: Timestamp) -> anyhow::Result<()>;
-    /// A name that a capture gives to an address.
+    /// The name of an address, from a capture.
     fn host_name(&mut self, name: HostName);
-    /// The capturing side lost frames.
+    /// The capturing host lost frames.
     fn lost_frames(&mut self, tap: TapId, frames: u64);
-    /// Something did not reach the sink.
+    /// Data that did not reach the sink.
     fn missed(&mut self, event: HealthEvent, count: u64);
 }
 
@@ -59,7 +59,7 @@ impl<'a> Input<'a> {
     ///
     /// # Errors
     ///
-    /// When one cannot be opened as a capture or is named twice, or when the range is empty.
+    /// When a file is not a readable capture or was given twice, or the time range is empty.
     pub(super) fn open(args: &'a InputArgs) -> anyhow::Result<Self> {
         args.time.check()?;
         let captures = CaptureSet::open(&args.files)?;
@@ -74,8 +74,8 @@ impl<'a> Input<'a> {
         Ok(Self { args, captures })
     }
 
-    /// Reads every file to its end; the time of the first frame of all, which times are relative
-    /// to.
+    /// Reads every file to its end; returns the time of the first frame, the origin of relative
+    /// times.
     ///
     /// # Errors
     ///
@@ -123,10 +123,10 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Says what is wrong with the input.
+/// Prints a warning about the input.
 pub(super) fn warn(progress: &InputProgress, problem: &impl fmt::Display) {
     progress.suspend(|| {
-        // Nothing is left to tell a failing standard error to.
+        // A failing standard error cannot be reported anywhere.
         let _ = writeln!(anstream::stderr(), "warning: {problem}");
     });
 }

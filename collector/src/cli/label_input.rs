@@ -1,4 +1,4 @@
-//! What training steps are called: `--anchor`, and training logs read to their end.
+//! Numbers of training steps: `--anchor`, and training logs.
 
 use std::path::PathBuf;
 
@@ -39,7 +39,7 @@ impl LabelArgs {
     ///
     /// # Errors
     ///
-    /// When one cannot be opened, is named twice, or a pattern stands for none.
+    /// When a file cannot be opened or was given twice, or a pattern matches no file.
     pub(super) fn open(&self) -> anyhow::Result<Labels> {
         let logs = open_all(&self.train_log)?;
         Ok(Labels { anchor: self.anchor, zone_ns: self.train_log_zone, logs })

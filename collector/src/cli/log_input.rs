@@ -1,5 +1,5 @@
-//! NCCL's logs read to their end: lines to a pipeline, problems to standard error; and how any log
-//! is opened and read.
+//! `--nccl-log`: reads NCCL's logs into a pipeline and prints problems to standard error. Training
+//! logs are opened and read by the same functions.
 
 use std::path::{Path, PathBuf};
 
@@ -28,17 +28,17 @@ impl LogArgs {
     ///
     /// # Errors
     ///
-    /// When one cannot be opened, is named twice, or a pattern stands for none.
+    /// When a log cannot be opened or was given twice, or a pattern matches no file.
     pub(super) fn open(&self) -> anyhow::Result<Logs> {
         Ok(Logs(open_all(&self.nccl_log)?))
     }
 }
 
-/// Every log that the patterns stand for.
+/// Opens every log that the patterns match.
 ///
 /// # Errors
 ///
-/// When one cannot be opened, is named twice, or a pattern stands for none.
+/// When a log cannot be opened or was given twice, or a pattern matches no file.
 pub(super) fn open_all(patterns: &[String]) -> anyhow::Result<Vec<(PathBuf, LogLines)>> {
     let mut logs: Vec<(PathBuf, LogLines)> = Vec::new();
     for pattern in patterns {
@@ -56,8 +56,8 @@ pub(super) fn open_all(patterns: &[String]) -> anyhow::Result<Vec<(PathBuf, LogL
     Ok(logs)
 }
 
-/// Reads a log to its end. `handle` says whether it knows a line; where it knows none, `hint` says
-/// what may be wrong.
+/// Reads a log to its end. `handle` returns whether it recognizes a line; if it recognizes none, `hint`
+/// is printed.
 pub(super) fn read(
     path: &Path,
     mut lines: LogLines,

@@ -1,4 +1,4 @@
-//! The command line: what was typed, made into calls of the library.
+//! The command line: parses options and calls the library.
 
 #[cfg(all(target_os = "linux", feature = "agent"))]
 mod agent;
@@ -133,10 +133,10 @@ pub fn main() -> ExitCode {
     };
     match result {
         Ok(code) => ExitCode::from(code),
-        // Whoever reads our output has seen enough.
+        // The reader of our output closed the pipe, as `head` does.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nothing is left to tell a failing standard error to.
+            // A failing standard error cannot be reported anywhere.
             let _ = writeln!(anstream::stderr(), "error: {error:#}");
             ExitCode::from(EXIT_UNUSABLE)
         }

@@ -1,9 +1,9 @@
-//! `--opcode`: an opcode as users write it, and what they may have meant where there is none like it.
+//! `--opcode`: parses an opcode as users write it, and suggests one if it is unknown.
 
 use super::filter::parse_number;
 use railscope_core::model::opcode::Opcode;
 
-/// How alike two names must be for one to be a slip of the other (Jaro-Winkler, from 0 to 1).
+/// Similarity above which a name counts as a typo of another (Jaro-Winkler, from 0 to 1).
 const ALIKE: f64 = 0.85;
 
 /// An opcode's name as reports spell it.
@@ -33,7 +33,7 @@ pub(super) fn parse_opcode(text: &str) -> Result<String, String> {
     })
 }
 
-/// A syndrome of acknowledgements that people take for an opcode, as `packets` spells it.
+/// An AETH syndrome that people take for an opcode, as `packets` spells it.
 fn syndrome(name: &str) -> Option<&'static str> {
     match name {
         "ACK" => Some("ACK"),
@@ -43,7 +43,7 @@ fn syndrome(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Names that have `wanted` in them, else those that are nearly spelt like it.
+/// Names that contain `wanted`, else those with a similar spelling.
 fn close<'n>(wanted: &str, names: &[&'n str]) -> Vec<&'n str> {
     let names = || names.iter().copied();
     let longer: Vec<_> = names().filter(|name| name.contains(wanted)).collect();

@@ -1,4 +1,4 @@
-//! `--otlp URL`: what a report has, sent to an OpenTelemetry collector with the capture's times.
+//! `--otlp URL`: exports a report to an OpenTelemetry collector, with the capture's times.
 
 use std::io::Write;
 use std::time::{Duration, SystemTime};
@@ -20,7 +20,7 @@ use railscope_core::report::news::ReportNews;
 
 /// Collectives whose spans are encoded at once.
 const COLLECTIVES: usize = 500;
-/// How long to wait for a receiver that does not answer: its own time-outs come on top.
+/// How long to wait for a receiver that does not answer, in addition to the timeouts per request.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Options, as typed.
@@ -38,11 +38,11 @@ pub(super) struct OtlpArgs {
 }
 
 impl OtlpArgs {
-    /// What to send with; `None` where nothing is to be sent.
+    /// The exporter; `None` without `--otlp`.
     ///
     /// # Errors
     ///
-    /// When URL or environment make no sense.
+    /// When the URL or an `OTEL_*` variable is not valid.
     pub(super) fn exporter(&self) -> anyhow::Result<Option<Exporter>> {
         let Some(url) = self.otlp.as_deref() else { return Ok(None) };
         #[expect(clippy::disallowed_methods, reason = "cli reads the environment, once")]
@@ -50,11 +50,11 @@ impl OtlpArgs {
         Ok(Some(Exporter::start(config).context("export by OTLP")?))
     }
 
-    /// Sends what `report` has; says what was sent.
+    /// Exports the report, and prints how much was sent.
     ///
     /// # Errors
     ///
-    /// When not all of it was taken.
+    /// When the receiver did not accept everything.
     pub(super) fn send(&self, analysed: &Analysed, exporter: Exporter) -> anyhow::Result<()> {
         let Analysed { understanding, report } = analysed;
         let settings = points::Settings { ranks: self.otlp_ranks, ..points::Settings::default() };
@@ -85,7 +85,7 @@ impl OtlpArgs {
     }
 }
 
-/// One line for all that was sent, and one for each signal of which something was not taken.
+/// Prints one line for everything sent, and one for each kind of loss.
 fn say(figures: &[(Signal, ExportFigures)]) -> anyhow::Result<()> {
     let mut out = anstream::stderr().lock();
     let sent = figures.iter().map(|(signal, one)| format!("{} {}", one.sent, items(*signal)));

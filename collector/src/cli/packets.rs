@@ -1,4 +1,4 @@
-//! `railscope packets`: one line a packet.
+//! `railscope packets`: one line per packet.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
@@ -48,7 +48,7 @@ enum Format {
 pub(super) fn run(args: &PacketsArgs) -> anyhow::Result<()> {
     let input = Input::open(&args.input)?;
     let stdout = io::stdout();
-    // Lines on a terminal are progress enough.
+    // On a terminal, the lines themselves show the progress.
     let progress =
         if stdout.is_terminal() { InputProgress::hidden() } else { InputProgress::new() };
     let out = BufWriter::new(stdout.lock());

@@ -7,10 +7,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::ingest::file::event::Progress;
 
-/// Frames between two looks at the progress.
+/// Frames between two updates of the bar.
 const STRIDE: u32 = 1 << 14;
 
-/// A bar with bytes, rate and time left; nothing where standard error is no terminal.
+/// A bar with bytes, rate and time left; hidden if standard error is not a terminal.
 pub(super) struct InputProgress {
     bar: ProgressBar,
     until_update: u32,
@@ -42,7 +42,7 @@ impl InputProgress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! `railscope schema`: the JSON Schemas of what railscope writes.
+//! `railscope schema`: JSON Schemas of the files that railscope writes.
 
 use std::io::{self, Write};
 

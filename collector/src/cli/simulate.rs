@@ -77,7 +77,7 @@ pub(super) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
     print(&told(&scenario, &summary?, &out, began.elapsed()))
 }
 
-/// What the bar can tell apart.
+/// Steps of the progress bar.
 const BAR_LENGTH: u64 = 10_000;
 
 fn bar() -> ProgressBar {
@@ -93,7 +93,7 @@ fn bar() -> ProgressBar {
     bar
 }
 
-/// What became of it, and what to do next.
+/// The result, and the next command to run.
 fn told(scenario: &Scenario, summary: &Summary, out: &Path, took: Duration) -> String {
     let Summary { frames, duration_ns, hops, failures } = summary;
     let virtual_time = *duration_ns as f64 / 1e9;
@@ -114,7 +114,7 @@ fn told(scenario: &Scenario, summary: &Summary, out: &Path, took: Duration) -> S
     text
 }
 
-/// The scenario and what to name its folder.
+/// The scenario, and the name of its folder.
 fn load(asked: &str) -> anyhow::Result<(Scenario, String)> {
     if let Some(exhibit) = gallery::exhibit(asked) {
         return Ok((parse(exhibit.toml, asked)?, asked.to_owned()));

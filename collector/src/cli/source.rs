@@ -1,4 +1,4 @@
-//! All that a report can be made of, and how it is to be read: what `analyze` and `explain` share.
+//! Inputs of a report and how to read them, shared by `analyze` and `explain`.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::pipeline::{Analysed, MESSAGE_CAPACITY, Pipeline, PipelineConfig, Settings};
 use railscope_core::report::ReportContext;
 
-/// Flows kept at a time unless told.
+/// Default of `--max-flows`.
 const FLOW_CAPACITY: u32 = 262_144;
 
 /// The options, as typed.
@@ -66,12 +66,12 @@ pub(super) struct Sources<'a> {
     counters: CounterFiles,
 }
 
-/// What a report is to have.
+/// Detail of a report.
 #[derive(Clone, Copy)]
 pub(super) struct Depth {
-    /// Whether ranks and collectives are looked for.
+    /// Whether to find ranks and collectives.
     pub(super) links: bool,
-    /// Whether single episodes and messages are kept.
+    /// Whether to keep single recovery episodes and messages.
     pub(super) keeps_details: bool,
 }
 
@@ -80,7 +80,7 @@ impl SourceArgs {
     ///
     /// # Errors
     ///
-    /// When one cannot be opened, is named twice or makes no sense.
+    /// When a file cannot be opened, was given twice or is not valid.
     pub(super) fn open(&self) -> anyhow::Result<Sources<'_>> {
         Ok(Sources {
             args: self,
@@ -97,7 +97,7 @@ impl SourceArgs {
         self.input.names(path)
     }
 
-    /// The options that shape the report, for the report.
+    /// The options that change the report, to be listed in it.
     pub(super) fn options(&self) -> impl Iterator<Item = (String, String)> {
         let limits = [
             Some(("max_flows", u64::from(self.max_flows))),
@@ -111,11 +111,11 @@ impl SourceArgs {
 }
 
 impl Sources<'_> {
-    /// Reads and analyses everything. Completed messages go to the file.
+    /// Reads and analyzes everything. Completed messages are written to the file.
     ///
     /// # Errors
     ///
-    /// When the file of messages cannot be written.
+    /// When the message file cannot be written.
     pub(super) fn analyse(
         self,
         depth: Depth,

@@ -1,4 +1,4 @@
-//! `--since` and `--until`: a part of the input, by time after its first frame or by date.
+//! `--since` and `--until`: select a part of the input, by time after its first frame or by date.
 
 use std::fmt;
 use std::time::Duration;
@@ -49,13 +49,13 @@ pub(super) struct TimeRange {
 }
 
 impl TimeRangeArgs {
-    /// What was given, for the report.
+    /// The given times, to be listed in the report.
     pub(super) fn options(&self) -> impl Iterator<Item = (String, String)> {
         let given = [("since", self.since), ("until", self.until)];
         given.into_iter().filter_map(|(name, moment)| Some((name.to_owned(), moment?.to_string())))
     }
 
-    /// Refuses a range that nothing can lie in, where that can be told before the input is read.
+    /// Refuses an empty range, if that is known before the input is read.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         let is_empty = match (self.since, self.until) {
             (Some(Moment::AfterStart(since)), Some(Moment::AfterStart(until))) => since > until,
@@ -80,13 +80,13 @@ impl TimeRangeArgs {
 }
 
 impl TimeRange {
-    /// Whether `time` lies in it; both ends do.
+    /// Whether `time` is in the range; both ends are.
     pub(super) fn contains(&self, time: Timestamp) -> bool {
         (self.since..=self.until).contains(&time)
     }
 }
 
-/// What to say when no frame of an input from `first` to `last` is in the range.
+/// The warning that no frame of an input from `first` to `last` is in the range.
 pub(super) fn outside(first: Timestamp, last: Timestamp) -> String {
     let seconds = last.nanos_since(first) as f64 / 1e9;
     let (first, last) = (Moment::At(first), Moment::At(last));

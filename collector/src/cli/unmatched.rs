@@ -1,4 +1,4 @@
-//! What there is instead of what filters ask for, where nothing passes them.
+//! The warning for filters that match nothing: lists the values that the input does have.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -9,13 +9,13 @@ use super::filter::FilterArgs;
 use railscope_core::decode::packet::{Body, Packet};
 use railscope_core::report::flows::FlowReport;
 
-/// Different values that are kept of each kind.
+/// Distinct values kept per kind.
 const CAPACITY: usize = 64;
 
-/// Values that are named.
+/// Values listed in the warning.
 const NAMED: usize = 8;
 
-/// What passed the filters, and what there is to filter by.
+/// Whether anything passed the filters, and the values in the input.
 #[derive(Default)]
 pub(super) struct Unmatched {
     has_any: bool,
@@ -26,11 +26,11 @@ pub(super) struct Unmatched {
 }
 
 impl Unmatched {
-    /// Another packet, and whether the filters show it.
+    /// Adds a packet; `is_shown` if it passed the filters.
     pub(super) fn add_packet(&mut self, packet: &Packet<'_>, is_shown: bool, filter: &FilterArgs) {
         self.has_any = true;
         self.has_shown |= is_shown;
-        // Whatever comes later, there is something.
+        // There will be no warning.
         if self.has_shown {
             return;
         }
@@ -48,7 +48,7 @@ impl Unmatched {
         }
     }
 
-    /// Another flow, likewise.
+    /// Adds a flow; `is_shown` if it passed the filters.
     pub(super) fn add_flow(&mut self, flow: &FlowReport, is_shown: bool, filter: &FilterArgs) {
         self.has_any = true;
         self.has_shown |= is_shown;
@@ -66,7 +66,7 @@ impl Unmatched {
         }
     }
 
-    /// What to say where there are `things` (packets, flows) and the filters show none of them.
+    /// The warning if the input has `things` (packets, flows) and none passed the filters.
     pub(super) fn warning(&self, things: &str, filter: &FilterArgs) -> Option<String> {
         if self.has_shown || !self.has_any {
             return None;
@@ -111,7 +111,7 @@ impl<T: Ord> Values<T> {
         }
     }
 
-    /// Which values there are instead of those that are wanted; `None` where one of these is there.
+    /// The values seen instead of the wanted ones; `None` if a wanted one was seen.
     fn lack<W: Display>(
         &self,
         wanted: &[W],

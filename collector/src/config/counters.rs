@@ -10,9 +10,9 @@ use super::{HOUR, MILLISECOND, SECOND};
 /// NIC counters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterConfig {
-    /// Time from one reading to the next.
+    /// Interval between readings.
     pub interval: Duration,
-    /// RDMA devices that are not read.
+    /// RDMA devices not to read.
     pub exclude_devices: Vec<Pattern>,
 }
 

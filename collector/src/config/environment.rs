@@ -1,5 +1,5 @@
 //! OpenTelemetry's variables (specification, "OpenTelemetry Protocol Exporter"), as overrides of the
-//! file. Which of them are set, the caller looks up.
+//! file. The caller looks up their values.
 
 use super::reader::Override;
 
@@ -12,11 +12,11 @@ const VARIABLES: [(&str, &str); 3] = [
 
 /// `OTEL_METRIC_EXPORT_INTERVAL` is in milliseconds.
 const INTERVAL: &str = "OTEL_METRIC_EXPORT_INTERVAL";
-/// Switches it off where it is `true`.
+/// `true` disables the export.
 const DISABLED: &str = "OTEL_SDK_DISABLED";
 
-/// The overrides that variables make; `variable` looks one up. Empty ones are as if not set, as the
-/// specification has it.
+/// The overrides from variables; `variable` looks one up. Empty ones count as not set, as the
+/// specification says.
 pub fn overrides(variable: impl Fn(&str) -> Option<String>) -> Vec<Override> {
     let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
     let given = |name: &str, key: &str, value: String| Override {
@@ -36,7 +36,7 @@ pub fn overrides(variable: impl Fn(&str) -> Option<String>) -> Vec<Override> {
     same.chain(interval).chain(disabled).collect()
 }
 
-/// `name=value,name=value`, with values in percent-encoding, as a table of TOML.
+/// Converts `name=value,name=value`, with percent-encoded values, to a TOML table.
 fn headers(text: &str) -> String {
     let pairs = text.split(',').filter(|pair| !pair.trim().is_empty());
     let entries = pairs.map(|pair| {
@@ -59,7 +59,7 @@ fn quoted(text: &str) -> String {
     format!("\"{escaped}\"")
 }
 
-/// Without percent-encoding; what is none stays.
+/// Decodes percent-encoding; invalid sequences stay as they are.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();

@@ -1,5 +1,5 @@
-//! `[findings]` and `[expect]`: each key is read alone by the analysis' own type, so that one that is
-//! wrong hides no other.
+//! `[findings]` and `[expect]`: the analysis' own type reads each key alone, so that one mistake hides no
+//! other.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -48,7 +48,7 @@ pub(super) fn read<'a, 'n>(
         }
         right.insert(name, Spanned::new(span, DeValue::Table(keys)));
     }
-    // Each key was read once, so that all of them can be.
+    // Each key has been read alone, so all of them together can be read.
     if let Ok(read) = settings_of(right) {
         *settings = read;
     }

@@ -1,9 +1,8 @@
-//! The settings: one TOML file for the agent and for the commands that read captures, of which every
-//! key may be left out. `collector.example.toml` has each key with its default and why.
+//! The settings: one TOML file for the agent and for the commands that read captures. Every key is
+//! optional. `collector.example.toml` has each key with its default and its purpose.
 //!
-//! Variables override the file, flags override both. A file with a mistake is refused as a whole, with all
-//! its mistakes, whichever command reads it: an agent with other settings than configured is worse than
-//! none.
+//! Variables override the file, flags override both. Every command refuses a file with a mistake as a
+//! whole and lists all mistakes: an agent with other settings than configured is worse than none.
 
 pub mod environment;
 pub mod reader;
@@ -36,76 +35,76 @@ use railscope_core::analysis::finding::settings::Settings as FindingSettings;
 pub struct Config {
     /// The host itself.
     pub host: HostConfig,
-    /// Interfaces whose packets are followed.
+    /// Interfaces to capture.
     pub taps: TapConfig,
     /// Which sources run.
     pub sources: SourceConfig,
     /// NIC counters.
     pub counters: CounterConfig,
-    /// What is kept.
+    /// How much history is kept.
     pub window: WindowConfig,
     /// The endpoint for Prometheus.
     pub prometheus: PrometheusConfig,
     /// Export by OTLP.
     pub otlp: OtlpConfig,
-    /// Labels of metrics that multiply their number.
+    /// Optional labels of metrics.
     pub labels: LabelConfig,
-    /// Findings and what is expected of the job: `[findings]` and `[expect]`.
+    /// Findings and expected properties of the job: `[findings]` and `[expect]`.
     pub findings: FindingSettings,
-    /// Whether kernel programs log what they lose. No key of the file: it is for finding out why
-    /// something is lost, not for every day.
+    /// Whether kernel programs log their losses. Not a key of the file: it is for finding the cause of
+    /// losses, not for everyday use.
     pub logs_kernel_programs: bool,
 }
 
 /// The host itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostConfig {
-    /// Its name in reports and metrics; `None` for that of the kernel.
+    /// Its name in reports and metrics; `None` for the kernel's host name.
     pub name: Option<String>,
-    /// Where its processes are: elsewhere than in `/proc` in a container.
+    /// Its `/proc`, which a container mounts elsewhere.
     pub proc: PathBuf,
-    /// Where its devices are.
+    /// Its `/sys`.
     pub sysfs: PathBuf,
 }
 
-/// What is kept.
+/// How much history is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowConfig {
     /// How far back findings and training steps look.
     pub length: Duration,
-    /// NCCL messages kept to be linked.
+    /// NCCL messages kept for linking.
     pub messages: usize,
 }
 
 /// The endpoint for Prometheus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrometheusConfig {
-    /// Whether there is one; `/healthz` and `/readyz` are on it.
+    /// Whether to serve it, with `/healthz` and `/readyz`.
     pub enabled: bool,
-    /// Where.
+    /// Listening address.
     pub listen: SocketAddr,
 }
 
 /// Export by OTLP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OtlpConfig {
-    /// Whether anything is exported, if there is an endpoint.
+    /// Whether to export, if there is an endpoint.
     pub enabled: bool,
-    /// URL of the receiver; nothing is exported without.
+    /// URL of the receiver; without one nothing is exported.
     pub endpoint: Option<String>,
-    /// How it is spoken to.
+    /// Protocol.
     pub protocol: OtlpProtocol,
     /// Headers of each request.
     pub headers: BTreeMap<String, String>,
-    /// Time from one export of metrics to the next.
+    /// Interval between exports of metrics.
     pub interval: Duration,
-    /// What waits for a receiver that does not answer; beyond it the oldest is dropped.
+    /// Limit of the queue for a receiver that does not answer; beyond it the oldest items are dropped.
     pub queue: ByteSize,
-    /// Share of collectives that become traces.
+    /// Share of collectives that are exported as traces.
     pub sampling: f64,
 }
 
-/// How a receiver is spoken to; names of OpenTelemetry's `OTEL_EXPORTER_OTLP_PROTOCOL`.
+/// Protocol of the receiver; values as in OpenTelemetry's `OTEL_EXPORTER_OTLP_PROTOCOL`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtlpProtocol {
     /// gRPC.
@@ -114,7 +113,7 @@ pub enum OtlpProtocol {
     HttpProtobuf,
 }
 
-/// Labels of metrics that multiply their number, each by as many as the job has.
+/// Optional labels of metrics. Each multiplies the number of series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LabelConfig {
     /// The rank.
@@ -125,7 +124,7 @@ pub struct LabelConfig {
     pub channel: bool,
 }
 
-/// Everything that is wrong with a file, its flags and variables.
+/// All mistakes in a file, flags and variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problems(pub Vec<Problem>);
 
@@ -185,12 +184,12 @@ const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
 
 impl Config {
-    /// The settings in a file, and in `overrides`, the later of which win; `findings` are the names of
-    /// all that there are.
+    /// The settings of a file and of `overrides`, of which later ones win; `findings` are the names of
+    /// all findings.
     ///
     /// # Errors
     ///
-    /// With everything that is wrong.
+    /// All mistakes.
     pub fn read<'n>(
         text: &str,
         overrides: &[Override],

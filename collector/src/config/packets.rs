@@ -4,12 +4,12 @@ use glob::Pattern;
 
 use super::reader::Reader;
 
-/// Interfaces whose packets are followed.
+/// Interfaces to capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TapConfig {
     /// Names, or patterns.
     pub interfaces: Vec<Pattern>,
-    /// Names or patterns of interfaces that are left out, even if `interfaces` matches them.
+    /// Names or patterns of interfaces not to capture, even if `interfaces` matches them.
     pub exclude: Vec<Pattern>,
 }
 

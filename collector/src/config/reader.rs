@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::setting::{Quantity, Setting};
 
-/// Where a problem is.
+/// Location of a problem.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// A line of the file, from 1.
@@ -19,12 +19,12 @@ pub enum Place {
     Given(String),
 }
 
-/// Something wrong, and the correct form.
+/// A mistake, and the correct form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// Where.
+    /// Its location.
     pub place: Place,
-    /// What, in words.
+    /// Description.
     pub message: String,
 }
 
@@ -37,18 +37,18 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A value from elsewhere than the file, which wins over it.
+/// A value from a flag or variable, which overrides the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
     /// The flag or variable, as the user knows it.
     pub name: String,
     /// The key, such as `prometheus.listen`.
     pub key: String,
-    /// The value as TOML; what is no TOML, or is of no use as such, is taken as text.
+    /// The value as TOML; if it is not valid TOML for its key, it is read as text.
     pub value: String,
 }
 
-/// The file, as far as it is not read yet.
+/// The unread part of the file.
 pub(super) struct Reader<'a> {
     text: &'a str,
     table: DeTable<'a>,
@@ -57,7 +57,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Of the last of several overrides of one key is the value.
+    /// The last of several overrides of one key wins.
     pub(super) fn new(text: &'a str, overrides: &'a [Override]) -> Self {
         let (table, errors) = DeTable::parse_recoverable(text);
         let overrides = overrides.iter().map(|one| (one.key.as_str(), one)).collect();
@@ -69,7 +69,7 @@ impl<'a> Reader<'a> {
         reader
     }
 
-    /// Takes the section called `name`; what `read` leaves in it is not known.
+    /// Takes the section called `name`; keys that `read` leaves in it are reported as unknown.
     pub(super) fn section(&mut self, name: &'static str, read: impl FnOnce(&mut Section<'_, 'a>)) {
         let table = match self.take(name) {
             None => DeTable::default(),
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
         section.finish();
     }
 
-    /// Takes a whole table, whatever is in it.
+    /// Takes a whole table, without checking its keys.
     pub(super) fn take(&mut self, name: &str) -> Option<Spanned<DeValue<'a>>> {
         let key = self.table.keys().find(|key| key.get_ref() == name)?.clone();
         self.table.remove(&key)

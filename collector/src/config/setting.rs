@@ -1,4 +1,4 @@
-//! Kinds of values that a key may have, and how each is written.
+//! Types of values, and how to write them.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -11,18 +11,18 @@ use toml::de::DeValue;
 
 use crate::units;
 
-/// A kind of value.
+/// A type of value.
 pub(super) trait Setting: Sized {
-    /// What is right, for people, with an example.
+    /// A description of valid values, with an example, for error messages.
     const WANTED: &'static str;
 
-    /// The value; `None` where it is of another kind.
+    /// The value; `None` if it is of another type.
     fn read(value: &DeValue<'_>) -> Option<Self>;
 }
 
-/// A kind of value with an order, of which not all make sense.
+/// An ordered type, whose values can be limited to a range.
 pub(super) trait Quantity: Setting + PartialOrd {
-    /// As a user would write it.
+    /// The value as a user would write it.
     fn written(&self) -> String;
 }
 
@@ -140,7 +140,7 @@ impl Setting for BTreeMap<String, String> {
     }
 }
 
-/// Something that may be left out.
+/// An optional value.
 impl<T: Setting> Setting for Option<T> {
     const WANTED: &'static str = T::WANTED;
 

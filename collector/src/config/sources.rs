@@ -1,9 +1,9 @@
-//! `[sources]`: a switch for each live source, or for several that belong together. What else can be
-//! set of a source is a section of its own, in the file named after the source.
+//! `[sources]`: a switch for each live source, or for several that belong together. Other settings of a
+//! source have their own section, in the file named after the source.
 
 use super::reader::Reader;
 
-/// Which sources run, where they can.
+/// Which sources run, if they can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceConfig {
     /// Packets of interfaces.

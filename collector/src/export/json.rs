@@ -1,5 +1,4 @@
-//! Reports as JSON: one document `railscope.report/1`, and one object a line for what there is much
-//! of.
+//! Reports as JSON: one document, `railscope.report/1`, and JSON lines for packets and messages.
 
 use std::io::{self, Write};
 

@@ -1,10 +1,10 @@
-//! One line a packet, for people: a tcpdump that knows RoCE.
+//! One line of text per packet, like tcpdump for RoCE.
 
 use std::io::{self, Write};
 
 use railscope_core::report::packets::{PacketReport, RoceReport};
 
-/// Writes a packet as one line: frame number, tap, seconds, addresses, what it is.
+/// Writes a packet as one line: frame number, tap, seconds, addresses, summary.
 ///
 /// # Errors
 ///

@@ -1,8 +1,8 @@
-//! Frames into a capture file: pcapng (draft-ietf-opsawg-pcapng), an interface a tap, nanoseconds.
+//! Writes frames to a pcapng file (draft-ietf-opsawg-pcapng), with one interface per tap and nanoseconds.
 //!
-//! What was lost is in it as well, so that the file tells what the live analysis was told.
+//! Losses are written too, so that the file has the same facts as the live analysis.
 //!
-//! Written here because the crates cost every build more than this file: pcap-parser's `serialize` brings
+//! Hand-written because the crates cost every build more than this file: pcap-parser's `serialize` brings
 //! `futures`, pcap-file a second `syn` and `thiserror`.
 
 use std::io::{self, Write};
@@ -16,9 +16,9 @@ const INTERFACE: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 const INTERFACE_STATISTICS: u32 = 5;
 
-/// Tells the byte order of the section: this machine's.
+/// Marks the byte order of the section: this machine's.
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
-/// Nobody knows how long the section is.
+/// The length of the section is unknown.
 const UNKNOWN_LENGTH: u64 = u64::MAX;
 
 const END_OF_OPTIONS: u16 = 0;
@@ -33,19 +33,19 @@ const ISB_IFDROP: u16 = 5;
 const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
 
-/// A capture file on its way out.
+/// Writes a capture file.
 #[derive(Debug)]
 pub struct PcapNgWriter<W> {
     out: W,
     /// Frames lost so far, by tap.
     lost: Vec<u64>,
-    /// The block that is being made: kept for its memory.
+    /// The current block; its memory is reused.
     block: Vec<u8>,
     last_ns: u64,
 }
 
 impl<W: Write> PcapNgWriter<W> {
-    /// Begins a file.
+    /// Starts a file.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl<W: Write> PcapNgWriter<W> {
         self.end_block(INTERFACE)
     }
 
-    /// A frame of a tap that was told before.
+    /// A frame of a tap that was added before.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl<W: Write> PcapNgWriter<W> {
         self.end_block(INTERFACE_STATISTICS)
     }
 
-    /// Writes what is held back.
+    /// Writes buffered data.
     ///
     /// # Errors
     ///
@@ -153,7 +153,7 @@ impl<W: Write> PcapNgWriter<W> {
         self.block.resize(self.block.len().next_multiple_of(4), 0);
     }
 
-    /// Its type and length, what was put together, and the length again.
+    /// Writes the block: type and length, content, and the length again.
     fn end_block(&mut self, kind: u32) -> io::Result<()> {
         let length = u32::try_from(self.block.len() + 12).map_err(io::Error::other)?;
         self.out.write_all(&kind.to_ne_bytes())?;

@@ -1,4 +1,4 @@
-//! Points as Prometheus scrapes them: text format 0.0.4.
+//! Points in Prometheus's text format 0.0.4.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use railscope_core::metrics::metric::{Instrument, Metric, Unit};
 use railscope_core::metrics::point::{Attributes, Distribution, Point, Value};
 
-/// What an HTTP answer says of the format.
+/// The format's HTTP content type.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Writes `points`, which are of one time and in the order of their metrics, as
+/// Writes `points`, which have one time and are in the order of their metrics, as
 /// [`Accumulator::points`](railscope_core::metrics::accumulator::Accumulator::points) gives them.
 ///
 /// # Errors
@@ -93,7 +93,7 @@ const fn kind(instrument: Instrument) -> &'static str {
     }
 }
 
-/// `text` with backslashes and line ends escaped, and quotes where it stands in quotes.
+/// `text` with backslashes and line ends escaped, and quotes if it is quoted.
 fn escaped(text: &str, is_quoted: bool) -> Cow<'_, str> {
     if !text.contains(['\\', '\n', '"']) {
         return text.into();

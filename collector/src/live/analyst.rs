@@ -1,4 +1,4 @@
-//! Makes reports on a thread of its own, from a copy of the state: an analysis may take longer than the
+//! Makes reports in a separate thread, from a copy of the state: an analysis may take longer than the
 //! buffers for new frames last.
 
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};

@@ -61,8 +61,9 @@ impl Capture {
     /// The file could not be written.
     pub fn finish(self) -> Result<(PathBuf, Counts)> {
         self.over.store(true, Ordering::Relaxed);
-        let lost =
-            || DriveError::Unusable(format!("{}: the capture broke off", self.path.display()));
+        let lost = || {
+            DriveError::Unusable(format!("{}: the capture ended unexpectedly", self.path.display()))
+        };
         let counts = self.thread.join().map_err(|_| lost())??;
         Ok((self.path, counts))
     }

@@ -89,7 +89,7 @@ pub fn listen(
         for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
             let message = serde_json::from_slice(line).map_err(|error| DriveError::Protocol {
                 peer: format!("rank {rank}"),
-                what: format!("what is no message: {error}"),
+                what: format!("an invalid message: {error}"),
             })?;
             let event = Event::from_message(rank, message);
             let is_end = matches!(event, Event::Ended(..));

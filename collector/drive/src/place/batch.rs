@@ -32,7 +32,7 @@ pub(super) fn run_prepared(
         let mut child = match command.spawn() {
             Ok(child) => child,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(format!("the kernel refuses a network namespace: {error}")),
+            Err(error) => return Err(format!("the kernel refused a network namespace: {error}")),
         };
         // If it ends before reading everything, its own output says why.
         let written =
@@ -43,7 +43,7 @@ pub(super) fn run_prepared(
         }
         let said = String::from_utf8_lossy(&output.stderr);
         let said = said.lines().next().unwrap_or("it failed").trim();
-        return Err(format!("links cannot be made here: ip: {said}"));
+        return Err(format!("cannot create network links: ip: {said}"));
     }
-    Err("links need the program ip (Debian: iproute2)".to_owned())
+    Err("network links need the program ip: install iproute2".to_owned())
 }

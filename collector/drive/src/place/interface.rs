@@ -37,8 +37,8 @@ pub fn find_interface(wish: Option<&str>) -> Result<Interface> {
     found.cloned().ok_or_else(|| {
         let names: Vec<_> = all.iter().map(|interface| interface.name.as_str()).collect();
         DriveError::Unusable(format!(
-            "NCCL_SOCKET_IFNAME={} matches no interface that is up and has an IPv4 address; there \
-             are: {}",
+            "NCCL_SOCKET_IFNAME={} matches no interface that is up and has an IPv4 address; \
+             choose from: {}",
             wish.unwrap_or_default(),
             names.join(" ")
         ))

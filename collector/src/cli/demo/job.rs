@@ -17,13 +17,13 @@ pub(super) const RANKS: u32 = 4;
 /// Training steps.
 pub(super) const ITERATIONS: u32 = 24;
 
-/// Who computes longer, by how much, from which training step to which.
+/// The rank that computes longer, by how much, and in which training steps.
 pub(super) const LATE_RANK: u32 = 2;
 const LATE_BY: &str = "80ms";
 pub(super) const LATE_FIRST: u32 = 8;
 const LATE_LAST: u32 = 10;
 
-/// Between which ranks packets are marked, how many, from which training step to which.
+/// The ranks between which packets are marked, the share, and the training steps.
 const MARKED_FROM: u32 = 0;
 const MARKED_TO: u32 = 1;
 const MARKED_SHARE: &str = "10%";
@@ -44,11 +44,11 @@ pub(super) fn words(folder: &Path) -> Vec<OsString> {
     words
 }
 
-/// The options, parsed, and the job that they mean on interfaces with packets of this size.
+/// The parsed options, and their job on interfaces with this MTU.
 ///
 /// # Errors
 ///
-/// The folder holds a job already.
+/// The folder already holds a job.
 pub(super) fn plan(
     words: &[OsString],
     environment: &Environment,

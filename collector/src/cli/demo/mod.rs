@@ -1,6 +1,5 @@
-//! `railscope demo`: a training job of four ranks on this machine, and railscope live on their
-//! ports, which has to find out what goes wrong; in the end what it found is compared with what the
-//! ranks say they did.
+//! `railscope demo`: runs a training job of four ranks on this machine with railscope live on their
+//! ports. At the end it compares railscope's findings with the ground truth that the ranks wrote.
 
 mod job;
 mod record;
@@ -50,11 +49,11 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<u8> {
     });
     let environment = Environment::of_process();
     let line = job::words(&folder);
-    // What is wrong with the folder is said before anything is made.
+    // Checks the folder before anything is created.
     job::plan(&line, &environment, u32::MAX)?;
     make_folder(&folder)?;
 
-    // Before the first thread begins: a user namespace takes only whole processes.
+    // Before the first thread: only a single-threaded process can enter a user namespace.
     let places = places()?;
     let (drive, job) = job::plan(&line, &environment, places.mtu)?;
     if let Some(logs) = drive.output.log() {
@@ -63,7 +62,7 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<u8> {
     let truth = drive.output.truth().as_deref().map(TruthFile::create).transpose()?;
     let (events, heard) = channel();
     let interrupts = events.clone();
-    // Where the receiver has gone, the job has ended anyway.
+    // If the receiver is gone, the job has ended.
     ctrlc::set_handler(move || drop(interrupts.send(Event::Interrupted)))
         .context("wait for Ctrl-C")?;
 

@@ -1,4 +1,4 @@
-//! The files that a demo leaves.
+//! The files that a demo writes.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -21,26 +21,26 @@ use railscope_core::report::{Detail, Report};
 /// Room for frames of a port, MiB.
 const RING_MEBIBYTES: usize = 16;
 
-/// How long frames are waited for before it is looked whether this is the end.
+/// Longest wait for frames before checking whether to end.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 pub(super) const CAPTURE: &str = "capture.pcapng";
 pub(super) const REPORT: &str = "report.json";
 pub(super) const TRACE: &str = "trace.json";
 
-/// Everything that was seen.
+/// The analysis of the whole capture.
 pub(super) struct Recording {
     pub(super) analysed: Analysed,
 }
 
-/// A thread that writes down the packets themselves, whatever railscope looks at.
+/// A thread that captures all packets, independently of the live analysis.
 pub(super) struct Recorder {
     is_over: Arc<AtomicBool>,
     thread: JoinHandle<anyhow::Result<()>>,
 }
 
 impl Recorder {
-    /// Begins at ports of the calling thread's network namespace.
+    /// Starts to capture on ports of the calling thread's network namespace.
     pub(super) fn start(ports: &[String], folder: &Path) -> anyhow::Result<Self> {
         let source = AfPacket::open(&AfPacketConfig {
             interfaces: ports.to_vec(),
@@ -59,7 +59,7 @@ impl Recorder {
         Ok(Self { is_over, thread: thread.context("start a thread")? })
     }
 
-    /// Writes what has come until now.
+    /// Writes everything received so far and ends.
     pub(super) fn finish(self) -> anyhow::Result<()> {
         self.is_over.store(true, Ordering::Relaxed);
         self.thread.join().map_err(|_| anyhow!("the capture ended unexpectedly"))?
@@ -72,7 +72,7 @@ fn record(
     is_over: &AtomicBool,
 ) -> anyhow::Result<()> {
     loop {
-        // Looked at first: what came before it was set is still written.
+        // Read first, so that frames that arrived before it was set are written.
         let is_last = is_over.load(Ordering::Relaxed);
         let mut result = Ok(());
         source.poll(PATIENCE, &mut |event| {
@@ -92,10 +92,10 @@ fn record(
     }
 }
 
-/// Writes the reports on everything that was seen.
+/// Writes the reports on the whole capture.
 pub(super) fn finish(runner: &Runner, folder: &Path) -> anyhow::Result<Recording> {
     let analysed = runner.analyse();
-    // A timeline is made of single messages and signals.
+    // A timeline shows single messages and signals.
     let full = Report::new(&analysed.understanding, &runner.session().context(Detail::Full));
     write(&folder.join(TRACE), |out| perfetto::write(&full, out))?;
     write(&folder.join(REPORT), |out| json::write(&analysed.report, out))?;

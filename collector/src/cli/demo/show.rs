@@ -1,4 +1,4 @@
-//! What is shown while the job runs, and what its ranks say.
+//! Output while the job runs, and the messages of its ranks.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -25,18 +25,18 @@ impl Screen {
     pub(super) fn say(&self, line: &str) {
         self.bar.suspend(|| {
             let mut out = anstream::stdout().lock();
-            // The end tells again what cannot be shown now.
+            // The final report repeats what cannot be shown now.
             let _ = writeln!(out, "{line}").and_then(|()| out.flush());
         });
     }
 
-    /// How far the job is.
+    /// Updates the bar.
     fn progress(&self, done: u64, total: u64) {
         self.bar.set_length(total);
         self.bar.set_position(done);
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(super) fn end(&self) {
         self.bar.finish_and_clear();
     }
@@ -52,7 +52,7 @@ fn bar() -> ProgressBar {
     bar
 }
 
-/// What ranks tell, kept and written down.
+/// Keeps what ranks report, and writes it to the truth file.
 pub(super) struct Told {
     truth: Truth,
     file: Option<TruthFile>,
@@ -64,7 +64,7 @@ impl Told {
         Self { truth: Truth::default(), file, screen }
     }
 
-    /// All that was told.
+    /// Everything that was reported.
     pub(super) fn end(mut self) -> Result<Truth> {
         self.file.as_mut().map_or(Ok(()), TruthFile::flush)?;
         Ok(self.truth)
@@ -74,7 +74,7 @@ impl Told {
 impl Audience for Told {
     fn hear(&mut self, rank: u32, message: Message) -> Result<()> {
         match message {
-            // Ranks go in step with each other; one speaks for all.
+            // Ranks run in lockstep; rank 0's progress stands for all.
             Message::Progress { done, total } if rank == 0 => self.screen.progress(done, total),
             Message::Record(record) => {
                 self.file.as_mut().map_or(Ok(()), |file| file.write(&record))?;

@@ -1,4 +1,4 @@
-//! railscope live on the ports of the job, on a thread of its own.
+//! Runs railscope live on the ports of the job, in a separate thread.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use railscope_core::report::news::ReportNews;
 /// How often reports are made.
 const REPORT_EVERY: Duration = Duration::from_millis(500);
 
-/// How long packets are waited for before the job is looked after.
+/// Longest wait for packets before checking the job.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// How long what has passed when the job ends may still take to arrive.
+/// How long to wait at the end of the job for packets still in transit.
 const SETTLING: Duration = Duration::from_millis(250);
 
 /// A thread that watches.
@@ -39,7 +39,7 @@ pub(super) struct Watcher {
 impl Watcher {
     /// Begins to watch ports of the calling thread's network namespace.
     pub(super) fn start(ports: &[String], folder: &Path, screen: Screen) -> anyhow::Result<Self> {
-        // Without root there are no kernel programs, which is no news to anybody.
+        // Without root there are no kernel programs, as expected; it is not worth a message.
         let source = packets::open(Choice::Auto, ports.to_vec(), None, false)?.source;
         let mut session = Session::new(source::live_pipeline(None));
         session.add(source);
@@ -48,7 +48,7 @@ impl Watcher {
         let pace = Pace {
             every: REPORT_EVERY,
             share: SHARE_FOR_SCREEN,
-            // The end tells of all of it.
+            // The final report covers everything.
             window: None,
             patience: PATIENCE,
         };
@@ -74,7 +74,7 @@ impl Watcher {
     }
 }
 
-/// What the thread has.
+/// The state of the thread.
 struct Watch {
     runner: Runner,
     recorder: Recorder,
@@ -97,7 +97,7 @@ impl Watch {
     }
 }
 
-/// Tells what is new, on the screen of the job.
+/// Prints news on the screen of the job.
 struct Teller {
     is_over: Arc<AtomicBool>,
     ledger: Ledger,

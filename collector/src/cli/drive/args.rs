@@ -72,7 +72,7 @@ pub(in crate::cli) struct DriveArgs {
     pub(in crate::cli) output: OutputArgs,
 }
 
-/// As nccl-tests spells them.
+/// The options of nccl-tests.
 #[derive(Args)]
 #[command(next_help_heading = "Sizes and numbers, as nccl-tests spells them")]
 pub(super) struct SweepArgs {
@@ -135,7 +135,7 @@ pub(super) struct TrainingArgs {
     pub(super) jitter: Option<Duration>,
 }
 
-/// Trouble on purpose.
+/// Injected faults.
 #[derive(Args)]
 #[command(next_help_heading = "Faults to inject (each may be repeated)")]
 pub(super) struct FaultArgs {
@@ -164,7 +164,7 @@ pub(super) struct FaultArgs {
     pub(super) missing_rank: Vec<u32>,
 }
 
-/// What is written down.
+/// Output files.
 #[derive(Args)]
 #[command(next_help_heading = "Output files")]
 pub(in crate::cli) struct OutputArgs {
@@ -191,12 +191,12 @@ pub(in crate::cli) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Where the truth goes.
+    /// The truth file.
     pub(in crate::cli) fn truth(&self) -> Option<PathBuf> {
         self.truth.clone().or_else(|| Some(self.record.as_ref()?.join("truth.jsonl")))
     }
 
-    /// Two jobs in one folder would be taken for one.
+    /// Refuses a folder with a job: the analysis would read two jobs as one.
     pub(in crate::cli) fn check_record(&self) -> anyhow::Result<()> {
         let Some(folder) = &self.record else { return Ok(()) };
         let taken = folder.join("truth.jsonl");

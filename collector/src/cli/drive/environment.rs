@@ -1,4 +1,4 @@
-//! The environment: NCCL's settings, and what launchers tell a rank about itself.
+//! The environment: NCCL's settings, and the launcher's variables for a rank.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -16,7 +16,7 @@ pub(in crate::cli) struct Environment {
     variables: BTreeMap<String, String>,
 }
 
-/// What a launcher says about the rank that this process is.
+/// This process's rank, from the launcher's variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Launched {
     pub(super) rank: u32,
@@ -27,7 +27,7 @@ pub(super) struct Launched {
 }
 
 impl Environment {
-    /// Of this process.
+    /// The variables of this process.
     pub(in crate::cli) fn of_process() -> Self {
         let all = std::env::vars_os();
         let text = all.filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
@@ -61,7 +61,7 @@ impl Environment {
         Ok(self.number("MASTER_PORT", 1..=u16::MAX)?.unwrap_or(DEFAULT_PORT))
     }
 
-    /// Which rank of which job this process is, where a launcher says so.
+    /// This process's rank, if a launcher set its variables.
     pub(super) fn launched(&self) -> anyhow::Result<Option<Launched>> {
         if self.text("WORLD_SIZE").is_some() && (self.has("RANK") || self.has("LOCAL_RANK")) {
             return self.torchrun().map(Some);
@@ -97,7 +97,7 @@ impl Environment {
         )?;
         let mut launched = self.launched_as(rank, ranks, local.unwrap_or(0), master.to_owned())?;
         if self.text("TORCHELASTIC_USE_AGENT_STORE") == Some("True") {
-            // torchrun itself serves a store at that port; ours is next to it.
+            // torchrun itself serves a store at that port; ours uses the next one.
             launched.port = launched
                 .port
                 .checked_add(1)
@@ -106,7 +106,7 @@ impl Environment {
         Ok(launched)
     }
 
-    /// Of a launcher that counts nodes and ranks on a node.
+    /// The rank, from a launcher that numbers nodes and the ranks of each.
     fn rank_of_node(&self, local: u32) -> anyhow::Result<u32> {
         let node = match self.number("GROUP_RANK", 0..=u32::MAX)? {
             Some(node) => node,
@@ -188,7 +188,7 @@ fn first_host(list: &str) -> Option<String> {
     };
     let (numbers, after) = numbers.split_once(']')?;
     let first = numbers.split([',', '-']).next().filter(|first| !first.is_empty())?;
-    // Hosts with two ranges end in the second one's first, too.
+    // Hosts with two ranges end with the first of the second range.
     let suffix = after.split(',').next().unwrap_or_default();
     let suffix = if suffix.is_empty() { String::new() } else { first_host(suffix)? };
     Some(format!("{prefix}{first}{suffix}"))

@@ -1,4 +1,4 @@
-//! Trouble on purpose, as typed: `rank=2,delay=30ms,iterations=5..9`.
+//! Parses injected faults: `rank=2,delay=30ms,iterations=5..9`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(super) fn late_receiver(text: &str) -> Result<Fault, String> {
     Ok(Fault::LateReceiver { rank, delay, iterations })
 }
 
-/// What `--loss`, `--reorder` and `--mark-ce` take: `1%`, or `edge=1-2,share=1%,iterations=5..9`.
+/// `--loss`, `--reorder` and `--mark-ce`: `1%`, or `edge=1-2,share=1%,iterations=5..9`.
 pub(super) fn packets(text: &str) -> Result<PacketFault, String> {
     if !text.contains('=') {
         return Ok(PacketFault { edge: None, share: units::share(text)?, iterations: None });
@@ -40,7 +40,7 @@ fn delayed(text: &str) -> Result<(u32, Duration, Option<Iterations>), String> {
     Ok((rank, delay, iterations))
 }
 
-/// `5..9` or `5`: both ends count.
+/// `5..9` or `5`; both ends are included.
 fn iterations(text: &str) -> Result<Iterations, String> {
     let (first, last) = text.split_once("..").unwrap_or((text, text));
     let number = |text: &str| text.parse::<u32>().ok();

@@ -1,4 +1,4 @@
-//! The job that was typed, checked as a whole.
+//! The job from the command line, checked as a whole.
 
 use std::time::Duration;
 
@@ -13,19 +13,19 @@ use railscope_drive::job::{IbSettings, Job, Shape, Transport, Workload};
 use railscope_drive::place;
 use railscope_drive::release::Release;
 
-/// nccl-tests' `-b` and `-e` where they are not given.
+/// nccl-tests' default of `-b` and `-e`.
 const DEFAULT_BYTES: u64 = 32 << 20;
 
-/// nccl-tests' `-i` where it is not given.
+/// nccl-tests' default of `-i`.
 const DEFAULT_INCREMENT: u64 = 1 << 20;
 
-/// Largest buffer of a rank: it has to hold several of them.
+/// Largest buffer of a rank, which has to hold several.
 const MAX_BYTES: u64 = 16 << 30;
 
 /// Most sizes of a sweep.
 const MAX_SIZES: usize = 10_000;
 
-/// DDP's buckets of a model of some 14 million parameters.
+/// DDP's buckets for a model of about 14 million parameters.
 const DEFAULT_BUCKETS: [u64; 3] = [25 << 20, 25 << 20, 4 << 20];
 
 /// NCCL's default: 4.096 us · 2^18 = 1.07 s, since 2.23 4.3 s (`src/transport/net_ib.cc`).
@@ -42,11 +42,11 @@ const SOFT_TRAFFIC_CLASS: u8 = 2;
 /// NCCL's default, the most that hardware does.
 const VERBS_RETRIES: u8 = 7;
 
-/// 8 s altogether: a rank that makes or compares numbers does not answer meanwhile.
+/// 8 s in all: a rank does not answer while it fills or checks buffers.
 const SOFT_RETRIES: u8 = 30;
 
-/// 268 ms: without hardware a lost last packet need not cost seconds, and a busy machine may well
-/// keep a rank from answering for a tenth of one.
+/// 268 ms: without hardware a lost last packet should not cost seconds, but a busy machine may delay a
+/// rank's answer by 100 ms.
 const SOFT_TIMEOUT: u8 = 16;
 
 /// The job of `ranks` ranks whose interfaces carry packets of `interface_mtu` bytes.
@@ -108,7 +108,7 @@ impl TrainingArgs {
     }
 }
 
-/// How sizes are cut to what the ranks' buffers can hold, as nccl-tests does it.
+/// Rounds sizes down to what the ranks' buffers can hold, as nccl-tests does.
 #[derive(Clone, Copy)]
 struct Cut {
     kind: Kind,
@@ -117,7 +117,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// The largest size that is not larger: whole elements, and parts of 16 bytes per rank where each
+    /// The largest valid size up to this one: whole elements, and multiples of 16 bytes per rank if each
     /// rank has a part (`*GetCollByteCount`).
     fn size(self, bytes: u64) -> u64 {
         let unit = match self.kind {
@@ -144,7 +144,7 @@ fn sweep(args: &SweepArgs, cut: Cut) -> anyhow::Result<Shape> {
     let mut sizes: Vec<u64> = all.take_while(|&size| size <= last).take(MAX_SIZES + 1).collect();
     ensure!(sizes.len() <= MAX_SIZES, "more than {MAX_SIZES} sizes: choose a larger -i, or -f 2");
     sizes.iter_mut().for_each(|size| *size = cut.size(*size));
-    // Nothing is left of some: nccl-tests has lines without bytes for them.
+    // Some are rounded to 0, for which nccl-tests prints lines without bytes.
     sizes.retain(|&size| size > 0);
     ensure!(!sizes.is_empty(), "-e {last}: too small; {} ranks need 16 bytes each", cut.ranks);
     Ok(Shape::Sweep { sizes, warmup: args.warmup_iters, iterations: args.iters.unwrap_or(20) })
@@ -193,7 +193,7 @@ fn ib_settings(
     let mtu = match args.mtu.as_deref() {
         Some("1024") => 1024,
         Some(_) => 4096,
-        // IPv4, UDP, BTH, RETH, immediate and ICRC come on top of the payload.
+        // IPv4, UDP, BTH, RETH, immediate and ICRC are added to the payload.
         None if interface_mtu >= 4096 + 64 => 4096,
         None => 1024,
     };
@@ -220,7 +220,7 @@ fn faults(args: &DriveArgs) -> Vec<Fault> {
     all
 }
 
-/// Refuses faults that cannot happen, with the way out.
+/// Refuses faults that cannot happen, and says what to use instead.
 fn check_faults(job: &Job, ranks: u32) -> anyhow::Result<()> {
     let is_missing = |rank: u32| job.faults.contains(&Fault::MissingRank { rank });
     ensure!(!(0..ranks).all(is_missing), "--missing-rank: at least one rank must join");
@@ -303,7 +303,7 @@ fn check_iterations(
     Ok(())
 }
 
-/// Only packets of our own making can be met on purpose; for others there is the kernel's netem.
+/// Faults can hit only packets that railscope sends itself; for others there is the kernel's netem.
 fn check_packets(
     option: &str,
     netem: &str,

@@ -1,5 +1,5 @@
-//! One rank of a job that torchrun, Open MPI or Slurm started. Rank 0 shows the table; the others tell
-//! it by way of the store.
+//! One rank of a job that torchrun, Open MPI or Slurm started. Rank 0 shows the table; the others report
+//! to it through the store.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -39,7 +39,7 @@ pub(super) fn run(
     let store = StoreOutlet::new(seat.rank, seat.address, seat.store, job.patience);
     let mut report = Reporter::new(Follower { truth, store }, args.output.truth().is_some());
     rank::run(&job, &seat, &mut report).inspect_err(|error| {
-        // Rank 0 may be what is lost; the error itself is shown here.
+        // Rank 0 may be the one that is lost, so the error is also shown here.
         let _ = report.failed(error);
     })?;
     Ok(0)
@@ -54,7 +54,7 @@ fn numbered(path: &Path, rank: u32) -> PathBuf {
     })
 }
 
-/// What a rank other than 0 says: the truth to its own file, the rest to rank 0.
+/// Reports of a rank other than 0: the truth goes to its own file, the rest to rank 0.
 struct Follower {
     truth: Option<TruthFile>,
     store: StoreOutlet,
@@ -78,10 +78,10 @@ impl Outlet for Follower {
     }
 }
 
-/// What rank 0 says to the thread that shows it.
+/// Reports of rank 0, for the thread that shows them.
 struct ToSelf {
     events: Sender<Event>,
-    /// Closed once all ranks were heard: until then the store must stay.
+    /// Closed once all ranks have reported: until then the store must run.
     all_heard: Receiver<()>,
 }
 
@@ -92,7 +92,7 @@ impl Outlet for ToSelf {
     }
 
     fn finish(&mut self) -> railscope_drive::Result<()> {
-        // Nothing is ever sent: it ends with the sender.
+        // Nothing is ever sent; it returns when the sender is dropped.
         let _ = self.all_heard.recv();
         Ok(())
     }
@@ -102,7 +102,7 @@ fn first(args: &DriveArgs, job: &Job, seat: &Seat, truth: Option<TruthFile>) -> 
     let json = args.output.json.as_deref().map(JsonFile::create).transpose()?;
     let (events, heard) = channel();
     let interrupts = events.clone();
-    // Where the receiver has gone, the job has ended anyway.
+    // If the receiver is gone, the job has ended.
     ctrlc::set_handler(move || drop(interrupts.send(Event::Interrupted)))
         .context("wait for Ctrl-C")?;
     let facts = Facts {
@@ -128,7 +128,7 @@ fn first(args: &DriveArgs, job: &Job, seat: &Seat, truth: Option<TruthFile>) -> 
     outcome_code(outcome, table.results().wrong())
 }
 
-/// Rank 0's own work, in a thread; its end is an event, whatever it is.
+/// Rank 0's own work, in a thread; success and failure both end with an event.
 fn work(
     job: &Job,
     seat: &Seat,
@@ -139,18 +139,18 @@ fn work(
     let working = spawn(move || rank::run(&job, &seat, &mut report))?;
     spawn(move || {
         let ending = match working.join() {
-            // It said so itself.
+            // It has reported the failure itself.
             Ok(Ok(())) => return,
             Ok(Err(error)) => Ending::Failed((&error).into()),
             Err(_) => Ending::Exit { code: 101, last_words: None },
         };
-        // Where the receiver has gone, the job has ended anyway.
+        // If the receiver is gone, the job has ended.
         let _ = events.send(Event::Ended(0, ending));
     })?;
     Ok(())
 }
 
-/// Passes on what another rank says. A store that is gone is noticed by rank 0's own work.
+/// Forwards the reports of another rank. If the store is gone, rank 0's own work notices.
 fn listen(rank: u32, seat: &Seat, job: &Job, events: Sender<Event>) -> anyhow::Result<()> {
     let (at, patience) = ((seat.address, seat.store), job.patience);
     spawn(move || launch::listen(rank, at, patience, &events))?;

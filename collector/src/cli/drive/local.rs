@@ -20,7 +20,7 @@ use railscope_drive::place::{self, Kind, Places, RankPlace};
 use railscope_drive::table::{Document, Facts, Table};
 
 pub(super) fn run(args: &DriveArgs, environment: &Environment, ranks: u32) -> anyhow::Result<u8> {
-    // What is wrong with the command line is said before anything is made.
+    // Checks the command line before anything is created.
     job::job(args, environment, ranks, u32::MAX)?;
     args.output.check_record()?;
     let folders = [args.output.log(), args.output.capture()];
@@ -28,16 +28,16 @@ pub(super) fn run(args: &DriveArgs, environment: &Environment, ranks: u32) -> an
     let truth = args.output.truth().as_deref().map(TruthFile::create).transpose()?;
     let json = args.output.json.as_deref().map(JsonFile::create).transpose()?;
 
-    // Before the first thread begins: a user namespace takes only whole processes.
+    // Before the first thread: only a single-threaded process can enter a user namespace.
     let places = places(args, environment, ranks)?;
     let job = job::job(args, environment, ranks, places.mtu)?;
     let (events, heard) = channel();
     let interrupts = events.clone();
-    // Where the receiver has gone, the job has ended anyway.
+    // If the receiver is gone, the job has ended.
     ctrlc::set_handler(move || drop(interrupts.send(Event::Interrupted)))
         .context("wait for Ctrl-C")?;
 
-    // Here is where the ports are.
+    // This process can see all ports.
     let captures = captures(&args.output, &places)?;
     let facts = Facts { version: env!("CARGO_PKG_VERSION").to_owned(), place: places.describe() };
     let mut show = Show::new(Table::new(&job, ranks, &facts), truth);
@@ -55,7 +55,7 @@ pub(super) fn run(args: &DriveArgs, environment: &Environment, ranks: u32) -> an
     outcome_code(outcome, table.results().wrong())
 }
 
-/// Places as asked for; RDMA devices are where the machine has them.
+/// The places of `--place`; RDMA devices are in the machine's own network namespace.
 fn places(args: &DriveArgs, environment: &Environment, ranks: u32) -> anyhow::Result<Places> {
     let mut kind = args.place.map(Kind::from);
     if Transport::from(args.transport) == Transport::Verbs {
@@ -68,7 +68,7 @@ fn places(args: &DriveArgs, environment: &Environment, ranks: u32) -> anyhow::Re
     Ok(place::make(kind, environment.text("NCCL_SOCKET_IFNAME"), ranks)?)
 }
 
-/// A capture per port; ranks that share one have one.
+/// One capture per port; ranks with the same port share it.
 fn captures(output: &OutputArgs, places: &Places) -> anyhow::Result<Vec<Capture>> {
     let Some(folder) = output.capture() else { return Ok(Vec::new()) };
     let ports: BTreeSet<_> = places.ranks.iter().map(|place| place.port.as_str()).collect();
@@ -90,7 +90,8 @@ fn end_capture(capture: Capture, show: &mut Show) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// This program again, once a rank, with torchrun's variables; `words` are `drive` and its options.
+/// Commands that start this program again for each rank, with torchrun's variables; `words` are `drive`
+/// and its options.
 pub(in crate::cli) fn commands(
     job: &Job,
     environment: &Environment,

@@ -1,8 +1,8 @@
-//! `railscope drive`: makes the traffic of a training job, and writes down what it did.
+//! `railscope drive`: generates the traffic of a training job, and records what it did.
 //!
-//! With `--ranks` this process is the parent of all ranks ([`local`]): it makes their places, shows the
-//! table and sees to it that they end together. Each rank is this program again ([`child`]).
-//! Without, another launcher has made this process one rank ([`launched`]).
+//! With `--ranks` this process is the parent of all ranks ([`local`]): it creates their places, shows the
+//! table and ends them together. Each rank is a child process of this program ([`child`]).
+//! Without, another launcher has started this process as one rank ([`launched`]).
 
 mod args;
 mod child;
@@ -22,10 +22,10 @@ use environment::Environment;
 use railscope_drive::launch::Outcome;
 use seat::ChildSeat;
 
-/// Exit code where results were wrong, as nccl-tests fails then.
+/// Exit code for wrong results, as in nccl-tests.
 const EXIT_WRONG: u8 = 1;
 
-/// Exit code of programs that Ctrl-C ended.
+/// Exit code of a program that Ctrl-C ended.
 const EXIT_INTERRUPTED: u8 = 130;
 
 /// Runs a job or a rank of it; returns the exit code.
@@ -46,7 +46,7 @@ pub(super) fn run(args: &DriveArgs) -> anyhow::Result<u8> {
     )
 }
 
-/// What the shell is told.
+/// The exit code of an outcome.
 fn outcome_code(outcome: Outcome, wrong: Option<u64>) -> anyhow::Result<u8> {
     match outcome {
         Outcome::Done if wrong.unwrap_or(0) > 0 => Ok(EXIT_WRONG),

@@ -1,4 +1,4 @@
-//! A rank's seat, as the parent tells its child or a launcher its process.
+//! A rank's seat: its rank, address and store, from the parent process or from a launcher.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::environment::{Environment, Launched};
 use railscope_drive::job::Seat;
 use railscope_drive::place::{self, Interface, RankPlace};
 
-/// Set for ranks that `railscope drive --ranks` starts: what torchrun's variables have no word for.
+/// Set for ranks that `railscope drive --ranks` starts: the facts that torchrun's variables lack.
 const VARIABLE: &str = "RAILSCOPE_DRIVE_SEAT";
 
 /// The value of `RAILSCOPE_DRIVE_SEAT`.
@@ -21,7 +21,7 @@ pub(super) struct ChildSeat {
     pub(super) parent: u32,
     address: IpAddr,
     interface: String,
-    /// Largest packet of the interface: ranks come to the same job as their parent.
+    /// Largest packet of the interface, so that ranks build the same job as their parent.
     pub(super) mtu: u32,
     host: String,
 }
@@ -37,7 +37,7 @@ impl ChildSeat {
         }
     }
 
-    /// Tells `command` who it is.
+    /// Sets the variables of `command`.
     pub(super) fn tell(&self, command: &mut Command, seat: &Launched) -> anyhow::Result<()> {
         command.env(VARIABLE, serde_json::to_string(self)?);
         command.env_remove("TORCHELASTIC_USE_AGENT_STORE");
@@ -49,7 +49,7 @@ impl ChildSeat {
         Ok(())
     }
 
-    /// What the parent told this process, if there is one.
+    /// The seat from the parent process, if there is one.
     pub(super) fn of_process(environment: &Environment) -> anyhow::Result<Option<Self>> {
         let told = environment.text(VARIABLE);
         told.map(|text| serde_json::from_str(text).context(VARIABLE)).transpose()
@@ -60,7 +60,7 @@ impl ChildSeat {
     }
 }
 
-/// The interface of one rank of a job of many hosts.
+/// The interface of one rank of a multi-host job.
 pub(super) fn interface(
     environment: &Environment,
     launched: &Launched,

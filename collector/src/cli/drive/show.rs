@@ -1,5 +1,4 @@
-//! What people see while ranks work: the table as it grows, a progress bar, the truth on its way to
-//! its file.
+//! Output while ranks run: the growing table, a progress bar, and the truth file.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -13,7 +12,7 @@ use railscope_drive::table::{Document, Table, write_document};
 use railscope_drive::truth::Record;
 use railscope_drive::{self, DriveError};
 
-/// The audience of a job.
+/// Receives the messages of a job.
 pub(super) struct Show {
     table: Table,
     truth: Option<TruthFile>,
@@ -25,7 +24,7 @@ impl Show {
         Self { table, truth, bar: bar() }
     }
 
-    /// Shows what the table has to say so far.
+    /// Shows new lines of the table.
     pub(super) fn show(&mut self) -> io::Result<()> {
         let text = self.table.take_text();
         if text.is_empty() {
@@ -53,7 +52,7 @@ impl Show {
 impl Audience for Show {
     fn hear(&mut self, rank: u32, message: Message) -> railscope_drive::Result<()> {
         match message {
-            // Ranks go in step with each other; one speaks for all.
+            // Ranks run in lockstep; rank 0's progress stands for all.
             Message::Progress { done, total } if rank == 0 => {
                 self.bar.set_length(total);
                 self.bar.set_position(done);
@@ -77,7 +76,7 @@ impl Audience for Show {
     }
 
     fn note(&mut self, text: &str) {
-        // Nothing is left to tell a failing standard error to.
+        // A failing standard error cannot be reported anywhere.
         self.bar.suspend(|| drop(writeln!(anstream::stderr(), "{text}")));
     }
 }
@@ -106,7 +105,7 @@ impl TruthFile {
         Ok(Self { name, out: BufWriter::new(file), has_job: false })
     }
 
-    /// Every rank begins with the job; the file has it once.
+    /// Every rank reports the job first; the file has it once.
     pub(in crate::cli) fn write(&mut self, record: &Record) -> railscope_drive::Result<()> {
         if matches!(record, Record::Job(_)) && std::mem::replace(&mut self.has_job, true) {
             return Ok(());
@@ -121,7 +120,7 @@ impl TruthFile {
     }
 }
 
-/// Where the JSON document goes; made before the job, so that a wrong path costs no run.
+/// File of the JSON document, created before the job so that a wrong path fails at once.
 pub(super) struct JsonFile {
     name: String,
     file: File,
@@ -145,7 +144,7 @@ fn create(path: &Path) -> anyhow::Result<File> {
     File::create(path).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Makes a folder that may be there already.
+/// Creates a folder, unless it exists.
 pub(in crate::cli) fn make_folder(folder: &Path) -> anyhow::Result<()> {
     if folder.as_os_str().is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Options of `railscope watch`, as typed, and the source that they mean.
+//! Options of `railscope watch`, as typed, and the source they select.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -57,7 +57,7 @@ pub(in crate::cli) struct WatchArgs {
     pub(super) line_rate: Option<u64>,
 }
 
-/// How packets of interfaces are seen, as typed.
+/// How to capture packets of interfaces, as typed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum SourceChoice {
     /// Kernel programs if permitted, else packet sockets

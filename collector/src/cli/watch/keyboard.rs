@@ -1,5 +1,5 @@
-//! Keys and changes of size, read by a thread of its own: once the terminal has hung up, crossterm's
-//! reader never returns.
+//! Keys and size changes, read by a separate thread: once the terminal has hung up, crossterm's reader
+//! never returns.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};

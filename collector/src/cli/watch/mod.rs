@@ -1,5 +1,5 @@
-//! `railscope watch`: what a training does, while it does it. On a terminal a view that one moves
-//! about in, elsewhere a line for each training step and finding.
+//! `railscope watch`: shows a running training. On a terminal it is an interactive view, elsewhere it
+//! prints a line for each training step and finding.
 
 mod args;
 mod hangup;
@@ -28,7 +28,7 @@ pub(super) fn run(args: &WatchArgs) -> anyhow::Result<u8> {
     session.add(args.open()?);
     let is_over = Arc::new(AtomicBool::new(false));
     let over = is_over.clone();
-    // Ctrl-C and SIGTERM end it as it ends by itself.
+    // Ctrl-C and SIGTERM end it like the end of the source.
     ctrlc::set_handler(move || over.store(true, Ordering::Relaxed)).context("wait for Ctrl-C")?;
     #[cfg(feature = "tui")]
     if !args.plain && io::stdout().is_terminal() {

@@ -1,4 +1,4 @@
-//! Lines on standard output: one a training step, one a finding.
+//! Lines on standard output, one per training step and one per finding.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,10 +16,10 @@ use railscope_core::analysis::ledger::{Ending, Ledger};
 use railscope_core::pipeline::Analysed;
 use railscope_core::report::news::ReportNews;
 
-/// How long frames are waited for before it is looked whether this is the end.
+/// Longest wait for frames before checking whether to end.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Writes until a signal or the end of the source, or until nobody can read it.
+/// Writes until a signal, the end of the source, or the end of the reader.
 pub(super) fn run(session: Session, args: &WatchArgs, is_over: &AtomicBool) -> anyhow::Result<()> {
     let mut lines = Lines { is_over, ledger: Ledger::default(), silence: Silence::begin() };
     session.completeness().into_iter().for_each(|text| lines.say(text));
@@ -51,7 +51,7 @@ impl Observer for Lines<'_> {
     }
 
     fn say(&mut self, text: String) {
-        // Nothing is left to tell a failing standard error to.
+        // A failing standard error cannot be reported anywhere.
         let _ = writeln!(anstream::stderr(), "{text}");
     }
 

@@ -1,25 +1,25 @@
-//! A hint where no packet comes at all.
+//! A hint if no packet arrives at all.
 
 use std::time::{Duration, Instant};
 
 use crate::live::session::Session;
 
-/// How long nothing may come before it is said.
+/// Silence after which the hint is shown.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Silence since the beginning.
+/// Silence since the start.
 pub(super) struct Silence {
     began: Instant,
     is_told: bool,
 }
 
 impl Silence {
-    /// Nothing has come yet.
+    /// No packet has arrived yet.
     pub(super) fn begin() -> Self {
         Self { began: now(), is_told: false }
     }
 
-    /// What to say, once, where nothing has come for long.
+    /// The hint, once, after a long silence.
     pub(super) fn hint(&mut self, session: &Session) -> Option<String> {
         if session.frames() > 0 || self.is_told || self.began.elapsed() <= PATIENCE {
             return None;
@@ -29,7 +29,7 @@ impl Silence {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "silence is told after a while")]
+#[expect(clippy::disallowed_methods, reason = "silence is reported after a while")]
 fn now() -> Instant {
     Instant::now()
 }

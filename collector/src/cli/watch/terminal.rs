@@ -1,4 +1,4 @@
-//! The view on a terminal, which is put back as it was however this ends.
+//! The view on a terminal, which is restored however this ends.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,17 +17,17 @@ use crate::live::runner::{Observer, Runner};
 use crate::live::session::Session;
 use railscope_core::pipeline::Analysed;
 
-/// How long frames are waited for before keys are looked for.
+/// Longest wait for frames before reading keys.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Shows what is watched until the user or a signal ends it, or the terminal is gone. What the source
-/// has ended with stays to be looked at.
+/// Shows the view until the user or a signal ends it, or the terminal is gone. After the end of the
+/// source, the last state stays visible.
 pub(super) fn run(session: Session, args: &WatchArgs, is_over: &AtomicBool) -> anyhow::Result<()> {
-    // It also sees to it that a panic leaves a usable terminal.
+    // It also restores the terminal after a panic.
     let mut terminal = ratatui::try_init().context("use the terminal")?;
     let result = show(session, args, is_over, &mut terminal);
     if is_hung_up(io::stdout()) {
-        // It would complain of the terminal on the terminal, and panic.
+        // Restoring would fail, print that to the missing terminal, and panic.
         std::mem::forget(terminal);
         return Ok(());
     }
@@ -66,7 +66,7 @@ struct View<'a> {
     screen: Screen,
     silence: Silence,
     is_over: &'a AtomicBool,
-    /// Something has to be drawn.
+    /// The screen must be redrawn.
     has_changed: bool,
 }
 
@@ -96,7 +96,7 @@ impl Observer for View<'_> {
 }
 
 impl View<'_> {
-    /// Whether nobody looks any more.
+    /// Whether the user or the terminal has gone.
     fn is_left(&self) -> bool {
         self.screen.is_over() || self.is_over.load(Ordering::Relaxed) || is_hung_up(io::stdout())
     }
@@ -109,7 +109,7 @@ impl View<'_> {
         Ok(())
     }
 
-    /// Hands on what is typed; the first key is waited for.
+    /// Passes keys to the view; waits for the first one.
     fn press_keys(&mut self, patience: Duration) -> anyhow::Result<()> {
         let mut patience = patience;
         while !self.screen.is_over()
@@ -131,7 +131,7 @@ impl View<'_> {
     }
 }
 
-/// In raw mode Ctrl-C is a key like others.
+/// In raw mode Ctrl-C is an ordinary key.
 fn key(pressed: KeyEvent) -> Option<Key> {
     let is_control = pressed.modifiers.contains(KeyModifiers::CONTROL);
     Some(match pressed.code {

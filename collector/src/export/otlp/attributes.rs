@@ -1,9 +1,9 @@
-//! Attributes as the protocol has them.
+//! Attributes in the protocol's types.
 
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, ArrayValue, KeyValue};
 
-/// Attributes that are collected one by one; what is not known is left out.
+/// Collects attributes; unknown values are omitted.
 #[derive(Default)]
 pub(super) struct Attributes(Vec<KeyValue>);
 
@@ -63,7 +63,7 @@ impl Attributes {
     }
 }
 
-/// The protocol has signed integers only.
+/// The protocol has only signed integers.
 pub(super) fn integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

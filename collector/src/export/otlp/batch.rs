@@ -1,9 +1,9 @@
-//! What is sent at once: an encoded request.
+//! A batch: one encoded request.
 
 use prost::Message;
 use prost::bytes::Bytes;
 
-/// What is sent.
+/// Kind of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// Points.
@@ -17,7 +17,7 @@ pub enum Signal {
 /// An encoded request.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// What it has.
+    /// Its kind of data.
     pub signal: Signal,
     /// Points, spans or log records in it.
     pub items: u64,

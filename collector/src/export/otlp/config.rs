@@ -1,4 +1,4 @@
-//! Where to send and how: what the environment of OpenTelemetry's SDKs says
+//! Configuration of the exporter, from the environment variables of OpenTelemetry's SDKs
 //! (OpenTelemetry specification, "OpenTelemetry Protocol Exporter" and "SDK environment variables").
 
 use std::time::Duration;
@@ -8,22 +8,22 @@ use http::{HeaderName, HeaderValue, Uri};
 use super::batch::Signal;
 use super::resource::{self, Resource};
 
-/// What the exporter is told.
+/// Configuration of the exporter.
 #[derive(Clone, Debug)]
 pub struct OtlpConfig {
-    /// How to send.
+    /// Protocol.
     pub protocol: Protocol,
-    /// Where each signal goes; `None`: nowhere.
+    /// Endpoint of each signal; `None`: not exported.
     pub endpoints: Endpoints,
     /// Sent with each request.
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    /// For one request, from connecting to the answer.
+    /// Timeout of one request, from connecting to the answer.
     pub timeout: Duration,
-    /// Who sends.
+    /// Attributes of the sender.
     pub resource: Resource,
-    /// Share of traces that are sent, 0 to 1: every host keeps the same ones.
+    /// Share of traces to send, 0 to 1: every host samples the same ones.
     pub trace_ratio: f64,
-    /// Bytes that wait to be sent, at most.
+    /// Most bytes in the queue.
     pub queue_bytes: usize,
 }
 
@@ -36,7 +36,7 @@ pub enum Protocol {
     HttpProtobuf,
 }
 
-/// Where each signal goes.
+/// Endpoint of each signal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Endpoints {
     metrics: Option<Uri>,
@@ -44,31 +44,31 @@ pub struct Endpoints {
     logs: Option<Uri>,
 }
 
-/// Why a configuration makes no sense, or an exporter does not start.
+/// Why a configuration is not valid, or an exporter does not start.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "each says what it is")]
 pub enum OtlpError {
     #[error("`{text}` is not a URL; write http://host:port or https://host:port")]
     Endpoint { text: String },
-    #[error("{variable}: `{text}` is not supported: say {supported}")]
+    #[error("{variable}: `{text}` is not supported; use {supported}")]
     Value { variable: String, text: String, supported: &'static str },
-    #[error("{variable}: `{text}` is not a list of key=value, percent-encoded")]
+    #[error("{variable}: `{text}` is not valid; write key=value,key=value, percent-encoded")]
     Pairs { variable: &'static str, text: String },
-    #[error("{variable}: `{name}` cannot be a header")]
+    #[error("{variable}: `{name}` is not a valid header name or has an invalid value")]
     Header { variable: &'static str, name: String },
-    #[error("read the certificates of this system, which https needs")]
+    #[error("read this system's CA certificates, which https needs")]
     Certificates(#[source] std::io::Error),
-    #[error("start the thread that sends")]
+    #[error("start the sending thread")]
     Thread(#[source] std::io::Error),
 }
 
-/// Bytes that wait unless told.
+/// Default size of the queue.
 pub const QUEUE_BYTES: usize = 16 << 20;
 /// The specification's default.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Endpoints {
-    /// Where `signal` goes.
+    /// Endpoint of `signal`.
     #[must_use]
     pub const fn of(&self, signal: Signal) -> Option<&Uri> {
         match signal {
@@ -89,12 +89,12 @@ impl Endpoints {
 }
 
 impl OtlpConfig {
-    /// What `variable` says, but for where to send: that is `endpoint`. `None` leaves that to
-    /// `OTEL_EXPORTER_OTLP_*_ENDPOINT`, and without those to the default, a collector on this host.
+    /// The configuration from `variable`, with `endpoint`. `None` uses `OTEL_EXPORTER_OTLP_*_ENDPOINT`, or
+    /// else the default, a collector on this host.
     ///
     /// # Errors
     ///
-    /// When a value makes no sense. Empty ones count as not set.
+    /// When a value is not valid. Empty ones count as not set.
     pub fn from_environment(
         endpoint: Option<&str>,
         variable: impl Fn(&str) -> Option<String>,
@@ -120,7 +120,7 @@ impl OtlpConfig {
     }
 }
 
-/// What is said, else what the usual port of gRPC says, else the specification's default.
+/// The configured protocol, else gRPC for its usual port, else the specification's default.
 fn protocol(said: Option<String>, endpoint: Option<&str>) -> Result<Protocol, OtlpError> {
     match said.as_deref() {
         Some("grpc") => Ok(Protocol::Grpc),
@@ -189,7 +189,7 @@ fn url(text: &str) -> Result<Uri, OtlpError> {
 fn headers(said: Option<String>) -> Result<Vec<(HeaderName, HeaderValue)>, OtlpError> {
     const VARIABLE: &str = "OTEL_EXPORTER_OTLP_HEADERS";
     let Some(text) = said else { return Ok(Vec::new()) };
-    // Values are secrets: they are in no message.
+    // Values are secrets and never appear in messages.
     let no_pairs = || OtlpError::Pairs { variable: VARIABLE, text: "...".to_owned() };
     let pairs = resource::pairs(&text).ok_or_else(no_pairs)?;
     let header = |(name, value): (String, String)| {
@@ -214,7 +214,7 @@ fn timeout(said: Option<String>) -> Result<Duration, OtlpError> {
     }
 }
 
-/// What the sampler of the environment says: all, none, or a share.
+/// The sampling ratio of the environment: all, none, or a share.
 fn trace_ratio(variable: &impl Fn(&str) -> Option<String>) -> Result<f64, OtlpError> {
     let wrong = |variable: &str, text: String, supported| {
         Err(OtlpError::Value { variable: variable.to_owned(), text, supported })

@@ -1,4 +1,4 @@
-//! The thread that sends what is in the queue.
+//! The thread that sends the queue.
 
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -16,21 +16,21 @@ use super::retry::Backoff;
 use super::transport::{SendError, Transport};
 use railscope_core::metrics::own::ExportFigures;
 
-/// Sends batches from a thread of its own.
+/// Sends batches from a separate thread.
 ///
-/// [`send`](Self::send) never waits; what the receiver does not take in time waits in the queue, and
-/// where that is full the oldest are dropped and counted.
+/// [`send`](Self::send) never waits; batches wait in the queue for the receiver, and if it is full the
+/// oldest are dropped and counted.
 #[derive(Debug)]
 pub struct Exporter {
     queue: Arc<Queue>,
     config: OtlpConfig,
-    /// Tells the thread by when to be done.
+    /// Sends the thread its deadline.
     end: Option<oneshot::Sender<Duration>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Exporter {
-    /// Starts the thread. The receiver need not be there.
+    /// Starts the thread. The receiver may be absent.
     ///
     /// # Errors
     ///
@@ -48,7 +48,7 @@ impl Exporter {
                     Ok(transport) => (Some(transport), Ok(())),
                     Err(error) => (None, Err(error)),
                 };
-                // Whoever started the thread waits for this.
+                // The starting thread waits for this.
                 let _ = ready.send(outcome);
                 if let Some(mut transport) = transport {
                     tokio::select! {
@@ -60,18 +60,18 @@ impl Exporter {
         };
         let thread = thread::Builder::new().name("otlp".to_owned()).spawn(work);
         let thread = thread.map_err(OtlpError::Thread)?;
-        // A thread that ended without a word has panicked, which joining it tells.
+        // A thread that ended without a message has panicked; joining it returns the error.
         is_ready.recv().unwrap_or(Ok(()))?;
         Ok(Self { queue, config, end: Some(end), thread: Some(thread) })
     }
 
-    /// What it was told.
+    /// The configuration.
     #[must_use]
     pub const fn config(&self) -> &OtlpConfig {
         &self.config
     }
 
-    /// Puts batches into the queue; those of a signal that goes nowhere are left out.
+    /// Puts batches into the queue, except those of a signal without an endpoint.
     pub fn send(&self, batches: impl IntoIterator<Item = Batch>) {
         for batch in batches {
             if self.config.endpoints.of(batch.signal).is_some() {
@@ -80,8 +80,8 @@ impl Exporter {
         }
     }
 
-    /// As [`send`](Self::send), but waits for room in the queue as long as the receiver takes
-    /// something within `patience`: for what need not go on meanwhile.
+    /// Like [`send`](Self::send), but waits for space in the queue as long as the receiver accepts a batch
+    /// within `patience`: for callers that may block.
     pub fn send_patiently(&self, batches: impl IntoIterator<Item = Batch>, patience: Duration) {
         for batch in batches {
             if self.config.endpoints.of(batch.signal).is_some() {
@@ -91,26 +91,26 @@ impl Exporter {
         }
     }
 
-    /// What became of everything that was to be sent, by signal.
+    /// Results of all batches, by signal.
     #[must_use]
     pub fn figures(&self) -> [(Signal, ExportFigures); 3] {
         self.queue.figures()
     }
 
-    /// Bytes that wait or are being sent.
+    /// Bytes queued or being sent.
     #[must_use]
     pub fn waiting_bytes(&self) -> usize {
         self.queue.bytes()
     }
 
-    /// The last trouble, if what came last was trouble.
+    /// The latest error, if the latest result was an error.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         self.queue.trouble()
     }
 
-    /// Sends what is left, for so long at most; what then remains is dropped. What became of
-    /// everything, and the last trouble.
+    /// Sends the rest of the queue, for at most this time, and drops what remains. Returns the results and
+    /// the latest error.
     pub fn finish(mut self, within: Duration) -> ([(Signal, ExportFigures); 3], Option<String>) {
         self.end(within);
         (self.queue.figures(), self.queue.trouble())
@@ -119,18 +119,18 @@ impl Exporter {
     fn end(&mut self, within: Duration) {
         self.queue.close();
         if let Some(end) = self.end.take() {
-            // A thread that is done does not listen.
+            // A thread that has ended does not receive.
             let _ = end.send(within);
         }
         if let Some(thread) = self.thread.take() {
-            // Its panic was told when it happened.
+            // Its panic was printed when it happened.
             let _ = thread.join();
         }
     }
 }
 
 impl Drop for Exporter {
-    /// What was not sent yet is dropped.
+    /// Drops unsent batches.
     fn drop(&mut self) {
         self.end(Duration::ZERO);
     }
@@ -144,7 +144,7 @@ async fn drain(queue: &Queue, transport: &mut Transport, timeout: Duration) {
     }
 }
 
-/// Ends when the time is over that is given for the rest.
+/// Returns at the deadline for the rest of the queue.
 async fn past(ended: oneshot::Receiver<Duration>) {
     match ended.await {
         Ok(within) => time::sleep(within).await,
@@ -152,14 +152,14 @@ async fn past(ended: oneshot::Receiver<Duration>) {
     }
 }
 
-/// A batch that was taken out of the queue: counted even if nobody waits for its delivery any more.
+/// A batch taken from the queue: it is counted even if its delivery is no longer awaited.
 struct Unsent<'a> {
     queue: &'a Queue,
     batch: Option<Batch>,
 }
 
 impl Unsent<'_> {
-    /// Tries until it is taken, or refused for good.
+    /// Retries until the batch is accepted or permanently rejected.
     async fn deliver(mut self, transport: &mut Transport, timeout: Duration) {
         let mut backoff = Backoff::default();
         while let Some(batch) = &self.batch {

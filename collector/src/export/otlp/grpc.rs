@@ -1,7 +1,7 @@
 //! OTLP over gRPC: one call of tonic's client per batch.
 //!
-//! The codec is our own because the queue is bounded in bytes and so holds encoded requests. The service
-//! clients that tonic generates take messages: each batch would be decoded to be encoded again.
+//! It has its own codec because the queue is bounded in bytes and so holds encoded requests. tonic's
+//! generated clients take messages: each batch would have to be decoded and encoded again.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use super::http::chain;
 use super::queue::Delivery;
 use super::transport::{self, SendError};
 
-/// A channel for each signal; they connect when they are used, and again when that broke.
+/// A channel per signal; they connect on first use, and reconnect after a failure.
 pub(super) struct GrpcTransport {
     channels: [Option<Grpc<Channel>>; 3],
     headers: MetadataMap,
@@ -45,7 +45,7 @@ impl GrpcTransport {
     pub(super) async fn send(&mut self, batch: &Batch) -> Result<Delivery, SendError> {
         let channel = self.channels.get_mut(batch.signal as usize).and_then(Option::as_mut);
         let Some(channel) = channel else {
-            return Err(SendError::Permanent(format!("{} go nowhere", batch.signal.name())));
+            return Err(SendError::Permanent(format!("no endpoint for {}", batch.signal.name())));
         };
         let unready = |error| SendError::Retryable { why: chain(&error), after: None };
         channel.ready().await.map_err(unready)?;
@@ -58,7 +58,7 @@ impl GrpcTransport {
     }
 }
 
-/// As the protocol's specification lists them.
+/// Retryable codes, from the protocol's specification.
 fn refusal(signal: Signal, status: &Status) -> SendError {
     let after = asked_delay(status);
     let is_retryable = match status.code() {
@@ -68,7 +68,7 @@ fn refusal(signal: Signal, status: &Status) -> SendError {
         | Code::OutOfRange
         | Code::Unavailable
         | Code::DataLoss => true,
-        // Only where the receiver says that it will recover.
+        // Only if the receiver says that it will recover.
         Code::ResourceExhausted => after.is_some(),
         _ => false,
     };

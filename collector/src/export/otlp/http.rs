@@ -1,4 +1,4 @@
-//! OTLP over HTTP: one POST of protobuf a batch.
+//! OTLP over HTTP: one POST of protobuf per batch.
 
 use std::time::Duration;
 
@@ -17,9 +17,9 @@ use super::config::{OtlpConfig, OtlpError, Protocol};
 use super::queue::Delivery;
 use super::transport::{self, SendError};
 
-/// Bytes of an answer that are read.
+/// Bytes read of an answer.
 const ANSWER_BYTES: usize = 64 << 10;
-/// Characters of an answer that are told.
+/// Characters of an answer that are reported.
 const TOLD: usize = 200;
 
 /// A client that keeps its connection.
@@ -55,7 +55,7 @@ impl HttpTransport {
     }
 
     fn request(&self, batch: &Batch) -> Result<Request<Full<Bytes>>, SendError> {
-        let nowhere = || SendError::Permanent(format!("{} go nowhere", batch.signal.name()));
+        let nowhere = || SendError::Permanent(format!("no endpoint for {}", batch.signal.name()));
         let to = self.config.endpoints.of(batch.signal).ok_or_else(nowhere)?;
         let mut request = Request::builder().method(Method::POST).uri(to);
         request = request.header(CONTENT_TYPE, "application/x-protobuf");
@@ -78,7 +78,7 @@ pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// As the protocol's specification lists them.
+/// Retryable codes, from the protocol's specification.
 fn is_retryable(status: StatusCode) -> bool {
     [
         StatusCode::TOO_MANY_REQUESTS,
@@ -98,7 +98,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     })
 }
 
-/// What is told of an answer: its status, and its text where that can be read.
+/// The message on an answer: its status, and its text if readable.
 fn said(status: StatusCode, signal: Signal, body: &Bytes) -> String {
     let text: String = String::from_utf8_lossy(body).chars().take(TOLD).collect();
     let is_text = !text.contains(|c: char| c.is_control() && !c.is_whitespace());

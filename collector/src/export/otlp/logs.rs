@@ -13,7 +13,7 @@ use railscope_core::report::Report;
 use railscope_core::report::evidence::EvidenceReport;
 use railscope_core::report::findings::FindingReport;
 
-/// The records of `findings`, which are of `report`, as requests; `observed` is when they were found.
+/// The records of `findings` of `report`, as requests; `observed` is when they were found.
 #[must_use]
 pub fn batches(
     report: &Report,

@@ -1,4 +1,4 @@
-//! Points as the protocol has them: cumulative sums and histograms, and gauges.
+//! Points as OTLP metrics: cumulative sums and histograms, and gauges.
 
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
@@ -95,7 +95,7 @@ fn histogram(metric: &Metric, point: &Point) -> Option<HistogramDataPoint> {
     })
 }
 
-/// As the text of Prometheus has it.
+/// As in Prometheus's text format.
 fn double(unit: Unit, kept: u64) -> f64 {
     unit.scaled(kept).unwrap_or(kept as f64)
 }

@@ -7,8 +7,8 @@
 //! news ------ logs ----+
 //! ```
 //!
-//! Whoever has something to send puts it into the queue and goes on: a receiver that is slow or dead
-//! costs nobody time, and no more memory than the queue's bound.
+//! Senders put batches into the queue and continue: a slow or dead receiver costs them no time, and no
+//! more memory than the queue's limit.
 
 pub mod batch;
 pub mod config;

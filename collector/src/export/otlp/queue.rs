@@ -1,4 +1,4 @@
-//! What waits to be sent: bounded in bytes; whoever puts something in never waits.
+//! The send queue: bounded in bytes; adding a batch never blocks.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,23 +9,23 @@ use tokio::sync::Notify;
 use super::batch::{Batch, Signal};
 use railscope_core::metrics::own::ExportFigures;
 
-/// Batches in the order in which they came. Where there is no room the oldest make some.
+/// Batches in order of arrival. If the queue is full, the oldest are dropped.
 #[derive(Debug)]
 pub struct Queue {
     capacity_bytes: usize,
     inner: Mutex<Inner>,
-    /// Something came, or nothing will.
+    /// A batch was added, or the queue was closed.
     changed: Notify,
-    /// Something went.
+    /// A batch was removed.
     room: Condvar,
-    /// Whoever waits to send again need not wait any longer.
+    /// Wakes a sender that waits to retry.
     hurry: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
     waiting: VecDeque<Batch>,
-    /// Of what waits and of what is being sent.
+    /// Bytes queued and being sent.
     bytes: usize,
     in_flight_bytes: usize,
     is_closed: bool,
@@ -33,17 +33,17 @@ struct Inner {
     trouble: Option<String>,
 }
 
-/// What became of a batch.
+/// Result of sending a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Delivery {
-    /// The receiver took it, but for some items.
+    /// The receiver accepted it, except for some items.
     Taken { rejected: u64, message: String },
-    /// It will not do, ever.
+    /// Permanently rejected.
     Failed(String),
 }
 
 impl Queue {
-    /// With room for so many bytes of encoded requests.
+    /// A queue with space for so many bytes of encoded requests.
     #[must_use]
     pub fn new(capacity_bytes: usize) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl Queue {
         }
     }
 
-    /// Puts `batch` in; the oldest that wait make room, and are counted.
+    /// Adds `batch`; if the queue is full, the oldest are dropped and counted.
     pub fn push(&self, batch: Batch) {
         let mut inner = self.inner();
         inner.bytes += batch.body.len();
@@ -69,7 +69,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Waits until there is room for so many bytes, as long as something goes within `patience`.
+    /// Waits for space for so many bytes, as long as a batch is removed within `patience`.
     pub(super) fn wait_for_room(&self, bytes: usize, patience: Duration) {
         let mut inner = self.inner();
         while inner.bytes > 0 && inner.bytes + bytes > self.capacity_bytes {
@@ -82,7 +82,7 @@ impl Queue {
         }
     }
 
-    /// Takes the oldest out, to be sent; `None` when the queue is closed and empty.
+    /// Removes the oldest batch for sending; `None` when the queue is closed and empty.
     pub(super) async fn next(&self) -> Option<Batch> {
         loop {
             {
@@ -99,7 +99,7 @@ impl Queue {
         }
     }
 
-    /// Notes what became of a batch that was taken out.
+    /// Records the result of a removed batch.
     pub(super) fn settle(&self, batch: &Batch, delivery: Delivery) {
         let mut inner = self.inner();
         inner.bytes -= std::mem::take(&mut inner.in_flight_bytes);
@@ -120,24 +120,24 @@ impl Queue {
         self.room.notify_all();
     }
 
-    /// Notes why something is to be tried again.
+    /// Records the reason for a retry.
     pub(super) fn note_trouble(&self, why: String) {
         self.inner().trouble = Some(why);
     }
 
-    /// Nothing more will come.
+    /// Closes the queue: no more batches will be added.
     pub fn close(&self) {
         self.inner().is_closed = true;
         self.changed.notify_one();
         self.hurry.notify_one();
     }
 
-    /// Ends once, when the queue is closed: the receiver may be there by now.
+    /// Completes once, when the queue is closed: a last retry, as the receiver may be back.
     pub(super) async fn hurried(&self) {
         self.hurry.notified().await;
     }
 
-    /// Whoever sends gave up: what is left is dropped.
+    /// The sender has given up: drops the rest.
     pub(super) fn abandon(&self) {
         let mut inner = self.inner();
         while let Some(batch) = inner.waiting.pop_front() {
@@ -146,25 +146,25 @@ impl Queue {
         inner.bytes = 0;
     }
 
-    /// Notes a batch that was taken out and can no longer be sent.
+    /// Records a removed batch that can no longer be sent.
     pub(super) fn drop_unsent(&self, batch: &Batch) {
         self.inner().of(batch.signal).dropped += batch.items;
     }
 
-    /// What became of everything that came, by signal.
+    /// Results of all batches, by signal.
     #[must_use]
     pub fn figures(&self) -> [(Signal, ExportFigures); 3] {
         let inner = self.inner();
         Signal::ALL.map(|signal| (signal, inner.figures[signal as usize]))
     }
 
-    /// Bytes that wait or are being sent.
+    /// Bytes queued or being sent.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.inner().bytes
     }
 
-    /// The last trouble, if what came last was trouble.
+    /// The latest error, if the latest result was an error.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         self.inner().trouble.clone()

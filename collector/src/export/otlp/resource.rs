@@ -1,4 +1,4 @@
-//! Who sends: attributes that hold for everything that is sent.
+//! The sender's attributes, which apply to everything that is sent.
 
 use opentelemetry_proto::tonic::common::v1::InstrumentationScope;
 use opentelemetry_proto::tonic::resource::v1::Resource as ProtoResource;
@@ -11,7 +11,7 @@ use super::config::OtlpError;
 pub struct Resource(Vec<(String, String)>);
 
 impl Default for Resource {
-    /// What `railscope` is called.
+    /// The service name.
     fn default() -> Self {
         let mut resource = Self(Vec::new());
         resource.set("service.name", "railscope");
@@ -34,11 +34,11 @@ impl Resource {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Sets what `OTEL_RESOURCE_ATTRIBUTES` says: `key=value,key=value`, percent-encoded.
+    /// Sets the attributes of `OTEL_RESOURCE_ATTRIBUTES`: `key=value,key=value`, percent-encoded.
     ///
     /// # Errors
     ///
-    /// When it is none of that: the specification has it thrown away whole, and said.
+    /// When it is not valid: the specification requires to discard all of it and to report that.
     pub fn set_all(&mut self, text: &str) -> Result<(), OtlpError> {
         for (name, value) in pairs(text).ok_or_else(|| OtlpError::Pairs {
             variable: "OTEL_RESOURCE_ATTRIBUTES",
@@ -58,7 +58,7 @@ impl Resource {
     }
 }
 
-/// What measured it: railscope itself.
+/// The instrumentation scope: railscope itself.
 pub(super) fn scope() -> InstrumentationScope {
     InstrumentationScope {
         name: "railscope".to_owned(),
@@ -67,7 +67,7 @@ pub(super) fn scope() -> InstrumentationScope {
     }
 }
 
-/// Pairs of `key=value,key=value`, percent-encoded; `None` where it is none of that.
+/// Pairs of `key=value,key=value`, percent-encoded; `None` if it is not valid.
 pub(super) fn pairs(text: &str) -> Option<Vec<(String, String)>> {
     let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
     let pair = |entry: &str| {

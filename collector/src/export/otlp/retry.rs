@@ -1,7 +1,7 @@
 //! When to send again: tower's exponential backoff with jitter, unless the receiver names a delay.
 //!
-//! tower's retry layer around the whole request does not serve here: it knows no delay that a receiver
-//! asks for (`Retry-After`, `RetryInfo`), and a delay has to end early when the agent stops.
+//! tower's retry layer around the whole request does not fit: it ignores the delay that a receiver
+//! requests (`Retry-After`, `RetryInfo`), and a delay has to end early when the agent stops.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use tower::util::rng::HasherRng;
 
 const FIRST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(30);
-/// Share of a delay that may be added to it at random, so that many senders do not return at once.
+/// Random part of a delay, as a share of it, so that many senders do not retry at once.
 const JITTER: f64 = 1.0;
-/// However long a receiver asks to wait.
+/// Longest delay, even if a receiver requests more.
 const LONGEST_ASKED: Duration = Duration::from_secs(300);
 
 /// Delays of one batch.
@@ -25,13 +25,13 @@ pub(super) struct Backoff(ExponentialBackoff);
 impl Default for Backoff {
     fn default() -> Self {
         let maker = ExponentialBackoffMaker::new(FIRST, LONGEST, JITTER, HasherRng::default());
-        // tower refuses only bounds that contradict each other.
+        // tower refuses only contradictory bounds.
         Self(maker.unwrap_or_default().make_backoff())
     }
 }
 
 impl Backoff {
-    /// The wait before the next attempt; `asked` is what the receiver asks for.
+    /// The delay before the next attempt; `asked` is the receiver's request.
     pub(super) fn delay(&mut self, asked: Option<Duration>) -> Sleep {
         let delay = self.0.next_backoff();
         asked.map_or(delay, |asked| time::sleep(asked.min(LONGEST_ASKED)))

@@ -1,14 +1,14 @@
-//! Ids of traces and spans that every host computes alike, so that the parts of one collective join
-//! without anybody who hands out ids.
+//! Ids of traces and spans. Every host computes the same ones, so the parts of one collective join without
+//! a central authority.
 //!
 //! The digest of a collective is SHA-256 of the text `railscope collective 1`, the communicator's id,
-//! the collective's number on it and where numbers start, each followed by a line end. Bytes 0 to 15
+//! the collective's number on it and the start of the numbering, each followed by a line end. Bytes 0 to 15
 //! are the trace id, bytes 16 to 23 the id of the collective's span. The span of rank R has bytes 0 to
 //! 7 of SHA-256 of the digest, followed by R as four bytes, the highest first.
 //!
-//! Numbers that start with the communicator (`init`) are the same on all hosts. Where the beginning
-//! was not seen, they start with the capture: the date of its origin is then hashed as well, so that
-//! nothing is joined that does not belong together.
+//! Numbers that start with the communicator (`init`) are the same on all hosts. If its start was not
+//! captured, they start with the capture: then the origin's date is hashed too, so that unrelated
+//! collectives are not joined.
 
 use sha2::{Digest, Sha256};
 
@@ -23,7 +23,7 @@ pub struct TraceIds([u8; 32]);
 const RANDOM_BITS: u32 = 56;
 
 impl TraceIds {
-    /// Of a collective of `report`.
+    /// The ids of a collective of `report`.
     #[must_use]
     pub fn of(report: &Report, collective: &CollectiveReport) -> Self {
         let CollectiveReport { communicator, sequence, sequence_origin, .. } = collective;
@@ -58,8 +58,8 @@ impl TraceIds {
         first(&digest)
     }
 
-    /// Whether it is among a share of all traces: the same ones on every host. As OpenTelemetry's
-    /// consistent probability sampling has it, its randomness is compared with a threshold.
+    /// Whether the trace is sampled at this ratio, the same on every host: its randomness is compared with a
+    /// threshold, as in OpenTelemetry's consistent probability sampling.
     #[must_use]
     pub fn is_sampled(&self, ratio: f64) -> bool {
         let randomness = self.trace().iter().fold(0_u128, |all, byte| all << 8 | u128::from(*byte));
@@ -67,13 +67,13 @@ impl TraceIds {
     }
 }
 
-/// What randomness must reach: its share of 56 bits is left out.
+/// The threshold: traces with less randomness, of 56 bits, are not sampled.
 fn threshold(ratio: f64) -> u64 {
     ((1.0 - ratio.clamp(0.0, 1.0)) * (1_u64 << RANDOM_BITS) as f64) as u64
 }
 
-/// The trace state that says with which threshold was sampled: `ot=th:` and its hexadecimal digits
-/// without zeros at the end.
+/// The trace state with the sampling threshold: `ot=th:` and its hexadecimal digits without trailing
+/// zeros.
 #[must_use]
 pub fn trace_state(ratio: f64) -> String {
     let digits = format!("{:014x}", threshold(ratio));
@@ -81,7 +81,7 @@ pub fn trace_state(ratio: f64) -> String {
     format!("ot=th:{}", if digits.is_empty() { "0" } else { digits })
 }
 
-/// The first bytes of `digest`, which has as many.
+/// The first bytes of `digest`.
 fn first<const N: usize>(digest: &[u8]) -> [u8; N] {
     digest.first_chunk().copied().unwrap_or([0; N])
 }

@@ -1,5 +1,5 @@
-//! Collectives as traces: a span for the whole, and one for each rank below it. A span ends when its
-//! packets did, so traces are made of what is known afterwards.
+//! Collectives as traces: a span for the whole, and a child span for each rank. A span ends with its last
+//! packet, so traces are built afterwards.
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::trace::v1::span::{Event, SpanKind};
@@ -13,7 +13,7 @@ use railscope_core::report::Report;
 use railscope_core::report::collectives::{CollectiveRankReport, CollectiveReport};
 use railscope_core::report::stragglers::StragglerReport;
 
-/// The spans of `collectives`, which are of `report`, as requests; a share of `ratio` of the traces.
+/// The spans of `collectives` of `report`, as requests, sampled at `ratio`.
 #[must_use]
 pub fn batches(
     report: &Report,
@@ -123,7 +123,7 @@ impl Trace<'_> {
         span
     }
 
-    /// What whole collective and rank have alike.
+    /// The fields that spans of collectives and of ranks share.
     fn common(&self) -> Attributes {
         let one = self.collective;
         let mut attributes = Attributes::default();

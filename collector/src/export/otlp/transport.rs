@@ -1,4 +1,4 @@
-//! How a batch gets to the receiver, by either protocol, and what its answer says.
+//! Sends a batch by either protocol, and reads the answer.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::grpc::GrpcTransport;
 use super::http::HttpTransport;
 use super::queue::Delivery;
 
-/// Who sends, as receivers log it.
+/// User agent, as receivers log it.
 pub(super) const USER_AGENT: &str = concat!("railscope/", env!("CARGO_PKG_VERSION"));
 
 /// One of the protocols.
@@ -25,17 +25,17 @@ pub(super) enum Transport {
     Http(HttpTransport),
 }
 
-/// Why a batch was not taken.
+/// Why a batch was not accepted.
 #[derive(Debug)]
 pub(super) enum SendError {
-    /// It may be tried again, after a while if the receiver names one.
+    /// It may be retried, after a delay if the receiver names one.
     Retryable { why: String, after: Option<Duration> },
-    /// It will not do, ever.
+    /// Permanently rejected.
     Permanent(String),
 }
 
 impl Transport {
-    /// Has to be called within the runtime that sends.
+    /// Must be called within the sending runtime.
     pub(super) fn new(config: &OtlpConfig) -> Result<Self, OtlpError> {
         Ok(match config.protocol {
             Protocol::Grpc => Self::Grpc(GrpcTransport::new(config)?),
@@ -51,8 +51,7 @@ impl Transport {
     }
 }
 
-/// Connects with TLS where the URL says https. The certificates of the system are read only for
-/// that.
+/// Connects with TLS for an https URL. The system's certificates are read only for that.
 pub(super) fn connector(
     config: &OtlpConfig,
     protocol: Protocol,
@@ -73,7 +72,7 @@ pub(super) fn connector(
     })
 }
 
-/// What the body of an answer says was not taken.
+/// The rejected items, from the body of an answer.
 pub(super) fn delivery(signal: Signal, answer: Bytes) -> Delivery {
     let said = match signal {
         Signal::Metrics => ExportMetricsServiceResponse::decode(answer)

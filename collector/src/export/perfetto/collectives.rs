@@ -40,7 +40,7 @@ pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
     tracks
 }
 
-/// Each rank's share in each collective, with what told it to slow down or send again.
+/// Each rank's share in each collective, with the signals to slow down or retransmit.
 pub(super) fn rank_tracks(
     report: &Report,
     mut signals: Signals,
@@ -74,12 +74,12 @@ pub(super) fn rank_tracks(
     tracks
 }
 
-/// What tells the host of a rank.
+/// The host of a rank.
 pub(super) fn host(rank: &RankReport) -> String {
     rank.place().unwrap_or("of unknown name").to_owned()
 }
 
-/// `rank 2`, and its communicator where there are several.
+/// `rank 2`, with its communicator if there are several.
 fn thread_name(report: &Report, communicator: &CommunicatorReport, rank: u32) -> String {
     match report.communicators.len() {
         1 => format!("rank {rank}"),

@@ -1,5 +1,5 @@
-//! Counters of NICs over time, on their hosts: how fast each rose between two samples. One that never
-//! rose has no track.
+//! NIC counters over time, on their hosts: the rate between two samples. A counter that never rose has no
+//! track.
 
 use serde_json::json;
 
@@ -45,7 +45,7 @@ pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
     tracks
 }
 
-/// What a counter's pace is shown in.
+/// Unit of a counter's rate.
 #[derive(Clone, Copy)]
 enum Unit {
     ShareOfTime,
@@ -70,8 +70,8 @@ impl Unit {
         }
     }
 
-    /// Since when it may have risen: a NIC that counts a pause when it ends tells more of it than
-    /// the time between two samples.
+    /// The start of the counted time: a NIC that counts a pause at its end may report more than the
+    /// time between two samples.
     fn start_ns(self, rise: &RiseReport) -> i64 {
         let amount = i64::try_from(rise.amount).unwrap_or(i64::MAX);
         match self {
@@ -90,7 +90,7 @@ impl Unit {
     }
 }
 
-/// The host of the rank whose data it carries, else as the counters call it.
+/// The host of the rank whose data it carries, else the host name in the counters.
 fn host_of(report: &Report, nic: &CounterReport) -> String {
     let ranks = report.communicators.iter().flat_map(|one| &one.ranks);
     let mut owners = ranks
@@ -103,7 +103,7 @@ fn host_of(report: &Report, nic: &CounterReport) -> String {
         .unwrap_or_else(|| nic_name(nic))
 }
 
-/// `mlx5_0/1 10.0.0.3`: as much as is known, so that no two are called alike.
+/// `mlx5_0/1 10.0.0.3`: all known parts, so that names are unique.
 fn nic_name(nic: &CounterReport) -> String {
     let device = nic.device.as_ref().map(|device| match nic.port {
         Some(port) => format!("{device}/{port}"),

@@ -1,4 +1,4 @@
-//! One event of a trace, and the clock that its time is told by.
+//! One event of a trace, and the clock of its time.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -8,25 +8,25 @@ use railscope_core::model::time::Timestamp;
 /// Kineto's quarter of a year.
 const QUARTER_SECONDS: u64 = 7_889_238;
 
-/// Names, numbers and the like that a viewer shows beside an event.
+/// Arguments that a viewer shows with an event.
 pub(super) type Arguments = Map<String, Value>;
 
 /// Events of one track in order of time.
 pub(super) type Track = Vec<Event>;
 
-/// Where an event is shown.
+/// The row of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TrackId {
     pub(super) process: u32,
     pub(super) thread: u32,
 }
 
-/// What an event is, by the letters of the format.
+/// Type of an event, by the letters of the format.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Phase {
     /// A slice.
     Complete { duration_ns: u64 },
-    /// A moment of a thread.
+    /// An instant of a thread.
     Instant,
     /// The start of something that may overlap others of its name.
     AsyncBegin { id: u64 },
@@ -34,7 +34,7 @@ pub(super) enum Phase {
     AsyncEnd { id: u64 },
     /// A new value of a counter.
     Counter,
-    /// A name or a place in the order of processes and threads.
+    /// A name or sort order of processes and threads.
     Metadata,
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Of a capture that starts at `origin`.
+    /// The clock of a capture that starts at `origin`.
     pub(super) fn new(origin: Timestamp) -> Self {
         Self { origin_ns: origin.as_nanos() }
     }
@@ -118,7 +118,7 @@ impl Event {
     }
 }
 
-/// What a viewer shows beside an event; `null` values are left out.
+/// Adds arguments; `null` values are omitted.
 pub(super) fn arguments<const N: usize>(values: [(&str, Value); N]) -> Arguments {
     let known = values.into_iter().filter(|(_, value)| !value.is_null());
     known.map(|(name, value)| (name.to_owned(), value)).collect()

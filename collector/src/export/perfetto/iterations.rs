@@ -1,4 +1,4 @@
-//! Training steps as slices of the job, and below them the ranks that others waited for.
+//! Training steps as slices of the job, and below them their stragglers.
 
 use serde_json::json;
 
@@ -62,8 +62,8 @@ fn slice(one: &IterationReport) -> Slice {
     }
 }
 
-/// From when the others could have gone on to when they could: where the rank sent late, up to its
-/// first data; else from the start of the collective.
+/// From when the others could have continued to when they did: up to the rank's first data if it sent
+/// late, else from the start of the collective.
 fn straggler(one: &CollectiveReport, late: &StragglerReport) -> Slice {
     let lag_ns = i64::try_from(late.lag_ns).unwrap_or(i64::MAX);
     let sent_late = matches!(late.cause, "enqueue" | "compute" | "sender");

@@ -1,7 +1,7 @@
-//! Slices that overlap, put on as many lanes as they need: a viewer stacks what nests and garbles
-//! what merely overlaps.
+//! Distributes overlapping slices to lanes: a viewer stacks nested slices, but garbles partly overlapping
+//! ones.
 
-/// Where each of these spans goes, given in order of their starts: the first lane that is free.
+/// The lane of each of these spans, in order of their starts: the first free one.
 pub(super) fn assign(spans: impl IntoIterator<Item = (i64, i64)>) -> Vec<usize> {
     let mut ends: Vec<i64> = Vec::new();
     let mut lanes = Vec::new();

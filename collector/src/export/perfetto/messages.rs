@@ -1,4 +1,4 @@
-//! Messages as asynchronous slices, one row a connection: those in flight at once are stacked.
+//! Messages as asynchronous slices, one row per connection: concurrent ones are stacked.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use railscope_core::report::Report;
 use railscope_core::report::communicators::{CommunicatorReport, ConnectionReport};
 use railscope_core::report::transfers::TransferReport;
 
-/// A track for each connection, on the host that sends.
+/// A track for each connection, on the sending host.
 pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
     let mut transfers: BTreeMap<u32, Vec<&TransferReport>> = BTreeMap::new();
     for transfer in report.transfers.iter().flatten() {
@@ -57,7 +57,7 @@ fn sender(communicator: &CommunicatorReport, connection: &ConnectionReport) -> P
     Process::Host(sender.map(host).or_else(address).unwrap_or_default())
 }
 
-/// `2 → 3 ch0`, and the communicator where there are several.
+/// `2 → 3 ch0`, with the communicator if there are several.
 pub(super) fn connection_name(
     report: &Report,
     communicator: &CommunicatorReport,

@@ -1,6 +1,6 @@
 //! A timeline for ui.perfetto.dev and chrome://tracing: Chrome's Trace Event Format in JSON.
 //!
-//! Times are those of PyTorch's Kineto, so that the events of both can stand in one file:
+//! Times are those of PyTorch's Kineto, so that the events of both fit in one file:
 //! microseconds with three decimals after `baseTimeNanoseconds`, which Kineto puts at the last
 //! multiple of 7,889,238 s (a quarter of a year) of Unix time, so that times fit a double.
 
@@ -24,7 +24,7 @@ use self::event::Clock;
 use self::processes::Processes;
 use railscope_core::report::Report;
 
-/// Writes `report`, which has to be of full detail, as one JSON object, one event a line.
+/// Writes `report`, which must have full detail, as one JSON object with one event per line.
 ///
 /// # Errors
 ///

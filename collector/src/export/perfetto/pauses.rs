@@ -1,4 +1,4 @@
-//! Times in which a station asked the other end of its link to stop, as slices of the job.
+//! Pauses that a station requested from its link partner, as slices of the job.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use super::slices::{Slice, place};
 use railscope_core::report::Report;
 use railscope_core::report::pfc::PfcReport;
 
-/// A track for each station and priority that pause frames are known of.
+/// A track for each station and priority with pause frames.
 pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
     let mut tracks = Vec::new();
     for pause in &report.pfc {

@@ -1,4 +1,4 @@
-//! Phases of the job as slices, on the communicator that they are of.
+//! Phases of the job as slices, on their communicator.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::processes::{Process, Processes};
 use railscope_core::report::Report;
 use railscope_core::report::phases::PhaseReport;
 
-/// A track for the phases of each communicator, more where they overlap.
+/// A track for the phases of each communicator, more if they overlap.
 pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
     let mut by_communicator: BTreeMap<Option<&str>, Vec<&PhaseReport>> = BTreeMap::new();
     for phase in &report.phases {

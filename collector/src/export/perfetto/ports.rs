@@ -1,8 +1,8 @@
 //! Counters of ports: payload of messages sent and received, and the share of packets received with
 //! a CE mark, in buckets of time. A port that never received one has no such counter.
 //!
-//! A message's bytes are spread evenly from its first packet to its last. Buckets are the least of
-//! 10, 20, 50, 100, ... us that cut the capture into 2,000 at most. A value holds until the next.
+//! A message's bytes are spread evenly from its first packet to its last. Buckets are the shortest of
+//! 10, 20, 50, 100, ... us that divide the capture into at most 2,000. A value applies until the next.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ const MOST_BUCKETS: u64 = 2000;
 /// Narrowest bucket.
 const NARROWEST_NS: u64 = 10_000;
 
-/// What is counted of a port.
+/// A counter of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Series {
     Sent,
@@ -32,10 +32,10 @@ enum Series {
 /// Sums by bucket.
 type Buckets = BTreeMap<u64, f64>;
 
-/// By port and what is counted of it.
+/// Sums by port and counter.
 type Sums = BTreeMap<(String, Series), Buckets>;
 
-/// The counters of every port that messages name, on its host.
+/// The counters of every port with messages, on its host.
 pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
     let bucket_ns = bucket_ns(report.capture.duration_ns);
     let hosts = hosts(report);
@@ -108,7 +108,7 @@ fn sums(report: &Report, bucket_ns: u64) -> Sums {
     sums
 }
 
-/// Turns marks into shares of the packets in the same bucket, and leaves ports without any mark out.
+/// Converts marks to shares of the packets in the same bucket, and removes ports without marks.
 fn shares(mut sums: Sums) -> Sums {
     let addresses: Vec<String> = sums.keys().map(|(address, _)| address.clone()).collect();
     for address in addresses {

@@ -1,4 +1,4 @@
-//! Processes and threads of a trace: one process a communicator and one a host, one thread a lane.
+//! Processes and threads of a trace: a process per communicator and per host, a thread per lane.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::event::{Event, Phase, TrackId, arguments};
 
-/// What a process of the trace stands for, in the order in which viewers show them.
+/// What a process of the trace represents, in the order in which viewers show them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Process {
-    /// What belongs to no communicator.
+    /// Events of no communicator.
     Job,
     /// A communicator, by id.
     Communicator(String),
@@ -17,7 +17,7 @@ pub(super) enum Process {
     Host(String),
 }
 
-/// Numbers of processes and threads, handed out as they are asked for.
+/// Assigns numbers to processes and threads on first use.
 #[derive(Default)]
 pub(super) struct Processes {
     processes: BTreeMap<Process, u32>,

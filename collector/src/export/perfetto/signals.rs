@@ -1,4 +1,4 @@
-//! NAKs, RNR NAKs and CNPs as moments of the rank that they tell to slow down or to send again.
+//! NAKs, RNR NAKs and CNPs as instants of the rank that has to retransmit or slow down.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::event::{Event, Phase, Track, TrackId, arguments};
 use railscope_core::report::Report;
 use railscope_core::report::transfers::SignalReport;
 
-/// Moments by communicator and rank.
+/// Instants by communicator and rank.
 pub(super) struct Signals(BTreeMap<(String, u32), Vec<Moment>>);
 
 struct Moment {
@@ -19,7 +19,7 @@ struct Moment {
 }
 
 impl Signals {
-    /// The moments of a rank in order of time.
+    /// The instants of a rank in order of time.
     pub(super) fn take(&mut self, communicator: &str, rank: u32, place: TrackId) -> Track {
         let moments = self.0.remove(&(communicator.to_owned(), rank)).unwrap_or_default();
         let event = |moment: Moment| Event {
@@ -36,7 +36,7 @@ impl Signals {
     }
 }
 
-/// The signals that reached ranks; each once, though several taps may have seen it.
+/// The signals to ranks; each once, even if several taps captured it.
 pub(super) fn by_rank(report: &Report) -> Signals {
     let signals = || report.signals.iter().flatten();
     let views = best_views(report, signals());
@@ -64,7 +64,7 @@ pub(super) fn by_rank(report: &Report) -> Signals {
     Signals(moments)
 }
 
-/// Of the flows that are one flow seen at several taps: the one with most signals.
+/// Of the flow's copies at several taps, the one with most signals.
 fn best_views<'a>(
     report: &Report,
     signals: impl Iterator<Item = &'a SignalReport>,

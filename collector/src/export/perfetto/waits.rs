@@ -1,6 +1,6 @@
-//! Where the time of each collective went on each connection: two slices that follow each other, the
-//! wait for its first packet and the rest. The parts of the rest lie here and there between messages
-//! and are told as sums, as arguments.
+//! Time of each collective on each connection, as two consecutive slices: the wait for its first packet,
+//! and the rest. The parts of the rest are scattered between messages, so their sums are given as
+//! arguments.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use railscope_core::report::collectives::CollectiveReport;
 use railscope_core::report::communicators::{CommunicatorReport, ConnectionReport};
 use railscope_core::report::waits::WaitsReport;
 
-/// A track for each connection, on the host that sends.
+/// A track for each connection, on the sending host.
 pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
     let mut waits: BTreeMap<u32, Vec<(&CollectiveReport, &WaitsReport)>> = BTreeMap::new();
     for one in &report.collectives {

@@ -1,18 +1,18 @@
-//! A window on a stream: records are read where they lie, and only the one that is cut by the
-//! window's end is moved.
+//! A window on a stream: records are read in place, and only a record cut by the end of the window is
+//! moved.
 
 use super::compression::Stream;
 use super::problem::ProblemKind;
 
-/// Most bytes of one block: what Wireshark allows too. A larger length is taken for damage.
+/// Most bytes of one block, as in Wireshark. A larger length counts as damage.
 pub(super) const BLOCK_LIMIT: u32 = 16 * 1024 * 1024;
 
-/// The window of a file that is read alone: large enough for the cost of a system call to vanish.
+/// The window of a single file: large enough to make the cost of system calls negligible.
 // Cost: 256 KiB measured the same (2026-11).
 const WINDOW_BYTES: usize = 256 * 1024;
 
-/// The windows of all files together, until there are so many that each has the smallest. A window
-/// grows when a record needs more.
+/// All windows together, unless there are so many files that each has the smallest window. A window
+/// grows if a record needs more.
 const WINDOWS_BYTES: usize = 64 * 1024 * 1024;
 const SMALLEST_WINDOW_BYTES: usize = 128 * 1024;
 
@@ -21,12 +21,12 @@ pub(super) fn bytes_for_each_of(files: usize) -> usize {
     (WINDOWS_BYTES / files.max(1)).clamp(SMALLEST_WINDOW_BYTES, WINDOW_BYTES)
 }
 
-/// The part of a stream that is at hand.
+/// The buffered part of a stream.
 #[derive(Debug)]
 pub(super) struct Buffer {
     stream: Stream,
     bytes: Vec<u8>,
-    /// Where the bytes at hand start and end in `bytes`.
+    /// Start and end of the buffered bytes in `bytes`.
     start: usize,
     end: usize,
     /// Offset in the stream of the first byte of `bytes`.
@@ -42,37 +42,37 @@ impl Buffer {
         &self.stream
     }
 
-    /// Offset in the stream of the first byte at hand.
+    /// Offset in the stream of the first buffered byte.
     pub(super) fn offset(&self) -> u64 {
         self.base + self.start as u64
     }
 
-    /// Where the first byte at hand lies, for [`Buffer::slice`].
+    /// Position of the first buffered byte, for [`Buffer::slice`].
     #[inline]
     pub(super) fn position(&self) -> usize {
         self.start
     }
 
-    /// The bytes at hand.
+    /// The buffered bytes.
     #[inline]
     pub(super) fn at_hand(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
-    /// `len` bytes at a position; good until [`Buffer::need`] or [`Buffer::words`] is called.
+    /// `len` bytes at a position, valid until [`Buffer::need`] or [`Buffer::words`] is called.
     #[inline]
     pub(super) fn slice(&self, position: usize, len: usize) -> &[u8] {
         &self.bytes[position..position + len]
     }
 
-    /// Goes on behind the next `len` bytes, which must be at hand.
+    /// Consumes the next `len` bytes, which must be buffered.
     #[inline]
     pub(super) fn consume(&mut self, len: usize) {
         debug_assert!(len <= self.end - self.start);
         self.start += len;
     }
 
-    /// The next `N` words of four bytes, not consumed; `None` when the stream ends before them.
+    /// The next `N` words of four bytes, not consumed; `None` if the stream ends before them.
     #[inline]
     pub(super) fn words<const N: usize>(&mut self) -> Result<Option<[[u8; 4]; N]>, ProblemKind> {
         if let Some(words) = first_words(self.at_hand()) {
@@ -85,7 +85,7 @@ impl Buffer {
         first_words(self.at_hand()).map(Some).ok_or_else(|| self.cut(4 * N))
     }
 
-    /// Brings `need` bytes to hand and gives exactly those.
+    /// Buffers `need` bytes and returns exactly those.
     #[inline]
     pub(super) fn need(&mut self, need: usize) -> Result<&[u8], ProblemKind> {
         if self.end - self.start < need {
@@ -101,7 +101,7 @@ impl Buffer {
         ProblemKind::Cut { have: (self.end - self.start) as u64, need: need as u64 }
     }
 
-    /// Reads on until `need` bytes are at hand or the stream ends.
+    /// Reads until `need` bytes are buffered or the stream ends.
     #[cold]
     pub(super) fn fill(&mut self, need: usize) -> Result<(), ProblemKind> {
         self.bytes.copy_within(self.start..self.end, 0);

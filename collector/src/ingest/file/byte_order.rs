@@ -1,4 +1,4 @@
-//! The byte order that a capture file was written in.
+//! The byte order of a capture file.
 
 /// Order of the bytes of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

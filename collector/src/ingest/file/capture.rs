@@ -1,4 +1,4 @@
-//! One capture file: its buffer, the reader of its format, and what was counted.
+//! One capture file: its buffer, the reader of its format, and its counters.
 
 use std::mem::{Discriminant, discriminant};
 
@@ -15,20 +15,20 @@ use super::problem::{Consequence, FileProblem, ProblemKind};
 use super::record::{Found, Record};
 use railscope_core::model::frame::Frame;
 
-/// Bytes that are looked at to say what a foreign file is: a tar header is the longest sign.
+/// Bytes read to recognize a foreign file: a tar header is the longest signature.
 const FOREIGN_BYTES: usize = 512;
 
-/// A capture file that started well.
+/// A capture file with a valid start.
 #[derive(Debug)]
 pub(super) struct CaptureFile {
     buffer: Buffer,
     format: Format,
-    /// The frame that was read last but not yet given out.
+    /// The frame that was read last but not yet delivered.
     pub(super) held: Option<Record>,
     frames: u64,
     dropped_frames: u64,
     skipped_blocks: u64,
-    /// Kinds of problems that were told already.
+    /// Kinds of problems already reported.
     told: Vec<Discriminant<ProblemKind>>,
 }
 
@@ -38,18 +38,18 @@ enum Format {
     PcapNg(PcapNgReader),
 }
 
-/// What polling a file gave.
+/// Result of polling a file.
 #[derive(Debug)]
 pub(super) enum Polled {
     Frame(Record),
-    /// Nothing, or something in the notices.
+    /// No frame, perhaps a notice.
     Other,
-    /// The file is done and must not be polled again.
+    /// The file has ended and must not be polled again.
     End,
 }
 
 impl CaptureFile {
-    /// Recognises the compression and the format, and reads the file's header.
+    /// Recognizes the compression and the format, and reads the file's header.
     pub(super) fn open(input: Input, buffer_bytes: usize) -> Result<Self, IngestError> {
         let name = input.name.clone();
         let stream = match Stream::open(input) {
@@ -68,7 +68,7 @@ impl CaptureFile {
                 told: Vec::new(),
             }),
             Ok(None) => {
-                // Best effort: the bytes that are there say what the file is.
+                // Best effort: guess from the bytes that are there.
                 let _ = buffer.fill(FOREIGN_BYTES);
                 let start = buffer.at_hand();
                 let start = &start[..start.len().min(FOREIGN_BYTES)];
@@ -81,7 +81,7 @@ impl CaptureFile {
         }
     }
 
-    /// Reads to the next frame, or to something else that is worth telling.
+    /// Reads to the next frame or notice.
     #[inline(always)]
     pub(super) fn poll(&mut self, notices: &mut Notices) -> Polled {
         let found = match &mut self.format {
@@ -122,7 +122,7 @@ impl CaptureFile {
         Polled::End
     }
 
-    /// Counts a problem, and tells it when it is the first of its kind in this file.
+    /// Counts a problem, and reports it if it is the first of its kind in this file.
     fn tell(&mut self, kind: ProblemKind, offset: u64, notices: &mut Notices) {
         match kind.consequence() {
             Consequence::FrameDropped => self.dropped_frames += 1,
@@ -142,7 +142,7 @@ impl CaptureFile {
         }));
     }
 
-    /// The frame of the record that was polled last.
+    /// The frame of the last polled record.
     #[inline]
     pub(super) fn frame(&self, record: &Record) -> Frame<'_> {
         Frame {
@@ -166,11 +166,11 @@ impl CaptureFile {
 }
 
 impl Format {
-    /// The format by the file's first bytes; `None` when it is no capture.
+    /// The format, from the file's first bytes; `None` if it is not a capture.
     fn open(name: &str, buffer: &mut Buffer) -> Result<Option<Self>, ProblemKind> {
         let magic = match buffer.words::<1>() {
             Ok(words) => words.map(|[magic]| magic),
-            // Fewer than four bytes: a capture that is cut there, or anything else.
+            // Fewer than four bytes: a truncated capture, or anything else.
             Err(problem @ ProblemKind::Cut { .. }) => {
                 let start = buffer.at_hand();
                 let is_capture = pcap::MAGICS.iter().any(|magic| magic.starts_with(start))

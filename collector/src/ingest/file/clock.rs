@@ -1,4 +1,4 @@
-//! The clock of a pcapng interface: how its 64-bit counts become nanoseconds.
+//! The clock of a pcapng interface: converts its 64-bit counts to nanoseconds.
 
 use railscope_core::model::time::Timestamp;
 
@@ -22,7 +22,7 @@ enum Unit {
 }
 
 impl Clock {
-    /// A clock from the raw options; `if_tsresol` is 6 (microseconds) when a file does not say.
+    /// A clock from the raw options; `if_tsresol` is 6 (microseconds) by default.
     ///
     /// Wire: the high bit of `if_tsresol` chooses the base (0 ten, 1 two), the rest is the negated
     /// power; `if_tsoffset` is in seconds.
@@ -37,7 +37,7 @@ impl Clock {
         Self { unit, offset_ns: i128::from(tsoffset_s) * i128::from(NANOS_PER_SECOND) }
     }
 
-    /// The time of a count; `None` when it is before 1970 or after 2554.
+    /// The time of a count; `None` if it is before 1970 or after 2554.
     #[inline]
     pub(super) fn to_timestamp(self, count: u64) -> Option<Timestamp> {
         let nanos = match self.unit {

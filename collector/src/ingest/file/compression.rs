@@ -1,4 +1,4 @@
-//! Compression, recognised by content: gzip (several members) and zstd (several frames).
+//! Compression, recognized by content: gzip (several members) and zstd (several frames).
 
 use std::fmt;
 use std::io::{self, BufReader, Read};
@@ -8,13 +8,13 @@ use flate2::bufread::MultiGzDecoder;
 use super::input::Input;
 use super::problem::ProblemKind;
 
-/// Bytes of a compressed file that are read at once.
+/// Bytes read at once from a compressed file.
 const COMPRESSED_BUFFER_BYTES: usize = 128 * 1024;
 
-/// How a file is compressed.
+/// Compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// Not at all.
+    /// Not compressed.
     None,
     /// RFC 1952.
     Gzip,
@@ -81,7 +81,7 @@ impl Stream {
         }
     }
 
-    /// Reads once, again where a signal came between; 0 at the end.
+    /// Reads once, and again if a signal interrupted it; 0 at the end.
     pub(in crate::ingest) fn read(&mut self, into: &mut [u8]) -> Result<usize, ProblemKind> {
         let compression = self.compression();
         let reader: &mut dyn Read = match self {
@@ -100,7 +100,7 @@ impl Stream {
 }
 
 fn problem_of(compression: Compression, error: &io::Error) -> ProblemKind {
-    // An error with the system's number comes from below the decoder: the disk, not the content.
+    // An error with an errno comes from below the decoder: from the disk, not from the content.
     if compression == Compression::None || error.raw_os_error().is_some() {
         ProblemKind::Unreadable(error.to_string())
     } else if error.kind() == io::ErrorKind::UnexpectedEof {

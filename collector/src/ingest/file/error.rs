@@ -5,7 +5,7 @@ use std::io;
 use super::foreign::Foreign;
 use super::problem::ProblemKind;
 
-/// A file that cannot be opened as a capture. Problems after a good start are no errors.
+/// A file that cannot be opened as a capture. Problems after a valid start are not errors.
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
     /// The file is missing, or may not be read.
@@ -32,15 +32,15 @@ pub enum IngestError {
         /// The file, as the user named it.
         file: String,
     },
-    /// The file starts like no capture that can be read.
+    /// The file does not start like a readable capture.
     #[error("open capture {file}: not a pcap or pcapng file; {looks_like}")]
     Foreign {
         /// The file, as the user named it.
         file: String,
-        /// What it looks like, and the way out.
+        /// What it looks like, and what to do.
         looks_like: Foreign,
     },
-    /// The file starts like a capture, but its first header is cut or damaged.
+    /// The file starts like a capture, but its first header is truncated or damaged.
     #[error("open capture {file}: {problem}, at byte {offset}; no frame can be read")]
     Header {
         /// The file, as the user named it.

@@ -1,8 +1,8 @@
-//! Files that are no capture we read: what they look like and what to do with them.
+//! Files that are not readable captures: what they look like and what to do with them.
 
 use std::fmt;
 
-/// What a file that is no capture looks like.
+/// What a foreign file looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreign(&'static str);
 
@@ -15,7 +15,7 @@ impl fmt::Display for Foreign {
 const CONVERT_MODIFIED: &str =
     "it is a Kuznetzov-modified pcap: convert it with `editcap -F pcapng`";
 
-/// First bytes, what they mean, and the way out.
+/// First bytes, their meaning, and what to do.
 // tidy: table
 const SIGNATURES: &[(&[u8], &str)] = &[
     (&[0x34, 0xcd, 0xb2, 0xa1], CONVERT_MODIFIED),
@@ -40,7 +40,7 @@ pub(super) fn recognise(start: &[u8]) -> Foreign {
     if let Some((_, meaning)) = SIGNATURES.iter().find(|(magic, _)| start.starts_with(magic)) {
         return Foreign(meaning);
     }
-    // POSIX `ustar` header: its magic stands at byte 257.
+    // POSIX `ustar` header: its magic is at byte 257.
     if start.get(257..262) == Some(b"ustar".as_slice()) {
         return Foreign("it is a tar archive: unpack it first");
     }

@@ -1,4 +1,4 @@
-//! Where the bytes come from: a file, standard input or any reader; counts them for progress.
+//! The source of bytes: a file, standard input or any reader; counts them for progress.
 
 use std::fmt;
 use std::fs::File;
@@ -8,21 +8,21 @@ use std::path::Path;
 use super::error::IngestError;
 use super::event::Progress;
 
-/// Bytes that are looked at before the compression is known.
+/// Bytes read to recognize the compression.
 const START_BYTES: u64 = 4;
 
-/// A source of bytes as they lie on disk.
+/// A source of bytes as on disk.
 pub(in crate::ingest) struct Input {
     /// The file, as the user named it.
     pub(super) name: String,
     source: Box<dyn Read + Send>,
-    /// The first bytes, read ahead to recognise compression, and how many were given out since.
+    /// The first bytes, read ahead to recognize compression, and how many of them have been delivered.
     start: Vec<u8>,
     start_given: usize,
     progress: Progress,
 }
 
-/// Whether a path stands for standard input.
+/// Whether a path means standard input.
 pub(super) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
@@ -46,7 +46,7 @@ impl Input {
             return Err(IngestError::Directory { file: name });
         }
         let mut input = Self::from_reader(name, Box::new(file));
-        // A pipe or a device has no length that means anything.
+        // A pipe or a device has no meaningful length.
         input.progress.bytes_total = metadata.is_file().then_some(metadata.len());
         Ok(input)
     }
@@ -55,14 +55,14 @@ impl Input {
         Self { name, source, start: Vec::new(), start_given: 0, progress: Progress::default() }
     }
 
-    /// The first bytes, which [`Read::read`] gives again; fewer when there are not so many.
+    /// The first bytes, which [`Read::read`] delivers again; fewer if the file is shorter.
     pub(super) fn peek_start(&mut self) -> io::Result<&[u8]> {
         let wanted = START_BYTES - self.start.len() as u64;
         self.source.by_ref().take(wanted).read_to_end(&mut self.start)?;
         Ok(&self.start)
     }
 
-    /// A file that grew since it was opened is never shown as read beyond its end.
+    /// The progress never exceeds 100 %, even if a file has grown since it was opened.
     pub(in crate::ingest) fn progress(&self) -> Progress {
         let Progress { bytes_read, bytes_total } = self.progress;
         Progress { bytes_read, bytes_total: bytes_total.map(|total| total.max(bytes_read)) }

@@ -7,12 +7,12 @@
 //!                                     CaptureSet -> SourceEvent
 //! ```
 //!
-//! Files are merged by the stamps that they hold, whatever the clocks of their hosts showed; within
-//! a file its order stays. Ranges of time are cut by the same stamps.
+//! Files are merged by their own timestamps, without clock correction; within a file the order stays.
+//! Time ranges use the same timestamps.
 //!
-//! Memory is bounded by the number of files and interfaces, never by the number of frames. A file
-//! that starts well never makes the run fail: what is wrong later is a [`FileProblem`], and the
-//! other files go on.
+//! Memory depends on the number of files and interfaces, never on the number of frames. A file with a
+//! valid start never makes the run fail: a later error is a [`FileProblem`], and the other files are
+//! read on.
 //!
 //! [`FileProblem`]: problem::FileProblem
 
@@ -46,8 +46,8 @@ use railscope_core::model::time::Timestamp;
 
 /// Several capture files as one stream in time order.
 ///
-/// Each interface of each file is a tap of its own. Frames of one file keep that file's order;
-/// between files the earlier head goes first, and the file named first where both are equal.
+/// Each interface of each file is a separate tap. Frames of one file keep that file's order; between
+/// files the earlier frame goes first, and at equal times that of the file named first.
 ///
 /// ```no_run
 /// use railscope::ingest::file::{CaptureSet, event::SourceEvent};
@@ -64,10 +64,10 @@ use railscope_core::model::time::Timestamp;
 #[derive(Debug)]
 pub struct CaptureSet {
     files: Vec<CaptureFile>,
-    /// Index of the file that is being read; past the end when all are done.
+    /// Index of the file that is being read; past the end when all have ended.
     current: usize,
-    /// The other files that are not done, by the time of the frame they hold. One that was not yet
-    /// read stands at the epoch, so that every file gives its head before any frame goes out.
+    /// The other open files, by the time of their next frame. An unread file is at the epoch, so that every
+    /// file has its first frame read before any frame is delivered.
     waiting: BinaryHeap<Reverse<(Timestamp, usize)>>,
     notices: Notices,
 }
@@ -77,7 +77,7 @@ impl CaptureSet {
     ///
     /// # Errors
     ///
-    /// When a file cannot be opened or does not start like a capture.
+    /// When a file cannot be opened or is not a capture.
     pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<Self, IngestError> {
         if paths.iter().filter(|path| input::is_stdin(path.as_ref())).count() > 1 {
             return Err(IngestError::StdinTwice);
@@ -90,11 +90,11 @@ impl CaptureSet {
         Ok(Self::of(files))
     }
 
-    /// Reads one capture from `reader`; `name` stands for the file in events and errors.
+    /// Reads one capture from `reader`; events and errors call it `name`.
     ///
     /// # Errors
     ///
-    /// When it does not start like a capture.
+    /// When it is not a capture.
     pub fn from_reader(
         name: impl Into<String>,
         reader: impl Read + Send + 'static,
@@ -108,7 +108,7 @@ impl CaptureSet {
         Self { files, current: 0, waiting, notices: Notices::default() }
     }
 
-    /// The next event; `None` when every file was read to its end. A frame's bytes are lent until
+    /// The next event; `None` when every file was read to its end. A frame's bytes are borrowed until
     /// the next call.
     // Cost: in one piece with the loop around it, and the readers in it, 5 % of a whole `analyze`.
     #[inline(always)]
@@ -124,7 +124,7 @@ impl CaptureSet {
                     if here > *first {
                         break record;
                     }
-                    // Another file is earlier: this one waits with its frame in hand.
+                    // Another file is earlier: this one keeps its frame for later.
                     let Reverse((_, earlier)) = std::mem::replace(&mut *first, here);
                     self.files[self.current].held = Some(record);
                     self.current = earlier;
@@ -144,7 +144,7 @@ impl CaptureSet {
         Some(SourceEvent::Frame(self.files[self.current].frame(&record)))
     }
 
-    /// How far the files were read, in bytes as they lie on disk.
+    /// Progress in the files, in bytes on disk.
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.files.iter().map(CaptureFile::progress).sum()

@@ -1,4 +1,4 @@
-//! What files tell besides frames, queued until it is taken. One block's worth at most.
+//! Queue of events other than frames. It holds those of one block at most.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use railscope_core::model::tap::{Tap, TapId};
 /// Taps of all files together: each new section of a pcapng file describes its interfaces anew.
 pub(super) const TAPS_LIMIT: usize = 65_536;
 
-/// Events that are no frames, and the numbering of taps over all files.
+/// Events other than frames, and the numbering of taps over all files.
 #[derive(Debug, Default)]
 pub(super) struct Notices {
     queue: VecDeque<SourceEvent<'static>>,
@@ -20,7 +20,7 @@ impl Notices {
         self.queue.push_back(event);
     }
 
-    /// Announces a tap and numbers it; `None` when there are too many.
+    /// Announces a tap and numbers it; `None` if there are too many.
     pub(super) fn push_tap(&mut self, tap: Tap) -> Option<TapId> {
         let id = TapId(self.taps);
         if self.taps as usize >= TAPS_LIMIT {

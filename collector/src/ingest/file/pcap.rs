@@ -5,7 +5,7 @@
 //!      seconds  micro-/nanoseconds  captured len  wire len    frame
 //! ```
 //!
-//! pcap-parser reads the records: code by hand was not faster (`benches/ingest.rs`).
+//! pcap-parser reads the records: hand-written code was not faster (`benches/ingest.rs`).
 // Cost: 16 ns a record from the page cache, the copy included; reading the header takes about 6 ns
 // either way (128-byte frames, AMD EPYC with AVX-512, 2026-11).
 
@@ -32,8 +32,8 @@ pub(super) const MAGICS: [[u8; 4]; 4] = [
 const FILE_HEADER_BYTES: usize = 24;
 const RECORD_HEADER_BYTES: usize = 16;
 
-/// Most bytes that a record of an ordinary file keeps: `MAXIMUM_SNAPLEN` of tcpdump and libpcap. A
-/// file that announces a larger snap length is believed.
+/// Most bytes of a record in an ordinary file: `MAXIMUM_SNAPLEN` of tcpdump and libpcap. A larger snap
+/// length in the file header raises the limit.
 const CAPTURED_LIMIT: u32 = 262_144;
 
 /// Reads the records of a pcap file.
@@ -45,7 +45,7 @@ pub(super) struct PcapReader {
     captured_limit: u32,
     fcs_bytes: u32,
     tap: Tap,
-    /// `None` until the tap was announced.
+    /// `None` until the tap has been announced.
     tap_id: Option<TapId>,
 }
 
@@ -86,8 +86,8 @@ impl PcapReader {
         })
     }
 
-    /// Reads one record. A record that cannot be believed ends the file: nothing says where the
-    /// next one starts.
+    /// Reads one record. A record with an invalid length ends the file: the start of the next one is
+    /// unknown.
     #[inline(always)]
     pub(super) fn poll(
         &mut self,
@@ -123,7 +123,7 @@ impl PcapReader {
         }))
     }
 
-    /// Brings the rest of the next record to hand; it is read by the next poll.
+    /// Buffers the rest of the next record; the next poll reads it.
     #[cold]
     fn on_partial_record(&self, buffer: &mut Buffer) -> Result<Found, ProblemKind> {
         let Some([_, _, captured_len, _]) = buffer.words()? else { return Ok(Found::End) };

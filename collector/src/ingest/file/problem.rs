@@ -1,18 +1,18 @@
-//! What can be wrong with a capture file, and what follows from it.
+//! Problems of capture files, and their consequences.
 
 use std::fmt;
 
 use super::compression::Compression;
 
-/// Something wrong in a file: where, and how much was read before. In one file each kind that lets
-/// reading go on is told once; the [`FileSummary`](super::event::FileSummary) counts them all.
+/// A problem in a file, its position, and how much was read before. Each kind after which reading
+/// continues is reported once per file; the [`FileSummary`](super::event::FileSummary) counts them all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileProblem {
     /// The file, as the user named it; `-` for standard input.
     pub file: String,
     /// How the file is compressed.
     pub compression: Compression,
-    /// Where the record or block starts, in bytes of the uncompressed stream.
+    /// Start of the record or block, in bytes of the uncompressed stream.
     pub offset: u64,
     /// What is wrong.
     pub kind: ProblemKind,
@@ -20,37 +20,37 @@ pub struct FileProblem {
     pub frames_read: u64,
 }
 
-/// What is wrong in a capture file.
+/// Kind of a problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProblemKind {
     /// The file ends in the middle of a record, a block or the header.
     Cut {
         /// Bytes of it that are there.
         have: u64,
-        /// Bytes it has, as far as is known.
+        /// Bytes it should have, as far as is known.
         need: u64,
     },
-    /// The compressed stream ends in its middle.
+    /// The compressed stream is truncated.
     CompressedCut(Compression),
     /// The compressed stream is damaged.
     CompressedDamaged(Compression, String),
-    /// The system refused to read on.
+    /// A read failed.
     Unreadable(String),
-    /// The file is in a version of its format that is not known.
+    /// The version of the file format is not supported.
     Version {
         /// Major version.
         major: u16,
         /// Minor version.
         minor: u16,
     },
-    /// A record keeps more bytes than any capture does: the record header is damaged.
+    /// A record is longer than in any capture: the record header is damaged.
     RecordLength {
-        /// Bytes the record says it keeps.
+        /// Length from the record header.
         captured_len: u32,
-        /// Most bytes that are believed.
+        /// Largest accepted length.
         limit: u32,
     },
-    /// A block's length is impossible: too small, too large or no multiple of four.
+    /// A block's length is invalid: too small, too large or not a multiple of four.
     BlockLength(u32),
     /// A block's length differs from the one that is repeated at its end.
     BlockEnd {
@@ -59,7 +59,7 @@ pub enum ProblemKind {
         /// Length at its end.
         end: u32,
     },
-    /// A section starts without a byte-order magic, so no number can be read.
+    /// A section has no valid byte-order magic, so no number can be read.
     ByteOrder,
     /// A block's content contradicts its length.
     Block {
@@ -80,19 +80,19 @@ pub enum ProblemKind {
     TimeRange,
 }
 
-/// What a problem does to the reading of its file.
+/// Consequence of a problem for the reading of its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consequence {
     /// Nothing after it is read.
     FileEnds,
     /// One frame is dropped.
     FrameDropped,
-    /// One block that is no frame is skipped.
+    /// One block other than a frame is skipped.
     BlockSkipped,
 }
 
 impl ProblemKind {
-    /// What follows for the rest of the file.
+    /// The consequence for the rest of the file.
     #[must_use]
     pub const fn consequence(&self) -> Consequence {
         match self {

@@ -55,7 +55,8 @@ impl SoftAdapter {
     pub fn open(settings: &SoftSettings) -> Result<Self> {
         let SoftSettings { address, mtu, .. } = *settings;
         if !matches!(mtu, 256 | 512 | 1024 | 2048 | 4096) {
-            let what = format!("an MTU of {mtu} bytes is none of 256, 512, 1024, 2048 and 4096");
+            let what =
+                format!("an MTU of {mtu} bytes is not valid: use 256, 512, 1024, 2048 or 4096");
             return Err(DriveError::Unusable(what));
         }
         let gid = gid_of(address);

@@ -136,7 +136,7 @@ impl VerbsAdapter {
             match event {
                 Event::Fatal(what) => {
                     return Err(DriveError::Unusable(format!(
-                        "{name} is of no use any more: {what}"
+                        "{name} can no longer be used: {what}"
                     )));
                 }
                 Event::QueuePair { qpn, what } => {
@@ -205,7 +205,7 @@ impl Rdma for VerbsAdapter {
         let pair = self.queue_pair(qpn)?;
         let mtu = mtu_code(remote.mtu).ok_or_else(|| {
             DriveError::Unusable(format!(
-                "an MTU of {} is none of 256 512 1024 2048 4096",
+                "an MTU of {} is not valid: use 256, 512, 1024, 2048 or 4096",
                 remote.mtu
             ))
         })?;

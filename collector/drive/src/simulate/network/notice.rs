@@ -106,13 +106,13 @@ pub enum CallError {
     #[error("queue pair {} of NIC {} is not connected", .0.qpn, .0.nic.0)]
     NotConnected(QueuePairId),
     /// The queue pair has a peer.
-    #[error("queue pair {} of NIC {} is connected already", .0.qpn, .0.nic.0)]
+    #[error("queue pair {} of NIC {} is already connected", .0.qpn, .0.nic.0)]
     Connected(QueuePairId),
     /// Retries ran out earlier.
     #[error("queue pair {} of NIC {} gave up", .0.qpn, .0.nic.0)]
     GaveUp(QueuePairId),
     /// An MTU that RoCE does not have.
-    #[error("an MTU is 256, 512, 1024, 2048 or 4096, not {0}")]
+    #[error("an MTU must be 256, 512, 1024, 2048 or 4096, not {0}")]
     Mtu(u16),
     /// A head that does not fit into the first packet.
     #[error("a head of {head} bytes does not fit into {room}")]

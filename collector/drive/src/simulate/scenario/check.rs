@@ -70,7 +70,7 @@ impl Scenario {
         let slow = self.slow_nic.iter().map(|slow| &slow.nic);
         let nics = ends.chain(slow).chain(self.pause_storm.iter().map(|storm| &storm.nic));
         if let Some(nic) = nics.into_iter().find(|nic| map.nic(nic).is_none()) {
-            return Err(format!("there is no NIC `{nic}`; they are {}", shown(&map)));
+            return Err(format!("there is no NIC `{nic}`; choose from {}", shown(&map)));
         }
         let hosts = self.wrong_dscp.iter().map(|wrong| &wrong.host);
         if let Some(host) = hosts.into_iter().find(|host| map.nics_of_host(host).is_empty()) {
@@ -112,10 +112,10 @@ fn check_fabric(fabric: &Fabric) -> Result<(), String> {
         return Err(format!("{only} = {hosts}, rails = 1"));
     }
     if !matches!(mtu, 256 | 512 | 1024 | 2048 | 4096) {
-        return Err(format!("fabric.mtu is 256, 512, 1024, 2048 or 4096, not {mtu}"));
+        return Err(format!("fabric.mtu must be 256, 512, 1024, 2048 or 4096, not {mtu}"));
     }
     if priority > 7 {
-        return Err(format!("fabric.priority is 0 to 7, not {priority}"));
+        return Err(format!("fabric.priority must be 0 to 7, not {priority}"));
     }
     if fabric.ecn.kmin >= fabric.ecn.kmax {
         return Err("fabric.ecn: kmin is less than kmax".to_owned());
@@ -133,7 +133,7 @@ fn check_job(job: &Job, fabric: &Fabric) -> Result<(), String> {
     sorted.dedup();
     if sorted.len() != hosts.len() || sorted.last().is_none_or(|last| *last >= fabric.hosts) {
         let last = fabric.hosts - 1;
-        return Err(format!("hosts: each from 0 to {last}, none twice"));
+        return Err(format!("hosts: write each as 0 to {last}, and none twice"));
     }
     if hosts.len() < 2 {
         return Err("hosts: at least 2, or nothing is on the network".to_owned());
@@ -161,7 +161,7 @@ fn check_job(job: &Job, fabric: &Fabric) -> Result<(), String> {
         return Err("buckets are 4 bytes to 4 GiB".to_owned());
     }
     if job.dscp > 63 {
-        return Err(format!("dscp is 0 to 63, not {}", job.dscp));
+        return Err(format!("dscp must be 0 to 63, not {}", job.dscp));
     }
     if job.jitter > job.compute {
         return Err("jitter is at most compute".to_owned());

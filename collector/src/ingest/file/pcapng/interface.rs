@@ -1,4 +1,4 @@
-//! Interfaces: their description, and the statistics that say how many frames they lost.
+//! Interfaces: their descriptions, and the statistics of lost frames.
 
 use pcap_parser::pcapng::{InterfaceDescriptionBlock, InterfaceStatisticsBlock};
 
@@ -13,13 +13,13 @@ use super::option::{
 use super::{INTERFACES_LIMIT, PcapNgReader};
 use railscope_core::model::tap::{LinkType, Tap, TapFormat, TapId};
 
-/// `if_tsresol` of an interface that does not say: microseconds.
+/// Default of `if_tsresol`: microseconds.
 const DEFAULT_TSRESOL: u8 = 6;
 
-/// Bytes kept of a name: interfaces and hosts have shorter ones.
+/// Bytes kept of a name; interfaces and hosts have shorter ones.
 const NAME_LIMIT: usize = 255;
 
-/// What is needed of an interface to read its frames.
+/// Facts on an interface that are needed to read its frames.
 #[derive(Debug)]
 pub(super) struct Interface {
     pub(super) tap: TapId,
@@ -27,7 +27,7 @@ pub(super) struct Interface {
     pub(super) clock: Clock,
     pub(super) fcs_bytes: u32,
     pub(super) snap_len: Option<u32>,
-    /// Lost frames that were told, from packet blocks and statistics together.
+    /// Lost frames reported so far, from packet blocks and statistics together.
     pub(super) lost_frames: u64,
 }
 
@@ -40,7 +40,7 @@ impl PcapNgReader {
     ) -> Result<(), ProblemKind> {
         let find = |code| option::find(&description.options, code);
         let number = |code| option::u64_of(self.byte_order, find(code)?);
-        // Some writers say 0 where they do not know.
+        // Some writers use 0 for unknown.
         let rate = |code| number(code).filter(|rate| *rate > 0);
         let byte = |code| find(code)?.first().copied();
 
@@ -50,7 +50,7 @@ impl PcapNgReader {
             interface: find(IF_NAME).map(name),
             link_type: LinkType::from_number(description.linktype.0.cast_unsigned()),
             snap_len: (description.snaplen != 0).then_some(description.snaplen),
-            // Rates of the two directions are given instead of one where they differ.
+            // If the rates of the two directions differ, they replace the single one.
             line_rate_bps: rate(IF_SPEED).or(rate(IF_TXSPEED).max(rate(IF_RXSPEED))),
         };
         let (link_type, snap_len) = (tap.link_type, tap.snap_len);
@@ -83,8 +83,8 @@ impl PcapNgReader {
         }
     }
 
-    /// Tells the lost frames that were not told yet: the statistics count from the start of the
-    /// capture, packet blocks since the one before.
+    /// Reports lost frames that were not reported yet: statistics count from the start of the capture,
+    /// packet blocks since the previous block.
     pub(super) fn on_statistics(
         &mut self,
         statistics: &InterfaceStatisticsBlock<'_>,
@@ -105,7 +105,7 @@ impl PcapNgReader {
     }
 }
 
-/// A name from the file, as text; a longer one than any interface has is cut.
+/// A name from the file, as text; an overlong one is truncated.
 pub(super) fn name(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.get(..NAME_LIMIT).unwrap_or(bytes)).into_owned()
 }

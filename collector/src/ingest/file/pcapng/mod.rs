@@ -1,12 +1,12 @@
-//! pcapng (draft-ietf-opsawg-pcapng): blocks, of which frames are one kind.
+//! pcapng (draft-ietf-opsawg-pcapng): a sequence of blocks; frames are one type of block.
 //!
 //! ```text
 //! byte 0..3        4..7          8..          length-4..
 //!      block type  block length  content ...  block length again
 //! ```
 //!
-//! The framing is checked here, so that `pcap-parser` sees exactly one whole block and cannot ask
-//! for more.
+//! The framing is checked here, so that `pcap-parser` gets exactly one whole block and never requests
+//! more data.
 
 mod interface;
 mod name;
@@ -38,8 +38,8 @@ const PACKET_BLOCK: u32 = 2;
 /// Type, length and length again: what every block has.
 const SMALLEST_BLOCK_BYTES: u32 = 12;
 
-/// Most interfaces of one section. Far more than any machine has; bounds the memory of a file that
-/// is made of interface descriptions.
+/// Most interfaces of one section: far more than any machine has. It bounds the memory for a file full
+/// of interface descriptions.
 const INTERFACES_LIMIT: usize = 65_536;
 
 /// Reads the blocks of a pcapng file.
@@ -49,7 +49,7 @@ pub(super) struct PcapNgReader {
     byte_order: ByteOrder,
     /// The section's interfaces by their number; `None` where a description was damaged.
     interfaces: Vec<Option<Interface>>,
-    /// Time of the last frame, for those that have none.
+    /// Time of the last frame, for frames without a time.
     last_time: Timestamp,
     untimed_frames: u64,
 }
@@ -67,7 +67,7 @@ impl PcapNgReader {
         Ok(reader)
     }
 
-    /// Frames that had no time and got that of the frame before.
+    /// Frames without a time, which got that of the frame before.
     pub(super) fn untimed_frames(&self) -> u64 {
         self.untimed_frames
     }
@@ -161,7 +161,7 @@ impl PcapNgReader {
     }
 }
 
-/// Brings the block at hand to hand as a whole, and checks its two lengths.
+/// Buffers the whole block, and checks its two lengths.
 #[inline]
 fn whole_block(
     buffer: &mut Buffer,

@@ -1,4 +1,4 @@
-//! Name resolution blocks: the names that the capturing host knew for addresses.
+//! Name resolution blocks: names of addresses, as the capturing host resolved them.
 //!
 //! ```text
 //! byte 0..3 or 0..15       then
@@ -14,7 +14,7 @@ use super::super::notices::Notices;
 use super::interface;
 use railscope_core::model::tap::HostName;
 
-/// Tells every name of a block.
+/// Adds every name of a block to the notices.
 pub(super) fn tell_names(block: &NameResolutionBlock<'_>, notices: &mut Notices) {
     for (address, names) in block.nr.iter().filter_map(split) {
         // Padding looks like empty names.

@@ -24,7 +24,7 @@ pub(super) const ISB_OSDROP: u16 = 7;
 pub(super) const EPB_FLAGS: u16 = 2;
 pub(super) const EPB_DROPCOUNT: u16 = 4;
 
-/// The options in `bytes` as code and value, up to the end mark or to where they make no sense.
+/// The options in `bytes` as code and value, up to the end mark or the first invalid one.
 pub(super) fn iterate(
     byte_order: ByteOrder,
     mut bytes: &[u8],
@@ -45,12 +45,12 @@ pub(super) fn find<'a>(options: &'a [PcapNGOption<'_>], code: u16) -> Option<&'a
     values.next()?.as_bytes().ok()
 }
 
-/// A 32-bit number; `None` when the value has another size.
+/// A 32-bit number; `None` if the value has another size.
 pub(super) fn u32_of(byte_order: ByteOrder, value: &[u8]) -> Option<u32> {
     value.try_into().ok().map(|bytes| byte_order.u32(bytes))
 }
 
-/// A 64-bit number; `None` when the value has another size.
+/// A 64-bit number; `None` if the value has another size.
 pub(super) fn u64_of(byte_order: ByteOrder, value: &[u8]) -> Option<u64> {
     value.try_into().ok().map(|bytes| byte_order.u64(bytes))
 }
