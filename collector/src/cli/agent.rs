@@ -22,7 +22,7 @@ Examples:
   railscope agent                                        all interfaces, metrics on 127.0.0.1:9474
   railscope agent --config /etc/railscope/collector.toml
   railscope agent --set taps.interfaces='[\"mirror0\"]' --set otlp.endpoint='\"http://otel:4317\"'
-  railscope agent --config collector.toml --check        check the settings and what the agent can see
+  railscope agent --config collector.toml --check        check settings, sources and permissions
 
 collector.example.toml lists every key with its default and its purpose. Flags override OTEL_*
 variables, which override the file.
@@ -33,11 +33,11 @@ returns 503 while no source works.
 
 --check fails if the settings require something that cannot work here: a source enabled under
 [sources] that may not run (for packets, one of the two ways is enough), or a pattern in
-taps.interfaces that matches no interface. Grant what is missing, or disable it. A running agent keeps
-looking for such interfaces.
+taps.interfaces that matches no interface. Grant what is missing, or disable it. A running agent
+keeps looking for such interfaces.
 
-Exit codes: 0 done (SIGTERM, Ctrl-C), or everything required can work; 1 --check found something that
-cannot work; 2 wrong usage or settings, or the address is in use.")]
+Exit codes: 0 done (SIGTERM, Ctrl-C), or everything required can work; 1 --check found something
+that cannot work; 2 wrong usage or settings, or the address is in use.")]
 pub(super) struct AgentArgs {
     /// Settings file in TOML
     #[arg(long, value_name = "FILE")]

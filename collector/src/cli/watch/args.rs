@@ -25,8 +25,8 @@ Examples:
   railscope watch port.pcapng                        a capture that is still being written
   ssh host3 tcpdump -i mirror0 -s 256 -U -w - | railscope watch -
 
-RoCE of an RDMA NIC bypasses the kernel, so no interface shows it: watch a mirror port, or soft-RoCE.
-TCP of the control plane and of NET/Socket is visible everywhere.
+RoCE of an RDMA NIC bypasses the kernel, so no interface shows it: watch a mirror port, or
+soft-RoCE. TCP of the control plane and of NET/Socket is visible everywhere.
 
 Exit codes: 0 done; 2 wrong usage, or the source could not be opened.")]
 pub(in crate::cli) struct WatchArgs {
