@@ -233,7 +233,7 @@ mod tests {
             reader.section("otlp", |section| section.not_built("endpoint", "otlp"));
             reader.finish(&["otlp"]).iter().map(ToString::to_string).collect()
         };
-        let why = "otlp.endpoint needs the feature `otlp`, which this railscope was built without";
+        let why = "otlp.endpoint needs the feature `otlp`, and this railscope was built without it";
         let text = "[otlp]\nendpoint = \"http://otel:4317\"\n";
         let expected = [format!("line 2: {why}"), format!("OTEL_EXPORTER_OTLP_ENDPOINT: {why}")];
         assert_eq!(problems(text, &[given]), expected);
