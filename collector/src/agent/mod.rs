@@ -24,10 +24,11 @@ mod otlp;
 mod otlp;
 mod own;
 mod pages;
+mod wall_clock;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use self::node::{Node, Running, Updates};
 use self::otlp::Otlp;
@@ -36,6 +37,7 @@ use self::pages::Pages;
 use self::server::Server;
 use self::source::check;
 use self::source::running::Sources;
+use self::wall_clock::now;
 use crate::config::Config;
 use crate::ingest::capability::{Host, Verdict};
 use crate::live::analyst::SHARE_BESIDE_TRAINING;
@@ -44,7 +46,6 @@ use crate::live::session::Session;
 use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::metrics::Settings as MetricSettings;
 use railscope_core::metrics::accumulator::Accumulator;
-use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::{Pipeline, PipelineConfig, Settings};
 
 /// Flows tracked at once.
@@ -143,12 +144,6 @@ impl Agent {
         self.node.finish(self.runner, say);
         Ok(())
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "metrics and samples have the time of the clock")]
-fn now() -> Timestamp {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// The kernel's name of this host.

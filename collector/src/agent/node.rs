@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::now;
 use super::otlp::Otlp;
 use super::own::Own;
 use super::pages::Pages;
 use super::source::running::Sources;
+use super::wall_clock::now;
 use crate::live::analyst::{self, timed};
 use crate::live::runner::{Observer, Runner};
 use crate::live::session::Session;

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use clap::Args;
 
+use super::number::parse_number;
 use super::opcode_name::parse_opcode;
 use railscope_core::decode::packet::{Body, Packet};
 use railscope_core::report::flows::FlowReport;
@@ -70,14 +71,6 @@ impl FilterArgs {
 /// Whether there is no filter, or one matches.
 fn any<T>(filters: &[T], holds: impl Fn(&T) -> bool) -> bool {
     filters.is_empty() || filters.iter().any(holds)
-}
-
-/// A number: decimal, or hexadecimal with 0x.
-pub(super) fn parse_number(text: &str) -> Option<u32> {
-    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        Some(digits) => u32::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
-    }
 }
 
 /// A queue pair number: decimal, or hexadecimal with 0x.

@@ -11,6 +11,7 @@ mod counter_input;
 mod demo;
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod drive;
+mod exit_code;
 mod explain;
 mod filter;
 mod findings;
@@ -20,6 +21,7 @@ mod input;
 mod label_input;
 mod log_input;
 mod metrics;
+mod number;
 mod opcode_name;
 #[cfg(feature = "otlp")]
 mod otlp;
@@ -39,10 +41,8 @@ mod watch;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use self::exit_code::EXIT_UNUSABLE;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
-
-/// Exit code for wrong usage and unreadable input.
-const EXIT_UNUSABLE: u8 = 2;
 
 /// Find the queue pair that suffers, on which path, and why, in the RoCEv2 traffic of AI training.
 #[derive(Parser)]
@@ -83,7 +83,7 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Run a small training job over RoCEv2 or sockets, and record what truly happened
     #[cfg(all(target_os = "linux", feature = "drive"))]
-    Drive(Box<drive::DriveArgs>),
+    Drive(Box<drive::args::DriveArgs>),
     /// Write captures of a job on a simulated fabric, with the faults of a scenario
     #[cfg(all(target_os = "linux", feature = "drive"))]
     Simulate(simulate::SimulateArgs),
@@ -92,7 +92,7 @@ enum Command {
     Agent(agent::AgentArgs),
     /// Watch a running training: interfaces of this machine, or a growing capture
     #[cfg(target_os = "linux")]
-    Watch(watch::WatchArgs),
+    Watch(watch::args::WatchArgs),
     /// Print the JSON Schema of a report or of a truth file
     Schema(schema::SchemaArgs),
     /// Print a completion script for a shell

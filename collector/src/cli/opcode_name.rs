@@ -1,6 +1,6 @@
 //! `--opcode`: parses an opcode as users write it, and suggests one if it is unknown.
 
-use super::filter::parse_number;
+use super::number::parse_number;
 use railscope_core::model::opcode::Opcode;
 
 /// Similarity above which a name counts as a typo of another (Jaro-Winkler, from 0 to 1).

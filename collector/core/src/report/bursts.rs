@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Sources;
+use super::sources::Sources;
 use crate::flow::burst::{BurstMeter, BurstStats, THRESHOLD_OF_LINE_RATE, WIDTHS_NS};
 use crate::flow::port::MeteredPort;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use super::Sources;
+use super::sources::Sources;
 use crate::flow::tap::TapState;
 use crate::model::tap::TapId;
 use crate::model::time::{Span, Timestamp};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Sources;
+use super::sources::Sources;
 use crate::analysis::collective::Collective;
 use crate::analysis::collective::group::CollectiveGroup;
 use crate::link::job::Job;

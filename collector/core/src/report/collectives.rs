@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::context::Detail;
 use super::evidence::EvidenceReport;
+use super::sources::Sources;
 use super::stragglers::StragglerReport;
 use super::waits::{self, WaitsReport};
-use super::{Detail, Sources};
 use crate::analysis::collective::{Collective, ConnectionTransfers};
 use crate::analysis::judged::JudgedIteration;
 use crate::analysis::wait::CollectiveWaits;

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Sources;
 use super::evidence::EvidenceReport;
+use super::sources::Sources;
 use crate::link::job::{
     Channel, Communicator, Identity, Job, NetConnection, Rank, RankQueuePair, TreeNode,
 };

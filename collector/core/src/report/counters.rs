@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Detail, Sources};
+use super::context::Detail;
+use super::sources::Sources;
 use crate::link::counter::{Counter, NicCounters};
 use crate::model::time::Span;
 

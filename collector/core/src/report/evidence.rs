@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Sources, words};
+use super::sources::Sources;
+use super::words;
 use crate::link::evidence::Evidence;
 use crate::model::witness::Witness;
 

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::evidence::EvidenceReport;
-use super::{Sources, words};
+use super::sources::Sources;
+use super::words;
 use crate::analysis::finding::{Finding, Subject};
 
 /// A finding.

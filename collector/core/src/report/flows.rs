@@ -7,9 +7,10 @@ use foldhash::fast::FixedState;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::context::Detail;
 use super::counts::Counts;
 use super::owner::{self, OwnerReport};
-use super::{Detail, Sources};
+use super::sources::Sources;
 use crate::flow::episode::{Episodes, Trigger};
 use crate::flow::key::FlowKey;
 use crate::flow::message::MessageKind;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Sources;
+use super::sources::Sources;
 use super::stragglers::StragglerReport;
 use crate::analysis::judged::JudgedIteration;
 

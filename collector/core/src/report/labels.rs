@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Sources;
+use super::sources::Sources;
 use crate::analysis::iteration::label::{LabelMethod, LabelUse};
 use crate::analysis::iteration::train_log::TrainLog;
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Sources;
+use super::sources::Sources;
 use crate::link::log::membership::{EdgeFact, Membership, TimingFact};
 use crate::link::log::network::NetworkAttempt;
 use crate::link::log::process::{HcaFact, Process};

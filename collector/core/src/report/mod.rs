@@ -10,6 +10,7 @@ pub mod collective_groups;
 pub mod collectives;
 pub mod communicators;
 pub mod conflicts;
+mod context;
 pub mod counters;
 pub mod counts;
 pub mod evidence;
@@ -27,6 +28,7 @@ pub mod pfc;
 pub mod phases;
 pub mod places;
 pub mod queue_pairs;
+mod sources;
 pub mod stragglers;
 pub mod taps;
 pub mod tcp_streams;
@@ -39,11 +41,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::analysis::state::State;
+pub use self::context::{Detail, ReportContext};
+use self::sources::Sources;
 use crate::analysis::understanding::Understanding;
-use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
-use crate::model::witness::LogId;
 
 /// Name and version of the contract.
 pub const SCHEMA: &str = "railscope.report/1";
@@ -111,68 +112,6 @@ pub struct Tool {
     pub version: String,
     /// Options that shaped the report.
     pub options: BTreeMap<String, String>,
-}
-
-/// How much a report lists.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Detail {
-    /// Counts and totals.
-    #[default]
-    Summary,
-    /// Also every episode, message and signal.
-    Full,
-}
-
-/// Choices for one report.
-#[derive(Clone, Debug, Default)]
-pub struct ReportContext {
-    /// Options that shaped the report.
-    pub options: BTreeMap<String, String>,
-    /// Origin of times: the first frame of the input, which may be earlier than the first one
-    /// processed. `None` for the first one processed.
-    pub origin: Option<Timestamp>,
-    /// How much to list.
-    pub detail: Detail,
-}
-
-/// What sections are made from.
-pub(crate) struct Sources<'a> {
-    pub(crate) understanding: &'a Understanding,
-    /// The understanding's state.
-    pub(crate) state: &'a State,
-    pub(crate) context: &'a ReportContext,
-    pub(crate) origin: Timestamp,
-    /// `id` of each flow, by index in the flow table.
-    pub(crate) flow_ids: Vec<u32>,
-}
-
-impl Sources<'_> {
-    /// Nanoseconds from the origin to `time`, which is aligned; negative if a clock went backwards,
-    /// or was ahead of its reference.
-    pub(crate) fn relative_ns(&self, time: Timestamp) -> i64 {
-        time.relative_to(self.origin)
-    }
-
-    /// `time` by the clock of `tap`, aligned.
-    pub(crate) fn aligned(&self, tap: TapId, time: Timestamp) -> Timestamp {
-        self.state.aligned(tap, time)
-    }
-
-    /// The same from the capture's origin.
-    pub(crate) fn aligned_ns(&self, tap: TapId, time: Timestamp) -> i64 {
-        self.relative_ns(self.aligned(tap, time))
-    }
-
-    /// The name of a file of NIC counters.
-    pub(crate) fn counter_file(&self, file: u32) -> Option<String> {
-        self.state.counters.files.get(file as usize).cloned()
-    }
-
-    /// The name of a log file.
-    pub(crate) fn log_name(&self, log: LogId) -> Option<String> {
-        let file = self.state.logs.files.get(log.0 as usize)?;
-        Some(file.name.clone())
-    }
 }
 
 impl Report {

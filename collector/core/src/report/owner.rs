@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Sources;
 use super::evidence::EvidenceReport;
+use super::sources::Sources;
 use crate::analysis::queue_pair::{self, FlowOwner};
 use crate::link::job::{Identity, Job, NetConnection, Ownership, Reason, Role};
 use crate::model::grade::Grade;

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Detail, Sources, words};
+use super::context::Detail;
+use super::sources::Sources;
+use super::words;
 use crate::link::counter::NicCounters;
 use crate::link::counter::pause::CountedPause;
 use crate::model::time::Span;

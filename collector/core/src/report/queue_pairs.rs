@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::flows::{MessagesReport, NaksReport, messages};
-use super::{Sources, owner};
+use super::owner;
+use super::sources::Sources;
 use crate::analysis::queue_pair::QueuePair;
 use crate::analysis::severity::Severity;
 use crate::flow::episode::Trigger;

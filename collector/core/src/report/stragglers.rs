@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::evidence::EvidenceReport;
-use super::{Sources, words};
+use super::sources::Sources;
+use super::words;
 use crate::analysis::straggler::Straggler;
 use crate::link::job::{NetConnectionId, Ownership, Role};
 

@@ -7,7 +7,8 @@ use foldhash::fast::FixedState;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Detail, Sources};
+use super::context::Detail;
+use super::sources::Sources;
 use crate::analysis::judged::JudgedCollective;
 use crate::decode::roce::aeth::Syndrome;
 use crate::flow::key::FlowKey;

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Sources;
 use super::collectives::CollectiveRankReport;
+use super::sources::Sources;
 use crate::analysis::collective::RankTimes;
 use crate::analysis::judged::JudgedCollective;
 use crate::analysis::wait::edge::EdgeWaits;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::beside::{Beside, Delivery, delivery};
-use super::{Context, Opened, Opening};
+use super::contract::{Context, Opened, Opening};
 use crate::ingest::capability::Verdict;
 use crate::ingest::ebpf::EbpfError;
 use crate::ingest::probe::{ProbeConfig, ProbeEvent, Probes};

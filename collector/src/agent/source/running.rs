@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use super::SOURCES;
 use super::beside::{Beside, Reading};
+use super::contract::{Between, Context, Opened, Opening};
 use super::visibility::Visibility;
-use super::{Between, Context, Opened, Opening, SOURCES};
 use crate::config::Config;
 use crate::ingest::capability::Host;
 use crate::live::session::Session;

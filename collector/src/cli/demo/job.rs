@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::Parser;
 
-use crate::cli::drive::DriveArgs;
+use crate::cli::drive::args::DriveArgs;
 use crate::cli::drive::environment::Environment;
 use crate::cli::drive::job;
 use railscope_drive::job::Job;

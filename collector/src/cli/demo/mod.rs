@@ -17,17 +17,14 @@ use clap::Args;
 use self::record::Recording;
 use self::show::{Screen, Told};
 use self::watcher::Watcher;
-use super::EXIT_UNUSABLE;
 use super::drive::environment::Environment;
 use super::drive::local::commands;
 use super::drive::show::{TruthFile, make_folder};
+use super::exit_code::{EXIT_INTERRUPTED, EXIT_UNUSABLE};
 use super::terminal;
 use crate::export::text::{self, TextOptions};
 use railscope_drive::launch::{Event, Outcome, Ranks, supervise};
 use railscope_drive::place::{self, Kind, Places};
-
-/// Exit code of programs that Ctrl-C ended.
-const EXIT_INTERRUPTED: u8 = 130;
 
 /// Options of `railscope demo`, as typed.
 #[derive(Args)]

@@ -8,7 +8,7 @@ use super::args::DriveArgs;
 use super::environment::Environment;
 use super::job;
 use super::seat::ChildSeat;
-use crate::cli::EXIT_UNUSABLE;
+use crate::cli::exit_code::EXIT_UNUSABLE;
 use railscope_drive::launch::{PipeOutlet, Reporter};
 use railscope_drive::{place, rank};
 

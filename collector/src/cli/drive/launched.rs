@@ -9,8 +9,9 @@ use anyhow::Context;
 
 use super::args::DriveArgs;
 use super::environment::{Environment, Launched};
+use super::outcome::outcome_code;
 use super::show::{JsonFile, Show, TruthFile, make_folder};
-use super::{job, outcome_code, seat};
+use super::{job, seat};
 use railscope_drive::fault::Fault;
 use railscope_drive::job::{Job, Seat};
 use railscope_drive::launch::{

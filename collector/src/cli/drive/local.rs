@@ -9,9 +9,10 @@ use anyhow::Context;
 
 use super::args::{DriveArgs, OutputArgs};
 use super::environment::{Environment, Launched};
+use super::job;
+use super::outcome::outcome_code;
 use super::seat::ChildSeat;
 use super::show::{JsonFile, Show, TruthFile, make_folder};
-use super::{job, outcome_code};
 use railscope_drive::capture::{Capture, Counts};
 use railscope_drive::fault::Fault;
 use railscope_drive::job::{Job, Transport};

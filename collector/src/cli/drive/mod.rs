@@ -4,29 +4,22 @@
 //! table and ends them together. Each rank is a child process of this program ([`child`]).
 //! Without, another launcher has started this process as one rank ([`launched`]).
 
-mod args;
+pub(super) mod args;
 mod child;
 pub(super) mod environment;
 mod fault;
 pub(super) mod job;
 mod launched;
 pub(super) mod local;
+mod outcome;
 mod seat;
 pub(super) mod show;
 
 use anyhow::bail;
 
-pub(super) use args::DriveArgs;
-
+use args::DriveArgs;
 use environment::Environment;
-use railscope_drive::launch::Outcome;
 use seat::ChildSeat;
-
-/// Exit code for wrong results, as in nccl-tests.
-const EXIT_WRONG: u8 = 1;
-
-/// Exit code of a program that Ctrl-C ended.
-const EXIT_INTERRUPTED: u8 = 130;
 
 /// Runs a job or a rank of it; returns the exit code.
 pub(super) fn run(args: &DriveArgs) -> anyhow::Result<u8> {
@@ -44,14 +37,4 @@ pub(super) fn run(args: &DriveArgs) -> anyhow::Result<u8> {
         "no number of ranks: --ranks 4 starts 4 on this machine; for a job on many hosts start \
          railscope with torchrun, mpirun or srun"
     )
-}
-
-/// The exit code of an outcome.
-fn outcome_code(outcome: Outcome, wrong: Option<u64>) -> anyhow::Result<u8> {
-    match outcome {
-        Outcome::Done if wrong.unwrap_or(0) > 0 => Ok(EXIT_WRONG),
-        Outcome::Done => Ok(0),
-        Outcome::Interrupted => Ok(EXIT_INTERRUPTED),
-        Outcome::Failed(reason) => bail!("{reason}; all ranks were stopped"),
-    }
 }

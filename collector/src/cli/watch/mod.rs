@@ -1,7 +1,7 @@
 //! `railscope watch`: shows a running training. On a terminal it is an interactive view, elsewhere it
 //! prints a line for each training step and finding.
 
-mod args;
+pub(super) mod args;
 mod hangup;
 #[cfg(feature = "tui")]
 mod keyboard;
@@ -10,7 +10,7 @@ mod silence;
 #[cfg(feature = "tui")]
 mod terminal;
 
-pub(super) use args::WatchArgs;
+use args::WatchArgs;
 
 #[cfg(feature = "tui")]
 use std::io::{self, IsTerminal};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::WatchArgs;
+use super::args::WatchArgs;
 use super::hangup::is_hung_up;
 use super::silence::Silence;
 use crate::export::text::news::{self, NewsLine};

@@ -8,7 +8,7 @@ use anyhow::Context;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::WatchArgs;
+use super::args::WatchArgs;
 use super::hangup::is_hung_up;
 use super::keyboard::Keyboard;
 use super::silence::Silence;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue, Uri};
 
 use super::batch::Signal;
+use super::error::OtlpError;
 use super::resource::{self, Resource};
 
 /// Configuration of the exporter.
@@ -42,24 +43,6 @@ pub struct Endpoints {
     metrics: Option<Uri>,
     traces: Option<Uri>,
     logs: Option<Uri>,
-}
-
-/// Why a configuration is not valid, or an exporter does not start.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "each says what it is")]
-pub enum OtlpError {
-    #[error("`{text}` is not a URL; write http://host:port or https://host:port")]
-    Endpoint { text: String },
-    #[error("{variable}: `{text}` is not supported; use {supported}")]
-    Value { variable: String, text: String, supported: &'static str },
-    #[error("{variable}: `{text}` is not valid; write key=value,key=value, percent-encoded")]
-    Pairs { variable: &'static str, text: String },
-    #[error("{variable}: `{name}` is not a valid header name or has an invalid value")]
-    Header { variable: &'static str, name: String },
-    #[error("read this system's CA certificates, which https needs")]
-    Certificates(#[source] std::io::Error),
-    #[error("start the sending thread")]
-    Thread(#[source] std::io::Error),
 }
 
 /// Default size of the queue.

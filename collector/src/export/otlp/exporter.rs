@@ -10,10 +10,11 @@ use tokio::sync::oneshot;
 use tokio::time;
 
 use super::batch::{Batch, Signal};
-use super::config::{OtlpConfig, OtlpError};
+use super::config::OtlpConfig;
+use super::error::{OtlpError, SendError};
 use super::queue::{Delivery, Queue};
 use super::retry::Backoff;
-use super::transport::{SendError, Transport};
+use super::transport::Transport;
 use railscope_core::metrics::own::ExportFigures;
 
 /// Sends batches from a separate thread.

@@ -14,11 +14,12 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
 use tonic_types::StatusExt;
 
+use super::answer::delivery;
 use super::batch::{Batch, Signal};
-use super::config::{OtlpConfig, OtlpError, Protocol};
-use super::http::chain;
+use super::config::{OtlpConfig, Protocol};
+use super::connector::{USER_AGENT, connector};
+use super::error::{OtlpError, SendError, chain};
 use super::queue::Delivery;
-use super::transport::{self, SendError};
 
 /// A channel per signal; they connect on first use, and reconnect after a failure.
 pub(super) struct GrpcTransport {
@@ -31,8 +32,8 @@ impl GrpcTransport {
         let mut channels = [const { None }; 3];
         for (channel, signal) in channels.iter_mut().zip(Signal::ALL) {
             if let Some(to) = config.endpoints.of(signal) {
-                let connector = transport::connector(config, Protocol::Grpc)?;
-                let endpoint = Endpoint::from(to.clone()).user_agent(transport::USER_AGENT);
+                let connector = connector(config, Protocol::Grpc)?;
+                let endpoint = Endpoint::from(to.clone()).user_agent(USER_AGENT);
                 let endpoint =
                     endpoint.map_err(|_| OtlpError::Endpoint { text: to.to_string() })?;
                 *channel = Some(Grpc::new(endpoint.connect_with_connector_lazy(connector)));
@@ -54,7 +55,7 @@ impl GrpcTransport {
         let path = PathAndQuery::from_static(batch.signal.grpc_path());
         let answer = channel.unary(request, path, Encoded).await;
         let answer = answer.map_err(|status| refusal(batch.signal, &status))?;
-        Ok(transport::delivery(batch.signal, answer.into_inner()))
+        Ok(delivery(batch.signal, answer.into_inner()))
     }
 }
 

@@ -12,10 +12,12 @@ use hyper_util::rt::TokioExecutor;
 use jiff::{Timestamp, fmt::rfc2822};
 use prost::bytes::Bytes;
 
+use super::answer::delivery;
 use super::batch::{Batch, Signal};
-use super::config::{OtlpConfig, OtlpError, Protocol};
+use super::config::{OtlpConfig, Protocol};
+use super::connector;
+use super::error::{OtlpError, SendError, chain};
 use super::queue::Delivery;
-use super::transport::{self, SendError};
 
 /// Bytes read of an answer.
 const ANSWER_BYTES: usize = 64 << 10;
@@ -30,7 +32,7 @@ pub(super) struct HttpTransport {
 
 impl HttpTransport {
     pub(super) fn new(config: &OtlpConfig) -> Result<Self, OtlpError> {
-        let connector = transport::connector(config, Protocol::HttpProtobuf)?;
+        let connector = connector::connector(config, Protocol::HttpProtobuf)?;
         let client = Client::builder(TokioExecutor::new()).build(connector);
         Ok(Self { client, config: config.clone() })
     }
@@ -43,7 +45,7 @@ impl HttpTransport {
         let body = body.map(http_body_util::Collected::to_bytes);
         if head.status.is_success() {
             return body
-                .map(|body| transport::delivery(batch.signal, body))
+                .map(|body| delivery(batch.signal, body))
                 .map_err(|error| retryable(&*error));
         }
         let why = said(head.status, batch.signal, &body.unwrap_or_default());
@@ -59,7 +61,7 @@ impl HttpTransport {
         let to = self.config.endpoints.of(batch.signal).ok_or_else(nowhere)?;
         let mut request = Request::builder().method(Method::POST).uri(to);
         request = request.header(CONTENT_TYPE, "application/x-protobuf");
-        request = request.header(USER_AGENT, transport::USER_AGENT);
+        request = request.header(USER_AGENT, connector::USER_AGENT);
         for (name, value) in &self.config.headers {
             request = request.header(name, value);
         }
@@ -70,12 +72,6 @@ impl HttpTransport {
 
 fn retryable(error: &(dyn std::error::Error + 'static)) -> SendError {
     SendError::Retryable { why: chain(error), after: None }
-}
-
-/// An error with its causes.
-pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// Retryable codes, from the protocol's specification.

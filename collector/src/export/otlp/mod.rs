@@ -12,6 +12,7 @@
 
 pub mod batch;
 pub mod config;
+pub mod error;
 pub mod exporter;
 pub mod logs;
 pub mod metrics;
@@ -20,7 +21,9 @@ pub mod resource;
 pub mod trace_id;
 pub mod traces;
 
+mod answer;
 mod attributes;
+mod connector;
 mod grpc;
 mod http;
 mod retry;

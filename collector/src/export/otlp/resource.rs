@@ -4,7 +4,7 @@ use opentelemetry_proto::tonic::common::v1::InstrumentationScope;
 use opentelemetry_proto::tonic::resource::v1::Resource as ProtoResource;
 
 use super::attributes::Attributes;
-use super::config::OtlpError;
+use super::error::OtlpError;
 
 /// Attributes of the sender, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]

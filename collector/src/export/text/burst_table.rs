@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::TextOptions;
 use super::label;
+use super::options::TextOptions;
 use super::quantity::{bit_rate, count, counted, duration, share};
 use super::sentence;
 use super::style::Meaning;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::TextOptions;
+use super::options::TextOptions;
 use super::quantity::counted;
 use super::sentence;
 use super::style::Meaning;
@@ -28,7 +28,7 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let capture = &report.capture;
     let missed = |event: HealthEvent| report.health.contains_key(event.name());
-    let (meaning, text, aside) = if super::is_without_captures(report) {
+    let (meaning, text, aside) = if is_without_captures(report) {
         return write_good(report, options, out);
     } else if capture.frames == 0 && missed(HealthEvent::CaptureSkippedFrames) {
         let aside = "Times are relative to the first frame of the input, or dates: --since 1.5s.";
@@ -77,4 +77,10 @@ fn write_good(report: &Report, options: &TextOptions, out: &mut impl Write) -> i
     }
     let aside = format!("{} not checked: the last lines say why.", counted(unchecked, "finding"));
     writeln!(out, "{}", sentence::aside(&aside, options.width))
+}
+
+/// Whether the input is logs or counters only.
+pub(super) fn is_without_captures(report: &Report) -> bool {
+    let has_files = !report.logs.files.is_empty() || !report.counters.is_empty();
+    report.taps.is_empty() && has_files
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::TextOptions;
+use super::options::TextOptions;
 use super::quantity::{clock_offset, counted, duration};
 use super::{label, sentence};
 use railscope_core::report::Report;

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::TextOptions;
 use super::communicator_names::CommunicatorNames;
+use super::options::TextOptions;
 use super::quantity::{byte_rate, bytes, count, counted, duration};
 use super::sentence;
 use super::style::Meaning;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use super::TextOptions;
 use super::label;
+use super::options::TextOptions;
 use super::quantity::{counted, duration};
 use super::rank_list::{channels, ranges, sequence};
 use super::rank_table;

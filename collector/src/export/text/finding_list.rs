@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
+use super::options::TextOptions;
 use super::quantity::counted;
 use super::style::{Meaning, paint};
-use super::{TextOptions, label, sentence};
+use super::{label, sentence};
 use railscope_core::report::Report;
 use railscope_core::report::evidence::EvidenceReport;
 use railscope_core::report::findings::FindingReport;
@@ -98,8 +99,8 @@ pub(in crate::export) fn place(
         1 => String::new(),
         _ => format!(" of {}", label::file(source, path_width)),
     };
-    let frame = evidence.frame.map(|frame| format!("frame {}{of}", super::count(frame)));
-    frame.or_else(|| evidence.line.map(|line| format!("line {}{of}", super::count(line))))
+    let frame = evidence.frame.map(|frame| format!("frame {frame}{of}"));
+    frame.or_else(|| evidence.line.map(|line| format!("line {line}{of}")))
 }
 
 /// How many findings were not checked, and the input they need.

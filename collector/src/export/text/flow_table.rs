@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::TextOptions;
 use super::communicator_names::CommunicatorNames;
+use super::options::TextOptions;
 use super::owner;
 use super::quantity::{bit_rate, bytes, count, duration, share};
 use super::table::{Column, render};

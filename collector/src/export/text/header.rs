@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
+use super::options::TextOptions;
 use super::quantity::{bytes, count, counted, duration};
 use super::style::Meaning;
-use super::{TextOptions, label, sentence};
+use super::{label, sentence};
 use railscope_core::report::Report;
 use railscope_core::report::places::Plane;
 use railscope_core::report::queue_pairs::QueuePairReport;

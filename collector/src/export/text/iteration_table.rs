@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use super::TextOptions;
 use super::communicator_names::CommunicatorNames;
 use super::iteration_story;
 use super::job_iterations::JobIterations;
 use super::label;
+use super::options::TextOptions;
 use super::quantity::{bit_rate, bytes, count, counted, duration, percent};
 use super::sentence;
 use super::style::{Meaning, paint};

@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
+use super::options::TextOptions;
 use super::quantity::{counted, duration};
-use super::{TextOptions, label, sentence};
+use super::{label, sentence};
 use railscope_core::report::Report;
 use railscope_core::report::communicators::{ChannelReport, CommunicatorReport};
 use railscope_core::report::logs::{LineReport, LogProcessReport, LogRankReport, LogsReport};

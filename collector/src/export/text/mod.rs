@@ -17,10 +17,12 @@ pub(super) mod label;
 mod log_section;
 pub mod news;
 mod notes;
+mod options;
 pub(super) mod owner;
 mod pause_table;
 mod phase_table;
 mod port_table;
+pub(super) mod quantity;
 mod rank_list;
 mod rank_table;
 mod sentence;
@@ -32,35 +34,10 @@ mod unlinked;
 use std::io::{self, Write};
 
 use self::communicator_names::CommunicatorNames;
-use self::quantity::count;
+pub use self::options::TextOptions;
 use railscope_core::report::Report;
 use railscope_core::report::flows::FlowReport;
 use railscope_core::report::queue_pairs::QueuePairReport;
-pub(super) use railscope_core::report::words::number as quantity;
-
-/// How a report is shown.
-#[derive(Clone, Copy, Debug)]
-pub struct TextOptions {
-    /// Rows per table.
-    pub top: usize,
-    /// Columns per line.
-    pub width: usize,
-}
-
-impl TextOptions {
-    /// Longest path in a line or a table: half of the line.
-    fn path_width(&self) -> usize {
-        self.width / 2
-    }
-
-    /// Says how many rows were left out, and which option shows them.
-    fn write_more(&self, all: usize, out: &mut impl Write) -> io::Result<()> {
-        match all.saturating_sub(self.top) {
-            0 => Ok(()),
-            more => writeln!(out, "and {} more: --top {all}", count(more as u64)),
-        }
-    }
-}
 
 /// The queue pairs with a flow that `shows` selects, the worst first.
 fn shown(report: &Report, shows: impl Fn(&FlowReport) -> bool) -> Vec<&QueuePairReport> {
@@ -86,7 +63,7 @@ pub fn write(
         calm::write(report, &queue_pairs, options, &mut out)?;
     }
     log_section::write(report, options, &mut out)?;
-    if is_without_captures(report) {
+    if calm::is_without_captures(report) {
         finding_list::write_good_to_know(report, &queue_pairs, options, &mut out)?;
         return notes::write(report, &[], options, &mut out);
     }
@@ -107,12 +84,6 @@ pub fn write(
     tap_table::write(report, options, &mut out)?;
     clock_lines::write(report, options, &mut out)?;
     notes::write(report, &queue_pairs, options, &mut out)
-}
-
-/// Whether the input is logs or counters only.
-fn is_without_captures(report: &Report) -> bool {
-    let has_files = !report.logs.files.is_empty() || !report.counters.is_empty();
-    report.taps.is_empty() && has_files
 }
 
 /// Writes the short form for a training: what is wrong, and the training steps.

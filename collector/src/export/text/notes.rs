@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::TextOptions;
 use super::finding_list;
+use super::options::TextOptions;
 use super::quantity::{count, counted};
 use super::sentence;
 use super::style::{Meaning, paint};

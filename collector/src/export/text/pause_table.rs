@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
-use super::TextOptions;
+use super::options::TextOptions;
 use super::quantity::{count, duration};
 use super::table::{Column, render};
 use railscope_core::report::Report;

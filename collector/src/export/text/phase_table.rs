@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::TextOptions;
 use super::communicator_names::CommunicatorNames;
+use super::options::TextOptions;
 use super::quantity::{duration, moment};
 use super::table::{Column, render};
 use railscope_core::report::Report;

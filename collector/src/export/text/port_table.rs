@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
-use super::TextOptions;
 use super::label;
+use super::options::TextOptions;
 use super::quantity::bit_rate;
 use super::sentence;
 use super::style::Meaning;

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::TextOptions;
 use super::label;
+use super::options::TextOptions;
 use super::table::{Column, render};
 use railscope_core::report::communicators::{CommunicatorReport, NicReport, RankReport};
 

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::TextOptions;
 use super::label;
+use super::options::TextOptions;
 use super::quantity::count;
 use super::table::{Column, render};
 use railscope_core::report::Report;

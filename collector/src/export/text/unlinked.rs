@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::TextOptions;
+use super::options::TextOptions;
 use super::quantity::{bytes, counted};
 use super::sentence;
 use super::style::{Meaning, paint};

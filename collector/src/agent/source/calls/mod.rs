@@ -3,9 +3,9 @@
 mod needs;
 
 use super::beside::delivery;
+use super::contract::{Context, Opened, Opening, Source};
 use super::probes::{self, Watched};
 use super::processes::describe;
-use super::{Context, Opened, Opening, Source};
 use crate::config::SourceConfig;
 use crate::ingest::capability::{Host, Verdict};
 use crate::ingest::probe::ProbeEvent;

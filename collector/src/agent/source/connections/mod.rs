@@ -3,8 +3,8 @@
 mod needs;
 
 use super::beside::delivery;
+use super::contract::{Context, Opened, Opening, Source};
 use super::probes::{self, Watched};
-use super::{Context, Opened, Opening, Source};
 use crate::config::SourceConfig;
 use crate::ingest::capability::{Host, Verdict};
 use crate::ingest::probe::ProbeEvent;

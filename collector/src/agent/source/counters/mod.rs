@@ -2,8 +2,8 @@
 
 mod needs;
 
-use super::{Between, Context, Opened, Opening, Source};
-use crate::agent::now;
+use super::contract::{Between, Context, Opened, Opening, Source};
+use crate::agent::wall_clock::now;
 use crate::config::SourceConfig;
 use crate::ingest::capability::{Host, Verdict};
 use crate::ingest::counter::ethtool::Ethtool;

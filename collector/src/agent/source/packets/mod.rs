@@ -7,7 +7,7 @@ mod taps;
 use glob::Pattern;
 
 use self::taps::Taps;
-use super::{Context, Opened, Opening, Source};
+use super::contract::{Context, Opened, Opening, Source};
 use crate::config::{Config, SourceConfig};
 use crate::ingest::capability::{Host, Verdict};
 

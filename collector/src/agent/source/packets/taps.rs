@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use glob::Pattern;
 
 use super::interfaces;
-use crate::agent::source::{Between, Context};
+use crate::agent::source::contract::{Between, Context};
 use crate::config::{Config, TapConfig};
 use crate::live::packets::{self, Choice, Packets};
 use crate::live::session::Session;

@@ -5,7 +5,7 @@ mod needs;
 
 use std::path::Path;
 
-use super::{Context, Opened, Opening, Source};
+use super::contract::{Context, Opened, Opening, Source};
 use crate::config::SourceConfig;
 use crate::ingest::capability::{Host, Verdict};
 use crate::ingest::process::Processes as Identities;

@@ -7,7 +7,7 @@ mod needs;
 use std::collections::BTreeMap;
 
 use super::beside::{Beside, Delivery};
-use super::{Context, Opened, Opening, Source};
+use super::contract::{Context, Opened, Opening, Source};
 use crate::config::SourceConfig;
 use crate::ingest::capability::{Host, Verdict};
 use crate::ingest::process::Processes;

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use super::color;
+use super::parts::color;
 use super::wrap::wrap;
 use crate::export::screen::grid::{Grid, Row};
 

@@ -3,16 +3,18 @@
 mod help;
 mod list;
 mod overview;
+mod parts;
 mod rows;
 mod table;
 mod wrap;
 
 use ratatui::Frame;
-use ratatui::layout::{Alignment, Constraint, Layout, Rect};
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Paragraph};
+use ratatui::widgets::Paragraph;
 
+use self::parts::color;
 use self::wrap::{wrap, wrap_into};
 use super::Screen;
 use super::grid::Tone;
@@ -110,42 +112,6 @@ fn status(report: Option<&Report>, is_frozen: bool) -> Line<'static> {
         }
     }
     spans.into()
-}
-
-/// A line across `area`, with a title and what does not fit; returns the area below it.
-fn rule(frame: &mut Frame<'_>, area: Rect, title: &str, left_out: &str) -> Rect {
-    let room = usize::from(area.width);
-    let framed = |text: &str| if text.is_empty() { String::new() } else { format!(" {text} ") };
-    let (title, left_out) = (framed(title), framed(left_out));
-    let bold = Style::new().add_modifier(Modifier::BOLD);
-    let mut block = Block::new().borders(Borders::TOP);
-    // The count matters more than the title.
-    if title.chars().count() + left_out.chars().count() <= room {
-        block = block.title_top(Line::styled(title, bold));
-    }
-    block = block.title_top(Line::raw(left_out).alignment(Alignment::Right));
-    let inside = block.inner(area);
-    frame.render_widget(block, area);
-    inside
-}
-
-/// `+3 rows, +1 column: press 2`; nothing if everything fits.
-fn left_out<const N: usize>(parts: [(usize, &str); N], key: &str) -> String {
-    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
-    let parts: Vec<String> =
-        parts.map(|(number, noun)| format!("+{}", counted(number as u64, noun))).collect();
-    match parts.is_empty() {
-        true => String::new(),
-        false => format!("{}: press {key}", parts.join(", ")),
-    }
-}
-
-fn color(tone: Tone) -> Style {
-    match tone {
-        Tone::Plain => Style::new(),
-        Tone::Odd => Style::new().fg(Color::Yellow),
-        Tone::Bad => Style::new().fg(Color::Red),
-    }
 }
 
 /// The filter, a message, or the keys.

@@ -4,8 +4,9 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::widgets::Paragraph;
 
+use super::parts::{left_out, rule};
 use super::wrap::wrap;
-use super::{left_out, list, rule, table};
+use super::{list, table};
 use crate::export::screen::grid::Grid;
 use crate::export::screen::view::{iterations, late};
 use railscope_core::report::Report;

@@ -5,8 +5,9 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
+use super::parts::{left_out, rule};
 use super::wrap::{wrap, wrap_into};
-use super::{left_out, list, rule, table};
+use super::{list, table};
 use crate::export::screen::grid::{Grid, Sort};
 use crate::export::screen::page::Page;
 use railscope_core::report::words::number::count;

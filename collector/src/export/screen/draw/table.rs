@@ -6,7 +6,7 @@ use ratatui::style::Modifier;
 use ratatui::text::Text;
 use ratatui::widgets::{Row, Table, TableState};
 
-use super::color;
+use super::parts::color;
 use crate::export::screen::grid::{Columns, Grid, Sort};
 
 /// Draws `grid` with the `chosen` row in view; returns the columns that do not fit.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Missing;
+use super::missing::Missing;
 use railscope_core::report::Report;
 use railscope_core::report::collectives::{CollectiveConnectionReport, CollectiveReport};
 use railscope_core::report::communicators::{CommunicatorReport, ConnectionReport};

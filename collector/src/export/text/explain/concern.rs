@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::Subject;
 use super::collective_facts::CollectiveFacts;
 use super::iteration_facts::IterationFacts;
 use super::queue_pair_facts::QueuePairFacts;
 use super::rank_facts::RankFacts;
+use super::subject::Subject;
 use railscope_core::report::Report;
 use railscope_core::report::collectives::CollectiveReport;
 use railscope_core::report::findings::FindingReport;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Missing;
+use super::missing::Missing;
 use crate::export::text::communicator_names::CommunicatorNames;
 use crate::export::text::job_iterations::JobIterations;
 use railscope_core::report::Report;

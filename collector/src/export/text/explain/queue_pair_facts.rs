@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::Missing;
+use super::missing::Missing;
 use railscope_core::report::Report;
 use railscope_core::report::communicators::ConnectionReport;
 use railscope_core::report::flows::{EpisodeReport, FlowReport};

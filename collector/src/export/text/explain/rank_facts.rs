@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Missing;
+use super::missing::Missing;
 use crate::export::text::rank_list::ranges;
 use railscope_core::report::Report;
 use railscope_core::report::collectives::{CollectiveRankReport, CollectiveReport};

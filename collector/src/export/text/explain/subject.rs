@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
-use super::Missing;
 use super::collective_facts::CollectiveFacts;
 use super::iteration_facts::IterationFacts;
+use super::missing::Missing;
 use super::queue_pair_facts::QueuePairFacts;
 use super::rank_facts::RankFacts;
 use crate::export::text::communicator_names::CommunicatorNames;

@@ -1,0 +1,27 @@
+//! Choices for one report.
+
+use std::collections::BTreeMap;
+
+use crate::model::time::Timestamp;
+
+/// How much a report lists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// Counts and totals.
+    #[default]
+    Summary,
+    /// Also every episode, message and signal.
+    Full,
+}
+
+/// Choices for one report.
+#[derive(Clone, Debug, Default)]
+pub struct ReportContext {
+    /// Options that shaped the report.
+    pub options: BTreeMap<String, String>,
+    /// Origin of times: the first frame of the input, which may be earlier than the first one
+    /// processed. `None` for the first one processed.
+    pub origin: Option<Timestamp>,
+    /// How much to list.
+    pub detail: Detail,
+}

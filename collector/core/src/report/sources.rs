@@ -1,0 +1,48 @@
+//! What the sections of a report are made from.
+
+use super::context::ReportContext;
+use crate::analysis::state::State;
+use crate::analysis::understanding::Understanding;
+use crate::model::tap::TapId;
+use crate::model::time::Timestamp;
+use crate::model::witness::LogId;
+
+/// What sections are made from.
+pub(crate) struct Sources<'a> {
+    pub(crate) understanding: &'a Understanding,
+    /// The understanding's state.
+    pub(crate) state: &'a State,
+    pub(crate) context: &'a ReportContext,
+    pub(crate) origin: Timestamp,
+    /// `id` of each flow, by index in the flow table.
+    pub(crate) flow_ids: Vec<u32>,
+}
+
+impl Sources<'_> {
+    /// Nanoseconds from the origin to `time`, which is aligned; negative if a clock went backwards,
+    /// or was ahead of its reference.
+    pub(crate) fn relative_ns(&self, time: Timestamp) -> i64 {
+        time.relative_to(self.origin)
+    }
+
+    /// `time` by the clock of `tap`, aligned.
+    pub(crate) fn aligned(&self, tap: TapId, time: Timestamp) -> Timestamp {
+        self.state.aligned(tap, time)
+    }
+
+    /// The same from the capture's origin.
+    pub(crate) fn aligned_ns(&self, tap: TapId, time: Timestamp) -> i64 {
+        self.relative_ns(self.aligned(tap, time))
+    }
+
+    /// The name of a file of NIC counters.
+    pub(crate) fn counter_file(&self, file: u32) -> Option<String> {
+        self.state.counters.files.get(file as usize).cloned()
+    }
+
+    /// The name of a log file.
+    pub(crate) fn log_name(&self, log: LogId) -> Option<String> {
+        let file = self.state.logs.files.get(log.0 as usize)?;
+        Some(file.name.clone())
+    }
+}

@@ -1,0 +1,3 @@
+//! Figures with their units, as the sentences of the report write them.
+
+pub(in crate::export) use railscope_core::report::words::number::*;
