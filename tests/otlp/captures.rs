@@ -177,7 +177,7 @@ fn items_that_a_receiver_rejects_are_reported() {
             !is_content && said.contains("otlp: sent 0 points, 0 spans, 0 log records"),
             "{said}"
         );
-        assert!(said.contains("spans were refused, and are not sent again"), "{said}");
+        assert!(said.contains("spans failed and will not be retried"), "{said}");
         assert!(said.contains("not you"), "{said}");
     }
     let (said, is_content) = send(&job, "collector:4317", &[]);
