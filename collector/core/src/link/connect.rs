@@ -12,7 +12,7 @@ use foldhash::fast::FixedState;
 use super::clock::clocks::Clocks;
 use super::control::facts::{ControlFacts, Endpoint, Exchange};
 use super::evidence::{Evidence, EvidenceKind, add_evidence};
-use super::job::{QueuePair, Role};
+use super::job::{CommunicatorId, NetConnection, QueuePair, Role};
 use super::position::TapPosition;
 use super::traffic::record::FlowTraffic;
 use super::traffic::transfer::{self, ConnectionView, OVERLAPPING_OFFERS, Pieces, Transfers};
@@ -21,6 +21,7 @@ use crate::flow::key::FlowKey;
 use crate::flow::state::{Flow, PairEvidence};
 use crate::flow::table::FlowTable;
 use crate::model::address::HostAddress;
+use crate::model::grade::Grade;
 use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
 use crate::model::time::Timestamp;
@@ -49,6 +50,27 @@ pub struct Draft {
     pub traffic: Transfers,
     /// Evidence that its queue pairs are a connection.
     pub evidence: Vec<Evidence>,
+}
+
+impl Draft {
+    /// The connection, of unknown ranks.
+    pub(super) fn into_connection(self, communicator: CommunicatorId) -> NetConnection {
+        NetConnection {
+            communicator,
+            sender: None,
+            receiver: None,
+            channel: None,
+            graph: None,
+            queue_pairs: self.queue_pairs,
+            first_cts: self.first_cts,
+            matched: self.traffic.matched,
+            unmatched: self.traffic.unmatched,
+            transfers: self.traffic.transfers,
+            unanswered: self.traffic.unanswered,
+            evidence: self.evidence,
+            grade: Grade::Unknown,
+        }
+    }
 }
 
 /// A flow of a connection.

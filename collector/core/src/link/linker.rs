@@ -9,13 +9,13 @@ use super::connect::{self, Draft, Traffic};
 use super::control::facts::ControlFacts;
 use super::evidence::{Evidence, EvidenceKind, add_evidence};
 use super::job::{
-    Bootstrap, Communicator, CommunicatorId, Conflict, Job, NetConnection, NetConnectionId, Nic,
-    Ownership, Reason, Role, Transport,
+    Bootstrap, Communicator, CommunicatorId, Conflict, Job, NetConnectionId, Nic, Ownership,
+    Reason, Role, Transport,
 };
 use super::only::only;
 use super::rings::Edge;
 use super::roster::{Listener, Roster};
-use super::unannounced::{self, Homeless};
+use super::unannounced::{self, Homeless, Numbered};
 use crate::flow::state::Flow;
 use crate::flow::table::FlowTable;
 use crate::model::grade::Grade;
@@ -31,9 +31,9 @@ pub fn link(facts: &ControlFacts, traffic: Traffic<'_>) -> Job {
     let dropped_communicators = roster.dropped_magics;
     let mut job = Job { owners, dropped_communicators, ..Job::default() };
     let places = communicators(&mut job, &roster, facts);
-    let homeless = announced(&mut job, &roster, &places, drafts);
-    unannounced::place(&mut job, homeless);
-    sort_connections(&mut job);
+    let (mut connections, homeless) = announced(&mut job, &roster, &places, drafts);
+    connections.extend(unannounced::place(&mut job, homeless));
+    add_connections(&mut job, connections);
     describe_ranks(&mut job);
     find_conflicts(&mut job);
     job
@@ -98,14 +98,15 @@ fn seen_edges(roster: &Roster) -> BTreeMap<usize, BTreeMap<(Graph, Edge), u32>> 
     seen
 }
 
-/// Turns drafts into connections if the control plane reveals their communicator; returns the
-/// others.
+/// Turns drafts into connections if the control plane reveals their communicator; the others come
+/// second.
 fn announced(
     job: &mut Job,
     roster: &Roster,
     places: &[CommunicatorId],
     drafts: Vec<Draft>,
-) -> Vec<Homeless> {
+) -> (Vec<Numbered>, Vec<Homeless>) {
+    let mut connections = Vec::new();
     let mut homeless = Vec::new();
     let channels = ChannelNames::new(job, roster, places);
     for (id, mut draft) in (0..).map(NetConnectionId).zip(drafts) {
@@ -114,14 +115,15 @@ fn announced(
             exchange.and_then(|(_, listener)| roster.listener(listener, draft.exchanged_at));
         let by_address = || only_ranks(roster, &draft);
         let Some(listener) = known.copied().or_else(by_address) else {
-            job.connections.push(connection_of(&mut draft, CommunicatorId(u32::MAX)));
             homeless.push((id, draft));
             continue;
         };
         let place = places[listener.entry];
-        let mut connection = connection_of(&mut draft, place);
+        let releases = draft.releases;
+        let [sender_device, receiver_device] = std::mem::take(&mut draft.devices);
+        let mut connection = draft.into_connection(place);
         connection.sender = listener.sender.or_else(|| {
-            let (connector, _) = draft.exchange?;
+            let (connector, _) = exchange?;
             only(roster.ranks_at(listener.entry, connector.ip()))
         });
         connection.receiver = Some(listener.receiver);
@@ -136,19 +138,18 @@ fn announced(
         let is_proven = known.is_some() && connection.sender.is_some();
         connection.grade = if is_proven { Grade::Proven } else { Grade::Inferred };
         let communicator = &mut job.communicators[place.0 as usize];
-        communicator.releases = match (communicator.releases, draft.releases) {
+        communicator.releases = match (communicator.releases, releases) {
             (Some(known), Some(seen)) => Some(known.intersect(seen).unwrap_or(known)),
             (known, seen) => known.or(seen),
         };
         uses(communicator, Transport::Ib);
-        let [sender_device, receiver_device] = &draft.devices;
-        for pair in &draft.queue_pairs {
-            add_nic(communicator, connection.sender, pair.sender, sender_device);
-            add_nic(communicator, connection.receiver, pair.receiver, receiver_device);
+        for pair in &connection.queue_pairs {
+            add_nic(communicator, connection.sender, pair.sender, &sender_device);
+            add_nic(communicator, connection.receiver, pair.receiver, &receiver_device);
         }
-        job.connections.push(connection);
+        connections.push((id, connection));
     }
-    homeless
+    (connections, homeless)
 }
 
 /// Without a captured set-up message: the ranks at both ends of the exchange, if only one
@@ -163,24 +164,6 @@ fn only_ranks(roster: &Roster, draft: &Draft) -> Option<Listener> {
         Some(Listener { entry, sender: Some(sender), receiver, graph, position: 0, witness })
     });
     only(found)
-}
-
-fn connection_of(draft: &mut Draft, communicator: CommunicatorId) -> NetConnection {
-    NetConnection {
-        communicator,
-        sender: None,
-        receiver: None,
-        channel: None,
-        graph: None,
-        queue_pairs: draft.queue_pairs.clone(),
-        first_cts: draft.first_cts,
-        matched: draft.traffic.matched,
-        unmatched: draft.traffic.unmatched,
-        transfers: std::mem::take(&mut draft.traffic.transfers),
-        unanswered: draft.traffic.unanswered,
-        evidence: draft.evidence.clone(),
-        grade: Grade::Unknown,
-    }
 }
 
 pub(super) fn add_nic(
@@ -263,27 +246,24 @@ fn on_tree(communicator: &Communicator, edge: &Edge) -> Vec<u32> {
         .collect()
 }
 
-/// Sorts connections by communicator, channel, sender, receiver, and updates references to them.
-fn sort_connections(job: &mut Job) {
-    let mut order: Vec<u32> = (0..job.connections.len() as u32).collect();
-    let key = |at: &u32| {
-        let connection = &job.connections[*at as usize];
+/// Adds the connections in the order of communicator, channel, sender, receiver, and updates
+/// references to them.
+fn add_connections(job: &mut Job, mut connections: Vec<Numbered>) {
+    connections.sort_by_cached_key(|(id, connection)| {
         let ranks = (connection.sender, connection.receiver);
-        (connection.communicator, connection.channel, ranks, connection.queue_pairs.clone())
-    };
-    order.sort_by_cached_key(key);
-    let mut numbers = vec![0; order.len()];
-    for (number, at) in (0..).zip(&order) {
-        numbers[*at as usize] = number;
-    }
-    let mut connections: Vec<Option<NetConnection>> =
-        std::mem::take(&mut job.connections).into_iter().map(Some).collect();
-    job.connections = order.iter().filter_map(|at| connections[*at as usize].take()).collect();
+        let queue_pairs = connection.queue_pairs.clone();
+        (connection.communicator, connection.channel, ranks, queue_pairs, *id)
+    });
+    let numbers: BTreeMap<NetConnectionId, NetConnectionId> =
+        connections.iter().map(|(id, _)| *id).zip((0..).map(NetConnectionId)).collect();
     for owner in &mut job.owners {
-        if let Ownership::Connection { connection, .. } = owner {
-            connection.0 = numbers[connection.0 as usize];
+        if let Ownership::Connection { connection, .. } = owner
+            && let Some(number) = numbers.get(connection)
+        {
+            *connection = *number;
         }
     }
+    job.connections = connections.into_iter().map(|(_, connection)| connection).collect();
 }
 
 /// Ports in order, ranks by number.

@@ -12,68 +12,88 @@ use super::connect::Draft;
 use super::evidence::{Evidence, EvidenceKind, add_evidence};
 use super::job::{
     Channel, Communicator, CommunicatorId, Identity, Job, NetConnection, NetConnectionId, Nic,
-    Rank, Transport,
+    Rank, Transfer, Transport,
 };
 use super::only::only;
 use crate::model::grade::Grade;
+use crate::model::witness::Witness;
 
 /// A connection without a known communicator.
 pub(super) type Homeless = (NetConnectionId, Draft);
 
+/// A connection, with its number among the drafts.
+pub(super) type Numbered = (NetConnectionId, NetConnection);
+
 /// Assigns every connection without a communicator: to ranks known by their ports, else to
 /// communicators inferred from traffic.
-pub(super) fn place(job: &mut Job, homeless: Vec<Homeless>) {
-    let left: Vec<usize> = homeless
-        .iter()
-        .map(|(id, _)| id.0 as usize)
-        .filter(|at| !place_by_ports(job, *at))
-        .collect();
-    for (number, group) in (0..).zip(groups(job, &left)) {
-        add_inferred(job, number, &group);
+pub(super) fn place(job: &mut Job, homeless: Vec<Homeless>) -> Vec<Numbered> {
+    let mut placed = Vec::new();
+    let mut left = Vec::new();
+    for (id, draft) in homeless {
+        match Home::by_ports(job, &draft) {
+            Some(home) => placed.push((id, home.connection(draft))),
+            None => left.push((id, draft)),
+        }
     }
+    for (number, group) in (0..).zip(groups(left)) {
+        placed.extend(add_inferred(job, number, group));
+    }
+    placed
 }
 
-/// The rank in the tags of the CTSs that a connection's messages answer, with their number.
-fn tag_of(connection: &NetConnection) -> Option<(u32, Evidence)> {
+/// The rank in the tags of the CTSs that messages answer, with their number; `witness` is the first
+/// CTS.
+fn tag_of(transfers: &[Transfer], witness: Option<Witness>) -> Option<(u32, Evidence)> {
     let mut tags: BTreeMap<u32, Evidence> = BTreeMap::new();
-    for transfer in &connection.transfers {
+    for transfer in transfers {
         let Some(tag) = transfer.cts.and_then(|cts| cts.tag) else { continue };
-        let witness = connection.first_cts;
         let first = Evidence { kind: EvidenceKind::CtsTag, witness, count: 0 };
         tags.entry(tag).or_insert(first).count += 1;
     }
     only(tags.into_iter())
 }
 
-/// Assigns a connection between ports whose ranks other connections revealed.
-fn place_by_ports(job: &mut Job, at: usize) -> bool {
-    let connection = &job.connections[at];
-    let Some(pair) = connection.queue_pairs.first().copied() else { return false };
-    let Some((tag, evidence)) = tag_of(connection) else { return false };
-    let has_port =
-        |rank: &&Rank, address: IpAddr| rank.nics.iter().any(|nic| nic.address == address);
-    let candidates = job.communicators.iter().enumerate().filter_map(|(place, communicator)| {
-        let mut senders = communicator.ranks.iter().filter(|rank| has_port(rank, pair.sender));
-        let sender = senders.find(|rank| rank.top_rank.unwrap_or(rank.rank) == tag)?;
-        let receivers = communicator.ranks.iter().filter(|rank| has_port(rank, pair.receiver));
-        Some((place, sender.rank, only(receivers).map(|rank| rank.rank)))
-    });
-    let Some((place, sender, receiver)) = only(candidates) else { return false };
-    let connection = &mut job.connections[at];
-    connection.communicator = CommunicatorId(place as u32);
-    connection.sender = Some(sender);
-    connection.receiver = receiver;
-    connection.grade = Grade::Inferred;
-    add_evidence(&mut connection.evidence, evidence);
-    true
+/// The communicator and the ranks of a connection.
+struct Home {
+    communicator: CommunicatorId,
+    sender: u32,
+    receiver: Option<u32>,
+    evidence: Evidence,
+}
+
+impl Home {
+    /// That of a connection between ports whose ranks other connections revealed.
+    fn by_ports(job: &Job, draft: &Draft) -> Option<Self> {
+        let pair = draft.queue_pairs.first()?;
+        let (tag, evidence) = tag_of(&draft.traffic.transfers, draft.first_cts)?;
+        let has_port =
+            |rank: &&Rank, address: IpAddr| rank.nics.iter().any(|nic| nic.address == address);
+        let candidates = (0..).zip(&job.communicators).filter_map(|(place, communicator)| {
+            let mut senders = communicator.ranks.iter().filter(|rank| has_port(rank, pair.sender));
+            let sender = senders.find(|rank| rank.top_rank.unwrap_or(rank.rank) == tag)?;
+            let receivers = communicator.ranks.iter().filter(|rank| has_port(rank, pair.receiver));
+            Some((place, sender.rank, only(receivers).map(|rank| rank.rank)))
+        });
+        let (place, sender, receiver) = only(candidates)?;
+        Some(Self { communicator: CommunicatorId(place), sender, receiver, evidence })
+    }
+
+    fn connection(self, draft: Draft) -> NetConnection {
+        let mut connection = draft.into_connection(self.communicator);
+        connection.sender = Some(self.sender);
+        connection.receiver = self.receiver;
+        connection.grade = Grade::Inferred;
+        add_evidence(&mut connection.evidence, self.evidence);
+        connection
+    }
 }
 
 /// Connections grouped by the hosts they join, directly or through others.
-fn groups(job: &Job, places: &[usize]) -> Vec<Vec<usize>> {
+fn groups(homeless: Vec<Homeless>) -> Vec<Vec<Homeless>> {
     let mut group_of: BTreeMap<IpAddr, usize> = BTreeMap::new();
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for at in places {
-        let Some(pair) = job.connections[*at].queue_pairs.first() else { continue };
+    let mut groups: Vec<Vec<Homeless>> = Vec::new();
+    for (id, draft) in homeless {
+        let Some(pair) = draft.queue_pairs.first().copied() else { continue };
         let known = [pair.sender, pair.receiver].map(|address| group_of.get(&address).copied());
         let group = match known {
             [Some(one), Some(other)] if one != other => {
@@ -90,7 +110,7 @@ fn groups(job: &Job, places: &[usize]) -> Vec<Vec<usize>> {
                 groups.len() - 1
             }
         };
-        groups[group].push(*at);
+        groups[group].push((id, draft));
         group_of.insert(pair.sender, group);
         group_of.insert(pair.receiver, group);
     }
@@ -98,16 +118,19 @@ fn groups(job: &Job, places: &[usize]) -> Vec<Vec<usize>> {
     groups
 }
 
-fn add_inferred(job: &mut Job, number: u32, group: &[usize]) {
-    let id = CommunicatorId(job.communicators.len() as u32);
+/// Adds the communicator that a group of connections implies; returns its connections.
+fn add_inferred(job: &mut Job, number: u32, group: Vec<Homeless>) -> Vec<Numbered> {
+    let communicator = CommunicatorId(job.communicators.len() as u32);
+    let group = group.into_iter();
+    let mut group: Vec<Numbered> =
+        group.map(|(id, draft)| (id, draft.into_connection(communicator))).collect();
     let mut tags_of: BTreeMap<IpAddr, BTreeSet<u32>> = BTreeMap::new();
     let mut ranks: BTreeMap<u32, Rank> = BTreeMap::new();
-    for at in group {
-        let connection = &mut job.connections[*at];
-        connection.communicator = id;
+    for (_, connection) in &mut group {
         let Some(pair) = connection.queue_pairs.first().copied() else { continue };
         tags_of.entry(pair.receiver).or_default();
-        let Some((tag, evidence)) = tag_of(connection) else { continue };
+        let tag = tag_of(&connection.transfers, connection.first_cts);
+        let Some((tag, evidence)) = tag else { continue };
         connection.sender = Some(tag);
         connection.grade = Grade::Proven;
         tags_of.entry(pair.sender).or_default().insert(tag);
@@ -125,7 +148,7 @@ fn add_inferred(job: &mut Job, number: u32, group: &[usize]) {
     let is_one_each = tags_of.values().all(|tags| tags.len() == 1)
         && tags_of.len() as u32 == nranks
         && ranks.keys().copied().eq(0..nranks);
-    let next = if is_one_each { assign_receivers(job, group, &tags_of) } else { BTreeMap::new() };
+    let next = if is_one_each { assign_receivers(&mut group, &tags_of) } else { BTreeMap::new() };
     let ring = ring_of(&next, nranks);
     let mut evidence = Vec::new();
     if ring.is_some() {
@@ -151,18 +174,17 @@ fn add_inferred(job: &mut Job, number: u32, group: &[usize]) {
         evidence,
         grade: Grade::Inferred,
     });
+    group
 }
 
 /// Where every host has one rank: each connection's receiver, by its port. Returns the ranks that
 /// each rank sends to.
 fn assign_receivers(
-    job: &mut Job,
-    group: &[usize],
+    group: &mut [Numbered],
     tags_of: &BTreeMap<IpAddr, BTreeSet<u32>>,
 ) -> BTreeMap<u32, BTreeSet<u32>> {
     let mut next: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
-    for at in group {
-        let connection = &mut job.connections[*at];
+    for (_, connection) in group {
         let Some(pair) = connection.queue_pairs.first() else { continue };
         connection.receiver = tags_of.get(&pair.receiver).and_then(|tags| tags.first().copied());
         if let Some((sender, receiver)) = connection.sender.zip(connection.receiver) {
