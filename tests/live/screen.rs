@@ -110,10 +110,10 @@ fn a_page_has_what_a_table_cuts() {
     let mut screen = screen_of(job("loss1pct-2.27.5"));
     screen.press(Key::Char('2'));
     let table = shown(&mut screen);
-    assert!(!table.contains("RESENT") && table.contains("+1 column"), "{table}");
+    assert!(!table.contains("RETRANS") && table.contains("+1 column"), "{table}");
     screen.press(Key::Enter);
     let page = shown(&mut screen);
-    assert!(page.contains("RESENT: 75"), "{page}");
+    assert!(page.contains("RETRANS: 75"), "{page}");
     check("step_page", &mut screen);
     // A page scrolls, closes, and stays as it was when a newer report comes.
     let small = (80, 8);
@@ -121,7 +121,7 @@ fn a_page_has_what_a_table_cuts() {
     assert!(top.contains("press down"), "{top}");
     screen.press(Key::End);
     let end = shown_at(&mut screen, small);
-    assert!(!end.contains("press down") && end.contains("RESENT: 75"), "{end}");
+    assert!(!end.contains("press down") && end.contains("RETRANS: 75"), "{end}");
     screen.press(Key::Home);
     screen.set_report(Box::new(job("ranks2-2.27.5")));
     assert_eq!(shown_at(&mut screen, small).lines().nth(3), top.lines().nth(3));

@@ -110,7 +110,7 @@ fn a_view_leaves_the_terminal_as_it_was() {
         assert_eq!(modes.len(), 2, "{shown}");
         assert_eq!(modes[0].trim(), modes[1].trim());
         assert!(shown.contains("\x1b[?1049h") && shown.contains("\x1b[?1049l"), "{shown:?}");
-        assert!(shown.contains("LASTS"), "{shown:?}");
+        assert!(shown.contains("TIME"), "{shown:?}");
         // The tab of the table that is shown is reversed.
         assert_eq!(shown.contains("\x1b[7m 7 Findings"), end.is_empty(), "{shown:?}");
     }
@@ -171,7 +171,7 @@ fn a_view_ends_with_its_terminal() {
             .spawn()
             .unwrap();
         eventually("the view is up", || {
-            std::fs::read(&log).is_ok_and(|log| String::from_utf8_lossy(&log).contains("LASTS"))
+            std::fs::read(&log).is_ok_and(|log| String::from_utf8_lossy(&log).contains("TIME"))
         });
         let watch = std::fs::read_to_string(&pid).unwrap().trim().to_owned();
         if is_killed {

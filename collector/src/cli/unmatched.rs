@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt::Display;
 use std::net::IpAddr;
 
 use super::filter::FilterArgs;
@@ -71,10 +70,12 @@ impl Unmatched {
         if self.has_shown || !self.has_any {
             return None;
         }
+        let host = |host: &IpAddr| host.to_string();
+        let qpn = |qpn: &u32| format!("{qpn:#x}");
         let lacks = [
-            self.hosts.lack(&filter.host, "--host", "addresses", ToString::to_string),
-            self.qpns.lack(&filter.qpn, "--qpn", "queue pair numbers", |qpn| format!("{qpn:#x}")),
-            self.opcodes.lack(&filter.opcode, "--opcode", "opcodes", ToString::to_string),
+            self.hosts.lack("--host", names(&filter.host, host), "addresses", host),
+            self.qpns.lack("--qpn", names(&filter.qpn, qpn), "queue pair numbers", qpn),
+            self.opcodes.lack("--opcode", filter.opcode.clone(), "opcodes", ToString::to_string),
         ];
         let lacks: Vec<String> = lacks.into_iter().flatten().collect();
         if lacks.is_empty() {
@@ -112,23 +113,29 @@ impl<T: Ord> Values<T> {
     }
 
     /// The values seen instead of the wanted ones; `None` if a wanted one was seen.
-    fn lack<W: Display>(
+    fn lack(
         &self,
-        wanted: &[W],
         option: &str,
+        wanted: Vec<String>,
         kind: &str,
         name: impl Fn(&T) -> String,
     ) -> Option<String> {
         if wanted.is_empty() || self.has_wanted {
             return None;
         }
-        let wanted: Vec<_> = wanted.iter().map(ToString::to_string).collect();
         let wanted = wanted.join(", ");
         if self.seen.is_empty() {
             return Some(format!("{option} {wanted}: the input has no {kind}"));
         }
-        let named: Vec<_> = self.seen.iter().take(NAMED).map(name).collect();
+        let seen = names(self.seen.iter().take(NAMED), name).join(", ");
         let more = if self.seen.len() > NAMED { " and others" } else { "" };
-        Some(format!("{option} {wanted}; the input has the {kind} {}{more}", named.join(", ")))
+        Some(format!("{option} {wanted}; the input has the {kind} {seen}{more}"))
     }
+}
+
+fn names<'a, T: 'a>(
+    values: impl IntoIterator<Item = &'a T>,
+    name: impl Fn(&T) -> String,
+) -> Vec<String> {
+    values.into_iter().map(name).collect()
 }

@@ -189,7 +189,7 @@ fn report(sources: &Sources<'_>, job: &Job, id: u32, collective: &Collective) ->
         busbw_bytes_per_s: nranks.and_then(|nranks| collective.bus_bandwidth(nranks)),
         iteration: None,
         grade: collective.grade.name(),
-        evidence: EvidenceReport::of(sources, &collective.evidence),
+        evidence: EvidenceReport::list(sources, &collective.evidence),
         parts: collective
             .parts
             .iter()

@@ -237,7 +237,7 @@ fn report(
         bootstrap,
         connections,
         grade: communicator.grade.name(),
-        evidence: EvidenceReport::of(sources, &communicator.evidence),
+        evidence: EvidenceReport::list(sources, &communicator.evidence),
     }
 }
 
@@ -255,7 +255,7 @@ fn rank_report(sources: &Sources<'_>, rank: &Rank) -> RankReport {
             .collect(),
         queue_pairs: rank.queue_pairs.iter().map(rank_queue_pair).collect(),
         grade: rank.grade.name(),
-        evidence: EvidenceReport::of(sources, &rank.evidence),
+        evidence: EvidenceReport::list(sources, &rank.evidence),
     }
 }
 
@@ -318,6 +318,6 @@ fn connection_report(
         messages: connection.transfers.len() as u64,
         bytes: connection.transfers.iter().filter_map(|transfer| transfer.bytes).sum(),
         grade: connection.grade.name(),
-        evidence: EvidenceReport::of(sources, &connection.evidence),
+        evidence: EvidenceReport::list(sources, &connection.evidence),
     }
 }

@@ -9,7 +9,7 @@ use crate::link::evidence::Evidence;
 use crate::model::witness::Witness;
 
 /// One piece of evidence.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct EvidenceReport {
     /// Its kind. For links: `oob_exchange`, `transport_setup`, `ring_gather`, `check_in`,
     /// `process`, `unique_id`, `log`, `connection_manager`, `cts_match`, `cts_tag`, `psn_ack`,
@@ -30,7 +30,7 @@ pub struct EvidenceReport {
 
 impl EvidenceReport {
     /// The reports of `evidence`, the strongest first.
-    pub(super) fn of(sources: &Sources<'_>, evidence: &[Evidence]) -> Vec<Self> {
+    pub(super) fn list(sources: &Sources<'_>, evidence: &[Evidence]) -> Vec<Self> {
         let mut sorted = evidence.to_vec();
         sorted.sort_by_key(|reason| std::cmp::Reverse(reason.kind));
         sorted.iter().map(|reason| Self::new(sources, reason)).collect()

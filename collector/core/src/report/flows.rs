@@ -19,6 +19,7 @@ use crate::flow::table::FlowTable;
 use crate::link::position::Position;
 use crate::model::ecn::Ecn;
 use crate::model::opcode::{Opcode, Transport};
+use crate::model::qpn::Qpn;
 use crate::model::tap::TapId;
 
 use super::taps::PositionReport;
@@ -129,7 +130,8 @@ pub struct PsnReport {
     pub first: Option<u32>,
     /// PSN of the last packet.
     pub last: Option<u32>,
-    /// Packets missing when later ones passed: a lower bound of the loss before the tap.
+    /// Packets missing when a later one was captured: lost or overtaken before the tap, or lost by
+    /// the capture.
     pub gap_packets: Option<u64>,
     /// Out-of-order packets: sent before a packet that was seen earlier.
     pub out_of_order_packets: Option<u64>,
@@ -141,8 +143,8 @@ pub struct PsnReport {
     pub uncaptured_packets: Option<u64>,
     /// Packets not seen, fate unknown; 0 on UC, where every missing packet was lost.
     pub unresolved_packets: Option<u64>,
-    /// READ response packets missing when later ones passed: a lower bound of their loss before the
-    /// tap.
+    /// READ response packets missing when a later one was captured: lost or overtaken before the
+    /// tap, or lost by the capture.
     pub response_gap_packets: Option<u64>,
 }
 
@@ -268,7 +270,7 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
         src: flow.key.source.to_string(),
         dst: flow.key.destination.to_string(),
         dest_qpn: flow.key.dest_qpn.value(),
-        source_qpn: flow.source_qpn().map(super::super::model::qpn::Qpn::value),
+        source_qpn: flow.source_qpn().map(Qpn::value),
         transport: flow.transport.name(),
         reverse: flow.reverse.map(|reverse| ReverseReport {
             flow: sources.flow_ids[reverse.flow as usize],

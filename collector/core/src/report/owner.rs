@@ -52,7 +52,7 @@ pub(super) fn of_flow(sources: &Sources<'_>, at: u32) -> Option<OwnerReport> {
                     Role::Control => "control",
                 }),
                 grade: connection.grade.name(),
-                evidence: EvidenceReport::of(sources, &connection.evidence),
+                evidence: EvidenceReport::list(sources, &connection.evidence),
                 why_unknown: why_incomplete(job, connection, rank, peer_rank),
             })
         }

@@ -53,7 +53,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 impl Endpoints {
     /// Endpoint of `signal`.
     #[must_use]
-    pub const fn of(&self, signal: Signal) -> Option<&Uri> {
+    pub const fn get(&self, signal: Signal) -> Option<&Uri> {
         match signal {
             Signal::Metrics => self.metrics.as_ref(),
             Signal::Traces => self.traces.as_ref(),
@@ -152,6 +152,7 @@ fn endpoints(
             (None, Protocol::Grpc) => url(&base)?,
             // The base may have a path, as Prometheus's does.
             (None, Protocol::HttpProtobuf) => {
+                url(&base)?;
                 url(&format!("{}/v1/{}", base.trim_end_matches('/'), signal.name()))?
             }
         };
@@ -223,7 +224,7 @@ fn trace_ratio(variable: &impl Fn(&str) -> Option<String>) -> Result<f64, OtlpEr
 mod tests {
     use super::*;
 
-    fn of(endpoint: Option<&str>, variables: &[(&str, &str)]) -> Result<OtlpConfig, OtlpError> {
+    fn parse(endpoint: Option<&str>, variables: &[(&str, &str)]) -> Result<OtlpConfig, OtlpError> {
         let value = |name: &str| {
             let known = variables.iter().find(|(known, _)| *known == name);
             known.map(|(_, value)| (*value).to_owned())
@@ -232,27 +233,30 @@ mod tests {
     }
 
     fn metrics_of(config: &OtlpConfig) -> String {
-        config.endpoints.of(Signal::Metrics).map(ToString::to_string).unwrap_or_default()
+        config.endpoints.get(Signal::Metrics).map(ToString::to_string).unwrap_or_default()
     }
 
     #[test]
     fn endpoints_are_those_of_the_specification() {
-        let config = of(None, &[]).unwrap();
+        let config = parse(None, &[]).unwrap();
         assert_eq!(config.protocol, Protocol::HttpProtobuf);
         assert_eq!(metrics_of(&config), "http://localhost:4318/v1/metrics");
         let base = ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://c:1/api/v1/otlp/");
-        assert_eq!(metrics_of(&of(None, &[base]).unwrap()), "https://c:1/api/v1/otlp/v1/metrics");
+        assert_eq!(
+            metrics_of(&parse(None, &[base]).unwrap()),
+            "https://c:1/api/v1/otlp/v1/metrics"
+        );
         let exact = ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://m:2/x");
-        assert_eq!(metrics_of(&of(None, &[base, exact]).unwrap()), "http://m:2/x");
+        assert_eq!(metrics_of(&parse(None, &[base, exact]).unwrap()), "http://m:2/x");
         let config =
-            of(Some("http://c:3"), &[base, exact, ("OTEL_LOGS_EXPORTER", "none")]).unwrap();
+            parse(Some("http://c:3"), &[base, exact, ("OTEL_LOGS_EXPORTER", "none")]).unwrap();
         assert_eq!(metrics_of(&config), "http://c:3/v1/metrics", "what is asked for wins");
-        let traces = config.endpoints.of(Signal::Traces).unwrap();
+        let traces = config.endpoints.get(Signal::Traces).unwrap();
         assert_eq!(traces.to_string(), "http://c:3/v1/traces");
-        assert_eq!(config.endpoints.of(Signal::Logs), None);
-        assert_eq!(of(Some("http://c:4317"), &[]).unwrap().protocol, Protocol::Grpc);
+        assert_eq!(config.endpoints.get(Signal::Logs), None);
+        assert_eq!(parse(Some("http://c:4317"), &[]).unwrap().protocol, Protocol::Grpc);
         let grpc = ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
-        assert_eq!(metrics_of(&of(None, &[grpc]).unwrap()), "http://localhost:4317/");
+        assert_eq!(metrics_of(&parse(None, &[grpc]).unwrap()), "http://localhost:4317/");
     }
 
     #[test]
@@ -266,10 +270,10 @@ mod tests {
             ("OTEL_METRICS_EXPORTER", "prometheus"),
             ("OTEL_RESOURCE_ATTRIBUTES", "a"),
         ] {
-            assert!(of(None, &[(variable, value)]).is_err(), "{variable}={value}");
-            assert!(of(None, &[(variable, " ")]).is_ok(), "{variable} is empty");
+            assert!(parse(None, &[(variable, value)]).is_err(), "{variable}={value}");
+            assert!(parse(None, &[(variable, " ")]).is_ok(), "{variable} is empty");
         }
-        let secret = of(None, &[("OTEL_EXPORTER_OTLP_HEADERS", "key:secret")]).unwrap_err();
+        let secret = parse(None, &[("OTEL_EXPORTER_OTLP_HEADERS", "key:secret")]).unwrap_err();
         assert!(!secret.to_string().contains("secret"), "{secret}");
     }
 }

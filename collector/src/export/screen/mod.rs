@@ -123,7 +123,7 @@ impl Screen {
             }
             Key::Enter => {
                 let row = self.row;
-                self.page = self.grid().and_then(|grid| Page::of(grid, row));
+                self.page = self.grid().and_then(|grid| Page::of_row(grid, row));
             }
             Key::Char(_) | Key::Backspace | Key::Quit => return,
         }

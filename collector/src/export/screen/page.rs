@@ -16,7 +16,7 @@ pub(super) struct Page {
 
 impl Page {
     /// Everything about one row: its detail, then every column that holds something.
-    pub(super) fn of(grid: &Grid, at: usize) -> Option<Self> {
+    pub(super) fn of_row(grid: &Grid, at: usize) -> Option<Self> {
         let row = grid.rows.get(at)?;
         let text = if grid.is_list {
             let cells: Vec<&str> = row.cells.iter().map(|cell| cell.text.as_str()).collect();

@@ -68,10 +68,13 @@ fn kind(group: &CollectiveGroupReport) -> String {
     }
 }
 
-/// `ring simple`; an unknown part is omitted.
+/// `ring simple`, `? simple`; empty if neither is known.
 pub(super) fn method(algorithm: &str, protocol: &str) -> String {
-    let known = [algorithm, protocol].into_iter().filter(|word| *word != "unknown");
-    known.collect::<Vec<_>>().join(" ")
+    let parts = [algorithm, protocol];
+    if parts == ["unknown"; 2] {
+        return String::new();
+    }
+    parts.map(|part| if part == "unknown" { "?" } else { part }).join(" ")
 }
 
 fn size(group: &CollectiveGroupReport) -> String {

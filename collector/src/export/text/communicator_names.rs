@@ -18,10 +18,10 @@ pub(in crate::export) struct CommunicatorNames {
 impl CommunicatorNames {
     /// Of these communicators.
     pub(in crate::export) fn new(communicators: &[CommunicatorReport]) -> Self {
-        Self::of(&communicators.iter().map(|one| one.id.as_str()).collect::<Vec<_>>())
+        Self::from_ids(&communicators.iter().map(|one| one.id.as_str()).collect::<Vec<_>>())
     }
 
-    fn of(ids: &[&str]) -> Self {
+    fn from_ids(ids: &[&str]) -> Self {
         let ids: BTreeSet<&str> = ids.iter().copied().collect();
         let longest = ids.iter().map(|id| id.len()).max().unwrap_or(0);
         let tells_apart = |digits: &usize| {
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     fn short(ids: &[&str]) -> Vec<String> {
-        let names = CommunicatorNames::of(ids);
+        let names = CommunicatorNames::from_ids(ids);
         ids.iter().map(|id| names.where_needed(id)).collect()
     }
 

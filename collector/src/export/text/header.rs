@@ -37,7 +37,7 @@ pub(super) fn write(
     }
     let hiding = HIDING.iter().filter_map(|name| {
         let value = report.tool.options.get(*name)?;
-        Some(format!("--{name} {value}"))
+        Some(format!("--{name} {}", typed(name, value)))
     });
     let hiding: Vec<String> = hiding.collect();
     if !hiding.is_empty() {
@@ -45,6 +45,18 @@ pub(super) fn write(
         writeln!(out, "{}", sentence::painted(Meaning::Odd, &filters, options.width))?;
     }
     Ok(())
+}
+
+/// The value of an option as tables show it: queue pair numbers in hexadecimal.
+fn typed(option: &str, value: &str) -> String {
+    if option != "qpn" {
+        return value.to_owned();
+    }
+    let numbers = value.split(',').map(|qpn| match qpn.parse::<u32>() {
+        Ok(qpn) => format!("{qpn:#x}"),
+        Err(_) => qpn.to_owned(),
+    });
+    numbers.collect::<Vec<_>>().join(",")
 }
 
 /// `12,578 RoCEv2, 4 TCP; 2 RDMA ports, 1 flow with data`.

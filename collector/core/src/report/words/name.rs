@@ -46,6 +46,7 @@ pub fn ranks(ranks: &[u32]) -> String {
     let shown: Vec<String> = ranks.iter().take(SHOWN).map(u32::to_string).collect();
     let more = ranks.len().saturating_sub(SHOWN);
     match (shown.as_slice(), more) {
+        ([], _) => "no rank".to_owned(),
         ([rank], 0) => format!("rank {rank}"),
         ([start @ .., last], 0) => format!("ranks {} and {last}", start.join(", ")),
         (all, more) => format!("ranks {} and {} more", all.join(", "), count(more as u64)),

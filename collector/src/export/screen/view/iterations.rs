@@ -15,7 +15,7 @@ pub(in crate::export::screen) fn grid(report: &Report) -> Grid {
     Grid {
         headings: vec![
             numbers("STEP"),
-            numbers("LASTS"),
+            numbers("TIME"),
             numbers("LONGER"),
             words("STRAGGLER"),
             words("CAUSE"),
@@ -26,7 +26,7 @@ pub(in crate::export::screen) fn grid(report: &Report) -> Grid {
             numbers("PEAK"),
             numbers("CE"),
             numbers("CNP"),
-            numbers("RESENT"),
+            numbers("RETRANS"),
             numbers("PAUSE"),
         ],
         rows: all.into_iter().map(|one| row(report, one)).collect(),

@@ -16,7 +16,7 @@ pub(super) fn grid(report: &Report) -> Grid {
             words("RANKS"),
             numbers("PAYLOAD"),
             numbers("RTT p50"),
-            numbers("RESENT"),
+            numbers("RETRANS"),
             numbers("MISSING"),
             numbers("NAK"),
             numbers("RNR"),

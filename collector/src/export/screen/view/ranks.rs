@@ -83,7 +83,7 @@ pub(super) fn grid(report: &Report) -> Grid {
             numbers("INPUT"),
             numbers("RECOVERY"),
             numbers("CE"),
-            numbers("RESENT"),
+            numbers("RETRANS"),
         ],
         rows: rows.into_iter().map(|(_, row)| row).collect(),
         empty: "No ranks yet: they show in NCCL's set-up and in its messages.".to_owned(),

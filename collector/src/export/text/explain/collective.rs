@@ -6,7 +6,7 @@ use super::collective_facts::{CollectiveFacts, Lane};
 use super::evidence;
 use super::rank::name;
 use crate::export::text::TextOptions;
-use crate::export::text::collective_table::{duration_ns, method};
+use crate::export::text::collective_table::duration_ns;
 use crate::export::text::label;
 use crate::export::text::quantity::{byte_rate, bytes, count, counted, duration, moment, offset};
 use crate::export::text::sentence;
@@ -47,7 +47,8 @@ pub(super) fn write_reasons(
 fn what(one: &CollectiveReport) -> String {
     let about = if one.estimated { "about " } else { "" };
     let size = one.bytes.map(|size| format!(" of {about}{}", bytes(size))).unwrap_or_default();
-    match method(one.algorithm, one.protocol).as_str() {
+    let method = [one.algorithm, one.protocol].into_iter().filter(|part| *part != "unknown");
+    match method.collect::<Vec<_>>().join(" ").as_str() {
         "" => format!("{}{size}", one.kind),
         method => format!("{}{size}, {method}", one.kind),
     }

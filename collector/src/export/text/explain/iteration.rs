@@ -1,4 +1,4 @@
-//! A training step: duration, traffic, trouble, and each of its collectives.
+//! A training step: duration, traffic, trouble, each of its collectives, and why a rank was late.
 
 use std::io::{self, Write};
 
@@ -31,19 +31,12 @@ pub(super) fn write(
     for line in lines(facts) {
         writeln!(out, "{}", sentence::note(&line, options.width))?;
     }
-    collectives(facts, options, out)
-}
-
-/// Writes the evidence for its straggler.
-pub(super) fn write_reasons(
-    facts: &IterationFacts<'_>,
-    options: &TextOptions,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    let late = facts.iteration.straggler.as_ref();
-    let reasons = late.map(|late| late.evidence.as_slice()).unwrap_or_default();
-    let heading = late.map(|late| format!("Why rank {} ({})", late.rank, late.grade));
-    evidence::write(&heading.unwrap_or_default(), reasons, options, out)
+    collectives(facts, options, out)?;
+    if let Some(late) = &facts.iteration.straggler {
+        let heading = format!("Why rank {} ({})", late.rank, late.grade);
+        evidence::write(&heading, &late.evidence, options, out)?;
+    }
+    Ok(())
 }
 
 fn lines(facts: &IterationFacts<'_>) -> Vec<String> {

@@ -63,12 +63,12 @@ pub fn write(
         Subject::Collective(facts) => collective::write(facts, options, out)?,
         Subject::TrainingStep(facts) => iteration::write(facts, options, out)?,
     }
-    findings::write(&explanation.findings, options, out)?;
+    findings::write(&explanation.findings, &explanation.subject, options, out)?;
     match &explanation.subject {
         Subject::Rank(facts) => rank::write_reasons(facts, options, out)?,
         Subject::QueuePair(facts) => queue_pair::write_reasons(facts, options, out)?,
         Subject::Collective(facts) => collective::write_reasons(facts, options, out)?,
-        Subject::TrainingStep(facts) => iteration::write_reasons(facts, options, out)?,
+        Subject::TrainingStep(_) => {}
     }
     evidence::write_hint(options, out)
 }
