@@ -172,7 +172,7 @@ impl Shared {
         let item = match event {
             SourceEvent::Frame(frame) => {
                 batch.bytes.extend_from_slice(frame.bytes);
-                Item::Frame(FrameHead::of(&frame), frame.bytes.len())
+                Item::Frame(FrameHead::from_frame(&frame), frame.bytes.len())
             }
             SourceEvent::Tap(_, tap) => Item::Other(LiveEvent::Tap(tap)),
             SourceEvent::HostName(name) => Item::Other(LiveEvent::HostName(name)),
@@ -205,7 +205,7 @@ fn missed(summary: &FileSummary) -> impl Iterator<Item = LiveEvent<'static>> {
 }
 
 impl FrameHead {
-    fn of(frame: &Frame<'_>) -> Self {
+    fn from_frame(frame: &Frame<'_>) -> Self {
         let Frame { tap, number, time, wire_len, link_type, direction, .. } = *frame;
         Self { tap, number, time, wire_len, link_type, direction }
     }

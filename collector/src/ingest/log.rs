@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::file::compression::Stream;
 use super::file::event::Progress;
 use super::file::input::Input;
 use super::file::problem::ProblemKind;
+use super::file::stream::Stream;
 
 /// Bytes of a line that are delivered. NCCL's lines have 1024 at most, without prefixes.
 pub const LINE_LIMIT: usize = 64 * 1024;
@@ -116,13 +116,13 @@ impl LogLines {
             Ok((_, true)) => Err(LogError::Directory { file: name }),
             Ok((file, false)) => {
                 let input = Input::from_reader(name.clone(), Box::new(file));
-                Self::of(input).map_err(|source| LogError::Open { file: name, source })
+                Self::from_input(input).map_err(|source| LogError::Open { file: name, source })
             }
             Err(source) => Err(LogError::Open { file: name, source }),
         }
     }
 
-    fn of(input: Input) -> io::Result<Self> {
+    fn from_input(input: Input) -> io::Result<Self> {
         let stream = Stream::open(input)?;
         let window = vec![0; WINDOW_BYTES];
         Ok(Self {
@@ -196,7 +196,7 @@ mod tests {
 
     fn lines(bytes: &[u8]) -> Vec<(u64, usize, bool)> {
         let input = Input::from_reader("log".to_owned(), Box::new(io::Cursor::new(bytes.to_vec())));
-        let mut log = LogLines::of(input).unwrap();
+        let mut log = LogLines::from_input(input).unwrap();
         let mut lines = Vec::new();
         while let Some(event) = log.next_event() {
             let LogEvent::Line { number, bytes, is_overlong } = event else { panic!("{event:?}") };

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::processes::Ended;
+use super::processes::ended::Ended;
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::pipeline::Pipeline;
 

@@ -9,6 +9,7 @@
 //! Such a socket sees what passes the kernel. The RoCE packets of an RDMA NIC bypass the kernel, and no
 //! error says so.
 
+mod config;
 mod error;
 mod filter;
 mod port;
@@ -17,20 +18,17 @@ mod sys;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, setns};
 
+pub use self::config::AfPacketConfig;
 pub use self::error::AfPacketError;
-use self::port::Port;
+use self::port::PacketPort;
 use super::live::{LiveEvent, LiveSource};
 use railscope_core::model::tap::TapId;
-
-/// How long the kernel may hold back a block that is not full.
-const RETIRE: Duration = Duration::from_millis(20);
 
 /// Frames held back at one interface may be older than frames delivered at another: frames of several
 /// interfaces are sorted once they are this old.
@@ -43,23 +41,10 @@ const MOST_FRAMES: u32 = 1 << 16;
 /// clear-to-send of NCCL, which is 64 bytes of payload.
 pub const ROCE_BYTES: u32 = 256;
 
-/// What to open.
-#[derive(Clone, Debug)]
-pub struct AfPacketConfig {
-    /// Names of interfaces.
-    pub interfaces: Vec<String>,
-    /// Their network namespace (`/proc/PID/ns/net`); `None`: the caller's.
-    pub namespace: Option<PathBuf>,
-    /// Bytes kept of each RoCEv2 packet; other frames are kept whole.
-    pub roce_bytes: u32,
-    /// Size of the ring of each interface, MiB.
-    pub ring_mebibytes: usize,
-}
-
 /// Observed interfaces.
 #[derive(Debug)]
 pub struct AfPacket {
-    ports: Vec<Port>,
+    ports: Vec<PacketPort>,
     has_announced_taps: bool,
 }
 
@@ -73,7 +58,7 @@ impl AfPacket {
     pub fn open(config: &AfPacketConfig) -> Result<Self, AfPacketError> {
         let open = || {
             let ports = config.interfaces.iter().zip(0..);
-            ports.map(|(name, id)| Port::open(name, TapId(id), config)).collect()
+            ports.map(|(name, id)| PacketPort::open(name, TapId(id), config)).collect()
         };
         let ports: Result<Vec<_>, _> = match &config.namespace {
             None => open(),
@@ -117,7 +102,7 @@ impl AfPacket {
 
     /// Waits for frames, or until pending ones are old enough.
     fn wait(&mut self, patience: Duration) -> io::Result<()> {
-        let first = self.ports.iter_mut().filter_map(Port::head).min();
+        let first = self.ports.iter_mut().filter_map(PacketPort::head).min();
         if let Some(first) = first {
             let age = Duration::from_nanos(now_ns().saturating_sub(first));
             thread::sleep(HOLD.saturating_sub(age).min(patience));
@@ -147,11 +132,11 @@ impl LiveSource for AfPacket {
     }
 
     fn is_over(&self) -> bool {
-        self.ports.iter().all(Port::is_removed)
+        self.ports.iter().all(PacketPort::is_removed)
     }
 
     fn completeness(&self) -> Vec<String> {
-        let names: Vec<_> = self.ports.iter().map(Port::name).collect();
+        let names: Vec<_> = self.ports.iter().map(PacketPort::name).collect();
         vec![
             format!(
                 "packet sockets at {}: every frame that passes the kernel there, both directions; \

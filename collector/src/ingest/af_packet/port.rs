@@ -2,12 +2,14 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 use nix::net::if_::{if_nameindex, if_nametoindex};
 
+use super::config::AfPacketConfig;
 use super::error::AfPacketError;
+use super::filter;
 use super::sys::{Hardware, RawFrame, Ring};
-use super::{AfPacketConfig, RETIRE, filter};
 use crate::ingest::live::{LiveEvent, Silence};
 use railscope_core::model::direction::Direction;
 use railscope_core::model::frame::Frame;
@@ -18,9 +20,12 @@ use railscope_core::model::time::Timestamp;
 const TAG_PLACE: usize = 12;
 const TAG_BYTES: u32 = 4;
 
+/// How long the kernel may hold back a block that is not full.
+const RETIRE: Duration = Duration::from_millis(20);
+
 /// An interface with its ring.
 #[derive(Debug)]
-pub(super) struct Port {
+pub(super) struct PacketPort {
     name: String,
     id: TapId,
     hardware: Hardware,
@@ -33,7 +38,7 @@ pub(super) struct Port {
     tagged: Vec<u8>,
 }
 
-impl Port {
+impl PacketPort {
     pub(super) fn open(
         name: &str,
         id: TapId,
@@ -143,7 +148,7 @@ impl Port {
     }
 }
 
-impl AsFd for Port {
+impl AsFd for PacketPort {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.ring.as_fd()
     }

@@ -58,7 +58,7 @@ pub(super) struct RawFrame<'a> {
 
 /// The next frame of a ring, in its block.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct RingPosition {
     /// Unread frames of the block, this one included; at least 1.
     left: u32,
     at: usize,
@@ -73,7 +73,7 @@ pub(super) struct Ring {
     /// The block to read next, once the kernel has filled it.
     block: usize,
     /// `None` while the kernel owns the block.
-    place: Option<Place>,
+    place: Option<RingPosition>,
 }
 
 // SAFETY: the memory belongs to the ring alone.
@@ -184,7 +184,7 @@ impl Ring {
             }
             let bytes = self.bytes();
             let (left, first) = (word(bytes, 0), word(bytes, FIRST - FRAMES) as usize);
-            self.place = Some(Place { left, at: first.saturating_sub(FRAMES) });
+            self.place = Some(RingPosition { left, at: first.saturating_sub(FRAMES) });
             if left == 0 {
                 self.give_back();
             }
@@ -231,7 +231,7 @@ impl Ring {
         }
         let header = self.bytes().get(place.at..).unwrap_or_default();
         let next = word(header, offset_of!(libc::tpacket3_hdr, tp_next_offset)) as usize;
-        self.place = Some(Place { left: place.left - 1, at: place.at.saturating_add(next) });
+        self.place = Some(RingPosition { left: place.left - 1, at: place.at.saturating_add(next) });
     }
 
     fn give_back(&mut self) {

@@ -15,7 +15,7 @@ use std::time::Duration;
 use glob::Pattern;
 
 use self::ethtool::NetdevStatistics;
-use self::port::Port;
+use self::port::NicPort;
 use super::kernel_file;
 use railscope_core::model::counter::{CounterSample, NicPlace, PortLink};
 use railscope_core::model::health::Health;
@@ -78,7 +78,7 @@ pub struct CounterSource<N> {
 
 #[derive(Debug)]
 struct Reader {
-    port: Port,
+    port: NicPort,
     last: Option<Timestamp>,
 }
 
@@ -105,13 +105,13 @@ impl<N: NetdevStatistics> CounterSource<N> {
             Ok(ports) => (ports, Ok(())),
             Err(problem) => (Vec::new(), Err(problem)),
         };
-        let read_before = |port: &Port| last.get(&(port.device.clone(), port.number)).copied();
-        let reader = |port: Port| Reader { last: read_before(&port).flatten(), port };
+        let read_before = |port: &NicPort| last.get(&(port.device.clone(), port.number)).copied();
+        let reader = |port: NicPort| Reader { last: read_before(&port).flatten(), port };
         self.ports = ports.into_iter().map(reader).collect();
         problem
     }
 
-    fn find(&mut self) -> Result<Vec<Port>, NoCounters> {
+    fn find(&mut self) -> Result<Vec<NicPort>, NoCounters> {
         let folder = self.config.sysfs.join("class/infiniband");
         let devices = match kernel_file::names(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -125,7 +125,7 @@ impl<N: NetdevStatistics> CounterSource<N> {
         let net = self.config.sysfs.join("class/net");
         let mut ports = Vec::new();
         for device in devices.iter().filter(|device| !is_excluded(device)) {
-            match Port::of_device(device, &folder.join(device), &net) {
+            match NicPort::of_device(device, &folder.join(device), &net) {
                 Ok(found) => ports.extend(found),
                 Err(_) => self.health.add(HealthEvent::CounterUnreadableDevices, 1),
             }
@@ -195,7 +195,7 @@ impl<N: NetdevStatistics> CounterSource<N> {
     }
 
     /// The wanted statistics of an interface.
-    fn statistics(&mut self, port: &Port, netdev: Option<&str>) -> Vec<(String, u64)> {
+    fn statistics(&mut self, port: &NicPort, netdev: Option<&str>) -> Vec<(String, u64)> {
         let Some(netdev) = netdev else { return Vec::new() };
         match self.netdevs.read(netdev) {
             Ok(mut statistics) => {
@@ -222,7 +222,7 @@ impl<N: NetdevStatistics> CounterSource<N> {
     }
 
     /// The ports that are read.
-    pub fn ports(&self) -> impl Iterator<Item = &Port> {
+    pub fn ports(&self) -> impl Iterator<Item = &NicPort> {
         self.ports.iter().map(|reader| &reader.port)
     }
 
@@ -238,7 +238,7 @@ impl<N: NetdevStatistics> CounterSource<N> {
             }
         };
         let slow = self.ports().filter(|port| port.lifespan > self.config.interval).map(|port| {
-            let Port { device, number, lifespan, .. } = port;
+            let NicPort { device, number, lifespan, .. } = port;
             let (lifespan, wanted) = (lifespan.as_millis(), self.config.interval.as_millis());
             format!(
                 "{device} port {number} updates its counters every {lifespan} ms; it is read that often, \
@@ -268,7 +268,7 @@ impl Reader {
 fn sample<'a>(
     time: Timestamp,
     host: Cow<'a, str>,
-    port: &'a Port,
+    port: &'a NicPort,
     netdev: Option<&'a str>,
     link: Option<PortLink>,
     values: Vec<(String, u64)>,

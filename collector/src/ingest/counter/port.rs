@@ -16,7 +16,7 @@ const GID_LIMIT: usize = 256;
 
 /// A port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Port {
+pub struct NicPort {
     /// RDMA device, such as `mlx5_0`.
     pub device: String,
     /// Number, from 1.
@@ -35,7 +35,7 @@ pub struct Port {
     folder: PathBuf,
 }
 
-impl Port {
+impl NicPort {
     /// The ports of the device in `folder`, in order; `net` is where sysfs has network interfaces.
     ///
     /// # Errors

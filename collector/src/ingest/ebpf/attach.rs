@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
 use std::thread;
 
 use aya::programs::tc::{NlOptions, TcAttachOptions, qdisc_add_clsact, qdisc_detach_program};
@@ -12,6 +11,7 @@ use nix::ifaddrs::getifaddrs;
 use nix::net::if_::{if_nameindex, if_nametoindex};
 use nix::sched::{CloneFlags, setns};
 
+use super::config::EbpfConfig;
 use super::error::EbpfError;
 use super::object::{DIRECTIONS, Object, program};
 use railscope_core::model::tap::{LinkType, Tap, TapFormat};
@@ -19,38 +19,16 @@ use railscope_core::model::tap::{LinkType, Tap, TapFormat};
 /// From this release on a program has its own link, which ends with the process (`tcx`).
 const TCX_SINCE: KernelVersion = KernelVersion::new(6, 6, 0);
 
-/// What to observe.
-#[derive(Clone, Debug)]
-pub struct EbpfConfig {
-    /// Names of interfaces.
-    pub interfaces: Vec<String>,
-    /// Their network namespace (`/proc/PID/ns/net`); `None`: the caller's.
-    pub namespace: Option<PathBuf>,
-    /// Size of the ring for the events of all interfaces, MiB.
-    pub ring_mebibytes: u32,
-    /// Bytes of payload delivered of each direction of a TCP connection.
-    pub stream_limit: u32,
-    /// Whether the programs log what they lose, as warnings.
-    pub logs: bool,
-}
-
-impl EbpfConfig {
-    /// Size of the ring, a power of two as the kernel requires.
-    pub(super) fn ring_bytes(&self) -> u32 {
-        (self.ring_mebibytes.clamp(1, 1024) << 20).next_power_of_two()
-    }
-}
-
 /// An observed interface.
 #[derive(Debug)]
-pub(super) struct Port {
+pub(super) struct HookedPort {
     pub(super) name: String,
     pub(super) index: u32,
     /// `None` where it has none.
     pub(super) hardware_address: Option<[u8; 6]>,
 }
 
-impl Port {
+impl HookedPort {
     pub(super) fn tap(&self) -> Tap {
         Tap {
             file: self.name.clone(),
@@ -67,7 +45,7 @@ impl Port {
 /// All observed interfaces.
 #[derive(Debug)]
 pub(super) struct Attached {
-    pub(super) ports: Vec<Port>,
+    pub(super) ports: Vec<HookedPort>,
 }
 
 impl Attached {
@@ -94,7 +72,7 @@ impl Attached {
 }
 
 /// Attaches both programs to an interface.
-fn port(object: &mut Object, name: &str) -> Result<Port, EbpfError> {
+fn port(object: &mut Object, name: &str) -> Result<HookedPort, EbpfError> {
     let Ok(index) = if_nametoindex(name) else {
         return Err(EbpfError::NoInterface { name: name.to_owned(), have: interfaces() });
     };
@@ -116,7 +94,7 @@ fn port(object: &mut Object, name: &str) -> Result<Port, EbpfError> {
             program(&mut object.ebpf, program_name)?.attach_with_options(name, side, options);
         attached.map_err(|error| EbpfError::attach(name, error))?;
     }
-    Ok(Port { name: name.to_owned(), index, hardware_address: hardware_address(name) })
+    Ok(HookedPort { name: name.to_owned(), index, hardware_address: hardware_address(name) })
 }
 
 fn hardware_address(name: &str) -> Option<[u8; 6]> {

@@ -32,7 +32,7 @@ pub(in crate::ingest) struct Costs {
 
 impl Costs {
     /// Starts to measure loaded programs.
-    pub(in crate::ingest) fn of(ebpf: &aya::Ebpf) -> Self {
+    pub(in crate::ingest) fn begin(ebpf: &aya::Ebpf) -> Self {
         let statistics = enable_stats(Stats::RunTime).ok();
         Self { estimate: Estimate::begin(read(ebpf)), loaded: now(), statistics }
     }

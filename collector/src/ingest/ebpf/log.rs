@@ -17,7 +17,7 @@ pub(in crate::ingest) struct KernelLog {
 }
 
 impl KernelLog {
-    pub(in crate::ingest) fn of(ebpf: &mut aya::Ebpf) -> Result<Self, EbpfError> {
+    pub(in crate::ingest) fn attach(ebpf: &mut aya::Ebpf) -> Result<Self, EbpfError> {
         let (sender, lines) = channel();
         let logger = EbpfLogger::init_with_logger(ebpf, Lines(sender))
             .map_err(|_| EbpfError::Object { part: MAP.to_owned() })?;

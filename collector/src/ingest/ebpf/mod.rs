@@ -10,6 +10,7 @@
 //! see only what passes the kernel: not the RoCE traffic of an RDMA NIC.
 
 mod attach;
+mod config;
 pub(super) mod clock;
 pub(super) mod cost;
 pub(super) mod error;
@@ -25,12 +26,12 @@ use std::io;
 use std::thread;
 use std::time::Duration;
 
-pub use self::attach::EbpfConfig;
+pub use self::config::EbpfConfig;
 pub use self::cost::ProgramCost;
 pub use self::error::EbpfError;
 pub use self::needs::needs;
 
-use self::attach::{Attached, Port};
+use self::attach::{Attached, HookedPort};
 use self::clock::Clock;
 use self::event::Record;
 use self::log::KernelLog;
@@ -88,7 +89,7 @@ impl Ebpf {
         EbpfError::unless_runs(&needs(&Host::read("/proc".as_ref(), "/sys".as_ref())))?;
         let mut object = Object::load(config)?;
         let attached = Attached::new(&mut object, config)?;
-        let state = |(port, id): (&Port, u32)| {
+        let state = |(port, id): (&HookedPort, u32)| {
             let hardware_address = port.hardware_address;
             (port.index, PortState { id: TapId(id), hardware_address, frames: 0 })
         };

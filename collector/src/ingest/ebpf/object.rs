@@ -9,7 +9,7 @@ use aya::{EbpfLoader, include_bytes_aligned};
 use railscope_ebpf::loss::Loss;
 use railscope_ebpf::settings::Settings;
 
-use super::attach::EbpfConfig;
+use super::config::EbpfConfig;
 use super::cost::{Costs, ProgramCost};
 use super::error::EbpfError;
 use super::log::{self, KernelLog};
@@ -62,7 +62,7 @@ pub(in crate::ingest) struct Losses {
 }
 
 impl Losses {
-    pub(in crate::ingest) fn of(ebpf: &mut aya::Ebpf) -> Result<Self, EbpfError> {
+    pub(in crate::ingest) fn take(ebpf: &mut aya::Ebpf) -> Result<Self, EbpfError> {
         let missing = || EbpfError::Object { part: "LOSSES".to_owned() };
         let map = ebpf.take_map("LOSSES").ok_or_else(missing)?;
         let map = map.try_into().map_err(|_| missing())?;
@@ -112,14 +112,14 @@ impl Object {
         for name in DIRECTIONS {
             program(&mut ebpf, name)?.load().map_err(EbpfError::program)?;
         }
-        let losses = Losses::of(&mut ebpf)?;
+        let losses = Losses::take(&mut ebpf)?;
         let missing = |name: &str| EbpfError::Object { part: name.to_owned() };
         let events = ebpf.take_map("EVENTS").ok_or_else(|| missing("EVENTS"))?;
         Ok(Self {
             events: events.try_into().map_err(|_| missing("EVENTS"))?,
-            log: config.logs.then(|| KernelLog::of(&mut ebpf)).transpose()?,
+            log: config.logs.then(|| KernelLog::attach(&mut ebpf)).transpose()?,
             losses,
-            costs: Costs::of(&ebpf),
+            costs: Costs::begin(&ebpf),
             ebpf,
         })
     }

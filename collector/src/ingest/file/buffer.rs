@@ -1,8 +1,8 @@
 //! A window on a stream: records are read in place, and only a record cut by the end of the window is
 //! moved.
 
-use super::compression::Stream;
 use super::problem::ProblemKind;
+use super::stream::Stream;
 
 /// Most bytes of one block, as in Wireshark. A larger length counts as damage.
 pub(super) const BLOCK_LIMIT: u32 = 16 * 1024 * 1024;

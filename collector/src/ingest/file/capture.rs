@@ -3,7 +3,6 @@
 use std::mem::{Discriminant, discriminant};
 
 use super::buffer::Buffer;
-use super::compression::Stream;
 use super::error::IngestError;
 use super::event::{FileSummary, Progress, SourceEvent};
 use super::foreign;
@@ -13,6 +12,7 @@ use super::pcap::{self, PcapReader};
 use super::pcapng::{self, PcapNgReader};
 use super::problem::{Consequence, FileProblem, ProblemKind};
 use super::record::{Found, Record};
+use super::stream::Stream;
 use railscope_core::model::frame::Frame;
 
 /// Bytes read to recognize a foreign file: a tar header is the longest signature.

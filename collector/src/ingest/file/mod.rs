@@ -31,6 +31,7 @@ mod notices;
 mod pcap;
 mod pcapng;
 mod record;
+pub(super) mod stream;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -87,7 +88,7 @@ impl CaptureSet {
             .iter()
             .map(|path| CaptureFile::open(Input::open(path.as_ref())?, buffer_bytes))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Self::of(files))
+        Ok(Self::from_files(files))
     }
 
     /// Reads one capture from `reader`; events and errors call it `name`.
@@ -100,10 +101,10 @@ impl CaptureSet {
         reader: impl Read + Send + 'static,
     ) -> Result<Self, IngestError> {
         let input = Input::from_reader(name.into(), Box::new(reader));
-        Ok(Self::of(vec![CaptureFile::open(input, buffer::bytes_for_each_of(1))?]))
+        Ok(Self::from_files(vec![CaptureFile::open(input, buffer::bytes_for_each_of(1))?]))
     }
 
-    fn of(files: Vec<CaptureFile>) -> Self {
+    fn from_files(files: Vec<CaptureFile>) -> Self {
         let waiting = (1..files.len()).map(|file| Reverse((Timestamp::EPOCH, file))).collect();
         Self { files, current: 0, waiting, notices: Notices::default() }
     }

@@ -55,12 +55,12 @@ impl PcapReader {
         let Ok((_, header)) = parse_pcap_header(bytes) else {
             return Err(ProblemKind::ByteOrder);
         };
-        let reader = Self::of(name, &header)?;
+        let reader = Self::from_header(name, &header)?;
         buffer.consume(FILE_HEADER_BYTES);
         Ok(reader)
     }
 
-    fn of(name: &str, header: &PcapHeader) -> Result<Self, ProblemKind> {
+    fn from_header(name: &str, header: &PcapHeader) -> Result<Self, ProblemKind> {
         if header.version_major != 2 {
             let PcapHeader { version_major: major, version_minor: minor, .. } = *header;
             return Err(ProblemKind::Version { major, minor });

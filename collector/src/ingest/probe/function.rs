@@ -1,7 +1,7 @@
 //! The watched functions, and what is read of each call (NCCL `src/nccl.h.in`, releases 2.0 to 2.32;
 //! rdma-core `libibverbs/verbs.h`).
 
-use railscope_ebpf::call::{Place, Plan, Reading};
+use railscope_ebpf::call::{BaseAddress, Plan, Reading};
 
 /// The library of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,21 +77,21 @@ pub(super) struct Signature {
 /// Bytes of an `ncclUniqueId`.
 const ID: u8 = 128;
 
-const fn at(place: Place, offset: u8, len: u8) -> Reading {
+const fn at(place: BaseAddress, offset: u8, len: u8) -> Reading {
     Reading { place, offset, len, is_result: false }
 }
 
-const fn result(place: Place, offset: u8, len: u8) -> Reading {
+const fn result(place: BaseAddress, offset: u8, len: u8) -> Reading {
     Reading { place, offset, len, is_result: true }
 }
 
 const fn behind(argument: u8, offset: u8, len: u8) -> Reading {
-    at(Place::Argument(argument), offset, len)
+    at(BaseAddress::Argument(argument), offset, len)
 }
 
 /// `ncclComm_t *` among the arguments.
 const fn communicator(argument: u8) -> Reading {
-    result(Place::Argument(argument), 0, 8)
+    result(BaseAddress::Argument(argument), 0, 8)
 }
 
 const fn signature(
@@ -120,19 +120,23 @@ const NOTHING: Reading = Reading::NOTHING;
 const ARGUMENTS_ONLY: [Reading; 2] = [NOTHING, NOTHING];
 
 /// `ncclUniqueId` among the arguments, and `ncclComm_t *` as the first.
-const BY_ID: [Reading; 2] = [at(Place::ByValue, 0, ID), communicator(0)];
+const BY_ID: [Reading; 2] = [at(BaseAddress::ByValue, 0, ID), communicator(0)];
 /// `struct ibv_qp` is the first argument: `qp_num`.
 const QP_NUM: Reading = behind(0, 52, 4);
 /// `struct ibv_mr` is returned: `lkey` and `rkey`.
-const NEW_KEYS: [Reading; 2] = [NOTHING, result(Place::Result, 36, 8)];
+const NEW_KEYS: [Reading; 2] = [NOTHING, result(BaseAddress::Result, 36, 8)];
 
 /// All functions.
 pub(super) const SIGNATURES: [Signature; 44] = [
-    nccl(Function::GetUniqueId, "ncclGetUniqueId", [result(Place::Argument(0), 0, ID), NOTHING]),
+    nccl(
+        Function::GetUniqueId,
+        "ncclGetUniqueId",
+        [result(BaseAddress::Argument(0), 0, ID), NOTHING],
+    ),
     nccl(
         Function::CommGetUniqueId,
         "ncclCommGetUniqueId",
-        [result(Place::Argument(1), 0, ID), NOTHING],
+        [result(BaseAddress::Argument(1), 0, ID), NOTHING],
     ),
     nccl(Function::CommInitRank, "ncclCommInitRank", BY_ID),
     nccl(Function::CommInitRankConfig, "ncclCommInitRankConfig", BY_ID),
@@ -149,8 +153,12 @@ pub(super) const SIGNATURES: [Signature; 44] = [
     with_return(nccl(Function::CommDestroy, "ncclCommDestroy", ARGUMENTS_ONLY)),
     with_return(nccl(Function::CommAbort, "ncclCommAbort", ARGUMENTS_ONLY)),
     with_return(nccl(Function::CommRevoke, "ncclCommRevoke", ARGUMENTS_ONLY)),
-    nccl(Function::CommUserRank, "ncclCommUserRank", [NOTHING, result(Place::Argument(1), 0, 4)]),
-    nccl(Function::CommCount, "ncclCommCount", [NOTHING, result(Place::Argument(1), 0, 4)]),
+    nccl(
+        Function::CommUserRank,
+        "ncclCommUserRank",
+        [NOTHING, result(BaseAddress::Argument(1), 0, 4)],
+    ),
+    nccl(Function::CommCount, "ncclCommCount", [NOTHING, result(BaseAddress::Argument(1), 0, 4)]),
     nccl(Function::AllReduce, "ncclAllReduce", ARGUMENTS_ONLY),
     nccl(Function::ReduceScatter, "ncclReduceScatter", ARGUMENTS_ONLY),
     nccl(Function::AllGather, "ncclAllGather", ARGUMENTS_ONLY),
@@ -174,7 +182,11 @@ pub(super) const SIGNATURES: [Signature; 44] = [
     nccl(Function::GroupStart, "ncclGroupStart", ARGUMENTS_ONLY),
     nccl(Function::GroupEnd, "ncclGroupEnd", ARGUMENTS_ONLY),
     // `struct ibv_qp_init_attr`: `qp_type` is at 52.
-    verbs(Function::CreateQp, "ibv_create_qp", [behind(1, 0, 64), result(Place::Result, 52, 4)]),
+    verbs(
+        Function::CreateQp,
+        "ibv_create_qp",
+        [behind(1, 0, 64), result(BaseAddress::Result, 52, 4)],
+    ),
     // `struct ibv_qp_attr` up to `rnr_retry`.
     verbs(Function::ModifyQp, "ibv_modify_qp", [behind(1, 0, 136), QP_NUM]),
     verbs(Function::DestroyQp, "ibv_destroy_qp", [NOTHING, QP_NUM]),
@@ -187,7 +199,7 @@ pub(super) const SIGNATURES: [Signature; 44] = [
 
 impl Signature {
     /// The signature of a function, by its number in [`Plan`].
-    pub(super) fn of(number: u8) -> Option<&'static Self> {
+    pub(super) fn by_number(number: u8) -> Option<&'static Self> {
         SIGNATURES.get(usize::from(number))
     }
 
@@ -216,6 +228,6 @@ mod tests {
                 assert_eq!(Plan::from_bits(plan.to_bits()), plan, "{}", signature.symbol);
             }
         }
-        assert!(Signature::of(44).is_none());
+        assert!(Signature::by_number(44).is_none());
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn read(file: &File) -> io::Result<Contents> {
     if elf.architecture() != NATIVE {
         return Err(invalid(format!("it is for {:?}", elf.architecture())));
     }
-    let found = Symbols::of(&elf)?;
+    let found = Symbols::from_elf(&elf)?;
     let functions = SIGNATURES.iter().filter_map(|signature| {
         let address = found.address(signature.symbol).or_else(|| {
             // NCCL's names are weak aliases of those for profilers.
@@ -75,7 +75,9 @@ struct Symbols {
 impl Symbols {
     /// From the dynamic linker's table, which every library keeps, else, for functions that are not
     /// exported, from the table that stripping removes.
-    fn of<'a, R: ReadRef<'a>>(elf: &ElfFile<'a, FileHeader64<Endianness>, R>) -> io::Result<Self> {
+    fn from_elf<'a, R: ReadRef<'a>>(
+        elf: &ElfFile<'a, FileHeader64<Endianness>, R>,
+    ) -> io::Result<Self> {
         let mut all = Self { addresses: BTreeMap::new(), imports_nccl: false };
         let sections = elf.elf_section_table();
         let versions = sections.versions(elf.endian(), elf.data()).map_err(invalid)?;

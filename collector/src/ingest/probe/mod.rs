@@ -127,12 +127,12 @@ impl Probes {
         if config.connections {
             connection::attach(&mut ebpf, &host)?;
         }
-        let losses = Losses::of(&mut ebpf)?;
+        let losses = Losses::take(&mut ebpf)?;
         let missing = || EbpfError::Object { part: "ACTS".to_owned() };
         let ring = ebpf.take_map("ACTS").ok_or_else(missing)?.try_into().map_err(|_| missing())?;
         Ok(Self {
-            log: config.logs.then(|| KernelLog::of(&mut ebpf)).transpose()?,
-            costs: Costs::of(&ebpf),
+            log: config.logs.then(|| KernelLog::attach(&mut ebpf)).transpose()?,
+            costs: Costs::begin(&ebpf),
             ebpf,
             ring,
             losses,

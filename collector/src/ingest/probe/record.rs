@@ -44,7 +44,7 @@ pub(super) enum Reading {
 impl Reader {
     pub(super) fn read(&mut self, event: &CallEvent, clock: &Clock) -> Reading {
         let plan = Plan::from_bits(event.plan);
-        let Some(signature) = Signature::of(plan.function) else { return Reading::Unknown };
+        let Some(signature) = Signature::by_number(plan.function) else { return Reading::Unknown };
         if event.returned == 0 && self.is_duplicate(event, plan) {
             return Reading::Again;
         }

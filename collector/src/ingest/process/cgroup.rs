@@ -37,7 +37,7 @@ const RUNTIMES: [(&str, Runtime); 5] = [
 
 impl Membership {
     /// From the lines of the file, each `hierarchy:controllers:path`.
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn parse(text: &str) -> Self {
         let mut all = Self::default();
         for path in text.lines().filter_map(|line| line.splitn(3, ':').nth(2)) {
             let one = Self::of_path(path);
@@ -145,7 +145,7 @@ mod tests {
     fn named(path: &str) -> String {
         let path = path.replace("ID", "\u{1}").replace("U\u{1}_", &UID.replace('-', "_"));
         let path = path.replace("U\u{1}", UID).replace('\u{1}', ID);
-        let Membership { container, pod, slurm } = Membership::of(&format!("0::{path}\n"));
+        let Membership { container, pod, slurm } = Membership::parse(&format!("0::{path}\n"));
         let container = container.map(|one| {
             assert_eq!(one.id, ID, "{path}");
             one.runtime.map_or("some runtime", Runtime::name)
@@ -235,7 +235,7 @@ mod tests {
             "12:cpuset:/slurm/uid_1000/job_4711\n11:rdma:/\n4:memory:/slurm/uid_1000/job_4711/step_2/task_1\n\
              3:cpu,cpuacct:/slurm/uid_1000/job_4711/step_2\n1:name=systemd:/docker/{ID}\n"
         );
-        let Membership { container, pod, slurm } = Membership::of(&text);
+        let Membership { container, pod, slurm } = Membership::parse(&text);
         let slurm = slurm.unwrap();
         assert_eq!(
             (slurm.job, slurm.slurm_step.as_deref(), slurm.local_task),
@@ -247,8 +247,8 @@ mod tests {
     proptest! {
         #[test]
         fn anything_is_read(text in "[/:0-9a-z_.\\-\n]{0,200}", any in any::<String>()) {
-            Membership::of(&text);
-            Membership::of(&any);
+            Membership::parse(&text);
+            Membership::parse(&any);
         }
     }
 }

@@ -62,7 +62,7 @@ impl Processes {
         let environment = kernel_file::bytes(&self.path(pid, "environ"), FILE_LIMIT).ok();
         // If the process id was reused meanwhile, the files belong to two processes.
         self.confirm(id)?;
-        let Membership { container, pod, slurm } = Membership::of(&cgroup);
+        let Membership { container, pod, slurm } = Membership::parse(&cgroup);
         let is_environment_known = environment.is_some();
         let named = environment.as_deref().and_then(environment::slurm_task);
         Ok(Process { id, name, container, pod, slurm: settle(slurm, named), is_environment_known })

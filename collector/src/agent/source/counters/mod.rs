@@ -83,7 +83,7 @@ impl Between for Nics {
             return;
         }
         let Self { source, file, samples, due, trouble, .. } = self;
-        let read = source.read(&mut crate::agent::now, &mut |sample| {
+        let read = source.read(&mut crate::agent::wall_clock::now, &mut |sample| {
             *samples += 1;
             context.session.pipeline_mut().handle_counter_sample(*file, *samples, sample);
         });

@@ -1,19 +1,14 @@
 //! Containers, pods and Slurm jobs of processes. Nothing is opened for them: other sources and the page
 //! `/queue_pairs.json` look a process up in `/proc` when they meet it.
 
-mod needs;
+pub(super) mod ended;
 
-use std::path::Path;
+mod needs;
 
 use super::contract::{Context, Opened, Opening, Source};
 use crate::config::SourceConfig;
 use crate::ingest::capability::{Host, Verdict};
-use crate::ingest::process::Processes as Identities;
 use railscope_core::model::process::Process;
-use railscope_core::pipeline::Pipeline;
-
-/// Rounds of the agent between two looks for processes that have ended.
-const LOOK_EVERY: u32 = 100;
 
 /// The source.
 pub(super) struct Processes;
@@ -33,27 +28,6 @@ impl Source for Processes {
 
     fn open(&self, _: &Opening<'_>, _: &mut Context<'_>) -> Opened {
         Opened::Nothing
-    }
-}
-
-/// Makes the pipeline forget processes that have ended, whichever source brought them.
-pub(super) struct Ended {
-    identities: Identities,
-    rounds: u32,
-}
-
-impl Ended {
-    pub(super) fn new(proc: &Path) -> Self {
-        Self { identities: Identities::new(proc), rounds: 0 }
-    }
-
-    /// Looks for them once in 100 calls.
-    pub(super) fn forget(&mut self, pipeline: &mut Pipeline) {
-        self.rounds += 1;
-        if self.rounds >= LOOK_EVERY {
-            self.rounds = 0;
-            pipeline.processes_mut().retain(|pid| self.identities.is_alive(pid));
-        }
     }
 }
 

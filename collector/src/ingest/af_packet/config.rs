@@ -1,0 +1,16 @@
+//! What the packet sockets observe.
+
+use std::path::PathBuf;
+
+/// What to open.
+#[derive(Clone, Debug)]
+pub struct AfPacketConfig {
+    /// Names of interfaces.
+    pub interfaces: Vec<String>,
+    /// Their network namespace (`/proc/PID/ns/net`); `None`: the caller's.
+    pub namespace: Option<PathBuf>,
+    /// Bytes kept of each RoCEv2 packet; other frames are kept whole.
+    pub roce_bytes: u32,
+    /// Size of the ring of each interface, MiB.
+    pub ring_mebibytes: usize,
+}

@@ -1,0 +1,25 @@
+//! What the eBPF source observes.
+
+use std::path::PathBuf;
+
+/// What to observe.
+#[derive(Clone, Debug)]
+pub struct EbpfConfig {
+    /// Names of interfaces.
+    pub interfaces: Vec<String>,
+    /// Their network namespace (`/proc/PID/ns/net`); `None`: the caller's.
+    pub namespace: Option<PathBuf>,
+    /// Size of the ring for the events of all interfaces, MiB.
+    pub ring_mebibytes: u32,
+    /// Bytes of payload delivered of each direction of a TCP connection.
+    pub stream_limit: u32,
+    /// Whether the programs log what they lose, as warnings.
+    pub logs: bool,
+}
+
+impl EbpfConfig {
+    /// Size of the ring, a power of two as the kernel requires.
+    pub(super) fn ring_bytes(&self) -> u32 {
+        (self.ring_mebibytes.clamp(1, 1024) << 20).next_power_of_two()
+    }
+}
