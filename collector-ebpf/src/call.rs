@@ -66,7 +66,7 @@ pub struct CallEvent {
 
 /// Base address for reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum BaseAddress {
     /// Where this argument points.
     Argument(u8),
     /// Where the returned pointer points.
@@ -76,7 +76,7 @@ pub enum Place {
     ByValue,
 }
 
-impl Place {
+impl BaseAddress {
     const BY_VALUE: u64 = 14;
     const RESULT: u64 = 15;
 
@@ -89,7 +89,7 @@ impl Place {
     }
 
     #[inline(always)]
-    const fn of(bits: u64) -> Self {
+    const fn from_bits(bits: u64) -> Self {
         match bits & 0xf {
             Self::BY_VALUE => Self::ByValue,
             Self::RESULT => Self::Result,
@@ -102,7 +102,7 @@ impl Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// Base address.
-    pub place: Place,
+    pub place: BaseAddress,
     /// Offset from the base, in bytes.
     pub offset: u8,
     /// Bytes that are read; 0 for nothing.
@@ -114,7 +114,7 @@ pub struct Reading {
 impl Reading {
     /// Nothing is read.
     pub const NOTHING: Self =
-        Self { place: Place::Argument(0), offset: 0, len: 0, is_result: false };
+        Self { place: BaseAddress::Argument(0), offset: 0, len: 0, is_result: false };
 
     const fn bits(self) -> u64 {
         self.place.bits()
@@ -124,9 +124,9 @@ impl Reading {
     }
 
     #[inline(always)]
-    const fn of(bits: u64) -> Self {
+    const fn from_bits(bits: u64) -> Self {
         Self {
-            place: Place::of(bits),
+            place: BaseAddress::from_bits(bits),
             offset: (bits >> 4) as u8,
             len: (bits >> 12) as u8,
             is_result: bits >> 20 & 1 != 0,
@@ -173,8 +173,8 @@ impl Plan {
         Self {
             function: bits as u8,
             library: (bits >> 51) as u16,
-            copy: Reading::of(bits >> 8),
-            word: Reading::of(bits >> 29),
+            copy: Reading::from_bits(bits >> 8),
+            word: Reading::from_bits(bits >> 29),
             returns: bits >> 50 & 1 != 0,
         }
     }

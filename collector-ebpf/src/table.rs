@@ -73,12 +73,12 @@ pub const WAYS: usize = 4;
 #[repr(C)]
 #[derive(Zeroable)]
 pub struct Set<T> {
-    places: [Place<T>; WAYS],
+    places: [Slot<T>; WAYS],
 }
 
 #[repr(C)]
 #[derive(Zeroable)]
-struct Place<T> {
+struct Slot<T> {
     /// All zeros: the slot is free.
     key: Key,
     value: T,

@@ -26,7 +26,7 @@ fn new_since(before: &str) -> Vec<String> {
 
 #[test]
 fn killed_it_leaves_nothing_behind() {
-    Fabric::of("killed_it_leaves_nothing_behind", 1, |_| {
+    Fabric::run_in("killed_it_leaves_nothing_behind", 1, |_| {
         let before = behind();
         let agent = Agent::start(&["taps.interfaces=[\"port0\"]"]);
         let own = new_since(&before);

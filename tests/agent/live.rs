@@ -92,7 +92,7 @@ fn it_says_what_a_capture_and_the_ranks_say() {
     if !require::has(test, "tcpdump") {
         return;
     }
-    Fabric::of(test, 4, |fabric| {
+    Fabric::run_in(test, 4, |fabric| {
         let (live, offline) =
             (0..ATTEMPTS).find_map(|_| watch(fabric)).expect("a job without loss");
         assert_eq!(live["capture"]["roce_frames"], offline["capture"]["roce_frames"]);

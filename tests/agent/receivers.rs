@@ -56,7 +56,7 @@ fn three_receivers_hold_the_same_numbers() {
     else {
         return;
     };
-    Fabric::of(test, 4, move |fabric| {
+    Fabric::run_in(test, 4, move |fabric| {
         let Some(grpc) = Receiver::start(test, &[]) else { return };
         let data = tempfile::tempdir().unwrap();
         let port = free_port();
@@ -132,7 +132,7 @@ fn three_receivers_hold_the_same_numbers() {
 fn a_receiver_that_is_down_for_a_minute_misses_nothing() {
     const GONE: Duration = Duration::from_secs(60);
     let test = "a_receiver_that_is_down_for_a_minute_misses_nothing";
-    Fabric::of(test, 2, move |fabric| {
+    Fabric::run_in(test, 2, move |fabric| {
         let port = free_port().to_string();
         let options = ["--grpc-port", &port];
         let Some(receiver) = Receiver::start(test, &options) else { return };

@@ -32,7 +32,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    fn of(command: &Command, output: Output) -> Self {
+    fn new(command: &Command, output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).unwrap();
         Self {
             command: format!("{command:?}"),
@@ -74,7 +74,7 @@ fn command<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
 pub(crate) fn railscope<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Run {
     let mut command = command(arguments);
     let output = command.stdin(Stdio::null()).output().unwrap();
-    Run::of(&command, output)
+    Run::new(&command, output)
 }
 
 /// Runs the program on the captures of a recorded job, in that job's folder.
@@ -82,7 +82,7 @@ pub(crate) fn railscope_on(recording: &Recording, arguments: &[&str]) -> Run {
     let mut command = command(arguments);
     command.args(recording.captures()).current_dir(recording.folder());
     let output = command.stdin(Stdio::null()).output().unwrap();
-    Run::of(&command, output)
+    Run::new(&command, output)
 }
 
 fn railscope_with_input(arguments: &[&str], input: &[u8]) -> Run {
@@ -94,7 +94,7 @@ fn railscope_with_input(arguments: &[&str], input: &[u8]) -> Run {
     let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
-    Run::of(&command, output)
+    Run::new(&command, output)
 }
 
 /// The JSON report of a successful run.

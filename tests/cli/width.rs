@@ -50,7 +50,7 @@ fn check(what: &str, run: impl Fn(usize) -> String) {
 fn shown(arguments: &[&str], folder: &std::path::Path, width: usize) -> String {
     let mut command = command(arguments);
     let output = command.current_dir(folder).env("COLUMNS", width.to_string()).output().unwrap();
-    Run::of(&command, output).warns()
+    Run::new(&command, output).warns()
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn columns_that_make_no_sense_are_ignored() {
     let report = |columns: &str| {
         let mut command = command(["analyze", "loss1_send_bw_post.pcap.gz"]);
         let output = command.env("COLUMNS", columns).output().unwrap();
-        Run::of(&command, output).succeeds()
+        Run::new(&command, output).succeeds()
     };
     assert_eq!(report(""), report("100"));
     assert_eq!(report("0"), report("100"));

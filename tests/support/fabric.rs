@@ -16,7 +16,7 @@ pub struct Fabric {
 
 impl Fabric {
     /// Runs `test` on a thread in the fabric's namespace; its child processes run there too.
-    pub fn of(name: &str, hosts: usize, test: impl FnOnce(&Self) + Send + 'static) {
+    pub fn run_in(name: &str, hosts: usize, test: impl FnOnce(&Self) + Send + 'static) {
         let needed = ["ip", "nsenter", "unshare", "sysctl", "hostname"];
         if !require::root(name) || !needed.iter().all(|program| require::has(name, program)) {
             return;

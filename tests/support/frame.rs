@@ -18,7 +18,7 @@ pub const DESTINATION_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 0x0b];
 
 /// Where a layer is in a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LayerPlace {
     /// The layer's name in stop reasons.
     pub layer: &'static str,
     pub offset: usize,
@@ -27,7 +27,7 @@ pub struct Place {
     pub needs: Vec<usize>,
 }
 
-impl Place {
+impl LayerPlace {
     /// One past the layer's last byte.
     pub fn end(&self) -> usize {
         self.offset + self.needs.last().unwrap()
@@ -40,7 +40,7 @@ pub struct Built {
     pub link_type: u32,
     pub bytes: Vec<u8>,
     /// The headers, outermost first.
-    pub places: Vec<Place>,
+    pub places: Vec<LayerPlace>,
     /// Where the innermost IP packet starts; it ends with its ICRC.
     pub ip_offset: usize,
     /// Where the IP packet ends; Ethernet padding follows.
@@ -80,7 +80,7 @@ enum Length {
 pub struct FrameBuilder {
     link_type: u32,
     bytes: Vec<u8>,
-    places: Vec<Place>,
+    places: Vec<LayerPlace>,
     next: Next,
     lengths: Vec<Length>,
     ip_offset: usize,
@@ -111,7 +111,7 @@ impl FrameBuilder {
     /// version.
     pub fn raw_ip() -> Self {
         let mut frame = Self::start(RAW_IP);
-        frame.places.push(Place { layer: "link", offset: 0, needs: vec![1] });
+        frame.places.push(LayerPlace { layer: "link", offset: 0, needs: vec![1] });
         frame
     }
 
@@ -148,7 +148,7 @@ impl FrameBuilder {
     /// Appends a header whose length follows from its first `fixed` bytes.
     fn layer(&mut self, layer: &'static str, fixed: usize, header: &[u8]) {
         let needs = vec![fixed, header.len()];
-        self.places.push(Place { layer, offset: self.bytes.len(), needs });
+        self.places.push(LayerPlace { layer, offset: self.bytes.len(), needs });
         self.bytes.extend(header);
     }
 

@@ -16,7 +16,7 @@ use aya_ebpf::helpers::{
 use aya_ebpf::macros::{uprobe, uretprobe};
 use aya_ebpf::programs::{ProbeContext, RetProbeContext};
 use railscope_ebpf::call::{
-    ARGUMENTS, Beginning, COPY_LEN, CallEvent, HAS_COPY, HAS_WORD, Place, Plan, Reading,
+    ARGUMENTS, BaseAddress, Beginning, COPY_LEN, CallEvent, HAS_COPY, HAS_WORD, Plan, Reading,
     pending_key,
 };
 use railscope_ebpf::loss::Loss;
@@ -122,7 +122,7 @@ fn plan(event: &CallEvent) -> Plan {
 /// Reads what the plan requires at this time.
 #[inline(always)]
 fn read(event: &mut CallEvent, by_value: u64) {
-    let plan = self::plan(event);
+    let plan = plan(event);
     if let Some(from) = place(event, &plan.copy, by_value) {
         let asked = u32::from(plan.copy.len);
         let len = if asked < COPY_LEN as u32 { asked } else { COPY_LEN as u32 };
@@ -130,7 +130,7 @@ fn read(event: &mut CallEvent, by_value: u64) {
             event.read |= HAS_COPY;
         }
     }
-    let plan = self::plan(event);
+    let plan = plan(event);
     if let Some(from) = place(event, &plan.word, by_value) {
         // The lower half, of a number of 4 bytes.
         let len = if plan.word.len == 4 { 4 } else { 8 };
@@ -159,9 +159,11 @@ fn place(event: &CallEvent, reading: &Reading, by_value: u64) -> Option<u64> {
         return None;
     }
     let base = match reading.place {
-        Place::Argument(number) => event.beginning.arguments[usize::from(number) & (ARGUMENTS - 1)],
-        Place::Result => event.result,
-        Place::ByValue => by_value,
+        BaseAddress::Argument(number) => {
+            event.beginning.arguments[usize::from(number) & (ARGUMENTS - 1)]
+        }
+        BaseAddress::Result => event.result,
+        BaseAddress::ByValue => by_value,
     };
     (base != 0).then(|| base + u64::from(reading.offset))
 }
@@ -169,7 +171,7 @@ fn place(event: &CallEvent, reading: &Reading, by_value: u64) -> Option<u64> {
 /// Writes the arguments but the one passed by value; where that is.
 #[cfg(bpf_target_arch = "x86_64")]
 #[inline(always)]
-fn arguments(context: &ProbeContext, copied: Place, to: &mut [u64; ARGUMENTS]) -> u64 {
+fn arguments(context: &ProbeContext, copied: BaseAddress, to: &mut [u64; ARGUMENTS]) -> u64 {
     let argument = |number| context.arg(number).unwrap_or(0);
     let [a, b, c, d, e, f, ..] = to;
     (*a, *b, *c) = (argument(0), argument(1), argument(2));
@@ -178,7 +180,7 @@ fn arguments(context: &ProbeContext, copied: Place, to: &mut [u64; ARGUMENTS]) -
     let stack = unsafe { (*context.regs).rsp };
     // After the return address.
     let stack = stack + 8;
-    if copied != Place::ByValue {
+    if copied != BaseAddress::ByValue {
         copy((&raw mut to[6]).cast(), 16, stack);
     }
     stack
@@ -187,11 +189,11 @@ fn arguments(context: &ProbeContext, copied: Place, to: &mut [u64; ARGUMENTS]) -
 /// Writes the arguments but the one passed by value; where that is.
 #[cfg(bpf_target_arch = "aarch64")]
 #[inline(always)]
-fn arguments(context: &ProbeContext, copied: Place, to: &mut [u64; ARGUMENTS]) -> u64 {
+fn arguments(context: &ProbeContext, copied: BaseAddress, to: &mut [u64; ARGUMENTS]) -> u64 {
     let argument = |number| context.arg(number).unwrap_or(0);
     let [a, b, c, d, e, f, g, h] = to;
     (*a, *b) = (argument(0), argument(1));
-    if copied != Place::ByValue {
+    if copied != BaseAddress::ByValue {
         (*c, *d, *e) = (argument(2), argument(3), argument(4));
         (*f, *g, *h) = (argument(5), argument(6), argument(7));
         return 0;

@@ -82,7 +82,7 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
         if flows.claim(&key, FlowState::new(&arrival, clock), clock.time) == Claim::Refused {
             log::lost(Loss::Flow);
         }
-        let place = Place { interface_index, is_outbound, time: clock.time };
+        let place = Passage { interface_index, is_outbound, time: clock.time };
         hand_out(context, &arrival, place, &Run::default());
         return Some(());
     };
@@ -97,7 +97,7 @@ pub(super) fn observe(context: &TcContext, network: &Network, is_outbound: bool)
         return Some(());
     }
     flow.end_run(clock.time);
-    let place = Place { interface_index, is_outbound, time: clock.time };
+    let place = Passage { interface_index, is_outbound, time: clock.time };
     if hand_out(context, &arrival, place, &flow.run) {
         flow.handed_out(&arrival, clock);
     } else {
@@ -114,7 +114,7 @@ fn now() -> u64 {
 }
 
 /// When and where a packet passed.
-struct Place {
+struct Passage {
     interface_index: u32,
     is_outbound: bool,
     time: u64,
@@ -122,7 +122,7 @@ struct Place {
 
 /// Delivers the packet to user space; returns whether there was room.
 #[inline(always)]
-fn hand_out(context: &TcContext, arrival: &Arrival, place: Place, run: &Run) -> bool {
+fn hand_out(context: &TcContext, arrival: &Arrival, place: Passage, run: &Run) -> bool {
     let Some(mut entry) = EVENTS.reserve::<PacketEvent>(0) else {
         log::lost(Loss::Event);
         return false;

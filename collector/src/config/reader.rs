@@ -12,7 +12,7 @@ use super::setting::{Quantity, Setting};
 
 /// Location of a problem.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum Location {
     /// A line of the file, from 1.
     Line(usize),
     /// A flag or a variable, by its name.
@@ -23,7 +23,7 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// Its location.
-    pub place: Place,
+    pub place: Location,
     /// Description.
     pub message: String,
 }
@@ -31,8 +31,8 @@ pub struct Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Place::Line(line) => write!(f, "line {line}: {}", self.message),
-            Place::Given(name) => write!(f, "{name}: {}", self.message),
+            Location::Line(line) => write!(f, "line {line}: {}", self.message),
+            Location::Given(name) => write!(f, "{name}: {}", self.message),
         }
     }
 }
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
     pub(super) fn add(&mut self, span: &Range<usize>, message: String) {
         let before = self.text.get(..span.start).unwrap_or(self.text);
         let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
-        self.problems.push(Problem { place: Place::Line(line), message });
+        self.problems.push(Problem { place: Location::Line(line), message });
     }
 
     /// All problems in the order of lines, including unknown sections and overrides.
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
             self.add(&key.span(), message);
         }
         for one in std::mem::take(&mut self.overrides).into_values() {
-            let place = Place::Given(one.name.clone());
+            let place = Location::Given(one.name.clone());
             self.problems.push(Problem { place, message: format!("unknown key `{}`", one.key) });
         }
         self.problems.sort();
@@ -177,7 +177,7 @@ impl Section<'_, '_> {
         match as_toml.or_else(as_text) {
             Some(value) => *into = value,
             None => self.reader.problems.push(Problem {
-                place: Place::Given(given.name.clone()),
+                place: Location::Given(given.name.clone()),
                 message: format!("`{}` is not valid for {path}: write {wanted}", given.value),
             }),
         }
@@ -195,7 +195,7 @@ impl Section<'_, '_> {
             self.reader.add(&key.span(), message.clone());
         }
         if let Some(given) = self.reader.overrides.remove(path.as_str()) {
-            let place = Place::Given(given.name.clone());
+            let place = Location::Given(given.name.clone());
             self.reader.problems.push(Problem { place, message });
         }
     }

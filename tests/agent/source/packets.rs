@@ -30,7 +30,7 @@ fn packets_need_bpf_or_sockets() {
 
 #[test]
 fn a_check_fails_where_no_interface_matches() {
-    Fabric::of("a_check_fails_where_no_interface_matches", 1, |_| {
+    Fabric::run_in("a_check_fails_where_no_interface_matches", 1, |_| {
         let check = |setting: &str| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_railscope"));
             command.args(["agent", "--check", "--set", setting]);
@@ -51,7 +51,7 @@ fn a_check_fails_where_no_interface_matches() {
 
 #[test]
 fn interfaces_that_come_later_are_followed() {
-    Fabric::of("interfaces_that_come_later_are_followed", 1, |_| {
+    Fabric::run_in("interfaces_that_come_later_are_followed", 1, |_| {
         let taps = "taps.interfaces=[\"late*\", \"nosuch0\"]";
         let settings = [&ONLY_PACKETS[..], &[taps, "otlp.interval=\"100ms\""]].concat();
         let agent = Agent::begin(&settings);

@@ -87,7 +87,7 @@ impl Job {
             time_ns: record.time_ns,
             wire_len: record.wire_len,
             bytes: record.frame.to_vec(),
-            shift: wire::is_roce(record.frame).then(|| shifts.of(record.frame)),
+            shift: wire::is_roce(record.frame).then(|| shifts.shift(record.frame)),
         };
         let frames = |records: &[(u32, Record<'_>)]| records.iter().map(frame).collect();
         let lap_ns = records[end - 1].1.time_ns - records[first].1.time_ns + PAUSE_NS;
@@ -114,7 +114,7 @@ impl Shifts {
         let mut identifications = BTreeMap::new();
         for (_, record) in records.iter().filter(|(_, record)| wire::is_roce(record.frame)) {
             let frame = record.frame;
-            let direction = Direction::of(frame);
+            let direction = Direction::from_frame(frame);
             let hosts = (direction.source.clone(), direction.destination.clone());
             let number = wire::identification(frame);
             let (_, last) = identifications.entry(hosts).or_insert((number, number));
@@ -136,8 +136,8 @@ impl Shifts {
         Ok(Self { requests, identifications })
     }
 
-    fn of(&self, frame: &[u8]) -> Shift {
-        let direction = Direction::of(frame);
+    fn shift(&self, frame: &[u8]) -> Shift {
+        let direction = Direction::from_frame(frame);
         let hosts = (direction.source.clone(), direction.destination.clone());
         let identification = self.identifications.get(&hosts).copied().unwrap_or(0);
         let is_ack = wire::opcode(frame) == wire::ACKNOWLEDGE;
@@ -154,7 +154,7 @@ impl Shifts {
 }
 
 impl Direction {
-    fn of(frame: &[u8]) -> Self {
+    fn from_frame(frame: &[u8]) -> Self {
         Self {
             source: wire::source_address(frame).to_vec(),
             destination: wire::destination_address(frame).to_vec(),

@@ -67,37 +67,37 @@ pub(super) fn run(railscope: &Path, pairs: usize) -> Result<()> {
     let watching = |run: &Paced| run.agent + run.programs;
     println!(
         "watched at {:.0} frames/s, medians of {PACED_RUNS} runs",
-        paced.of(|run| run.frames / run.seconds)
+        paced.median(|run| run.frames / run.seconds)
     );
     println!("  agent              {:.2} % of one core", paced.percent(|run| run.agent));
     println!("  kernel programs    {:.2} % of one core", paced.percent(|run| run.programs));
-    println!("  memory, at most    {:.0} MiB", paced.of(|run| run.memory));
-    println!("  to start, once     {:.2} s of one core", paced.of(|run| run.start));
-    println!("  a report every     {:.1} s", paced.of(|run| run.seconds / run.reports));
+    println!("  memory, at most    {:.0} MiB", paced.median(|run| run.memory));
+    println!("  to start, once     {:.2} s of one core", paced.median(|run| run.start));
+    println!("  a report every     {:.1} s", paced.median(|run| run.seconds / run.reports));
     println!(
         "  of the {cores} cores     {:.2} % (goal {goal} %, floor {floor} %)",
         paced.percent(|run| watching(run) / cores)
     );
     println!(
         "  of what is used    {:.2} % (CPU time of ranks, agent and programs)",
-        100.0 * paced.of(|run| watching(run) / run.total)
+        100.0 * paced.median(|run| watching(run) / run.total)
     );
 
     let many = Medians::measure(railscope, &MANY)?;
     println!(
         "1,024 queue pairs at {:.0} frames/s, medians of {PACED_RUNS} runs",
-        many.of(|run| run.frames / run.seconds)
+        many.median(|run| run.frames / run.seconds)
     );
     println!(
         "  agent              {:.2} % of one core (goal {goal} %, floor {floor} %)",
         many.percent(|run| run.agent)
     );
-    println!("  a report every     {:.1} s", many.of(|run| run.seconds / run.reports));
-    println!("  traffic told every {:.1} s", many.of(|run| run.seconds / run.told));
+    println!("  a report every     {:.1} s", many.median(|run| run.seconds / run.reports));
+    println!("  traffic reported every {:.1} s", many.median(|run| run.seconds / run.told));
     let [goal, floor] = MEMORY;
     println!(
         "  memory, at most    {:.0} MiB (goal {goal}, floor {floor})",
-        many.of(|run| run.memory)
+        many.median(|run| run.memory)
     );
 
     let mut ratios = turns(railscope, pairs)?;
@@ -126,13 +126,13 @@ impl Medians {
         (0..PACED_RUNS).map(|_| Paced::measure(railscope, load)).collect::<Result<_>>().map(Self)
     }
 
-    fn of(&self, figure: impl Fn(&Paced) -> f64) -> f64 {
+    fn median(&self, figure: impl Fn(&Paced) -> f64) -> f64 {
         median(self.0.iter().map(figure).collect())
     }
 
     /// CPU seconds as a part of the time that the job took, in hundredths.
     fn percent(&self, figure: impl Fn(&Paced) -> f64) -> f64 {
-        self.of(|run| 100.0 * figure(run) / run.seconds)
+        self.median(|run| 100.0 * figure(run) / run.seconds)
     }
 }
 

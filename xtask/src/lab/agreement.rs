@@ -55,7 +55,7 @@ fn behind(flow: &Flow) -> u64 {
 }
 
 fn with_counters(case: &Case, host: usize, receiver: Receiver, facts: &mut Facts) {
-    let count = |counter| case.counters.of(host, counter);
+    let count = |counter| case.counters.value(host, counter);
     let Tap { wire, report } = &case.taps[host];
     let own = addresses(host);
     let sent = wire.from(&own);

@@ -86,7 +86,7 @@ pub(super) struct Icrc {
 }
 
 impl Report {
-    pub(super) fn of(railscope: &Path, capture: &Path) -> Result<Self> {
+    pub(super) fn analyze(railscope: &Path, capture: &Path) -> Result<Self> {
         let mut analyze = Command::new(railscope);
         analyze.args(["analyze", "--format", "json"]).arg(capture).stdin(Stdio::null());
         let output = analyze.output().with_context(|| format!("start {}", railscope.display()))?;

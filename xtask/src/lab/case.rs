@@ -51,7 +51,7 @@ impl Case {
 
     /// Retransmissions that rxe counted, for any reason.
     pub(super) fn retries(&self) -> u64 {
-        HOSTS.map(|host| self.counters.of(host, "completer_retry_err")).iter().sum()
+        HOSTS.map(|host| self.counters.value(host, "completer_retry_err")).iter().sum()
     }
 
     /// Packets lost between the taps: sent by `host`, not seen at the other tap.
@@ -64,7 +64,7 @@ impl Case {
 
 impl Tap {
     fn read(capture: &Path, railscope: &Path) -> Result<Self> {
-        Ok(Self { wire: Wire::read(capture)?, report: Report::of(railscope, capture)? })
+        Ok(Self { wire: Wire::read(capture)?, report: Report::analyze(railscope, capture)? })
     }
 }
 

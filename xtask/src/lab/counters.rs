@@ -22,7 +22,7 @@ impl Counters {
     }
 
     /// A counter of `host`'s device; 0 if it has none with this name.
-    pub(super) fn of(&self, host: usize, counter: &str) -> u64 {
+    pub(super) fn value(&self, host: usize, counter: &str) -> u64 {
         self.0.get(&(format!("rxe{host}"), counter.to_owned())).copied().unwrap_or(0)
     }
 }
@@ -34,9 +34,9 @@ mod tests {
     #[test]
     fn growth_is_found_by_host_and_name() {
         let counters = Counters::parse("rxe0 sent_pkts 400\nrxe1 sent_pkts 100\n").unwrap();
-        assert_eq!(counters.of(0, "sent_pkts"), 400);
-        assert_eq!(counters.of(1, "sent_pkts"), 100);
-        assert_eq!(counters.of(1, "lifespan"), 0);
+        assert_eq!(counters.value(0, "sent_pkts"), 400);
+        assert_eq!(counters.value(1, "sent_pkts"), 100);
+        assert_eq!(counters.value(1, "lifespan"), 0);
         assert!(Counters::parse("rxe0 sent_pkts -3\n").is_err());
     }
 }

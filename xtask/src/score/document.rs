@@ -46,7 +46,7 @@ pub(super) struct Part {
 }
 
 /// A figure's place: part, section, job, column.
-type Place = (String, String, String, String);
+type FigureKey = (String, String, String, String);
 
 /// The document.
 pub(super) fn write(parts: &[Part]) -> String {
@@ -72,7 +72,7 @@ pub(super) fn drops(document: &str, parts: &[Part]) -> Vec<String> {
             for section in sections {
                 for (head, cell) in &section.columns {
                     let place = [part.title, section.title, job, head].map(str::to_owned);
-                    let Some(before) = before.get(&Place::from(place)) else { continue };
+                    let Some(before) = before.get(&FigureKey::from(place)) else { continue };
                     if cell.is_worse_than(before) {
                         drops.push(format!("{}: {job}: {head}: {before} -> {cell}", part.title));
                     }
@@ -119,7 +119,7 @@ fn write_table(text: &mut String, rows: &[(&str, &Section)]) {
 }
 
 /// The figures of a document.
-fn read(document: &str) -> BTreeMap<Place, Cell> {
+fn read(document: &str) -> BTreeMap<FigureKey, Cell> {
     let mut figures = BTreeMap::new();
     let (mut part, mut section, mut heads) = ("", "", Vec::new());
     for line in document.lines() {
@@ -136,7 +136,7 @@ fn read(document: &str) -> BTreeMap<Place, Cell> {
             for (head, cell) in heads.iter().zip(&cells).skip(1) {
                 let place = [part, section, cells[0], head].map(str::to_owned);
                 let Ok(cell) = cell.parse();
-                figures.insert(Place::from(place), cell);
+                figures.insert(FigureKey::from(place), cell);
             }
         }
     }

@@ -53,11 +53,11 @@ pub(super) struct Node {
     pub(super) hostname: String,
     pub(super) pid: u32,
     pub(super) gpu_bus_id: String,
-    pub(super) frontend: Port,
+    pub(super) frontend: Frontend,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Port {
+pub(super) struct Frontend {
     pub(super) ip: IpAddr,
 }
 

@@ -40,9 +40,9 @@ type Owner = Arc<[(&'static str, String)]>;
 /// The same from the sending and from the receiving end.
 type Owners = [Owner; 2];
 /// A port, with the owner of a flow.
-type Place = (IpAddr, Owner);
+type OwnedPort = (IpAddr, Owner);
 /// Sums of the flows of a place.
-type Traffic = BTreeMap<Place, [Option<u64>; TRAFFIC]>;
+type Traffic = BTreeMap<OwnedPort, [Option<u64>; TRAFFIC]>;
 
 /// Adds the growth of all flows since the last export.
 pub(super) fn add(
@@ -82,7 +82,7 @@ pub(super) fn add(
     counted.traffic.read(traffic, |name, grown| moved.gather(name, &counted.owners, grown));
     moved.add_to(series, names);
     counted.naks.read(naks, |name, grown| {
-        let Some(port) = names.of(name.1) else { return };
+        let Some(port) = names.name(name.1) else { return };
         for (code, count) in NAKS.iter().zip(grown.into_iter().skip(1)) {
             let nak = (attribute::NAK.name, (*code).to_owned());
             let attributes = Attributes::new([(attribute::PORT.name, port.clone()), nak]);
@@ -90,7 +90,7 @@ pub(super) fn add(
         }
     });
     counted.recoveries.read(recoveries, |((source, ..), trigger), [_, episodes, time]| {
-        let Some(port) = names.of(*source) else { return };
+        let Some(port) = names.name(*source) else { return };
         let trigger = (attribute::TRIGGER.name, (*trigger).to_owned());
         let attributes = Attributes::new([(attribute::PORT.name, port), trigger]);
         add_known(series, &catalog::RECOVERY_EPISODES, attributes.clone(), episodes);
@@ -156,7 +156,7 @@ impl Moved {
     }
 }
 
-fn add_to_place(traffic: &mut Traffic, place: Place, grown: [Option<u64>; TRAFFIC]) {
+fn add_to_place(traffic: &mut Traffic, place: OwnedPort, grown: [Option<u64>; TRAFFIC]) {
     let sums = traffic.entry(place).or_default();
     for (sum, grown) in sums.iter_mut().zip(grown) {
         *sum = match (*sum, grown) {
@@ -168,7 +168,7 @@ fn add_to_place(traffic: &mut Traffic, place: Place, grown: [Option<u64>; TRAFFI
 
 fn add_sent(series: &mut SeriesTable, names: &PortNames, sent: Traffic) {
     for ((address, owner), [frames, bytes, _, _, _, _, retransmits, gaps, late, _]) in sent {
-        let Some(port) = names.of(address) else { continue };
+        let Some(port) = names.name(address) else { continue };
         let owned = owned_by(port, owner);
         let moved = owned([(attribute::DIRECTION.name, "transmit".to_owned())].to_vec());
         add_known(series, &catalog::FLOW_PACKETS, moved.clone(), frames);
@@ -181,7 +181,7 @@ fn add_sent(series: &mut SeriesTable, names: &PortNames, sent: Traffic) {
 
 fn add_received(series: &mut SeriesTable, names: &PortNames, received: Traffic) {
     for ((address, owner), grown) in received {
-        let Some(port) = names.of(address) else { continue };
+        let Some(port) = names.name(address) else { continue };
         let owned = owned_by(port, owner);
         let moved = owned([(attribute::DIRECTION.name, "receive".to_owned())].to_vec());
         let [frames, bytes, .., cnps] = grown;

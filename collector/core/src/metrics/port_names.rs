@@ -30,7 +30,7 @@ impl PortNames {
     }
 
     /// The name of a port: `host/device`, else its address. `None` if it is not exported.
-    pub(super) fn of(&self, address: IpAddr) -> Option<String> {
+    pub(super) fn name(&self, address: IpAddr) -> Option<String> {
         let is_exported = self.exported.as_ref().is_none_or(|ports| ports.contains(&address));
         let name = || self.names.get(&address).cloned().unwrap_or_else(|| address.to_string());
         is_exported.then(name)

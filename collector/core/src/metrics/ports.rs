@@ -24,7 +24,7 @@ const BUCKETS: [&str; WIDTHS_NS.len()] = ["100us", "1ms"];
 /// Sets line rates and peak rates.
 pub(super) fn set(series: &mut SeriesTable, names: &PortNames, ports: &[JoinedPort]) {
     for port in ports {
-        let Some(name) = names.of(port.address.to_ip()) else { continue };
+        let Some(name) = names.name(port.address.to_ip()) else { continue };
         if let Some(rate) = port.line_rate {
             let attributes = Attributes::new([(attribute::PORT.name, name.clone())]);
             series.raise(&catalog::PORT_LINE_RATE, attributes, rate.bps / 8);
@@ -59,7 +59,7 @@ pub(super) fn add_bursts(
         }
     }
     counted.read(bursts, |(address, direction, bucket), [count, time]| {
-        let Some(name) = names.of(*address) else { return };
+        let Some(name) = names.name(*address) else { return };
         let attributes = port_attributes(name, direction, bucket);
         series.add(&catalog::PORT_BURSTS, attributes.clone(), count.unwrap_or(0));
         series.add(&catalog::PORT_BURST_TIME, attributes, time.unwrap_or(0));

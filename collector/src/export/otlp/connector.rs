@@ -15,7 +15,7 @@ pub(super) fn connector(
     config: &OtlpConfig,
     protocol: Protocol,
 ) -> Result<HttpsConnector<HttpConnector>, OtlpError> {
-    let mut endpoints = Signal::ALL.iter().filter_map(|signal| config.endpoints.of(*signal));
+    let mut endpoints = Signal::ALL.iter().filter_map(|signal| config.endpoints.get(*signal));
     let builder = HttpsConnectorBuilder::new();
     let builder = if endpoints.any(|uri| uri.scheme_str() == Some("https")) {
         builder.with_native_roots().map_err(OtlpError::Certificates)?

@@ -75,7 +75,7 @@ impl Exporter {
     /// Puts batches into the queue, except those of a signal without an endpoint.
     pub fn send(&self, batches: impl IntoIterator<Item = Batch>) {
         for batch in batches {
-            if self.config.endpoints.of(batch.signal).is_some() {
+            if self.config.endpoints.get(batch.signal).is_some() {
                 self.queue.push(batch);
             }
         }
@@ -85,7 +85,7 @@ impl Exporter {
     /// within `patience`: for callers that may block.
     pub fn send_patiently(&self, batches: impl IntoIterator<Item = Batch>, patience: Duration) {
         for batch in batches {
-            if self.config.endpoints.of(batch.signal).is_some() {
+            if self.config.endpoints.get(batch.signal).is_some() {
                 self.queue.wait_for_room(batch.body.len(), patience);
                 self.queue.push(batch);
             }

@@ -31,7 +31,7 @@ impl GrpcTransport {
     pub(super) fn new(config: &OtlpConfig) -> Result<Self, OtlpError> {
         let mut channels = [const { None }; 3];
         for (channel, signal) in channels.iter_mut().zip(Signal::ALL) {
-            if let Some(to) = config.endpoints.of(signal) {
+            if let Some(to) = config.endpoints.get(signal) {
                 let connector = connector(config, Protocol::Grpc)?;
                 let endpoint = Endpoint::from(to.clone()).user_agent(USER_AGENT);
                 let endpoint =

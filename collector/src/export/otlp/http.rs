@@ -58,7 +58,7 @@ impl HttpTransport {
 
     fn request(&self, batch: &Batch) -> Result<Request<Full<Bytes>>, SendError> {
         let nowhere = || SendError::Permanent(format!("no endpoint for {}", batch.signal.name()));
-        let to = self.config.endpoints.of(batch.signal).ok_or_else(nowhere)?;
+        let to = self.config.endpoints.get(batch.signal).ok_or_else(nowhere)?;
         let mut request = Request::builder().method(Method::POST).uri(to);
         request = request.header(CONTENT_TYPE, "application/x-protobuf");
         request = request.header(USER_AGENT, connector::USER_AGENT);

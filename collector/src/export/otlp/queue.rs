@@ -63,7 +63,7 @@ impl Queue {
         while inner.bytes > self.capacity_bytes {
             let Some(oldest) = inner.waiting.pop_front() else { break };
             inner.bytes -= oldest.body.len();
-            inner.of(oldest.signal).dropped += oldest.items;
+            inner.figures_of(oldest.signal).dropped += oldest.items;
         }
         drop(inner);
         self.changed.notify_one();
@@ -103,7 +103,7 @@ impl Queue {
     pub(super) fn settle(&self, batch: &Batch, delivery: Delivery) {
         let mut inner = self.inner();
         inner.bytes -= std::mem::take(&mut inner.in_flight_bytes);
-        let figures = inner.of(batch.signal);
+        let figures = inner.figures_of(batch.signal);
         match delivery {
             Delivery::Taken { rejected, message } => {
                 let rejected = rejected.min(batch.items);
@@ -141,14 +141,14 @@ impl Queue {
     pub(super) fn abandon(&self) {
         let mut inner = self.inner();
         while let Some(batch) = inner.waiting.pop_front() {
-            inner.of(batch.signal).dropped += batch.items;
+            inner.figures_of(batch.signal).dropped += batch.items;
         }
         inner.bytes = 0;
     }
 
     /// Records a removed batch that can no longer be sent.
     pub(super) fn drop_unsent(&self, batch: &Batch) {
-        self.inner().of(batch.signal).dropped += batch.items;
+        self.inner().figures_of(batch.signal).dropped += batch.items;
     }
 
     /// Results of all batches, by signal.
@@ -176,7 +176,7 @@ impl Queue {
 }
 
 impl Inner {
-    fn of(&mut self, signal: Signal) -> &mut ExportFigures {
+    fn figures_of(&mut self, signal: Signal) -> &mut ExportFigures {
         &mut self.figures[signal as usize]
     }
 }

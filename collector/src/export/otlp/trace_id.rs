@@ -25,7 +25,7 @@ const RANDOM_BITS: u32 = 56;
 impl TraceIds {
     /// The ids of a collective of `report`.
     #[must_use]
-    pub fn of(report: &Report, collective: &CollectiveReport) -> Self {
+    pub fn of_collective(report: &Report, collective: &CollectiveReport) -> Self {
         let CollectiveReport { communicator, sequence, sequence_origin, .. } = collective;
         let origin = match *sequence_origin {
             "init" => "init".to_owned(),

@@ -23,7 +23,7 @@ pub fn batches(
 ) -> Vec<Batch> {
     let mut spans = Vec::new();
     for collective in collectives {
-        let ids = TraceIds::of(report, collective);
+        let ids = TraceIds::of_collective(report, collective);
         if ids.is_sampled(ratio) {
             let trace = Trace { report, collective, ids, state: trace_state(ratio) };
             spans.push(trace.whole());

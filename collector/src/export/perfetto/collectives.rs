@@ -18,7 +18,7 @@ pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
     let mut tracks = Vec::new();
     for communicator in &report.communicators {
         let process = Process::Communicator(communicator.id.clone());
-        let whole = of(report, communicator).map(|one| Slice {
+        let whole = of_communicator(report, communicator).map(|one| Slice {
             start_ns: one.start_ns,
             end_ns: one.end_ns,
             name: name(one),
@@ -26,15 +26,17 @@ pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
             arguments: details(one),
         });
         tracks.extend(place(whole.collect(), &process, "collectives", processes));
-        let parts = of(report, communicator).filter(|one| one.parts.len() > 1).flat_map(|one| {
-            one.parts.iter().map(move |part| Slice {
-                start_ns: part.start_ns,
-                end_ns: part.end_ns,
-                name: format!("{} loop {}", part.part, part.ring_loop),
-                category: "part",
-                arguments: arguments([("collective", json!(one.id))]),
-            })
-        });
+        let parts = of_communicator(report, communicator)
+            .filter(|one| one.parts.len() > 1)
+            .flat_map(|one| {
+                one.parts.iter().map(move |part| Slice {
+                    start_ns: part.start_ns,
+                    end_ns: part.end_ns,
+                    name: format!("{} loop {}", part.part, part.ring_loop),
+                    category: "part",
+                    arguments: arguments([("collective", json!(one.id))]),
+                })
+            });
         tracks.extend(place(parts.collect(), &process, "parts", processes));
     }
     tracks
@@ -49,7 +51,7 @@ pub(super) fn rank_tracks(
     let mut tracks = Vec::new();
     for communicator in &report.communicators {
         let mut shares: BTreeMap<u32, Vec<Slice>> = BTreeMap::new();
-        for one in of(report, communicator) {
+        for one in of_communicator(report, communicator) {
             for part in &one.ranks {
                 shares.entry(part.rank).or_default().push(share(one, part));
             }
@@ -87,7 +89,7 @@ fn thread_name(report: &Report, communicator: &CommunicatorReport, rank: u32) ->
     }
 }
 
-fn of<'a>(
+fn of_communicator<'a>(
     report: &'a Report,
     communicator: &'a CommunicatorReport,
 ) -> impl Iterator<Item = &'a CollectiveReport> {

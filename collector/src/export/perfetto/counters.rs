@@ -18,7 +18,7 @@ pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
             let rises = counter.rises.as_deref().filter(|_| counter.measure.is_some());
             let Some([_, ..]) = rises else { continue };
             let place = processes.process(process.clone());
-            let unit = Unit::of(counter);
+            let unit = Unit::of_counter(counter);
             let name = format!("{} {name}", nic_name(nic));
             let event = |time_ns, value: f64| Event {
                 name: name.clone(),
@@ -54,7 +54,7 @@ enum Unit {
 }
 
 impl Unit {
-    fn of(counter: &CounterValueReport) -> Self {
+    fn of_counter(counter: &CounterValueReport) -> Self {
         match counter.unit {
             Some("ns") => Self::ShareOfTime,
             Some("bytes") => Self::Bits,

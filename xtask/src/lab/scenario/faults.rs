@@ -133,7 +133,7 @@ const FAULTS: &[Fault] = &[
         receiver: Receiver::Stays,
         also: |case, facts| {
             facts.some("lost between the taps", case.lost_from(0).unwrap_or(0));
-            facts.some("times that the link went down", case.counters.of(1, "link_downed"));
+            facts.some("times that the link went down", case.counters.value(1, "link_downed"));
             delivered(case, |messages| messages.write, 1000, facts);
             Ok(())
         },

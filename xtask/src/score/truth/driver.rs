@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use super::{
-    AnyConnection, Collective, Communicator, Connection, Edge, Node, Operation, Port, Truth,
+    AnyConnection, Collective, Communicator, Connection, Edge, Frontend, Node, Operation, Truth,
 };
 
 const SCHEMA: &str = "railscope.truth/1";
@@ -157,7 +157,7 @@ impl Records {
             hostname: rank.host.clone(),
             pid: rank.pid,
             gpu_bus_id: rank.bus_id.clone(),
-            frontend: Port { ip: rank.address },
+            frontend: Frontend { ip: rank.address },
         };
         Ok(Truth {
             nccl_version: Some(job.nccl_version),

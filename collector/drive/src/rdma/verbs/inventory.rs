@@ -13,7 +13,7 @@ pub const FOLDER: &str = "/sys/class/infiniband";
 
 /// A port of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Port {
+pub struct DevicePort {
     /// `mlx5_0`, `rxe0`
     pub device: String,
     /// Port number, from 1.
@@ -48,14 +48,14 @@ impl Gid {
 /// All ports of the devices in `folder` ([`FOLDER`]), by name and number. Unreadable ones are left
 /// out: devices come and go.
 #[must_use]
-pub fn ports(folder: &Path) -> Vec<Port> {
+pub fn ports(folder: &Path) -> Vec<DevicePort> {
     let mut ports = Vec::new();
     for device in names(folder) {
         let of_device = folder.join(&device).join("ports");
         for name in names(&of_device) {
             let Ok(number) = name.parse() else { continue };
             let at = of_device.join(&name);
-            ports.push(Port {
+            ports.push(DevicePort {
                 device: device.clone(),
                 number,
                 // `4: ACTIVE`
@@ -94,7 +94,7 @@ fn text(file: &Path) -> String {
     fs::read_to_string(file).unwrap_or_default().trim().to_owned()
 }
 
-impl fmt::Display for Port {
+impl fmt::Display for DevicePort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} port {} ({}, {}):", self.device, self.number, self.state, self.link_layer)?;
         if self.gids.is_empty() {

@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 use super::VerbsSettings;
 use super::hca::HcaList;
-use super::inventory::{FOLDER, Gid, Port};
+use super::inventory::{DevicePort, FOLDER, Gid};
 use crate::{DriveError, Result};
 
 /// A port and its source address.
@@ -28,7 +28,7 @@ pub struct Choice {
 ///
 /// # Errors
 /// [`DriveError::Unusable`]: there is no device, or none matches; the text lists what exists.
-pub fn select(ports: &[Port], settings: &VerbsSettings) -> Result<Choice> {
+pub fn select(ports: &[DevicePort], settings: &VerbsSettings) -> Result<Choice> {
     if ports.is_empty() {
         return Err(no_device());
     }
@@ -65,7 +65,7 @@ fn no_device() -> DriveError {
     ))
 }
 
-fn no_gid(ports: &[Port], settings: &VerbsSettings) -> DriveError {
+fn no_gid(ports: &[DevicePort], settings: &VerbsSettings) -> DriveError {
     let mut text = match (settings.gid_index, &settings.hca) {
         (Some(index), _) => format!("no usable RDMA port has a GID at NCCL_IB_GID_INDEX={index}"),
         (None, Some(_)) => "no usable RDMA port has a RoCE v2 GID".to_owned(),
@@ -90,7 +90,7 @@ fn no_gid(ports: &[Port], settings: &VerbsSettings) -> DriveError {
 mod tests {
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-    use super::{Gid, Port, VerbsSettings, select};
+    use super::{DevicePort, Gid, VerbsSettings, select};
 
     fn gid(index: u8, address: &str, is_roce_v2: bool) -> Gid {
         let bytes = match address.parse().unwrap() {
@@ -101,8 +101,8 @@ mod tests {
     }
 
     /// Two ports of a card, each with mlx5's GID table: both versions of each address.
-    fn ports() -> Vec<Port> {
-        let port = |device: &str, last: u8, state: &str| Port {
+    fn ports() -> Vec<DevicePort> {
+        let port = |device: &str, last: u8, state: &str| DevicePort {
             device: device.to_owned(),
             number: 1,
             state: state.to_owned(),
