@@ -15,27 +15,27 @@ const TOTAL: &str = "all";
 const HEAD: &str = "\
 # Score
 
-What `railscope analyze` says about real NCCL jobs, beside what these jobs say about themselves.
-`cargo xtask score --write` makes this file; `cargo xtask ci` fails where a figure gets worse.
+What `railscope analyze` reports about recorded NCCL jobs, compared with what the jobs themselves recorded.
+`cargo xtask score --write` writes this file; `cargo xtask ci` fails if a figure gets worse.
 
-`3/4` is three right of four that there are, one not found; `3/4 !1` is three right and one wrong.
-`120 < 900` is a difference in microseconds, the middle one and the largest; in the row of all jobs,
-the largest of each.
-Ranks, addresses and the like are counted once for each communicator, flows and TCP streams once for
-each tap that saw them.
-A communicator that is inferred from traffic alone cannot know how its ranks were numbered: there any
-numbering is right that fits the truth one to one.
-Collectives are found where they lie over one of the truth in time; `boundaries` are the places at
-which the second part of an AllReduce begins, on each connection.
-Starts are compared with the first message handed to NCCL's proxy, ends with the last: the first
-collective of a communicator then waits until its connections stand, which no packet shows.
-A late rank counts once for each training step in which it was made late, and was by half of that:
-right if the worst of those that are said to have come late themselves is that rank; the cause is
-`enqueue` where its call was late by half as much, else `compute`. A straggler is unfounded where
-nothing bears it out: the rank reached the collective, and posted its first message, less than half as
-late as said; its GPU was not slowed down; no frame of the flow was lost. It is held up where the
-rank was on time and its host was not: from the post to the first frame its first message took longer
-than that of the middle rank, by half of what is said.
+* `3/4`: the truth has four, three were found, one was not. `3/4 !1`: three right, one wrong.
+* `120 < 900`: median and largest error in microseconds; in the row `all`, the largest of each over all jobs.
+* **Counting**: ranks, addresses and the like count once per communicator; flows and TCP streams once per
+  tap that saw them.
+* **Rank numbers** of a communicator that was inferred from traffic alone count as right if they map one to
+  one to the true ranks: traffic does not show the numbering.
+* **Collectives** count as found if they overlap one of the truth in time. `boundaries` are the points on
+  each connection where the second half of an AllReduce begins.
+* **Times**: starts are compared with the first message handed to NCCL's proxy, ends with the last one. The
+  first collective of a communicator also waits until its connections are set up, which no packet shows.
+* **late ranks**: one for each training step in which a rank was late by at least half of its injected delay.
+  Right if the reported straggler with the longest lag, among those that were late themselves, is that rank.
+* **cause**: `enqueue` if the rank's call was late by at least half of its lateness, otherwise `compute`.
+* **unfounded**: a reported straggler that the truth does not confirm. The rank reached the collective and
+  posted its first message less than half as late as reported, its GPU was not slowed down, and the flow lost
+  no frame.
+* **held up**: the rank was on time, but its host was not. Between the post and the first frame, its first
+  message took longer than the median rank's by at least half of the reported lag.
 ";
 
 /// Figures of one way to run railscope.
