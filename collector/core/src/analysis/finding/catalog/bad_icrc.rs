@@ -11,10 +11,10 @@ use crate::analysis::severity::Severity;
 /// Wrong ICRCs.
 pub const KIND: Kind = Kind {
     id: "bad_icrc",
-    about: "The invariant CRC of whole frames is wrong: something on the path changed bytes that \
+    about: "The invariant CRC (ICRC) of frames is wrong: something on the path changed bytes that \
             must not change, or the frames were captured before the NIC computed it.",
-    threshold: "Any whole frame with a wrong ICRC (IBTA volume 1, section 7.8.1). Info: frames \
-                captured on their way out need not have their ICRC yet.",
+    threshold: "Any frame captured in full length with a wrong ICRC (IBTA volume 1, section \
+                7.8.1). Info: frames captured on the sending host may not have their ICRC yet.",
     remedy: "Capture at the receiver or on a mirror port. If it is still wrong, a device on the \
              path rewrites RoCE headers or payload: check rx_icrc_encapsulated on the receiving \
              NIC.",

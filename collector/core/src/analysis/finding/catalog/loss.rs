@@ -22,10 +22,9 @@ pub const KIND: Kind = Kind {
     about: "Packets were lost on the path. A RoCE receiver NAKs the first gap, and the sender goes \
             back to it and sends everything again (go-back-N): one lost packet costs a round trip \
             and a window of retransmissions, and the whole collective waits.",
-    threshold: "Any gap that the capture did not make itself, or any NAK for a missing packet: \
-                RoCE is meant to run without loss. Retransmissions without gap or NAK are info \
-                below 0.1 % of the packets (our choice). Counters: packet_seq_err or \
-                out_of_sequence rises.",
+    threshold: "Any gap that is not capture loss, or any NAK for a missing packet: RoCE is meant \
+                to run without loss. Retransmissions without gap or NAK are info below 0.1 % of \
+                the packets (our choice). Counters: packet_seq_err or out_of_sequence rises.",
     remedy: "Look for drops on the path of these flows: ethtool -S (rx_discards_phy, \
              rx_prio*_discards, symbol errors), switch interface counters, optics. Check at every \
              hop that PFC is on for this priority and that the buffer has headroom.",

@@ -15,7 +15,7 @@ use crate::model::ecn::Ecn;
 pub const KIND: Kind = Kind {
     id: "roce_not_ect",
     about: "RoCE data is sent without the ECN-capable bits. Switches cannot mark it; they drop or \
-            pause it instead. Next to ECN-capable flows it takes their buffer.",
+            pause it instead. It takes buffer from ECN-capable flows on the same port.",
     threshold: "Most packets of a data flow are Not-ECT. Warning if another tap saw the same flow \
                 ECN-capable (cleared on the path), if other flows of the capture are ECN-capable, \
                 or if [expect] ecn = true. Info if no flow is ECN-capable: congestion control may \

@@ -12,10 +12,10 @@ use crate::analysis::severity::Severity;
 /// Reordering.
 pub const KIND: Kind = Kind {
     id: "reordering",
-    about: "Packets overtook each other. NICs with adaptive routing expect that; a plain RoCE \
-            receiver takes it for loss and NAKs, and everything is sent again.",
-    threshold: "Any packet sent before one that was seen earlier. Warning if retransmissions \
-                follow, info if not (adaptive routing, packet spraying).",
+    about: "Packets arrived out of order. NICs with adaptive routing expect that; any other RoCE \
+            receiver takes it for loss and sends a NAK, and the sender goes back and retransmits.",
+    threshold: "Any packet that arrives after one sent later. Warning if retransmissions follow, \
+                info if not (adaptive routing, packet spraying).",
     remedy: "Keep a queue pair on one path (ECMP by flow, no per-packet load balancing, LAG \
              hashing on layer 4), or turn on adaptive routing on both NICs and switches \
              (NCCL_IB_ADAPTIVE_ROUTING).",

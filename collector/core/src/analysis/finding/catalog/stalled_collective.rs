@@ -23,9 +23,9 @@ pub const KIND: Kind = Kind {
             hangs or died, and all others wait for it. A rank that requests no data either never \
             called the collective or is gone; one that requests data and sends none is stuck in \
             it.",
-    threshold: "Clear-to-sends without data while nothing moved on the communicator for 1 s and \
-                for 5 times its longest idle time before (our choice; NCCL's watchdog in PyTorch \
-                waits 10 minutes).",
+    threshold: "Clear-to-sends without data, while the communicator was silent for at least 1 s \
+                and for 5 times its longest earlier silence (our choice; NCCL's watchdog in \
+                PyTorch waits 10 minutes).",
     remedy: "Look at that rank's process first: is it alive? `py-spy dump`, dmesg (OOM killer, \
              Xid), its NCCL log. TORCH_NCCL_ENABLE_MONITORING and the flight recorder show which \
              collective each rank is in.",

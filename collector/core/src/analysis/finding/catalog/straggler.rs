@@ -28,13 +28,14 @@ pub const KIND: Kind = Kind {
     about: "One rank keeps the others waiting, with one cause: its CPU called the collective late \
             (enqueue); its GPU finished late or its host held data back (compute); one of these \
             two, unknown which (sender); it accepted data slowly (receiver); or its path was slow \
-            (congestion, loss). Delay by pause frames and TCP is not attributed to ranks yet.",
+            (congestion, loss). Delay caused by pause frames or by TCP is not yet attributed to \
+            ranks.",
     threshold: "A rank is the straggler of a collective if its lateness exceeds 5 % of the median \
                 training step and 5 x the median absolute deviation, or half of that if it is late \
                 in two of the four surrounding training steps. Warning if one rank and cause have \
                 at least 3 such collectives, in 10 % of the training steps or in 3 steps in a row, \
-                or if the rank itself was late by 5 % of the training in total (our choice: now \
-                and then every rank is late); otherwise info.",
+                or if the rank itself was late by 5 % of the training in total (our choice: every \
+                rank is late now and then); otherwise info.",
     remedy: "Run the rank's work on another host: does the lateness follow the host or the rank?",
     needs: &[Need::Collectives],
     detect,

@@ -23,8 +23,8 @@ pub const KIND: Kind = Kind {
             (link flap, route change). Each timeout costs hundreds of milliseconds \
             (NCCL_IB_TIMEOUT).",
     threshold: "Any retransmission after a silence of at least 4 x the 99th percentile of the \
-                round trip, and 1 ms, with the return path visible and no NAK. Counters: \
-                local_ack_timeout_err rises.",
+                round-trip time and at least 1 ms, without a NAK and with the return path \
+                captured. Counters: local_ack_timeout_err rises.",
     remedy: "Check the links of this port for flaps (ethtool -S: link_down_events_phy; dmesg; \
              switch log) and the route for black holes. NCCL_IB_TIMEOUT x NCCL_IB_RETRY_CNT only \
              sets how long a job survives.",
