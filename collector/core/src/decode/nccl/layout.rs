@@ -1,6 +1,6 @@
 //! The one table of which release has which layout. All rows come from the debug information of
-//! released libraries (`tests/fixtures/nccl-layouts`); those from 2.18 to 2.30 also agree with
-//! captures. Releases before 2.16 have no greeting and are not read.
+//! released libraries (`tests/fixtures/nccl-layouts`); those of 2.18, 2.21, 2.27, 2.28 and 2.30 also
+//! agree with captures. Releases before 2.16 have no greeting and are not read.
 
 use std::fmt;
 
