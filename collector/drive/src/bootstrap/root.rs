@@ -1,5 +1,5 @@
-//! The root: a thread of the rank that created the unique id. It tells every rank where the next
-//! one on the ring listens (`bootstrapRoot` of NCCL `src/bootstrap.cc`).
+//! The root: a thread of the rank that created the unique id. It sends every rank the address
+//! where the next one on the ring listens (`bootstrapRoot` of NCCL `src/bootstrap.cc`).
 //!
 //! 2.21.5 answers in rank order once all ranks have checked in; 2.27.7 answers a rank as soon as
 //! its successor has checked in. As in NCCL, the root gives up when ranks contradict each other.

@@ -245,7 +245,7 @@ impl Tally {
             return;
         }
         let index = self.chunks;
-        let told = std::mem::take(self);
+        let finished_chunk = std::mem::take(self);
         self.chunks = index + 1;
         place.observer.ring_step(RingStep {
             sequence: place.sequence,
@@ -254,10 +254,10 @@ impl Tally {
             channel,
             index,
             part,
-            messages: told.messages,
-            cts_posted_ns: told.cts_posted_ns,
-            first_byte_ns: told.first_byte_ns,
-            last_byte_ns: told.last_byte_ns,
+            messages: finished_chunk.messages,
+            cts_posted_ns: finished_chunk.cts_posted_ns,
+            first_byte_ns: finished_chunk.first_byte_ns,
+            last_byte_ns: finished_chunk.last_byte_ns,
         });
     }
 }

@@ -61,7 +61,7 @@ impl StoreOutlet {
 
 impl Outlet for StoreOutlet {
     fn send(&mut self, message: &Message) -> Result<()> {
-        let failed = |error: serde_json::Error| DriveError::io("tell rank 0")(error.into());
+        let failed = |error: serde_json::Error| DriveError::io("report to rank 0")(error.into());
         serde_json::to_writer(&mut self.lines, message).map_err(failed)?;
         self.lines.push(b'\n');
         let may_wait = self.held.is_some_and(|held| !held.left().is_zero());

@@ -48,7 +48,7 @@ impl From<&DriveError> for Failure {
         if let DriveError::Io { cause, .. } = error
             && cause.kind() == io::ErrorKind::AddrInUse
         {
-            text += " (`ss -tulpn` tells who has the port; MASTER_PORT moves the store)";
+            text += " (`ss -tulpn` shows who has the port; MASTER_PORT moves the store)";
         }
         Self { text, is_consequence }
     }

@@ -20,7 +20,7 @@ impl<W: Write> PipeOutlet<W> {
 
 impl<W: Write> Outlet for PipeOutlet<W> {
     fn send(&mut self, message: &Message) -> Result<()> {
-        let failed = || DriveError::io("tell the process that started this rank");
+        let failed = || DriveError::io("report to the process that started this rank");
         serde_json::to_writer(&mut self.out, message).map_err(|error| failed()(error.into()))?;
         self.out.write_all(b"\n").map_err(failed())?;
         // Records are frequent, and the truth file is not urgent.
@@ -28,6 +28,6 @@ impl<W: Write> Outlet for PipeOutlet<W> {
     }
 
     fn finish(&mut self) -> Result<()> {
-        self.out.flush().map_err(DriveError::io("tell the process that started this rank"))
+        self.out.flush().map_err(DriveError::io("report to the process that started this rank"))
     }
 }

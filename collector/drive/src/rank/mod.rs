@@ -1,11 +1,11 @@
 //! One rank of a job, from start to end.
 //!
 //! `network` carries its data, `work` runs its collectives, `memory` holds their buffers, `trouble`
-//! injects faults, `tell` writes the records.
+//! injects faults, `records` makes the records of the truth file.
 
 mod memory;
 mod network;
-mod tell;
+mod records;
 mod trouble;
 mod work;
 
@@ -56,11 +56,11 @@ pub fn run(job: &Job, seat: &Seat, report: &mut dyn RankReport) -> Result<()> {
     let joining = Joining { release, id: &id, seat, channels, root: root.as_ref() };
     let communicator = Communicator::init(&joining, network.net(), lookout, &mut log, deadline)?;
 
-    tell::beginning(job, seat, &id, &network, report)?;
+    records::beginning(job, seat, &id, &network, report)?;
     let mut worker = Worker::new(job, seat, network, communicator, store, log, report);
     if let Err(error) = worker.work() {
         // Report what happened so far; a failure to do so is not the error that matters.
-        let _ = worker.tell();
+        let _ = worker.report_records();
         return Err(error);
     }
     worker.leave()?;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::memory::Memory;
 use super::network::Network;
-use super::{tell, trouble};
+use super::{records, trouble};
 use crate::bootstrap::Communicator;
 use crate::clock::{Deadline, now, wall_ns};
 use crate::collective::Operation;
@@ -24,7 +24,7 @@ use crate::{DriveError, Result};
 const GLANCE: Duration = Duration::from_millis(5);
 
 /// Interval between progress reports of a rank.
-const TELL_EVERY: Duration = Duration::from_millis(200);
+const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
 pub(super) struct Worker<'a> {
     job: &'a Job,
@@ -41,7 +41,7 @@ pub(super) struct Worker<'a> {
     sequence: u64,
     barriers: u64,
     total: u64,
-    told: Instant,
+    last_progress: Instant,
     /// Records of this round, reported at its end.
     records: Vec<Record>,
 }
@@ -87,7 +87,7 @@ impl<'a> Worker<'a> {
             sequence: 0,
             barriers: 0,
             total: total(&job.workload.shape, job.check),
-            told: now(),
+            last_progress: now(),
             records: Vec::new(),
         }
     }
@@ -102,7 +102,7 @@ impl<'a> Worker<'a> {
                 Shape::Sweep { .. } => self.sweep(&round)?,
                 Shape::Training { compute, jitter, .. } => self.train(&round, compute, jitter)?,
             }
-            self.tell()?;
+            self.report_records()?;
         }
         Ok(())
     }
@@ -111,8 +111,8 @@ impl<'a> Worker<'a> {
     pub(super) fn leave(mut self) -> Result<()> {
         self.barrier()?;
         let counters = self.network.counters();
-        self.records.extend(counters.map(|counters| tell::adapter(self.seat.rank, &counters)));
-        self.tell()?;
+        self.records.extend(counters.map(|counters| records::adapter(self.seat.rank, &counters)));
+        self.report_records()?;
         self.report.progress(self.total, self.total)?;
         self.log.destroyed(self.communicator.facts());
         Ok(())
@@ -198,7 +198,8 @@ impl<'a> Worker<'a> {
         self.sequence += 1;
         if rank == 0 {
             let is_warmup = round.purpose != Purpose::Measured;
-            let record = tell::collective(sequence, &operation, ranks, round.iteration, is_warmup);
+            let record =
+                records::collective(sequence, &operation, ranks, round.iteration, is_warmup);
             self.records.push(record);
         }
         self.log_call(sequence, &operation);
@@ -223,8 +224,8 @@ impl<'a> Worker<'a> {
             end_ns: wall_ns(),
             wrong: None,
         }));
-        if self.told.elapsed() >= TELL_EVERY {
-            self.told = now();
+        if self.last_progress.elapsed() >= PROGRESS_EVERY {
+            self.last_progress = now();
             self.report.progress(self.sequence, self.total)?;
         }
         Ok(time)
@@ -238,7 +239,7 @@ impl<'a> Worker<'a> {
         let deadline = Deadline::after(self.job.patience);
         let net = self.network.net();
         let links = self.communicator.rings(net, &mut self.log, deadline)?.to_vec();
-        self.records.extend(tell::links(self.seat, &links, net));
+        self.records.extend(records::links(self.seat, &links, net));
         let Seat { rank, ranks, .. } = *self.seat;
         let ring = Ring::ascending(ranks);
         self.runner = Some(Runner::new(self.job.release, rank, ring, &links, self.job.patience));
@@ -249,12 +250,12 @@ impl<'a> Worker<'a> {
     fn wrong(&mut self, call: &Call, calls_ago: u64) -> u64 {
         let wrong = self.memory.wrong(call);
         let sequence = self.sequence - calls_ago;
-        let told = self.records.iter_mut().rev().find_map(|record| match record {
+        let earlier = self.records.iter_mut().rev().find_map(|record| match record {
             Record::Call(call) if call.sequence == sequence => Some(call),
             _ => None,
         });
-        if let Some(told) = told {
-            told.wrong = Some(wrong);
+        if let Some(earlier) = earlier {
+            earlier.wrong = Some(wrong);
         }
         wrong
     }
@@ -286,10 +287,10 @@ impl<'a> Worker<'a> {
         self.log.choice(&work, self.communicator.facts());
     }
 
-    /// Reports what happened in a round.
-    pub(super) fn tell(&mut self) -> Result<()> {
+    /// Reports the records of a round, and the faults injected since the last report.
+    pub(super) fn report_records(&mut self) -> Result<()> {
         let packets = self.network.take_injected();
-        self.records.extend(packets.iter().map(|packet| tell::injected(self.seat.rank, packet)));
+        self.records.extend(packets.iter().map(|packet| records::injected(self.seat.rank, packet)));
         for record in self.records.drain(..) {
             self.report.record(&record)?;
         }

@@ -161,7 +161,7 @@ impl Daemon {
                     let client = Client { stream, requests, outgoing: Vec::new() };
                     self.clients.insert(self.next, client);
                     self.next += 1;
-                    self.tell();
+                    self.publish_count();
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
@@ -221,10 +221,10 @@ impl Daemon {
         self.clients.remove(&id);
         self.contents.forget(id);
         self.is_full = false;
-        self.tell();
+        self.publish_count();
     }
 
-    fn tell(&self) {
+    fn publish_count(&self) {
         let mut count = self.connected.count.lock().unwrap_or_else(PoisonError::into_inner);
         *count = self.clients.len();
         self.connected.changed.notify_all();

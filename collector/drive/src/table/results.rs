@@ -170,8 +170,8 @@ impl Results {
     /// Half a row, once all ranks have reported it.
     fn cell(&self, row: usize, size: u64, placement: Placement) -> Option<Cell> {
         let ranks = self.sums.get(&(row, placement))?;
-        let told = ranks.values().filter(|sum| sum.collectives > 0).count();
-        if told < usize::try_from(self.ranks).ok()? {
+        let reported = ranks.values().filter(|sum| sum.collectives > 0).count();
+        if reported < usize::try_from(self.ranks).ok()? {
             return None;
         }
         let means =

@@ -1,4 +1,4 @@
-//! What both ends of a NET/IB connection tell each other on TCP: in 2.27.7 first a list of devices
+//! What both ends of a NET/IB connection exchange over TCP: in 2.27.7 first a list of devices
 //! (`ncclNetVDeviceProps_t`, 20 bytes: number at 0, indices at 4), then `struct
 //! ncclIbConnectionMetadata` (NCCL `src/transport/net_ib.cc`).
 //!

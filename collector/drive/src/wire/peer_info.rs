@@ -1,4 +1,4 @@
-//! What every rank tells all others of its process and GPU, in AllGather1: `struct ncclPeerInfo`
+//! What every rank sends all others about its process and GPU, in AllGather1: `struct ncclPeerInfo`
 //! (NCCL `src/include/transport.h`, filled by `fillInfo` of `src/init.cc`).
 //!
 //! Rank at 0, CUDA device at 4, NVML device at 8, GPUDirect at 12, hashes of host and process at 16

@@ -118,9 +118,9 @@ fn received(
     bytes: u32,
     packets_ns: Option<(u64, u64)>,
 ) -> std::result::Result<Finished, String> {
-    let told = u32::from_le_bytes(immediate);
-    if told != bytes {
-        return Err(format!("{bytes} bytes came with an immediate of {told}"));
+    let announced = u32::from_le_bytes(immediate);
+    if announced != bytes {
+        return Err(format!("{bytes} bytes came with an immediate of {announced}"));
     }
     Ok(Finished {
         bytes: bytes as usize,

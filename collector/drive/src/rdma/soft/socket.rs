@@ -37,7 +37,7 @@ impl SoftPort {
         let receiver = UdpSocket::bind((address, PORT)).map_err(|error| match error.kind() {
             io::ErrorKind::AddrInUse => DriveError::Unusable(format!(
                 "UDP port {PORT} of {address} is in use: rdma_rxe or another rank has it (`ss \
-                 -ulpn` tells). Each rank needs an address of its own: --place netns, userns or \
+                 -ulpn` shows it). Each rank needs an address of its own: --place netns, userns or \
                  loopback see to that, or take --transport socket"
             )),
             _ => DriveError::io(format!("bind UDP port {PORT} of {address}"))(error),

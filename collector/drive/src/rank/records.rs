@@ -1,4 +1,4 @@
-//! A rank's records, in the terms of the truth file.
+//! Builds a rank's records of the truth file.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -112,7 +112,7 @@ pub(super) fn collective(
 
 pub(super) fn injected(rank: u32, packet: &Injection) -> Record {
     Record::Injected(truth::Injected {
-        kind: meddling(packet.kind).to_owned(),
+        kind: injected_kind(packet.kind).to_owned(),
         rank,
         ns: packet.ns,
         qpn: packet.qpn,
@@ -138,7 +138,7 @@ pub(super) fn adapter(rank: u32, counters: &Counters) -> Record {
     })
 }
 
-const fn meddling(kind: FaultKind) -> &'static str {
+const fn injected_kind(kind: FaultKind) -> &'static str {
     match kind {
         FaultKind::Loss => "loss",
         FaultKind::Reorder => "reorder",
