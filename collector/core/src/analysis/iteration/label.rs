@@ -1,15 +1,15 @@
 //! The training's own numbers of its training steps, from an anchor or a training log.
 //!
-//! The training counts every training step, and so does the capture; so one difference between the
-//! two labels all. It is found
+//! The training and the capture both count every training step, so one difference between the two
+//! counts labels all of them. It is found
 //!
 //! * from an anchor: the number of the training step that runs at a time,
-//! * from lines with a time: such a line is written between the last call of the training step that
-//!   it names and that of the next; most lines have to agree on the difference,
-//! * from the lengths in lines, if they match the capture's at one difference only,
-//! * from the order: a capture and a log that both begin with the job, and have as many.
+//! * from lines with a timestamp: such a line is written after the last call of the training step
+//!   that it names and before the last call of the next; most lines have to agree,
+//! * from the step lengths in lines, if they match the capture's at one difference only,
+//! * from the order, if the capture and the log both begin with the job and have as many steps.
 //!
-//! Otherwise training steps have no label, and the report says why.
+//! Otherwise training steps have no label, and the report gives the reason.
 
 use std::collections::BTreeMap;
 
@@ -53,9 +53,9 @@ pub struct LabelUse {
     pub method: Option<LabelMethod>,
     /// Nanoseconds by which the log's clock is taken to be ahead of UTC.
     pub zone_ns: Option<i64>,
-    /// Lines that agree, and lines that could.
+    /// Lines that agree with the labels, and lines that fall into the capture.
     pub agreeing: (u64, u64),
-    /// Why no label came of it, or what to know of it.
+    /// Why it gave no labels, or a caveat on those that it gave.
     pub note: Option<&'static str>,
 }
 
@@ -64,11 +64,11 @@ pub struct LabelUse {
 pub enum LabelMethod {
     /// The training step that runs at the anchor's time.
     Anchor,
-    /// Lines with a time.
+    /// Lines with a timestamp.
     Time,
-    /// Lengths.
+    /// Step lengths that match the capture's.
     Length,
-    /// Both begin with the job.
+    /// The capture and the log both begin with the job.
     Order,
 }
 
@@ -85,10 +85,10 @@ impl LabelMethod {
     }
 }
 
-/// A job's training steps, as far as labels need them.
+/// What labels need of a job's training steps.
 struct Counted<'a> {
     iterations: Vec<&'a Iteration>,
-    /// When the last call of each began.
+    /// Start of the last call of each.
     last_calls: Vec<Timestamp>,
     is_from_init: bool,
 }
@@ -102,19 +102,19 @@ pub fn apply(
     let mut uses = Vec::new();
     let mut label = None;
     if let Some(anchor) = sources.anchor {
-        let (told, found) = by_anchor(anchor, iterations);
+        let (used, found) = by_anchor(anchor, iterations);
         label = found;
-        uses.push(told);
+        uses.push(used);
     }
     for (at, log) in sources.logs.iter().enumerate() {
-        let (told, difference) = by_log(log, sources.zone_ns, collectives, iterations);
-        let told = LabelUse { log: Some(at), ..told };
+        let (used, difference) = by_log(log, sources.zone_ns, collectives, iterations);
+        let used = LabelUse { log: Some(at), ..used };
         let note = match (label, difference) {
             (Some(known), Some(found)) if known != found => Some("it contradicts what came before"),
-            _ => told.note,
+            _ => used.note,
         };
         label = label.or(difference);
-        uses.push(LabelUse { note, ..told });
+        uses.push(LabelUse { note, ..used });
     }
     if let Some((communicator, difference)) = label {
         for one in iterations.iter_mut().filter(|one| one.communicator == communicator) {
@@ -125,7 +125,7 @@ pub fn apply(
     uses
 }
 
-/// The job that is labelled, and what its labels are ahead of its numbers.
+/// The labelled job, and its labels minus its step numbers.
 type Found = Option<(CommunicatorId, i64)>;
 
 fn unused(note: &'static str) -> LabelUse {
@@ -138,9 +138,9 @@ fn by_anchor(anchor: Anchor, iterations: &[Iteration]) -> (LabelUse, Found) {
     match running.as_slice() {
         [] => (unused("no training step runs at that time"), None),
         [one] => {
-            let told = LabelUse { method: Some(LabelMethod::Anchor), note: None, ..unused("") };
+            let used = LabelUse { method: Some(LabelMethod::Anchor), note: None, ..unused("") };
             let label = i64::try_from(anchor.label).unwrap_or(i64::MAX);
-            (told, Some((one.communicator, label.saturating_sub(i64::from(one.number)))))
+            (used, Some((one.communicator, label.saturating_sub(i64::from(one.number)))))
         }
         _ => (unused("training steps of several jobs run at that time"), None),
     }
@@ -166,18 +166,18 @@ fn by_log(
         return (unused("no line of it names a training step"), None);
     }
     let job = Counted::new(iterations, collectives);
-    let (told, difference) = if lines.iter().any(|one| one.says.stamp.is_some()) {
+    let (used, difference) = if lines.iter().any(|one| one.says.stamp.is_some()) {
         by_time(&lines, zone_ns, &job)
     } else {
         match by_length(&lines, &job) {
-            (told, None) => match by_order(&lines, &job) {
-                (_, None) => (told, None),
+            (used, None) => match by_order(&lines, &job) {
+                (_, None) => (used, None),
                 found => found,
             },
             found => found,
         }
     };
-    (told, difference.map(|difference| (communicator, difference)))
+    (used, difference.map(|difference| (communicator, difference)))
 }
 
 impl<'a> Counted<'a> {
@@ -196,7 +196,7 @@ impl<'a> Counted<'a> {
     fn span(&self) -> Option<Span> {
         let (first, last) = self.iterations.first().zip(self.iterations.last())?;
         let lengths = self.iterations.iter().map(|one| one.length_ns());
-        // The line about the last one comes after its last packet.
+        // The line about the last step is written after its last packet.
         Some(Span {
             first: first.span.first,
             last: last.span.last.plus_nanos(lower_median(lengths).unwrap_or(0) / LAST_LINE_PARTS),
@@ -229,26 +229,26 @@ fn by_time(lines: &[Numbered], zone_ns: Option<i64>, job: &Counted<'_>) -> (Labe
         _ => return (unused("its times fit several zones: say which with --train-log-zone"), None),
     };
     let Votes { of, agreeing, best, is_tie } = votes(zone);
-    let told = LabelUse { zone_ns: Some(zone), agreeing: (agreeing, of), ..unused("") };
+    let used = LabelUse { zone_ns: Some(zone), agreeing: (agreeing, of), ..unused("") };
     if is_tie {
         let note = Some("its times are too coarse: several training steps fit each line");
-        return (LabelUse { note, ..told }, None);
+        return (LabelUse { note, ..used }, None);
     }
     if (agreeing as f64) < AGREEING_LINES * of as f64 {
         let note = Some("its count and the capture's drift apart: one of them counts other steps");
-        return (LabelUse { note, ..told }, None);
+        return (LabelUse { note, ..used }, None);
     }
-    (LabelUse { method: Some(LabelMethod::Time), note, ..told }, best)
+    (LabelUse { method: Some(LabelMethod::Time), note, ..used }, best)
 }
 
 /// How lines vote for the difference between the two counts.
 struct Votes {
     /// Lines in the capture.
     of: u64,
-    /// Those that agree with the best.
+    /// Lines that agree with `best`.
     agreeing: u64,
     best: Option<i64>,
-    /// Another difference has as many.
+    /// Another difference has as many lines.
     is_tie: bool,
 }
 
@@ -279,36 +279,37 @@ fn votes(lines: &[Numbered], zone: i64, job: &Counted<'_>, span: Span) -> Votes 
 }
 
 fn by_length(lines: &[Numbered], job: &Counted<'_>) -> (LabelUse, Option<i64>) {
-    // Of each line: the number, how many training steps it stands for, and their length.
-    let told = lines.windows(2).filter_map(|pair| {
+    // Per line: its number, how many training steps it covers, and their length in nanoseconds.
+    let logged = lines.windows(2).filter_map(|pair| {
         let count =
             pair[1].says.number.checked_sub(pair[0].says.number).filter(|count| *count > 0)?;
         Some((i64::try_from(pair[1].says.number).ok()?, count, pair[1].says.length_ns?))
     });
-    let mut told: Vec<(i64, u64, u64)> = told.collect();
-    told.sort_unstable();
+    let mut logged: Vec<(i64, u64, u64)> = logged.collect();
+    logged.sort_unstable();
     let mut starts = job.iterations.iter().map(|one| one.span.first.as_nanos()).collect::<Vec<_>>();
     starts.extend(job.iterations.last().map(|one| one.span.last.as_nanos()));
-    // The mean length of the training steps up to the one with this number.
+    // Mean length of the `count` training steps up to this one.
     let length = |number: i64, count: u64| {
         let end = usize::try_from(number.checked_add(1)?).ok()?;
         let from = end.checked_sub(usize::try_from(count).ok()?)?;
-        // The last one ends with the capture.
+        // The capture may end before the last step does.
         let end = starts.get(end).filter(|_| end + 1 < starts.len())?;
         Some(end.saturating_sub(*starts.get(from)?) / count)
     };
-    let (Some(first), Some(last)) = (told.first(), told.last()) else {
+    let (Some(first), Some(last)) = (logged.first(), logged.last()) else {
         return (unused("its lines tell neither time nor length"), None);
     };
     let lowest = first.0.saturating_sub(starts.len() as i64);
     let mut fits: Vec<(f64, i64, u64)> = Vec::new();
     let affordable = LENGTH_COMPARISONS / starts.len().max(1);
     for difference in (lowest..=last.0).take(affordable) {
-        let from = told.partition_point(|(number, ..)| *number < difference);
-        let errors = told[from..].iter().take(starts.len()).filter_map(|(number, count, told)| {
-            let seen = length(number.checked_sub(difference)?, *count)?;
-            Some(seen.abs_diff(*told) as f64 / (*told).max(1) as f64)
-        });
+        let from = logged.partition_point(|(number, ..)| *number < difference);
+        let errors =
+            logged[from..].iter().take(starts.len()).filter_map(|(number, count, length_ns)| {
+                let seen = length(number.checked_sub(difference)?, *count)?;
+                Some(seen.abs_diff(*length_ns) as f64 / (*length_ns).max(1) as f64)
+            });
         let errors: Vec<f64> = errors.collect();
         if errors.len() >= FEWEST_LENGTHS {
             let mean = errors.iter().sum::<f64>() / errors.len() as f64;
@@ -342,6 +343,6 @@ fn by_order(lines: &[Numbered], job: &Counted<'_>) -> (LabelUse, Option<i64>) {
         return unfit;
     }
     let agreeing = (lines.len() as u64, lines.len() as u64);
-    let told = LabelUse { method: Some(LabelMethod::Order), note: None, agreeing, ..unused("") };
-    (told, i64::try_from(label).ok())
+    let used = LabelUse { method: Some(LabelMethod::Order), note: None, agreeing, ..unused("") };
+    (used, i64::try_from(label).ok())
 }

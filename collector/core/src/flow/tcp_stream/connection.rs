@@ -1,4 +1,4 @@
-//! One TCP connection: its client, when a new one replaces it, when it is over.
+//! One TCP connection: which end is the client, when a new connection replaces it, when it ends.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,8 +10,8 @@ use crate::model::frame::Frame;
 use crate::model::tap::TapId;
 use crate::model::time::{Span, Timestamp};
 
-/// How long a port rests after a connection (Linux's TIME-WAIT, 60 s): an earlier segment without a
-/// SYN is late, a later one belongs to a connection whose SYN was not captured.
+/// How long a port stays unused after a connection (Linux's TIME-WAIT, 60 s): within it, a segment
+/// without a SYN is late; after it, the segment belongs to a connection whose SYN was not captured.
 const REST_NS: u64 = 60_000_000_000;
 
 /// One end of a connection.
@@ -32,7 +32,7 @@ impl End {
     }
 }
 
-/// Identifies a connection, whichever end sends: the lower end comes first.
+/// Identifies a connection in both directions: the lower end comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ConnectionKey {
     tap: TapId,
@@ -50,9 +50,9 @@ impl ConnectionKey {
 /// A known connection.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
-    /// Its key.
+    /// The same for both directions.
     pub(super) key: ConnectionKey,
-    /// Its number.
+    /// What the sink knows it by.
     pub(super) id: ConnectionId,
     /// First and last frame.
     pub(super) span: Span,
@@ -101,12 +101,12 @@ impl Connection {
         }
     }
 
-    /// Nothing more is reported.
+    /// Whether it was closed: nothing more is delivered.
     pub(super) const fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Bytes held for missing ones.
+    /// Bytes held back until missing ones arrive.
     pub(super) const fn held(&self) -> usize {
         self.client_half.held() + self.server_half.held()
     }
@@ -163,7 +163,7 @@ impl Connection {
         }
         if segment.flags.has(TcpFlags::ACK) {
             to.acknowledge(segment.acknowledgment, &mut |piece| {
-                tell(sink, id, side.other(), piece)
+                deliver(sink, id, side.other(), piece)
             });
         }
         let mut reception = Reception::Taken;
@@ -175,7 +175,7 @@ impl Connection {
                 time: frame.time,
                 number: frame.number,
             };
-            reception = from.receive(&payload, limit, &mut |piece| tell(sink, id, side, piece));
+            reception = from.receive(&payload, limit, &mut |piece| deliver(sink, id, side, piece));
         }
         if segment.flags.has(TcpFlags::FIN) {
             from.end(sequence.wrapping_add(segment.payload_len));
@@ -184,14 +184,14 @@ impl Connection {
         (reception, is_finished.then_some(Ending::Finished))
     }
 
-    /// Delivers what is held, with gaps.
+    /// Delivers what is held back, and reports the missing bytes before it as gaps.
     pub(super) fn give_up_waiting(&mut self, sink: &mut impl StreamSink) {
         let id = self.id;
-        self.client_half.give_up_waiting(&mut |piece| tell(sink, id, Side::Client, piece));
-        self.server_half.give_up_waiting(&mut |piece| tell(sink, id, Side::Server, piece));
+        self.client_half.give_up_waiting(&mut |piece| deliver(sink, id, Side::Client, piece));
+        self.server_half.give_up_waiting(&mut |piece| deliver(sink, id, Side::Server, piece));
     }
 
-    /// Ends it, unless it is over.
+    /// Ends the connection, unless it has ended.
     pub(super) fn close(&mut self, ending: Ending, time: Timestamp, sink: &mut impl StreamSink) {
         if self.is_over {
             return;
@@ -216,7 +216,7 @@ impl Connection {
     }
 }
 
-fn tell(sink: &mut impl StreamSink, id: ConnectionId, from: Side, piece: Piece<'_>) -> Interest {
+fn deliver(sink: &mut impl StreamSink, id: ConnectionId, from: Side, piece: Piece<'_>) -> Interest {
     match piece {
         Piece::Bytes(chunk) => sink.bytes(id, from, chunk),
         Piece::Gap(bytes) => sink.gap(id, from, bytes),

@@ -60,7 +60,7 @@ impl Half {
         self.totals
     }
 
-    /// Bytes held for missing ones.
+    /// Bytes held back until missing ones arrive.
     pub(super) const fn held(&self) -> usize {
         self.held.cost()
     }
@@ -89,7 +89,7 @@ impl Half {
         }
     }
 
-    /// Processes the payload of a segment, and holds at most `limit` for what is missing before it.
+    /// Processes the payload of a segment; holds back at most `limit` bytes behind missing ones.
     pub(super) fn receive(
         &mut self,
         payload: &Payload<'_>,
@@ -131,7 +131,8 @@ impl Half {
         reception
     }
 
-    /// The other end has everything before this sequence number: what was not seen will not arrive.
+    /// The other end has everything before this sequence number: bytes not captured by now are lost
+    /// to the capture.
     pub(super) fn acknowledge(
         &mut self,
         sequence: u32,
@@ -212,7 +213,7 @@ impl Half {
             self.totals.bytes += kept;
             self.is_in_gap = false;
             let bytes = segment.between(from, kept_to);
-            self.tell(
+            self.deliver(
                 Piece::Bytes(Chunk { bytes, time: segment.time, number: segment.number }),
                 out,
             );
@@ -232,11 +233,11 @@ impl Half {
             self.totals.missing_bytes += bytes;
             self.totals.gaps += u64::from(!self.is_in_gap);
             self.is_in_gap = true;
-            self.tell(Piece::Gap(bytes), out);
+            self.deliver(Piece::Gap(bytes), out);
         }
     }
 
-    fn tell(&mut self, piece: Piece<'_>, out: &mut impl FnMut(Piece<'_>) -> Interest) {
+    fn deliver(&mut self, piece: Piece<'_>, out: &mut impl FnMut(Piece<'_>) -> Interest) {
         if !self.is_enough && out(piece) == Interest::Enough {
             self.is_enough = true;
             self.held.forget_bytes();
@@ -251,6 +252,6 @@ pub(super) enum Reception {
     Taken,
     /// Outside the window, dropped.
     Stray,
-    /// It could not be held: what is missing before it was given up.
+    /// Not held back, since the limit is reached: the missing bytes before it became a gap.
     Overflow,
 }

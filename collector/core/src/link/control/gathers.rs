@@ -177,9 +177,9 @@ pub(super) fn rank_at(connector: u32, nranks: u32, is_forward: bool, place: usiz
     rank as u32
 }
 
-/// The releases: exact if ranks say so, else those of all layouts with these lengths.
+/// The releases: exact if ranks announce theirs, otherwise all whose layouts have these lengths.
 fn releases(sequence: &Sequence, members: &[RingMember]) -> Option<ReleaseRange> {
-    let told = || members.iter().filter_map(|member| member.release);
+    let reported = || members.iter().filter_map(|member| member.release);
     let is_alike = |layout: &Layout| {
         let same = sequence.layout;
         layout.addresses == same.addresses
@@ -187,7 +187,7 @@ fn releases(sequence: &Sequence, members: &[RingMember]) -> Option<ReleaseRange>
             && layout.topology == same.topology
     };
     let range = ReleaseRange::covering(narrow(&LAYOUTS, is_alike))?;
-    match (told().min(), told().max()) {
+    match (reported().min(), reported().max()) {
         (Some(first), Some(last)) => {
             let is_possible = range.contains(first) && range.contains(last);
             is_possible.then_some(ReleaseRange { first, last })

@@ -220,12 +220,12 @@ impl Group<'_> {
 
     /// Channels with a known ring or tree.
     fn channels(&self) -> Vec<Channel> {
-        let told = self.members().flat_map(|member| {
+        let numbers = self.members().flat_map(|member| {
             let setup = &member.setup;
             let graph = setup.rings.keys().chain(setup.ring_places.keys());
             graph.chain(setup.tree_places.keys())
         });
-        let numbers: BTreeSet<u32> = told.copied().collect();
+        let numbers: BTreeSet<u32> = numbers.copied().collect();
         numbers.into_iter().map(|channel| self.channel(channel)).collect()
     }
 
@@ -352,8 +352,8 @@ fn rank(process: &Process, member: &Membership, parent: Option<&Communicator>) -
     }
 }
 
-/// The kind of these networks; `IBext` plugins are NET/IB with extensions. AWS Libfabric and the like
-/// are neither.
+/// The transport of these networks; `IBext` plugins are NET/IB with extensions. AWS Libfabric and
+/// similar plugins are neither NET/IB nor sockets.
 fn transport(networks: &BTreeSet<String>) -> Transport {
     let is_ib = |name: &String| name.starts_with("IB");
     let has_ib = networks.iter().any(is_ib);

@@ -77,7 +77,7 @@ fn calls_are_counted_with_the_rank_that_the_process_had_then() {
     let count = |calls, bytes| CallCount { calls, bytes };
     let expected = [
         (Function::AllReduce, None, count(1, 20)),
-        // Of what cannot be, the bytes are not known.
+        // A size that overflows is impossible: its call is counted without bytes.
         (Function::AllReduce, Some(3), count(2, 200)),
     ];
     assert_eq!(counts, expected);
@@ -98,10 +98,10 @@ fn a_call_names_the_process_of_a_rank() {
     let mut job = Job { communicators: vec![captured], magics, ..Job::default() };
     tracker.join(&mut job, &[]);
     let ranks = job.communicators[0].ranks.iter();
-    let told: Vec<_> =
+    let found: Vec<_> =
         ranks.map(|rank| (rank.pid, rank.evidence.len(), rank.queue_pairs.len())).collect();
-    // What was captured stands: in a container a process has another number.
-    assert_eq!(told, [(None, 0, 0), (Some(7), 1, 0), (Some(99), 0, 1)]);
+    // The captured process id stays: in a container the process has another one.
+    assert_eq!(found, [(None, 0, 0), (Some(7), 1, 0), (Some(99), 0, 1)]);
 }
 
 /// A call between two times.
@@ -133,14 +133,14 @@ fn listed(pid: u32, device: &str, number: u32, remote: u32) -> HostQueuePair {
 fn alone(tracker: &ProcessTracker) -> Vec<(Identity, u32, Vec<RankQueuePair>)> {
     let mut job = Job::default();
     tracker.join(&mut job, &[]);
-    let told = job.communicators.iter().flat_map(|one| {
+    let known = job.communicators.iter().flat_map(|one| {
         one.ranks.iter().map(|rank| (one.identity, rank.rank, rank.queue_pairs.clone()))
     });
-    told.collect()
+    known.collect()
 }
 
 #[test]
-fn what_nobody_captured_is_known_from_calls() {
+fn uncaptured_communicators_are_known_from_calls() {
     let mut tracker = ProcessTracker::default();
     tracker.set_host("gpu-node-3");
     tracker.observe(&between([10, 20], 7, initialise(1, 4, 1)));
@@ -154,7 +154,7 @@ fn what_nobody_captured_is_known_from_calls() {
     let queue_pair = QueuePairHandle(0x10);
     let modify = Action::ModifyQueuePair { queue_pair, number: None, change: Some(change) };
     tracker.observe(&call(7, modify, None));
-    // Of another process, that is no rank.
+    // A queue pair of a process that is not a rank.
     tracker.observe(&between([30, 40], 8, create(0x10, 0x98)));
     let mut pair = RankQueuePair {
         device: None,
@@ -167,7 +167,8 @@ fn what_nobody_captured_is_known_from_calls() {
     };
     assert_eq!(alone(&tracker), [(Identity::Magic(4), 1, vec![pair.clone()])]);
 
-    // The kernel knows more of it, and an older one; both devices number alike.
+    // The kernel also lists its device, and an older queue pair with the same number on another
+    // device.
     let second = listed(7, "mlx5_1", 0x99, 0x55);
     tracker.observe_queue_pairs([listed(7, "mlx5_0", 0x99, 0x77), second.clone()]);
     let state = Some(QueuePairState::ReadyToSend);
@@ -188,7 +189,7 @@ fn what_nobody_captured_is_known_from_calls() {
     tracker.join(&mut job, &[]);
     let (one, rank) = (&job.communicators[0], &job.communicators[0].ranks[0]);
     assert_eq!((one.nranks, one.grade), (Some(4), Grade::Proven));
-    // It could be another program's part of the process.
+    // The queue pair could belong to another library in the process.
     assert_eq!(one.transport, Transport::Unknown);
     assert_eq!(one.root, Some("192.0.2.1:9".parse().unwrap()));
     assert_eq!((rank.pid, rank.host.as_deref()), (Some(7), Some("gpu-node-3")));
@@ -198,15 +199,15 @@ fn what_nobody_captured_is_known_from_calls() {
 }
 
 #[test]
-fn of_several_communicators_the_one_that_was_being_made_has_the_queue_pair() {
+fn the_communicator_that_was_being_made_has_the_queue_pair() {
     let mut tracker = ProcessTracker::default();
     tracker.observe(&between([12, 14], 7, create(0x10, 1)));
     tracker.observe(&between([10, 20], 7, initialise(1, 4, 1)));
     tracker.observe(&between([32, 34], 7, create(0x20, 2)));
     tracker.observe(&between([30, 40], 7, initialise(2, 8, 5)));
     tracker.observe(&between([52, 54], 7, create(0x30, 3)));
-    let told = alone(&tracker);
-    let told: Vec<_> = told
+    let known = alone(&tracker);
+    let known: Vec<_> = known
         .iter()
         .map(|(identity, rank, pairs)| {
             let pairs: Vec<_> = pairs.iter().map(|one| (one.number.value(), one.grade)).collect();
@@ -217,13 +218,13 @@ fn of_several_communicators_the_one_that_was_being_made_has_the_queue_pair() {
         (Identity::Magic(4), 1, vec![(1, Grade::Inferred)]),
         (Identity::Magic(8), 5, vec![(2, Grade::Inferred), (3, Grade::Unknown)]),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(known, expected);
 
     let mut job = Job::default();
     tracker.join(&mut job, &[]);
     assert!(job.communicators.iter().all(|one| one.transport == Transport::Ib));
 
-    // A child may have its own, and no unique id identifies its communicator.
+    // A child communicator may have made the queue pair, and no unique id identifies it.
     let mut tracker = ProcessTracker::default();
     tracker.observe(&between([10, 20], 7, initialise(1, 4, 1)));
     let (parent, child) = (CommunicatorHandle(1), Some(CommunicatorHandle(2)));
@@ -233,7 +234,7 @@ fn of_several_communicators_the_one_that_was_being_made_has_the_queue_pair() {
     assert_eq!(alone(&tracker)[0].2[0].grade, Grade::Unknown);
 }
 
-/// NCCL from 2.22 on makes queue pairs when a communicator is used for the first time.
+/// Since 2.22, NCCL creates queue pairs at the first use of a communicator.
 #[test]
 fn the_communicator_that_was_just_used_has_the_queue_pair() {
     let mut tracker = ProcessTracker::default();
@@ -247,19 +248,19 @@ fn the_communicator_that_was_just_used_has_the_queue_pair() {
     tracker.observe(&between(at(31), 7, create(0x20, 2)));
     let mut job = Job::default();
     tracker.join(&mut job, &[]);
-    let told = job.communicators.iter().map(|one| {
+    let known = job.communicators.iter().map(|one| {
         let pairs = one.ranks.iter().flat_map(|rank| &rank.queue_pairs);
         let pairs: Vec<_> = pairs.map(|pair| (pair.number.value(), pair.grade)).collect();
         (one.transport, pairs)
     });
     let expected = [
         (Transport::Ib, vec![(1, Grade::Inferred)]),
-        // It had been used long before.
+        // Its first use was long before.
         (Transport::Unknown, vec![(2, Grade::Unknown)]),
     ];
-    assert_eq!(told.collect::<Vec<_>>(), expected);
+    assert_eq!(known.collect::<Vec<_>>(), expected);
 
-    // The other one was used just then, too; or a third was being made.
+    // The other communicator was used just before, too; or a third was being made.
     let with = |action: Action, time: [u64; 2]| {
         let mut tracker = ProcessTracker::default();
         tracker.observe(&between(at(1), 7, initialise(1, 4, 1)));
@@ -267,8 +268,8 @@ fn the_communicator_that_was_just_used_has_the_queue_pair() {
         tracker.observe(&between(at(3), 7, all_reduce(1)));
         tracker.observe(&between(time, 7, action));
         tracker.observe(&between(at(5), 7, create(0x10, 1)));
-        let told = alone(&tracker);
-        told.iter().flat_map(|(.., pairs)| pairs).map(|pair| pair.grade).collect::<Vec<_>>()
+        let known = alone(&tracker);
+        known.iter().flat_map(|(.., pairs)| pairs).map(|pair| pair.grade).collect::<Vec<_>>()
     };
     let Action::Communicate(call) = all_reduce(1) else { panic!() };
     let other = Action::Communicate(Communication { communicator: CommunicatorHandle(2), ..call });
@@ -279,7 +280,7 @@ fn the_communicator_that_was_just_used_has_the_queue_pair() {
 }
 
 #[test]
-fn ids_of_one_setting_make_no_communicator() {
+fn an_id_shared_by_communicators_identifies_none() {
     let mut tracker = ProcessTracker::default();
     let id = unique_id::from_magic(SHARED_MAGIC, "192.0.2.1:9".parse().unwrap());
     let communicator = Some(CommunicatorHandle(1));

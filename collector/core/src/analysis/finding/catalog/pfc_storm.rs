@@ -11,9 +11,9 @@ use crate::link::counter::NicCounters;
 use crate::link::counter::series::Series;
 use crate::model::time::Span;
 
-/// Of a window that counts as a storm, what must have been paused, in hundredths.
+/// Least share of a storm's window that is paused, in percent.
 const STORM_PERCENT: u64 = 95;
-/// The window.
+/// Shortest storm, in nanoseconds.
 const STORM_WINDOW_NS: u64 = 100_000_000;
 
 /// PFC storms.
@@ -85,8 +85,8 @@ fn by_counters(nic: &NicCounters) -> Option<Finding> {
             .filter_map(|(reading, series)| Some((storm(series, reading.scale)?, reading)))
             .max_by_key(|(span, _)| span.last.nanos_since(span.first))
     };
-    let (asks, told) = (longest(Measure::PauseSentTime), longest(Measure::PauseReceivedTime));
-    let (side, (span, reading)) = match (asks, told) {
+    let (sent, received) = (longest(Measure::PauseSentTime), longest(Measure::PauseReceivedTime));
+    let (side, (span, reading)) = match (sent, received) {
         (Some(storm), _) => (PauseSide::Sent, storm),
         (None, Some(storm)) => (PauseSide::Received, storm),
         (None, None) => return None,
@@ -99,7 +99,7 @@ fn by_counters(nic: &NicCounters) -> Option<Finding> {
     Some(finding.proven().because(Proof::counter(paused, None)))
 }
 
-/// The longest stretch in which each rise is a pause of nearly all the time; `None` where it is
+/// The longest time in which every interval between two samples is nearly all pause; `None` if
 /// shorter than a storm.
 fn storm(series: &Series, scale: u64) -> Option<Span> {
     let mut current: Option<Span> = None;

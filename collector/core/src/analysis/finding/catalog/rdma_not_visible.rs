@@ -13,14 +13,14 @@ use crate::link::job::{CommunicatorId, Rank, RankQueuePair};
 use crate::model::qpn::Qpn;
 use crate::model::queue_pair::QueuePairState;
 
-/// Least nanoseconds from the first call that moves data to the last: an idle queue pair has no
-/// packets.
+/// Shortest time, in nanoseconds, from the first call that moves data to the last: an idle queue
+/// pair sends no packets.
 const ASKED_NS: u64 = 1_000_000_000;
 
 /// Ranks named as evidence.
-const TOLD: usize = 8;
+const RANKS_SHOWN: usize = 8;
 
-/// RDMA that no tap sees.
+/// RDMA traffic that no tap captures.
 pub const KIND: Kind = Kind {
     id: "rdma_not_visible",
     about: "Processes on this host are ranks, have queue pairs ready to send, and call NCCL, but \
@@ -66,7 +66,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     found.collect()
 }
 
-/// How many queue pairs can send, if no packet of any is seen.
+/// Number of queue pairs that are ready to send, if no packet of any was captured.
 fn unseen(rank: &Rank, seen: &Seen) -> Option<u64> {
     let is_ready = |pair: &&RankQueuePair| pair.state == Some(QueuePairState::ReadyToSend);
     let ready: Vec<&RankQueuePair> = rank.queue_pairs.iter().filter(is_ready).collect();
@@ -98,7 +98,7 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, unseen: &[(&Rank, u64, u64)]) 
     let mut finding = KIND
         .finding(Severity::Info, claim)
         .about(Subject { communicator: Some(id), ..Subject::default() });
-    for (rank, queue_pairs, called_ns) in unseen.iter().take(TOLD).copied() {
+    for (rank, queue_pairs, called_ns) in unseen.iter().take(RANKS_SHOWN).copied() {
         let Rank { rank, pid, .. } = *rank;
         let ready = CallObservation::Ready { rank, pid, queue_pairs, called_ns };
         finding = finding.because(Proof::calls(ready));

@@ -13,13 +13,13 @@ use crate::link::job::{CommunicatorId, NetConnection, Transfer};
 use crate::model::nccl::Graph;
 use crate::model::time::Span;
 
-/// Least messages of a path to compare it.
+/// Fewest messages for which a path is compared.
 const MESSAGES: usize = 16;
-/// Least packets of a message whose rate is measured.
+/// Fewest packets of a message whose rate is measured.
 const PACKETS: u32 = 4;
-/// Share of the others' rate below which a path is slow.
+/// Share of the other paths' rate below which a path is slow.
 const SLOW: f64 = 0.5;
-/// Least paths to compare.
+/// Fewest paths that are compared.
 const PATHS: usize = 3;
 
 /// Slow NIC or link.
@@ -52,12 +52,12 @@ type Paths<'a> = BTreeMap<CommunicatorId, BTreeMap<(IpAddr, IpAddr), Path<'a>>>;
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let Some(job) = facts.job() else { return Vec::new() };
     let mut paths: Paths<'_> = BTreeMap::new();
-    // In a tree ranks have different numbers of neighbours to share their NIC with.
+    // In a tree, ranks divide their NIC among different numbers of neighbours.
     let is_ring = |one: &&NetConnection| matches!(one.graph, Some(Graph::Ring) | None);
     for connection in job.connections.iter().filter(is_ring) {
         add(connection, &mut paths);
     }
-    // What slows these flows is known already.
+    // Another finding explains why these flows are slow.
     for flow in facts.flows {
         let is_sick = flow.marks.0 > 0 || flow.cnps > 0 || flow.missing > flow.late;
         let of = flow.owner.and_then(|owner| paths.get_mut(&owner.communicator));
@@ -97,15 +97,15 @@ fn length(transfer: &Transfer) -> u64 {
 fn rate(transfer: &Transfer) -> Option<f64> {
     let ns = length(transfer);
     let bytes = transfer.bytes.filter(|_| transfer.packets >= PACKETS && ns > 0)?;
-    // The first packet's bytes came before the time began.
+    // The interval starts at the first packet, so its bytes do not count.
     let counted = bytes as f64 * f64::from(transfer.packets - 1) / f64::from(transfer.packets);
     Some(counted * 8e9 / ns as f64)
 }
 
 fn slowest(id: CommunicatorId, paths: &BTreeMap<(IpAddr, IpAddr), Path<'_>>) -> Vec<Finding> {
-    let told = paths.iter().filter(|(_, path)| path.rates.len() >= MESSAGES);
+    let comparable = paths.iter().filter(|(_, path)| path.rates.len() >= MESSAGES);
     let medians: Vec<_> =
-        told.filter_map(|(ports, path)| Some((*ports, path, median(&path.rates)?))).collect();
+        comparable.filter_map(|(ports, path)| Some((*ports, path, median(&path.rates)?))).collect();
     if medians.len() < PATHS {
         return Vec::new();
     }

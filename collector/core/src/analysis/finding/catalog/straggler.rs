@@ -14,12 +14,12 @@ use crate::link::job::CommunicatorId;
 use crate::model::grade::Grade;
 use crate::model::time::Span;
 
-/// Collectives from which on a late rank is no chance.
+/// Fewest collectives with the same late rank that rule out chance.
 const REPEATED: usize = 3;
-/// The same as a share of all training steps, or of all collectives where none are known.
+/// The same as a share of all training steps, or of all collectives if no steps are known.
 const REPEATED_SHARE: f64 = 0.1;
 
-/// Share of the training that a straggler costs where once is enough.
+/// Share of the training time at which a single late collective is reported.
 const COSTLY_SHARE: f64 = 0.05;
 
 /// Stragglers by cause.
@@ -110,7 +110,7 @@ fn finding(
         most_ns: worst.lag_ns,
         cause,
     };
-    // What loss and congestion cost have findings of their own.
+    // Loss and congestion have findings of their own.
     let is_costly = cause.is_own() && is_costly(facts, communicator, total);
     let is_bad = is_costly || is_repeated(facts, communicator, times);
     let severity = if is_bad { Severity::Warning } else { Severity::Info };
@@ -136,7 +136,7 @@ fn finding(
     Some((total, finding))
 }
 
-/// Whether a rank is late too often, or too often in a row, for chance.
+/// Whether a rank is late so often, or so many steps in a row, that it is not chance.
 fn is_repeated(facts: &Facts<'_>, communicator: CommunicatorId, times: &Times<'_>) -> bool {
     if times.stragglers.len() < REPEATED {
         return false;
@@ -151,7 +151,7 @@ fn is_repeated(facts: &Facts<'_>, communicator: CommunicatorId, times: &Times<'_
     late as f64 >= REPEATED_SHARE * all as f64 || numbers.windows(REPEATED).any(is_in_a_row)
 }
 
-/// Whether the waiting took a share of the training that is worth a word, were it but once.
+/// Whether the others waited for a large share of the training, even if only once.
 fn is_costly(facts: &Facts<'_>, communicator: CommunicatorId, total_ns: u64) -> bool {
     let lengths =
         iterations_of(facts, communicator).map(|one| one.span.last.nanos_since(one.span.first));
@@ -268,12 +268,12 @@ mod tests {
             compute(25),
             straggler(2, Cause::Enqueue, 5),
         ]);
-        let told: Vec<_> = found
+        let stragglers: Vec<_> = found
             .iter()
             .map(|finding| (finding.subject.rank, finding.cause, finding.severity))
             .collect();
         assert_eq!(
-            told,
+            stragglers,
             [
                 (Some(2), Some("compute"), Severity::Warning),
                 (Some(1), Some("receiver"), Severity::Info),
