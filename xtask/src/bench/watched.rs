@@ -1,5 +1,5 @@
-//! The cost of being watched: driver jobs on this machine, alternately with the agent at their ports and
-//! without it.
+//! The cost of the agent: driver jobs on this machine, alternately with the agent at their ports
+//! and without it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,8 +21,8 @@ const PACED: Load = Load {
     taps: "[\"rank*\"]",
 };
 
-/// A job with 1,024 queue pairs at the two ports that are watched: as a node with two NICs and two ranks,
-/// each with 32 channels to and from its neighbours, and eight queue pairs for each.
+/// A job with 1,024 queue pairs at the two ports that are watched: as a node with two NICs and two
+/// ranks, each with 32 channels to and from its neighbours, and eight queue pairs for each.
 const MANY: Load = Load {
     options: "--ranks 4 --iterations 10 --warmup_iters 0 --check 0 --buckets 8MiB --channels 32 \
               --compute 2000ms",
@@ -49,8 +49,8 @@ struct Load {
 /// The agent's address, in the namespace of the fabric.
 const LISTEN: &str = "127.0.0.1:9474";
 
-/// Goal and floor of the share of the machine's CPU time that watching uses, and of the share of one
-/// core that the agent uses with many queue pairs.
+/// Goal and floor of the share of the machine's CPU time that watching uses, and of the share of
+/// one core that the agent uses with many queue pairs.
 const SHARE: [f64; 2] = [0.005, 0.01];
 
 /// Goal and floor of the agent's memory with many queue pairs, MiB.
@@ -93,7 +93,7 @@ pub(super) fn run(railscope: &Path, pairs: usize) -> Result<()> {
         many.percent(|run| run.agent)
     );
     println!("  a report every     {:.1} s", many.median(|run| run.seconds / run.reports));
-    println!("  traffic reported every {:.1} s", many.median(|run| run.seconds / run.told));
+    println!("  an export every    {:.1} s", many.median(|run| run.seconds / run.exports));
     let [goal, floor] = MEMORY;
     println!(
         "  memory, at most    {:.0} MiB (goal {goal}, floor {floor})",
@@ -183,12 +183,12 @@ struct Paced {
     frames: f64,
     reports: f64,
     /// How often flow metrics were exported: with each report and in between.
-    told: f64,
+    exports: f64,
     agent: f64,
     programs: f64,
     /// CPU seconds of the ranks, in which the BPF programs run, and of the agent.
     total: f64,
-    /// The largest.
+    /// Peak memory of the agent, MiB.
     memory: f64,
     /// CPU seconds of the agent before the job.
     start: f64,
@@ -212,7 +212,7 @@ impl Paced {
             seconds,
             frames,
             reports,
-            told: reports + updates,
+            exports: reports + updates,
             agent: end.agent - start.agent,
             programs: end.programs - start.programs,
             total: ranks + end.agent - start.agent,
@@ -229,14 +229,14 @@ const TURNS: u32 = 2;
 
 /// Settling times: of the job until it runs at full speed ...
 const WARM_UP: Duration = Duration::from_secs(4);
-/// ... of the agent from its first report on, until the kernel stops measuring its programs and it has
-/// touched all pages of the ring ...
+/// ... of the agent from its first report on, until the kernel stops measuring its programs and it
+/// has touched all pages of the ring ...
 const START: Duration = Duration::from_secs(3);
 /// ... and of the machine after the agent ended.
 const END: Duration = Duration::from_millis(500);
 
-/// Ratio of one job's bus bandwidth with the agent to that without it, in turns. The bandwidth is taken
-/// from the bytes at a port, which differ from what nccl-tests counts only by headers.
+/// Ratio of one job's bus bandwidth with the agent to that without it, in turns. The bandwidth is
+/// taken from the bytes at a port, which differ from what nccl-tests counts only by headers.
 fn turns(railscope: &Path, pairs: usize) -> Result<Vec<f64>> {
     let job = Job::start(railscope, &FAST)?;
     let fabric = job.fabric()?;
@@ -464,8 +464,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// The 95 % confidence interval of the median of sorted values: the number of values below the median is
-/// binomial (normal approximation).
+/// The 95 % confidence interval of the median of sorted values: the number of values below the
+/// median is binomial (normal approximation).
 fn interval(sorted: &[f64]) -> (f64, f64) {
     let count = sorted.len() as f64;
     let reach = 0.98 * count.sqrt();

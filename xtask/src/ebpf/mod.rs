@@ -134,7 +134,7 @@ impl Tools {
         stack::check(&fs::read(&stripped)?).with_context(|| stripped.display().to_string())?;
         for folder in registries()?.into_iter().chain([root().to_owned()]) {
             let names = names(&stripped, &folder)?;
-            ensure!(!names, "{} tells where it was built", stripped.display());
+            ensure!(!names, "{} contains a path of the machine that built it", stripped.display());
         }
         Ok(stripped)
     }

@@ -91,38 +91,39 @@ impl Verdict {
             self.iterations_right += 1;
             self.judge_straggler(one, iteration, truth);
         }
-        // Iterations that warm up look like any other; they come first.
+        // Warm-up iterations come first and are reported like any other.
         let first = starts.first().copied().unwrap_or(0);
         let warms_up = |one: &&&Iteration| {
             origin + one.start_ns < (first as i64).saturating_sub(tolerance as i64)
         };
-        let told = found.len() - found.iter().filter(warms_up).count();
-        self.false_iterations += (told as u64).saturating_sub(matched);
+        let measured = found.len() - found.iter().filter(warms_up).count();
+        self.false_iterations += (measured as u64).saturating_sub(matched);
     }
 
     fn judge_straggler(&mut self, found: &Iteration, iteration: u32, truth: &Truth) {
-        let told = found.straggler.as_ref().map(|one| (one.rank, one.cause.as_str()));
+        let reported = found.straggler.as_ref().map(|one| (one.rank, one.cause.as_str()));
         match truth.straggler(iteration).map(|one| (one.rank, one.cause.as_str())) {
             Some(late) => {
                 self.stragglers += 1;
-                self.stragglers_right += u64::from(told == Some(late));
-                if told != Some(late) {
+                self.stragglers_right += u64::from(reported == Some(late));
+                if reported != Some(late) {
                     self.faults.push(format!(
-                        "training step {iteration} (told as {}): {told:?}, not {late:?}",
+                        "training step {iteration} (reported as {}): {reported:?}, not {late:?}",
                         found.iteration
                     ));
                 }
             }
-            None if told.is_some() && !truth.stragglers.is_empty() => {
+            None if reported.is_some() && !truth.stragglers.is_empty() => {
                 self.false_stragglers += 1;
-                self.faults.push(format!("training step {iteration}: {told:?}, not nobody"));
+                self.faults
+                    .push(format!("training step {iteration}: {reported:?}, but no rank was late"));
             }
             None => {}
         }
     }
 }
 
-/// Whether `finding` is the one that `expected` asks for.
+/// Whether `finding` is the `expected` one.
 fn is_meant(finding: &Finding, expected: &Expected) -> bool {
     // An address must be the finding's subject, not just one of several in its title.
     let is_at = |place: &str| match place.parse::<IpAddr>() {

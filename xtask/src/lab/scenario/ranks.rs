@@ -35,8 +35,8 @@ fn check(folder: &Path, _: &Path, facts: &mut Facts) -> Result<()> {
     let communicators = list(&report["communicators"]);
     facts.equal("communicators", communicators.len(), 1);
     let known = communicators.first().unwrap_or(&Value::Null);
-    let told = ["id", "nranks", "transport", "grade"].map(|fact| &known[fact]);
-    facts.equal("communicator", json!(told), json!([COMMUNICATOR, 2, "ib", "proven"]));
+    let reported = ["id", "nranks", "transport", "grade"].map(|fact| &known[fact]);
+    facts.equal("communicator", json!(reported), json!([COMMUNICATOR, 2, "ib", "proven"]));
     facts.equal("ranks", list(&known["ranks"]).len(), 2);
     facts.equal("taps", list(&report["taps"]).len(), 0);
     for (number, pid) in (0_u64..).zip(pids.split_whitespace()) {
