@@ -1,5 +1,5 @@
-//! What one packet costs the flow layer when it is decoded already: one flow, and as many as fit
-//! in no cache, each time in an order that no prefetcher knows.
+//! Cost of one decoded packet in the flow layer: with one flow, and with more flows than any cache
+//! holds, in an order that no prefetcher predicts.
 
 #![expect(clippy::expect_used, reason = "a bench that cannot be set up has nothing to measure")]
 
@@ -38,7 +38,7 @@ fn write_middle() -> Vec<u8> {
     bytes
 }
 
-/// Packets of many flows, one after the other, that differ in what tells flows apart.
+/// Packets of many flows, one after the other, that differ in the fields that identify a flow.
 struct Traffic<'a> {
     packet: Packet<'a>,
     frame: Frame<'a>,
@@ -92,7 +92,7 @@ fn update(bencher: Bencher<'_, '_>, flows: u32) {
         snap_len: Some(128),
         line_rate_bps: None,
     });
-    // Every flow is met once before the first measurement.
+    // Creates every flow before the first measurement.
     for _ in 0..flows {
         traffic.send(&mut tracker);
     }

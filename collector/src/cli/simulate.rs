@@ -74,7 +74,7 @@ pub(super) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
         bar.set_position((share * BAR_LENGTH as f64) as u64);
     });
     bar.finish_and_clear();
-    print(&told(&scenario, &summary?, &out, began.elapsed()))
+    print(&summary_text(&scenario, &summary?, &out, began.elapsed()))
 }
 
 /// Steps of the progress bar.
@@ -94,7 +94,7 @@ fn bar() -> ProgressBar {
 }
 
 /// The result, and the next command to run.
-fn told(scenario: &Scenario, summary: &Summary, out: &Path, took: Duration) -> String {
+fn summary_text(scenario: &Scenario, summary: &Summary, out: &Path, took: Duration) -> String {
     let Summary { frames, duration_ns, hops, failures } = summary;
     let virtual_time = *duration_ns as f64 / 1e9;
     let seconds = took.as_secs_f64();

@@ -10,33 +10,33 @@ use crate::live::session::Session;
 
 /// A live source of data about this node.
 pub(super) trait Source: Sync {
-    /// The key that switches it on, as in `sources.calls`. Several may share one.
+    /// The setting that enables it, as in `sources.calls`. Several sources may share one.
     fn key(&self) -> &'static str;
 
-    /// Whether it is switched on.
+    /// Whether the settings enable it.
     fn is_on(&self, on: SourceConfig) -> bool;
 
     /// Whether it can run on this host: a verdict for each way to run it.
     fn needs(&self, host: &Host) -> Vec<Verdict>;
 
-    /// What the settings ask of it and cannot have here; `verdicts` are those of `needs`.
+    /// What the settings require and this host cannot provide; `verdicts` are those of `needs`.
     fn problems(&self, _: &Config, verdicts: &[Verdict]) -> Vec<String> {
         let blind = verdicts.iter().filter(|verdict| !verdict.runs());
         blind.map(|verdict| format!("{}: cannot see {}", self.key(), verdict.sees)).collect()
     }
 
-    /// Opens it. What it sees, and what keeps it from seeing, goes into `context.visibility`; the
-    /// user is told the details by `context.say`.
+    /// Opens it. What it can and cannot see goes into `context.visibility`, details for the user
+    /// to `context.say`.
     fn open(&self, opening: &Opening<'_>, context: &mut Context<'_>) -> Opened;
 }
 
 /// How an open source is read.
 pub(super) enum Opened {
-    /// Between packets: it never waits for long.
+    /// Between packets, on the agent's thread: it must not block.
     Between(Box<dyn Between>),
-    /// Beside packets, on a thread: it may take its time.
+    /// On a thread beside packets, shared with other such sources: it may take its time.
     Beside(Box<dyn Beside>),
-    /// Not at all: it cannot run here, or others ask it.
+    /// Not at all: it cannot run here, or another source reads it.
     Nothing,
 }
 
@@ -56,11 +56,11 @@ pub(super) struct Opening<'a> {
     pub(super) config: &'a Config,
     /// Name of this host in samples.
     pub(super) host: &'a str,
-    /// What this process may do here.
+    /// What this host and this process's privileges permit.
     pub(super) rights: &'a Host,
 }
 
-/// Whom a source delivers to.
+/// Where a source delivers its data.
 pub(super) struct Context<'a> {
     /// Packet sources, and the pipeline.
     pub(super) session: &'a mut Session,

@@ -15,7 +15,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use self::record::Recording;
-use self::show::{Screen, Told};
+use self::show::{Screen, TruthRecorder};
 use self::watcher::Watcher;
 use super::drive::environment::Environment;
 use super::drive::local::commands;
@@ -71,10 +71,10 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<u8> {
     let paragraphs = introduction.iter().chain(watcher.completeness());
     paragraphs.for_each(|text| screen.say(&text::paragraph(text, width)));
     screen.say("");
-    let mut told = Told::new(truth, screen.clone());
+    let mut recorder = TruthRecorder::new(truth, screen.clone());
     let commands = commands(&job, &environment, places, &line)?;
-    let outcome = supervise(Ranks::start(commands, &events), &heard, &mut told)?;
-    let truth = told.end()?;
+    let outcome = supervise(Ranks::start(commands, &events), &heard, &mut recorder)?;
+    let truth = recorder.end()?;
     let recording = watcher.finish()?;
     screen.end();
     match outcome {

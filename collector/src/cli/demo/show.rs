@@ -53,25 +53,25 @@ fn bar() -> ProgressBar {
 }
 
 /// Keeps what ranks report, and writes it to the truth file.
-pub(super) struct Told {
+pub(super) struct TruthRecorder {
     truth: Truth,
     file: Option<TruthFile>,
     screen: Screen,
 }
 
-impl Told {
+impl TruthRecorder {
     pub(super) fn new(file: Option<TruthFile>, screen: Screen) -> Self {
         Self { truth: Truth::default(), file, screen }
     }
 
-    /// Everything that was reported.
+    /// Flushes the file; returns everything that the ranks reported.
     pub(super) fn end(mut self) -> Result<Truth> {
         self.file.as_mut().map_or(Ok(()), TruthFile::flush)?;
         Ok(self.truth)
     }
 }
 
-impl Audience for Told {
+impl Audience for TruthRecorder {
     fn hear(&mut self, rank: u32, message: Message) -> Result<()> {
         match message {
             // Ranks run in lockstep; rank 0's progress stands for all.

@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// How long to wait at the end of the job for packets still in transit.
 const SETTLING: Duration = Duration::from_millis(250);
 
-/// A thread that watches.
+/// A thread that runs railscope live.
 pub(super) struct Watcher {
     is_over: Arc<AtomicBool>,
     completeness: Vec<String>,
@@ -37,9 +37,9 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    /// Begins to watch ports of the calling thread's network namespace.
+    /// Starts capturing at ports of the calling thread's network namespace.
     pub(super) fn start(ports: &[String], folder: &Path, screen: Screen) -> anyhow::Result<Self> {
-        // Without root there are no kernel programs, as expected; it is not worth a message.
+        // Kernel programs need root; the demo works without them, so there is no message.
         let source = packets::open(Choice::Auto, ports.to_vec(), None, false)?.source;
         let mut session = Session::new(source::live_pipeline(None));
         session.add(source);
@@ -56,7 +56,7 @@ impl Watcher {
             runner: Runner::new(session, pace)?,
             recorder: Recorder::start(ports, folder)?,
             folder: folder.to_owned(),
-            teller: Teller { is_over: is_over.clone(), ledger: Ledger::default(), screen },
+            printer: NewsPrinter { is_over: is_over.clone(), ledger: Ledger::default(), screen },
         };
         let thread = thread::Builder::new().name("watch".to_owned()).spawn(move || watch.run());
         Ok(Self { is_over, completeness, thread: thread.context("start a thread")? })
@@ -67,7 +67,7 @@ impl Watcher {
         &self.completeness
     }
 
-    /// What was seen until now.
+    /// Ends the thread; returns what it recorded.
     pub(super) fn finish(self) -> anyhow::Result<Recording> {
         self.is_over.store(true, Ordering::Relaxed);
         self.thread.join().map_err(|_| anyhow!("watching ended unexpectedly"))?
@@ -79,40 +79,40 @@ struct Watch {
     runner: Runner,
     recorder: Recorder,
     folder: PathBuf,
-    teller: Teller,
+    printer: NewsPrinter,
 }
 
 impl Watch {
     fn run(mut self) -> anyhow::Result<Recording> {
-        let Self { runner, teller, .. } = &mut self;
-        runner.run(teller)?;
+        let Self { runner, printer, .. } = &mut self;
+        runner.run(printer)?;
         let end = now() + SETTLING;
         while now() < end {
-            runner.session_mut().poll(PATIENCE, &mut |text| teller.say(text))?;
+            runner.session_mut().poll(PATIENCE, &mut |text| printer.say(text))?;
         }
         self.recorder.finish()?;
         let recording = record::finish(&self.runner, &self.folder)?;
-        self.teller.tell(&recording.analysed, Ending::Closed);
+        self.printer.show(&recording.analysed, Ending::Closed);
         Ok(recording)
     }
 }
 
 /// Prints news on the screen of the job.
-struct Teller {
+struct NewsPrinter {
     is_over: Arc<AtomicBool>,
     ledger: Ledger,
     screen: Screen,
 }
 
-impl Teller {
-    fn tell(&mut self, analysed: &Analysed, ending: Ending) {
+impl NewsPrinter {
+    fn show(&mut self, analysed: &Analysed, ending: Ending) {
         let news = self.ledger.news(&analysed.understanding, ending);
         let lines = news::lines(&analysed.report, &ReportNews::new(&analysed.report, &news));
         lines.iter().for_each(|line| self.screen.say(&line.text));
     }
 }
 
-impl Observer for Teller {
+impl Observer for NewsPrinter {
     fn is_over(&self, _: &Session) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
@@ -122,7 +122,7 @@ impl Observer for Teller {
     }
 
     fn report(&mut self, _: &Session, analysed: Box<Analysed>) -> anyhow::Result<()> {
-        self.tell(&analysed, Ending::Open);
+        self.show(&analysed, Ending::Open);
         Ok(())
     }
 }

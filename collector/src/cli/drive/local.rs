@@ -91,8 +91,8 @@ fn end_capture(capture: Capture, show: &mut Show) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Commands that start this program again for each rank, with torchrun's variables; `words` are `drive`
-/// and its options.
+/// Commands that start this program again for each rank, with torchrun's variables; `words` are
+/// `drive` and its options.
 pub(in crate::cli) fn commands(
     job: &Job,
     environment: &Environment,
@@ -112,7 +112,7 @@ pub(in crate::cli) fn commands(
         command.args(words);
         let local_rank = place.local_rank;
         let launched = Launched { rank, ranks, local_rank, master: master.clone(), port };
-        ChildSeat::at(&place, places.mtu).tell(&mut command, &launched)?;
+        ChildSeat::at(&place, places.mtu).set_variables(&mut command, &launched)?;
         commands.push((rank, place, command));
     }
     Ok(commands)

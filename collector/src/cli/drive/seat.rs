@@ -37,8 +37,12 @@ impl ChildSeat {
         }
     }
 
-    /// Sets the variables of `command`.
-    pub(super) fn tell(&self, command: &mut Command, seat: &Launched) -> anyhow::Result<()> {
+    /// Passes the seat to `command` in its environment.
+    pub(super) fn set_variables(
+        &self,
+        command: &mut Command,
+        seat: &Launched,
+    ) -> anyhow::Result<()> {
         command.env(VARIABLE, serde_json::to_string(self)?);
         command.env_remove("TORCHELASTIC_USE_AGENT_STORE");
         command.env("RANK", seat.rank.to_string());
@@ -51,8 +55,8 @@ impl ChildSeat {
 
     /// The seat from the parent process, if there is one.
     pub(super) fn of_process(environment: &Environment) -> anyhow::Result<Option<Self>> {
-        let told = environment.text(VARIABLE);
-        told.map(|text| serde_json::from_str(text).context(VARIABLE)).transpose()
+        let value = environment.text(VARIABLE);
+        value.map(|text| serde_json::from_str(text).context(VARIABLE)).transpose()
     }
 
     pub(super) fn seat(self, launched: &Launched, logs: Option<&Path>) -> anyhow::Result<Seat> {

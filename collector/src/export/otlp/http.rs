@@ -22,7 +22,7 @@ use super::queue::Delivery;
 /// Bytes read of an answer.
 const ANSWER_BYTES: usize = 64 << 10;
 /// Characters of an answer that are reported.
-const TOLD: usize = 200;
+const SHOWN: usize = 200;
 
 /// A client that keeps its connection.
 pub(super) struct HttpTransport {
@@ -96,7 +96,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 
 /// The message on an answer: its status, and its text if readable.
 fn said(status: StatusCode, signal: Signal, body: &Bytes) -> String {
-    let text: String = String::from_utf8_lossy(body).chars().take(TOLD).collect();
+    let text: String = String::from_utf8_lossy(body).chars().take(SHOWN).collect();
     let is_text = !text.contains(|c: char| c.is_control() && !c.is_whitespace());
     let text = if is_text { text.trim() } else { "" };
     let colon = if text.is_empty() { "" } else { ": " };

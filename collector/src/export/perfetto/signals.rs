@@ -45,7 +45,7 @@ pub(super) fn by_rank(report: &Report) -> Signals {
         let Some(owner) = report.flow(signal.flow).and_then(|flow| flow.owner.as_ref()) else {
             continue;
         };
-        let Some((communicator, told)) = owner.communicator.clone().zip(owner.peer_rank) else {
+        let Some((communicator, receiver)) = owner.communicator.clone().zip(owner.peer_rank) else {
             continue;
         };
         let from = owner.rank.map(|rank| format!(" from rank {rank}")).unwrap_or_default();
@@ -54,7 +54,7 @@ pub(super) fn by_rank(report: &Report) -> Signals {
             "rnr_nak" => "RNR NAK",
             _ => "CNP",
         };
-        moments.entry((communicator, told)).or_default().push(Moment {
+        moments.entry((communicator, receiver)).or_default().push(Moment {
             name: format!("{name}{from}"),
             time_ns: signal.time_ns,
             flow: signal.flow,
@@ -64,7 +64,7 @@ pub(super) fn by_rank(report: &Report) -> Signals {
     Signals(moments)
 }
 
-/// Of the flow's copies at several taps, the one with most signals.
+/// For each flow captured at several taps, the tap's view with the most signals.
 fn best_views<'a>(
     report: &Report,
     signals: impl Iterator<Item = &'a SignalReport>,

@@ -10,7 +10,7 @@ use railscope_core::report::stragglers::StragglerReport;
 const FILE_WIDTH: usize = 48;
 
 /// `Training step 12 (label 4812) took 431 ms, 68.0 ms longer than the median: ...`.
-pub(in crate::export) fn tell(one: &IterationReport) -> String {
+pub(in crate::export) fn sentence(one: &IterationReport) -> String {
     let compared = match one.excess_ns {
         Some(excess) => format!(", {} longer than the median", duration(excess)),
         None => String::new(),

@@ -42,7 +42,7 @@ pub(super) fn write(
             writeln!(
                 out,
                 "{}",
-                sentence::bullet(Meaning::Odd, &iteration_story::tell(one), options.width)
+                sentence::bullet(Meaning::Odd, &iteration_story::sentence(one), options.width)
             )?;
             if let Some(evidence) = iteration_story::evidence(one) {
                 writeln!(out, "{}", sentence::aside(&evidence, options.width))?;

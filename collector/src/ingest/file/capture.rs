@@ -29,7 +29,7 @@ pub(super) struct CaptureFile {
     dropped_frames: u64,
     skipped_blocks: u64,
     /// Kinds of problems already reported.
-    told: Vec<Discriminant<ProblemKind>>,
+    reported: Vec<Discriminant<ProblemKind>>,
 }
 
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl CaptureFile {
                 frames: 0,
                 dropped_frames: 0,
                 skipped_blocks: 0,
-                told: Vec::new(),
+                reported: Vec::new(),
             }),
             Ok(None) => {
                 // Best effort: guess from the bytes that are there.
@@ -102,11 +102,11 @@ impl CaptureFile {
         match found {
             Ok(Found::Frame(_) | Found::Other) => return Polled::Other,
             Ok(Found::Problem(kind, offset)) => {
-                self.tell(kind, offset, notices);
+                self.report(kind, offset, notices);
                 return Polled::Other;
             }
             Ok(Found::End) => {}
-            Err(kind) => self.tell(kind, self.buffer.offset(), notices),
+            Err(kind) => self.report(kind, self.buffer.offset(), notices),
         }
         notices.push(SourceEvent::FileEnd(FileSummary {
             file: self.name().to_owned(),
@@ -123,16 +123,16 @@ impl CaptureFile {
     }
 
     /// Counts a problem, and reports it if it is the first of its kind in this file.
-    fn tell(&mut self, kind: ProblemKind, offset: u64, notices: &mut Notices) {
+    fn report(&mut self, kind: ProblemKind, offset: u64, notices: &mut Notices) {
         match kind.consequence() {
             Consequence::FrameDropped => self.dropped_frames += 1,
             Consequence::BlockSkipped => self.skipped_blocks += 1,
             Consequence::FileEnds => {}
         }
-        if self.told.contains(&discriminant(&kind)) {
+        if self.reported.contains(&discriminant(&kind)) {
             return;
         }
-        self.told.push(discriminant(&kind));
+        self.reported.push(discriminant(&kind));
         notices.push(SourceEvent::Problem(FileProblem {
             file: self.name().to_owned(),
             compression: self.buffer.stream().compression(),

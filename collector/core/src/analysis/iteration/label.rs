@@ -279,7 +279,7 @@ fn votes(lines: &[Numbered], zone: i64, job: &Counted<'_>, span: Span) -> Votes 
 }
 
 fn by_length(lines: &[Numbered], job: &Counted<'_>) -> (LabelUse, Option<i64>) {
-    // Per line: its number, how many training steps it covers, and their length in nanoseconds.
+    // Per line: its number, how many training steps it covers, their mean length in nanoseconds.
     let logged = lines.windows(2).filter_map(|pair| {
         let count =
             pair[1].says.number.checked_sub(pair[0].says.number).filter(|count| *count > 0)?;

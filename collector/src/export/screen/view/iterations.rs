@@ -73,6 +73,6 @@ fn row(report: &Report, one: &IterationReport) -> Row {
             (None, Some(_)) => Tone::Odd,
             (None, None) => Tone::Plain,
         },
-        detail: format!("{}{}", iteration_story::tell(one), evidence.unwrap_or_default()),
+        detail: format!("{}{}", iteration_story::sentence(one), evidence.unwrap_or_default()),
     }
 }
