@@ -125,7 +125,7 @@ def is_refused():
 def take(signal, protocol, request, headers):
     """Prints a request; returns the answer."""
     _, answer, items, rejected, resources = SIGNALS[signal]
-    told = {
+    printed = {
         "signal": signal,
         "protocol": protocol,
         "headers": {name.lower(): text for name, text in headers},
@@ -133,7 +133,7 @@ def take(signal, protocol, request, headers):
         "items": list(items(request)),
     }
     with lock:
-        print(json.dumps(told), flush=True)
+        print(json.dumps(printed), flush=True)
     answer = answer()
     if options.reject:
         setattr(answer.partial_success, rejected, options.reject)

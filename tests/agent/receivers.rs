@@ -165,8 +165,8 @@ fn a_receiver_that_is_down_for_a_minute_misses_nothing() {
             all.filter_map(of).sum::<f64>()
         };
         // The last collective may not be closed yet.
-        let told = 3.0 * (collectives as f64 - 1.0);
-        eventually("the backlog is sent", || outcome("traces", "sent") >= told);
+        let finished = 3.0 * (collectives as f64 - 1.0);
+        eventually("the backlog is sent", || outcome("traces", "sent") >= finished);
         for signal in ["metrics", "traces", "logs"] {
             assert_eq!(outcome(signal, "dropped") + outcome(signal, "failed"), 0.0, "{signal}");
         }

@@ -186,9 +186,9 @@ fn every_argument() {
     watcher.until_said(stage.library().to_str().unwrap());
     let calls = watcher.watch(child);
     let code = |call: &Call| call.returned.map(|returned| returned.code);
-    let told: Vec<_> = calls.iter().map(|call| (call.action.clone(), code(call))).collect();
+    let reported: Vec<_> = calls.iter().map(|call| (call.action.clone(), code(call))).collect();
     let control = control();
-    let (first, rest) = told.split_at(control.len());
+    let (first, rest) = reported.split_at(control.len());
     assert_eq!(first, control);
     let mut communications = communications();
     communications.insert(0, Action::GroupStart);

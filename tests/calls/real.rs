@@ -57,8 +57,8 @@ fn libnccl() {
     assert!(actions.contains(&&Action::MakeUniqueId { id }), "{actions:?}");
     assert!(actions.contains(&&Action::GroupStart) && actions.contains(&&Action::GroupEnd));
     let initialised = Action::Initialise { nranks: 2, rank: 1, id, ids: 1, communicator: None };
-    let told = calls.iter().filter(|call| call.action == initialised);
-    let codes: Vec<_> = told.map(|call| call.returned.map(|returned| returned.code)).collect();
+    let reported = calls.iter().filter(|call| call.action == initialised);
+    let codes: Vec<_> = reported.map(|call| call.returned.map(|returned| returned.code)).collect();
     assert_eq!(codes, [None, Some(Some(code.parse().unwrap()))]);
 }
 

@@ -110,21 +110,21 @@ fn a_recovery_that_two_taps_saw_is_one() {
         railscope_on(&job, &arguments).succeeds()
     };
     let json: Value = serde_json::from_str(&explain("json")).unwrap();
-    let (flows, told) = (&json["queue_pair"]["flows"], &json["queue_pair"]["recoveries"]);
-    let told = told.as_array().unwrap();
+    let (flows, recoveries) = (&json["queue_pair"]["flows"], &json["queue_pair"]["recoveries"]);
+    let recoveries = recoveries.as_array().unwrap();
     let of_tap = |one: &Value| one["flow"]["episodes"].as_array().unwrap().len();
     for is_incoming in [true, false] {
         let of_direction = |one: &&Value| one["is_incoming"] == is_incoming;
         let seen: Vec<usize> =
             flows.as_array().unwrap().iter().filter(of_direction).map(of_tap).collect();
         assert!(seen.len() == 2 && seen[0] > 0, "two taps saw recoveries: {seen:?}");
-        let told: Vec<&Value> = told.iter().filter(of_direction).collect();
-        assert_eq!(Some(told.len()), seen.into_iter().max());
-        assert!(told.iter().all(|one| one["tap"] == told[0]["tap"]), "{told:?}");
+        let listed: Vec<&Value> = recoveries.iter().filter(of_direction).collect();
+        assert_eq!(Some(listed.len()), seen.into_iter().max());
+        assert!(listed.iter().all(|one| one["tap"] == listed[0]["tap"]), "{listed:?}");
     }
     let text = explain("text");
     let table = text.split("\n\n").find(|table| table.starts_with("RECOVERY")).unwrap();
-    assert_eq!(table.lines().count(), 1 + told.len(), "{table}");
+    assert_eq!(table.lines().count(), 1 + recoveries.len(), "{table}");
 }
 
 #[test]
@@ -135,12 +135,12 @@ fn findings_are_shown_with_their_subject() {
         let text = railscope_on(&job, &arguments).succeeds();
         let shown: Value = serde_json::from_str(&text).unwrap();
         let findings = shown["findings"].as_array().unwrap().iter();
-        let told = findings.map(|finding| {
+        let names = findings.map(|finding| {
             let rank = finding["subject"]["rank"].as_u64();
             let rank = rank.map(|rank| format!(" {rank}")).unwrap_or_default();
             format!("{}{rank}", finding["id"].as_str().unwrap())
         });
-        told.collect()
+        names.collect()
     };
     let has = |names: &[String], wanted: &str| names.iter().any(|name| name == wanted);
     // Packets to rank 2 are lost: rank 1 sends them and makes the others wait.
@@ -150,7 +150,7 @@ fn findings_are_shown_with_their_subject() {
     assert!(has(&names(&["--rank", "1"]), "straggler 1"));
     assert!(!has(&names(&["--rank", "3"]), "straggler 1"));
     assert!(!has(&names(&["--qp", "10.0.0.1/0x86"]), "loss 2"));
-    // Of the stragglers only that of the training step, although others were late before and after.
+    // Only the straggler of this training step, although others were late before and after.
     assert!(has(&names(&["--step", "4"]), "straggler 1"));
     assert!(!has(&names(&["--step", "6"]), "straggler 1"));
     assert!(has(&names(&["--collective", "16"]), "straggler 1"));
@@ -174,10 +174,11 @@ fn what_analyze_takes_explain_takes() {
         )
     };
     write("nics.jsonl", &(sample(1, 5) + &sample(2, 9)));
-    let told = explain(&["--rank", "2", "--counters", "nics.jsonl"]);
+    let with_counters = explain(&["--rank", "2", "--counters", "nics.jsonl"]);
     assert!(
-        told.contains("10.0.0.3 ignored 4 CNPs") && told.contains("nics.jsonl line 2"),
-        "{told}"
+        with_counters.contains("10.0.0.3 ignored 4 CNPs")
+            && with_counters.contains("nics.jsonl line 2"),
+        "{with_counters}"
     );
     let other = explain(&["--rank", "1", "--counters", "nics.jsonl"]);
     assert!(!other.contains("ignored 4 CNPs"), "{other}");

@@ -72,15 +72,18 @@ fn of_a_cut_capture_the_part_before_is_analyzed() {
         assert!(run.stderr.starts_with(&start), "{}", run.stderr);
         assert!(run.stderr.contains(", at byte "), "{}", run.stderr);
         assert_eq!(run.stderr.lines().count(), 1);
-        let told = run.stderr.clone();
+        let warning = run.stderr.clone();
         let report: serde_json::Value = serde_json::from_str(&run.warns()).unwrap();
         let frames = report["capture"]["frames"].as_u64().unwrap();
         assert!(frames > 100 && frames < FRAMES, "{name}: {frames}");
-        assert!(told.contains(&format!("; the {frames} frames before it were read")), "{told}");
+        assert!(
+            warning.contains(&format!("; the {frames} frames before it were read")),
+            "{warning}"
+        );
         assert_eq!(report["health"]["capture.file_problems"], 1);
 
         let packets = railscope(["packets", text(&path)]);
-        assert_eq!(packets.stderr, told);
+        assert_eq!(packets.stderr, warning);
         assert_eq!(packets.warns().lines().count() as u64, frames);
     }
 }

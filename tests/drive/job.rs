@@ -44,13 +44,13 @@ fn truth(folder: &Path, record: &str) -> Vec<Value> {
 }
 
 /// The same from truth.json.
-fn told(folder: &Path) -> Received {
+fn recorded_messages(folder: &Path) -> Received {
     let address_of = |rank: &Value| {
         let ranks = truth(folder, "rank");
         let found = ranks.iter().find(|record| record["rank"] == *rank).unwrap();
         found["data_address"].as_str().unwrap().to_owned()
     };
-    let mut told = Received::new();
+    let mut messages = Received::new();
     let mut queue_pair = BTreeMap::new();
     for link in truth(folder, "link") {
         let place = (link["rank"].as_u64(), link["channel"].as_u64());
@@ -62,13 +62,13 @@ fn told(folder: &Path) -> Received {
     for chunk in truth(folder, "ring_step") {
         if chunk["role"] == "receiver" {
             let place = (chunk["rank"].as_u64(), chunk["channel"].as_u64());
-            let (bytes, messages) = told.entry(queue_pair[&place].clone()).or_default();
+            let (bytes, count) = messages.entry(queue_pair[&place].clone()).or_default();
             let sizes = chunk["messages"].as_array().unwrap();
             *bytes += sizes.iter().filter_map(Value::as_u64).sum::<u64>();
-            *messages += sizes.len() as u64;
+            *count += sizes.len() as u64;
         }
     }
-    told
+    messages
 }
 
 /// The same counted by tshark in these captures; no packet may be malformed.
@@ -125,9 +125,9 @@ fn are_right(captures: &[std::path::PathBuf]) {
 
 fn judge(folder: &Path) {
     let captures = captures(folder);
-    let told = told(folder);
-    assert_eq!(told.len(), 8, "two channels on each of four ranks");
-    assert_eq!(counted(&captures), told);
+    let recorded = recorded_messages(folder);
+    assert_eq!(recorded.len(), 8, "two channels on each of four ranks");
+    assert_eq!(counted(&captures), recorded);
     are_right(&captures);
 }
 

@@ -103,7 +103,7 @@ impl Drop for Watch<'_> {
 }
 
 /// A rank's results: the ends (sending, receiving) of its links by channel, and its chunks.
-struct Told {
+struct RankResults {
     links: Vec<(LinkFacts, LinkFacts)>,
     ring_steps: Vec<RingStep>,
 }
@@ -138,7 +138,7 @@ fn run_ring(
     operations: &[Operation],
     offer_delay: Duration,
     make: impl Fn(u32) -> Box<dyn Net> + Sync,
-) -> Vec<Told> {
+) -> Vec<RankResults> {
     let meeting = Meeting::default();
     let one = |rank| {
         let _watch = Watch(&meeting);
@@ -153,7 +153,7 @@ fn run_ring(
             let wrong = run_one(&mut runner, net, (rank, ranks), task, in_place, &mut notes);
             assert_eq!(wrong, 0, "rank {rank}: {operation:?}");
         }
-        // A rank that is done still answers the others.
+        // A finished rank still answers the others.
         meeting.finished.fetch_add(1, Ordering::Relaxed);
         while meeting.finished.load(Ordering::Relaxed) < ranks {
             assert!(!meeting.failed.load(Ordering::Relaxed), "another rank has failed");
@@ -162,7 +162,7 @@ fn run_ring(
         let facts = links.iter().map(|link| {
             (net.sender_facts(link.send).clone(), net.receiver_facts(link.receive).clone())
         });
-        Told { links: facts.collect(), ring_steps: notes.0 }
+        RankResults { links: facts.collect(), ring_steps: notes.0 }
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..ranks)
@@ -182,11 +182,11 @@ fn sums_over_net_ib_are_right_and_both_ends_know_each_other() {
     for (test, release, queue_pairs) in
         [(0, Release::V2_21_5, 1), (1, Release::V2_27_7, 2), (2, Release::V2_21_5, 4)]
     {
-        let told = run_ring((4, 2), release, &all_kinds(100_000), Duration::ZERO, |rank| {
+        let results = run_ring((4, 2), release, &all_kinds(100_000), Duration::ZERO, |rank| {
             ib(test, rank, release, queue_pairs, &[])
         });
-        for (rank, here) in told.iter().enumerate() {
-            let next = &told[(rank + 1) % told.len()];
+        for (rank, here) in results.iter().enumerate() {
+            let next = &results[(rank + 1) % results.len()];
             for ((sender, _), (_, receiver)) in here.links.iter().zip(&next.links) {
                 assert_eq!(sender.qpns.len(), queue_pairs as usize);
                 assert_eq!(sender.qpns, receiver.peer_qpns);
@@ -199,17 +199,17 @@ fn sums_over_net_ib_are_right_and_both_ends_know_each_other() {
                 assert_eq!(from, address(test, rank as u32));
             }
         }
-        in_order(&told);
+        in_order(&results);
     }
 }
 
 #[test]
-fn sums_are_right_where_packets_are_lost() {
+fn sums_are_right_despite_packet_loss() {
     let loss = SoftFault { kind: FaultKind::Loss, to: None, share: 0.01 };
-    let told = run_ring((3, 1), Release::V2_27_7, &all_kinds(80_000), Duration::ZERO, |rank| {
+    let results = run_ring((3, 1), Release::V2_27_7, &all_kinds(80_000), Duration::ZERO, |rank| {
         ib(3, rank, Release::V2_27_7, 1, &[loss])
     });
-    in_order(&told);
+    in_order(&results);
 }
 
 #[test]
@@ -222,14 +222,14 @@ fn sums_over_net_socket_are_right() {
         // With 20 elements, most messages are small enough to be sent together with their size.
         let mut operations = all_kinds(100_000);
         operations.extend(all_kinds(20));
-        let told = run_ring((4, 2), release, &operations, Duration::ZERO, |rank| {
+        let results = run_ring((4, 2), release, &operations, Duration::ZERO, |rank| {
             Box::new(Socket::new(release, settings, address(test, rank)))
         });
-        for (sender, receiver) in told.iter().flat_map(|told| &told.links) {
+        for (sender, receiver) in results.iter().flat_map(|rank| &rank.links) {
             assert!(sender.connector.is_some() && receiver.listener.is_some());
             assert!(sender.qpns.is_empty());
         }
-        in_order(&told);
+        in_order(&results);
     }
 }
 
@@ -238,25 +238,25 @@ fn offers_that_are_held_back_come_late() {
     let operations = &all_kinds(40_000)[..1];
     let delay = Duration::from_millis(20);
     let began = now();
-    let told = run_ring((2, 1), Release::V2_27_7, operations, delay, |rank| {
+    let results = run_ring((2, 1), Release::V2_27_7, operations, delay, |rank| {
         ib(7, rank, Release::V2_27_7, 1, &[])
     });
     assert!(began.elapsed() >= delay);
-    for told in &told {
-        let offers = told.ring_steps.iter().filter_map(|ring_step| ring_step.cts_posted_ns);
+    for rank in &results {
+        let offers = rank.ring_steps.iter().filter_map(|ring_step| ring_step.cts_posted_ns);
         assert_eq!(offers.count(), 2);
     }
 }
 
 /// On each link, chunks are numbered per collective, no chunk arrives before its receive buffer was
 /// offered, and everything sent is received.
-fn in_order(told: &[Told]) {
+fn in_order(results: &[RankResults]) {
     let mut ends: BTreeMap<(u64, u32, u32), [Vec<&RingStep>; 2]> = BTreeMap::new();
-    for ring_step in told.iter().flat_map(|told| &told.ring_steps) {
+    for ring_step in results.iter().flat_map(|rank| &rank.ring_steps) {
         let RingStep { sequence, channel, rank, role, .. } = *ring_step;
         let (sender, end) = match role {
             LinkRole::Sender => (rank, 0),
-            LinkRole::Receiver => ((rank + told.len() as u32 - 1) % told.len() as u32, 1),
+            LinkRole::Receiver => ((rank + results.len() as u32 - 1) % results.len() as u32, 1),
         };
         ends.entry((sequence, channel, sender)).or_default()[end].push(ring_step);
     }

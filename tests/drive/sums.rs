@@ -76,7 +76,7 @@ fn run_all(
     operations: &[(Operation, bool)],
 ) -> (Vec<Vec<RingStep>>, Fabric) {
     let fabric = Fabric::default();
-    let told = std::thread::scope(|scope| {
+    let records = std::thread::scope(|scope| {
         let threads = (0..ranks).map(|rank| {
             let fabric = &fabric;
             scope.spawn(move || {
@@ -97,7 +97,7 @@ fn run_all(
         let threads: Vec<_> = threads.collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    (told, fabric)
+    (records, fabric)
 }
 
 fn operations() -> impl Strategy<Value = (Operation, bool)> {
@@ -135,16 +135,16 @@ proptest! {
                 operation.count /= ranks as usize;
             }
         }
-        let (told, fabric) = run_all(release, ranks, channels, &operations);
-        told_is_what_went(&told, &fabric);
+        let (records, fabric) = run_all(release, ranks, channels, &operations);
+        records_match_messages(&records, &fabric);
     }
 }
 
-/// Both ends of a link record the messages that it carried, with order and size.
-fn told_is_what_went(told: &[Vec<RingStep>], fabric: &Fabric) {
-    let ranks = told.len() as u32;
+/// Both ends of a link record the messages that it carried, in order and with their sizes.
+fn records_match_messages(records: &[Vec<RingStep>], fabric: &Fabric) {
+    let ranks = records.len() as u32;
     let mut ends: BTreeMap<Key, [Vec<usize>; 2]> = BTreeMap::new();
-    for ring_step in told.iter().flatten() {
+    for ring_step in records.iter().flatten() {
         let RingStep { rank, channel, role, .. } = *ring_step;
         let (key, end) = match role {
             LinkRole::Sender => ((channel, rank, (rank + 1) % ranks), 0),

@@ -68,7 +68,10 @@ fn what_is_expected_is_looked_for() {
     let text = with_config("[expect]\ndscp = 26\nmtu = 4096\necn = true\n").succeeds();
     let bad = bad(&serde_json::from_str(&text).unwrap());
     for id in ["dscp_differs", "path_mtu", "roce_not_ect"] {
-        assert!(bad.iter().any(|told| told.starts_with(&format!("\"{id}\""))), "{id}: {bad:?}");
+        assert!(
+            bad.iter().any(|finding| finding.starts_with(&format!("\"{id}\""))),
+            "{id}: {bad:?}"
+        );
     }
 }
 
@@ -86,13 +89,13 @@ fn one_file_serves_all_commands() {
     assert!(!names(&with_config(text).succeeds()).contains(&"loss".to_owned()));
 
     let wrong = "[prometheus]\nlisten = 9474\n[findings]\nsupress = []\n[expct]\n";
-    let told = with_config(wrong).fails();
+    let error = with_config(wrong).fails();
     for complaint in [
         "line 2: prometheus.listen = 9474 is not valid",
         "line 4: findings.supress: unknown field `supress`",
         "line 5: unknown section [expct]",
     ] {
-        assert!(told.contains(complaint), "{told}");
+        assert!(error.contains(complaint), "{error}");
     }
     #[cfg(all(target_os = "linux", feature = "live", feature = "otlp"))]
     {
@@ -100,7 +103,7 @@ fn one_file_serves_all_commands() {
         fs::write(file.path(), wrong).unwrap();
         let by_agent = railscope(["agent", "--config", file.path().to_str().unwrap()]).fails();
         let problems = |text: &str| text.split_once(": line ").unwrap().1.to_owned();
-        assert_eq!(problems(&by_agent), problems(&told));
+        assert_eq!(problems(&by_agent), problems(&error));
     }
 }
 

@@ -125,7 +125,7 @@ fn both_ends_of_a_link_see_one_storm() {
 #[test]
 fn a_sender_that_cnps_do_not_slow_down() {
     // A packet of 1,086 bytes per microsecond, one CNP per millisecond.
-    let told = |pause_ns: u64| {
+    let report_with = |pause_ns: u64| {
         let mut scene = Scene::default();
         for at in 0..15 {
             scene.messages(0, Packet::new(1, 2, WRITE_FIRST, 900 * at), 300);
@@ -134,27 +134,27 @@ fn a_sender_that_cnps_do_not_slow_down() {
         }
         scene.report_with(&["--line-rate", "7G"])
     };
-    let report = told(0);
+    let report = report_with(0);
     let finding = only(&report, "cnp_without_reaction");
     assert_eq!(finding["severity"], "warning");
     assert_eq!(finding["evidence"][0]["kind"], "frame");
     assert_eq!(finding["evidence"][0]["frame"], 1_201, "{finding}");
     // Half a millisecond of silence after each CNP.
-    assert!(found(&told(500_000), "cnp_without_reaction").is_empty());
+    assert!(found(&report_with(500_000), "cnp_without_reaction").is_empty());
 }
 
 #[test]
 fn rails_of_which_one_has_all_the_load() {
-    let told = |messages: u32| {
+    let report_with = |messages: u32| {
         let mut scene = Scene::default();
         scene.messages(0, Packet::new(1, 2, WRITE_FIRST, 0), 90);
         scene.messages(0, Packet::new(3, 4, WRITE_FIRST, 0), messages);
         let map = "[rails]\n0 = [\"10.0.0.1\", \"10.0.0.2\"]\n1 = [\"10.0.0.3\", \"10.0.0.4\"]\n";
         scene.beside("--rails", "rails.toml", map).report()
     };
-    let report = told(5);
+    let report = report_with(5);
     let finding = only(&report, "uneven_paths");
     assert_eq!((&finding["severity"], &finding["cause"]), (&"warning".into(), &"rails".into()));
     assert!(finding["title"].as_str().unwrap().contains("rail 0 carries 94.7 %"), "{finding}");
-    assert!(found(&told(80), "uneven_paths").is_empty());
+    assert!(found(&report_with(80), "uneven_paths").is_empty());
 }

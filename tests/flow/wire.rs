@@ -79,8 +79,8 @@ fn classes(seen: &Seen, qpn: u32) -> [u64; 6] {
     .map(Option::unwrap)
 }
 
-/// Each message is there once, with the right number of bytes if any is given; returns how many
-/// have none.
+/// Each message is there once, with the right size if its size is known; returns how many have no
+/// size.
 fn check_messages(scenario: &Scenario, seen: &Seen) -> Result<usize, TestCaseError> {
     let mut first_psn = 0;
     let mut expected = Vec::new();
@@ -96,12 +96,12 @@ fn check_messages(scenario: &Scenario, seen: &Seen) -> Result<usize, TestCaseErr
     let total = counts.send + counts.write + counts.read;
     prop_assert_eq!(total, expected.len() as u64);
     prop_assert_eq!(seen.messages.len(), expected.len());
-    let mut untold = 0;
-    let mut told: Vec<_> = seen.messages.iter().map(|(_, message)| message).collect();
-    told.sort_by_key(|message| message.first_psn);
-    for message in told {
+    let mut without_size = 0;
+    let mut messages: Vec<_> = seen.messages.iter().map(|(_, message)| message).collect();
+    messages.sort_by_key(|message| message.first_psn);
+    for message in messages {
         let Some(bytes) = message.bytes else {
-            untold += 1;
+            without_size += 1;
             prop_assert!(expected.iter().any(|(last, ..)| *last == message.first_psn));
             continue;
         };
@@ -109,7 +109,7 @@ fn check_messages(scenario: &Scenario, seen: &Seen) -> Result<usize, TestCaseErr
             |(_, first, size): &(i64, i64, u64)| *first == message.first_psn && *size == bytes;
         prop_assert!(expected.iter().any(same), "{message:?} of {expected:?}");
     }
-    Ok(untold)
+    Ok(without_size)
 }
 
 proptest! {

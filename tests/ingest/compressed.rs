@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::{tell, tell_bytes};
+use super::{events_of, events_of_bytes};
 use crate::support::capture_file::{Order, PcapFile, gzip, zstd};
 use railscope::ingest::file::CaptureSet;
 
@@ -18,7 +18,7 @@ fn plain() -> PcapFile {
 #[test]
 fn several_members_and_frames_are_one_stream() {
     let file = plain();
-    let expected = tell_bytes(&file.bytes);
+    let expected = events_of_bytes(&file.bytes);
     let (a, b) = file.bytes.split_at(333);
     let (b, c) = b.split_at(500);
     let skippable = [[0x5a, 0x2a, 0x4d, 0x18].as_slice(), &3_u32.to_le_bytes(), &[9; 3]].concat();
@@ -28,7 +28,7 @@ fn several_members_and_frames_are_one_stream() {
         zstd(&file.bytes),
         [skippable.clone(), zstd(a), skippable, zstd(b), zstd(c)].concat(),
     ] {
-        assert_eq!(tell_bytes(&bytes), expected);
+        assert_eq!(events_of_bytes(&bytes), expected);
     }
 }
 
@@ -43,16 +43,16 @@ fn decodable(mut decoder: impl Read) -> Vec<u8> {
 
 fn check_cuts(compressed: &[u8], name: &str, decoded: impl Fn(&[u8]) -> Vec<u8>) {
     for length in 1..compressed.len() {
-        let told = tell_bytes(&compressed[..length]);
+        let events = events_of_bytes(&compressed[..length]);
         let is_frame = |line: &&String| line.starts_with("frame");
         let decoded = decoded(&compressed[..length]);
-        let expected = tell_bytes(&decoded);
+        let expected = events_of_bytes(&decoded);
         assert_eq!(
-            told.iter().filter(is_frame).collect::<Vec<_>>(),
+            events.iter().filter(is_frame).collect::<Vec<_>>(),
             expected.iter().filter(is_frame).collect::<Vec<_>>(),
             "cut at {length}"
         );
-        let problem = told.iter().find(|line| !line.starts_with("frame") && line.contains(": "));
+        let problem = events.iter().find(|line| !line.starts_with("frame") && line.contains(": "));
         let problem = problem.unwrap_or_else(|| panic!("cut at {length}: no problem reported"));
         if decoded.len() >= 24 {
             assert!(
@@ -84,13 +84,13 @@ fn zstd_cut_at_every_length() {
 fn a_damaged_stream_is_reported_with_its_offset() {
     let file = plain();
     let mut bytes = [gzip(&file.bytes), b"this is no gzip member".to_vec()].concat();
-    let told = tell_bytes(&bytes);
-    assert_eq!(told.iter().filter(|line| line.starts_with("frame")).count(), 40);
-    assert!(told[41].contains("the gzip stream is damaged ("), "{told:?}");
+    let events = events_of_bytes(&bytes);
+    assert_eq!(events.iter().filter(|line| line.starts_with("frame")).count(), 40);
+    assert!(events[41].contains("the gzip stream is damaged ("), "{events:?}");
 
     bytes[200] ^= 0x55;
-    let told = tell_bytes(&bytes);
-    assert!(told.iter().any(|line| line.contains("the gzip stream is ")), "{told:?}");
+    let events = events_of_bytes(&bytes);
+    assert!(events.iter().any(|line| line.contains("the gzip stream is ")), "{events:?}");
 }
 
 #[test]
@@ -107,5 +107,5 @@ fn progress_counts_the_bytes_on_disk() {
 
     let piped = CaptureSet::from_reader("f", std::io::Cursor::new(bytes)).unwrap();
     assert_eq!(piped.progress().bytes_total, None);
-    assert_eq!(tell(piped).len(), 42);
+    assert_eq!(events_of(piped).len(), 42);
 }

@@ -1,28 +1,31 @@
 //! Files cut at every length: complete records are delivered, and the offset of the cut is
 //! reported.
 
-use super::tell_bytes;
+use super::events_of_bytes;
 use crate::support::capture_file::{BOTH_ORDERS, Extent, PcapFile, PcapNgFile};
 
 /// Checks a cut at every length after the first header, which ends at `header_end`.
 fn check_cuts(bytes: &[u8], header_end: usize, extents: &[Extent]) {
-    let whole = tell_bytes(bytes);
+    let whole = events_of_bytes(bytes);
     for length in 0..bytes.len() {
-        let told = tell_bytes(&bytes[..length]);
+        let events = events_of_bytes(&bytes[..length]);
         if length < header_end {
-            assert_eq!(told.len(), 1, "cut at {length}: {told:?}");
+            assert_eq!(events.len(), 1, "cut at {length}: {events:?}");
             let word = if length == 0 { "empty" } else { "the file ends after" };
-            assert!(told[0].starts_with("open capture f: ") && told[0].contains(word), "{told:?}");
+            assert!(
+                events[0].starts_with("open capture f: ") && events[0].contains(word),
+                "{events:?}"
+            );
             continue;
         }
         let is_frame = |line: &&String| line.starts_with("frame");
         let frames = extents.iter().filter(|extent| extent.is_frame && extent.end <= length);
         let expected: Vec<_> = whole.iter().filter(is_frame).take(frames.count()).collect();
-        let delivered: Vec<_> = told.iter().filter(is_frame).collect();
+        let delivered: Vec<_> = events.iter().filter(is_frame).collect();
         assert_eq!(delivered, expected, "cut at {length}");
 
         let in_record = extents.iter().find(|extent| extent.start < length && length < extent.end);
-        let problem = told.iter().find(|line| line.starts_with("capture f: "));
+        let problem = events.iter().find(|line| line.starts_with("capture f: "));
         match (in_record, problem) {
             (None, None) => {}
             (Some(extent), Some(problem)) => {

@@ -1,6 +1,6 @@
 //! Several files as one stream in time order.
 
-use super::tell;
+use super::events_of;
 use crate::support::capture_file::{Order, PcapFile, PcapNgFile, gzip};
 use railscope::ingest::file::CaptureSet;
 
@@ -13,7 +13,10 @@ fn merged(files: &[Vec<u8>]) -> Vec<String> {
         std::fs::write(path, bytes).unwrap();
     }
     let prefix = format!("{}/", directory.path().display());
-    tell(CaptureSet::open(&paths).unwrap()).iter().map(|line| line.replace(&prefix, "")).collect()
+    events_of(CaptureSet::open(&paths).unwrap())
+        .iter()
+        .map(|line| line.replace(&prefix, ""))
+        .collect()
 }
 
 fn pcap(times: &[u32]) -> PcapFile {
@@ -32,8 +35,8 @@ fn earliest_head_first_and_ties_in_file_order() {
     // Time steps back within the third file: its own order is kept.
     let files =
         [pcap(&[2, 3, 3, 9]).bytes, section.bytes, gzip(&pcap(&[1, 3, 2]).bytes), pcap(&[]).bytes];
-    let told = merged(&files);
-    let frames: Vec<_> = told.iter().filter(|line| line.starts_with("frame")).collect();
+    let events = merged(&files);
+    let frames: Vec<_> = events.iter().filter(|line| line.starts_with("frame")).collect();
     assert_eq!(
         frames,
         [
@@ -49,7 +52,7 @@ fn earliest_head_first_and_ties_in_file_order() {
         ],
     );
     assert_eq!(
-        told[..5],
+        events[..5],
         [
             "tap 0 0 Pcap - Ethernet snap 65535 rate -",
             "tap 1 1 PcapNg - Ethernet snap - rate -",
@@ -58,7 +61,7 @@ fn earliest_head_first_and_ties_in_file_order() {
             "tap 4 3 Pcap - Ethernet snap 65535 rate -",
         ],
     );
-    let ends = told.iter().filter(|line| line.starts_with("end")).count();
+    let ends = events.iter().filter(|line| line.starts_with("end")).count();
     assert_eq!(ends, 4);
 }
 
@@ -66,9 +69,9 @@ fn earliest_head_first_and_ties_in_file_order() {
 fn a_problem_in_one_file_does_not_stop_the_others() {
     let mut cut = pcap(&[1, 2, 3]).bytes;
     cut.truncate(24 + 16 + 7);
-    let told = merged(&[cut, pcap(&[1, 4]).bytes]);
+    let events = merged(&[cut, pcap(&[1, 4]).bytes]);
     assert_eq!(
-        told,
+        events,
         [
             "tap 0 0 Pcap - Ethernet snap 65535 rate -",
             "tap 1 1 Pcap - Ethernet snap 65535 rate -",

@@ -32,7 +32,7 @@ impl Read for Drip {
 }
 
 /// The events of a set of files, one line each.
-pub(crate) fn tell(mut captures: CaptureSet) -> Vec<String> {
+pub(crate) fn events_of(mut captures: CaptureSet) -> Vec<String> {
     let mut lines = Vec::new();
     while let Some(event) = captures.next_event() {
         lines.push(line(&event));
@@ -41,9 +41,9 @@ pub(crate) fn tell(mut captures: CaptureSet) -> Vec<String> {
 }
 
 /// The events of one file named `f`. An error on opening is a line too.
-pub(crate) fn tell_bytes(bytes: &[u8]) -> Vec<String> {
+pub(crate) fn events_of_bytes(bytes: &[u8]) -> Vec<String> {
     match CaptureSet::from_reader("f", Cursor::new(bytes.to_vec())) {
-        Ok(captures) => tell(captures),
+        Ok(captures) => events_of(captures),
         Err(error) => vec![error.to_string()],
     }
 }
@@ -51,9 +51,9 @@ pub(crate) fn tell_bytes(bytes: &[u8]) -> Vec<String> {
 /// Compares events with expected lines. The size of reads must not matter.
 #[track_caller]
 pub(crate) fn check(bytes: &[u8], expected: &[&str]) {
-    assert_eq!(tell_bytes(bytes), expected);
+    assert_eq!(events_of_bytes(bytes), expected);
     if let Ok(dripping) = CaptureSet::from_reader("f", Drip(Cursor::new(bytes.to_vec()))) {
-        assert_eq!(tell(dripping), expected);
+        assert_eq!(events_of(dripping), expected);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Classic pcap.
 
-use super::{check, tell_bytes};
+use super::{check, events_of_bytes};
 use crate::support::capture_file::{BOTH_ORDERS, Order, PcapFile};
 
 #[test]
@@ -56,13 +56,13 @@ fn link_types_and_the_frame_check_sequence() {
 #[test]
 fn a_wire_length_below_the_captured_one_is_raised() {
     let file = PcapFile::new(Order::Little, false).record(1, 0, 0, &[1, 2]);
-    assert_eq!(tell_bytes(&file.bytes)[1], "frame 1 at 0 1.000000000 Ethernet 0102/2");
+    assert_eq!(events_of_bytes(&file.bytes)[1], "frame 1 at 0 1.000000000 Ethernet 0102/2");
 }
 
 #[test]
 fn the_largest_time_is_kept() {
     let file = PcapFile::new(Order::Big, false).record(u32::MAX, u32::MAX, 0, &[]);
-    assert_eq!(tell_bytes(&file.bytes)[1], "frame 1 at 0 4294971589.967295000 Ethernet /0");
+    assert_eq!(events_of_bytes(&file.bytes)[1], "frame 1 at 0 4294971589.967295000 Ethernet /0");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn an_impossible_length_ends_the_file() {
 fn a_larger_snap_length_is_believed() {
     let frame = vec![7; 300_000];
     let file = PcapFile::with_header(Order::Little, false, 2, 1 << 20, 1).record(1, 0, 1, &frame);
-    assert_eq!(tell_bytes(&file.bytes)[2], "end f: 1 frames, 300040 bytes");
+    assert_eq!(events_of_bytes(&file.bytes)[2], "end f: 1 frames, 300040 bytes");
 }
 
 #[test]
@@ -100,5 +100,5 @@ fn records_across_many_windows() {
     }
     expected.push(format!("end f: 6000 frames, {} bytes", file.bytes.len()));
     assert!(file.bytes.len() > 2 << 20);
-    assert!(tell_bytes(&file.bytes) == expected);
+    assert!(events_of_bytes(&file.bytes) == expected);
 }

@@ -1,6 +1,6 @@
 //! pcapng: sections, interfaces, the three packet blocks, and the other blocks.
 
-use super::{check, tell_bytes};
+use super::{check, events_of_bytes};
 use crate::support::capture_file::{BOTH_ORDERS, Order, PcapNgFile};
 
 const FRAME: [u8; 5] = [1, 2, 3, 4, 5];
@@ -138,7 +138,7 @@ fn host_names() {
             (&[0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2], &["rank1"]),
         ]);
         assert_eq!(
-            tell_bytes(&file.bytes)[..3],
+            events_of_bytes(&file.bytes)[..3],
             ["name 10.0.0.1 rank0", "name 10.0.0.1 rank0.rail1", "name fe80::2 rank1"],
         );
     }
@@ -153,10 +153,10 @@ fn blocks_without_use_are_skipped_and_large_ones_fit() {
         .block(0x0000_000a, &[2; 5_000_000])
         .interface(1, 0, &[])
         .enhanced(0, 1, 3 << 20, &frame, &[]);
-    let told = tell_bytes(&file.bytes);
-    assert_eq!(told.len(), 3);
-    assert!(told[1].ends_with("/3145728"));
-    assert!(told[2].starts_with("end f: 1 frames"));
+    let events = events_of_bytes(&file.bytes);
+    assert_eq!(events.len(), 3);
+    assert!(events[1].ends_with("/3145728"));
+    assert!(events[2].starts_with("end f: 1 frames"));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::calls::{MS, Script, reduced};
 /// The logs' clock is 2 h ahead of UTC.
 const ZONE_NS: u64 = 7_200_000_000_000;
 
-/// A job whose training steps compute for these milliseconds.
+/// A job whose training steps compute for this long, in milliseconds.
 fn job(computes: &[u64]) -> Script {
     let mut script = Script::new(1);
     for compute in computes {
@@ -80,11 +80,11 @@ fn some(labels: [&str; 2]) -> Vec<Option<String>> {
 fn times_join_whatever_the_zone() {
     let script = twenty();
     let lines = (4801..).zip(ends(&script)).map(|(number, end)| deepspeed(number, end + 9 * MS));
-    let (labels, told) = by_log(&script, log(lines));
+    let (labels, used) = by_log(&script, log(lines));
     assert_eq!(labels, some(["4801", "4820"]));
-    assert_eq!((told.method, told.agreeing), (Some(LabelMethod::Time), (20, 20)));
-    assert_eq!(told.zone_ns, Some(ZONE_NS as i64));
-    // Every fifth line is enough.
+    assert_eq!((used.method, used.agreeing), (Some(LabelMethod::Time), (20, 20)));
+    assert_eq!(used.zone_ns, Some(ZONE_NS as i64));
+    // One line per five training steps is enough.
     let lines = (4801..).zip(ends(&script)).filter(|(number, _)| number % 5 == 0);
     let (labels, _) = by_log(&script, log(lines.map(|(number, end)| deepspeed(number, end + MS))));
     assert_eq!(labels, some(["4801", "4820"]));
@@ -95,18 +95,18 @@ fn a_log_that_counts_otherwise_gives_no_label() {
     let script = twenty();
     let halves = ends(&script).into_iter().enumerate();
     let lines = halves.map(|(at, end)| deepspeed(1 + at / 2, end + MS));
-    let (labels, told) = by_log(&script, log(lines));
-    assert_eq!((labels, told.method), (vec![None, None], None));
-    assert!(told.note.is_some(), "{told:?}");
+    let (labels, used) = by_log(&script, log(lines));
+    assert_eq!((labels, used.method), (vec![None, None], None));
+    assert!(used.note.is_some(), "{used:?}");
     let coarse = ends(&script).into_iter().enumerate().map(|(at, end)| {
         let time = stamp(end, "%Y-%m-%d %H:%M:%S");
         format!("[{time}]{}", megatron(1 + at, MS))
     });
-    let (labels, told) = by_log(&script, log(coarse.take(1)));
-    assert_eq!((labels, told.method), (vec![None, None], None));
-    assert!(told.note.unwrap().contains("coarse"), "{told:?}");
-    let (labels, told) = by_log(&script, log(["nothing of it".to_owned()]));
-    assert_eq!((labels, told.method), (vec![None, None], None));
+    let (labels, used) = by_log(&script, log(coarse.take(1)));
+    assert_eq!((labels, used.method), (vec![None, None], None));
+    assert!(used.note.unwrap().contains("coarse"), "{used:?}");
+    let (labels, used) = by_log(&script, log(["nothing of it".to_owned()]));
+    assert_eq!((labels, used.method), (vec![None, None], None));
 }
 
 #[test]
@@ -117,11 +117,11 @@ fn lengths_join_where_they_differ() {
         script.iterations().iter().map(|one| one.span.first.as_nanos()).collect();
     let lengths = starts.windows(2).map(|pair| pair[1] - pair[0]);
     let lines = (900..).zip(lengths).map(|(number, length)| megatron(number, length));
-    let (labels, told) = by_log(&script, log(lines));
-    assert_eq!((labels, told.method), (some(["900", "919"]), Some(LabelMethod::Length)));
-    // Equal training steps fit anywhere.
-    let (labels, told) = by_log(&twenty(), log((700..710).map(|at| megatron(at, 170 * MS))));
-    assert_eq!((labels, told.method), (vec![None, None], None));
+    let (labels, used) = by_log(&script, log(lines));
+    assert_eq!((labels, used.method), (some(["900", "919"]), Some(LabelMethod::Length)));
+    // Training steps of equal length fit at any difference.
+    let (labels, used) = by_log(&twenty(), log((700..710).map(|at| megatron(at, 170 * MS))));
+    assert_eq!((labels, used.method), (vec![None, None], None));
 }
 
 #[test]
@@ -129,10 +129,10 @@ fn order_joins_what_begins_with_the_job() {
     let bars = |count: u64| {
         (1..=count).map(|at| format!("| {at}/20 [00:{at:02}<00:01, 1.00s/it]")).collect::<Vec<_>>()
     };
-    let (labels, told) = by_log(&twenty(), log(bars(20)));
-    assert_eq!((labels, told.method), (some(["1", "20"]), Some(LabelMethod::Order)));
-    let (labels, told) = by_log(&twenty(), log(bars(17)));
-    assert_eq!((labels, told.method), (vec![None, None], None));
+    let (labels, used) = by_log(&twenty(), log(bars(20)));
+    assert_eq!((labels, used.method), (some(["1", "20"]), Some(LabelMethod::Order)));
+    let (labels, used) = by_log(&twenty(), log(bars(17)));
+    assert_eq!((labels, used.method), (vec![None, None], None));
     let mut late = Script::new(1).joined_late();
     for _ in 0..20 {
         late.compute(150 * MS);

@@ -3,8 +3,8 @@
 # to p3; `fabric_up` also makes soft-RoCE devices rxe0 to rxe3 on them.
 
 # Prints the command that ended a script with `set -eE`, even if standard error goes to a file.
-exec {told}>&2
-trap 'echo "$BASH_SOURCE:$LINENO: $BASH_COMMAND: status $?" >&$told' ERR
+exec {errors}>&2
+trap 'echo "$BASH_SOURCE:$LINENO: $BASH_COMMAND: status $?" >&$errors' ERR
 
 # Runs a command on a host: `at 2 ping 10.0.0.1`.
 at() {

@@ -47,9 +47,9 @@ nccl.ncclCommInitRank.argtypes = [
     ctypes.c_int,
 ]
 # Magic, and the root at 10.0.0.1:50000.
-told = bytes.fromhex("1032547618 3a5c7e 0200 c350 0a000001")
+id_bytes = bytes.fromhex("1032547618 3a5c7e 0200 c350 0a000001")
 communicator = ctypes.c_void_p()
-unique_id = UniqueId((ctypes.c_ubyte * 128)(*told))
+unique_id = UniqueId((ctypes.c_ubyte * 128)(*id_bytes))
 assert nccl.ncclCommInitRank(ctypes.byref(communicator), RANKS, unique_id, rank) == 0
 count = ctypes.c_size_t(1 << 20)
 while True:

@@ -10,7 +10,7 @@ use railscope_core::flow::tcp_stream::sink::Side;
 use railscope_core::link::control::facts::{ControlFacts, StreamKind};
 use railscope_core::link::control::plane::{ControlConfig, ControlCounts};
 
-use crate::support::control::{Told, facts_of};
+use crate::support::control::{MadeUp, facts_of};
 use crate::support::random::Random;
 
 const MAGIC: u64 = 0x0123_4567_89ab_cdef;
@@ -80,7 +80,7 @@ const RELEASES: [Release; 14] = [
 ];
 
 impl Release {
-    /// The elements that a rank gathers, in order.
+    /// The elements that a rank contributes to the gathers, in order.
     fn elements(&self, rank: u32) -> Vec<Vec<u8>> {
         let host = rank as u8 + 1;
         let mut elements: Vec<Vec<u8>> = self
@@ -121,26 +121,26 @@ impl Release {
 }
 
 /// Feeds both directions in pieces of random length, the client first.
-fn tell(told: &mut Told, client: &[u8], server: &[u8], mut random: Random) {
+fn feed(made_up: &mut MadeUp, client: &[u8], server: &[u8], mut random: Random) {
     let ends: [SocketAddr; 2] = [([10, 1, 0, 1], 40_000).into(), ([10, 1, 0, 2], 4000).into()];
-    let id = told.open(ends[0], ends[1]);
+    let id = made_up.open(ends[0], ends[1]);
     let mut rest = [client, server];
     let mut side = 0;
     while rest.iter().any(|rest| !rest.is_empty()) {
         let len = (1 + random.below(700) as usize).min(rest[side].len());
         if len > 0 {
-            told.say(id, [Side::Client, Side::Server][side], &rest[side][..len]);
+            made_up.send(id, [Side::Client, Side::Server][side], &rest[side][..len]);
         }
         rest[side] = &rest[side][len..];
         side = random.below(2) as usize;
     }
-    told.close(id);
+    made_up.close(id);
 }
 
 fn heard(client: &[u8], server: &[u8], seed: u64) -> (ControlFacts, ControlCounts) {
-    let mut told = Told::new(ControlConfig::default());
-    tell(&mut told, client, server, Random::new(seed));
-    (told.plane.facts(), told.plane.counts())
+    let mut made_up = MadeUp::new(ControlConfig::default());
+    feed(&mut made_up, client, server, Random::new(seed));
+    (made_up.plane.facts(), made_up.plane.counts())
 }
 
 #[test]
@@ -160,15 +160,15 @@ fn rings_of_every_release_and_size() {
                     "{what}"
                 );
                 assert_eq!(ring.releases.to_string(), release.name, "{what}");
-                let told: Vec<u32> = ring.members.iter().map(|member| member.rank).collect();
+                let ranks: Vec<u32> = ring.members.iter().map(|member| member.rank).collect();
                 let others = (0..nranks).filter(|other| *other != (rank + 1) % nranks);
                 // In both directions: the next rank's element is on the wire, the last rank's is
                 // not.
                 assert!(
-                    release.is_both_ways || told.iter().copied().eq(others),
-                    "{what}: {told:?}"
+                    release.is_both_ways || ranks.iter().copied().eq(others),
+                    "{what}: {ranks:?}"
                 );
-                assert_eq!(told.len() as u32, nranks - 1);
+                assert_eq!(ranks.len() as u32, nranks - 1);
                 for member in &ring.members {
                     let host = [10, 1, 0, member.rank as u8 + 1];
                     assert_eq!(member.peer_listener, Some((host, 4000).into()), "{what}");
@@ -284,15 +284,15 @@ fn one_half_of_an_exchange() {
     let facts = facts_of(&sender, &[]);
     assert!(facts.exchanges[0].sender.is_some() && facts.exchanges[0].receiver.is_none());
 
-    let mut told = Told::new(ControlConfig::default());
-    let id = told.open(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
-    told.say(id, Side::Client, &sender[..2000]);
-    told.lose(id, Side::Client);
-    told.say(id, Side::Server, &endpoint(200));
-    told.close(id);
-    let facts = told.plane.facts();
+    let mut made_up = MadeUp::new(ControlConfig::default());
+    let id = made_up.open(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
+    made_up.send(id, Side::Client, &sender[..2000]);
+    made_up.lose(id, Side::Client);
+    made_up.send(id, Side::Server, &endpoint(200));
+    made_up.close(id);
+    let facts = made_up.plane.facts();
     assert!(facts.exchanges[0].sender.is_none() && facts.exchanges[0].receiver.is_some());
-    assert_eq!(told.plane.counts().gap_connections, 1);
+    assert_eq!(made_up.plane.counts().gap_connections, 1);
 
     // Too short for any release.
     let (facts, counts) = heard(&sender[..2000], &[], 1);
@@ -304,17 +304,17 @@ fn one_half_of_an_exchange() {
 fn a_ring_up_to_a_gap() {
     let [forward, _] = RELEASES[8].ring(1, 4, &[]);
     let bytes = frames(MAGIC, &forward[..7]);
-    let mut told = Told::new(ControlConfig::default());
-    let id = told.open(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
-    told.say(id, Side::Client, &bytes);
-    told.lose(id, Side::Client);
-    told.say(id, Side::Client, &bytes);
-    let facts = told.plane.facts();
+    let mut made_up = MadeUp::new(ControlConfig::default());
+    let id = made_up.open(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
+    made_up.send(id, Side::Client, &bytes);
+    made_up.lose(id, Side::Client);
+    made_up.send(id, Side::Client, &bytes);
+    let facts = made_up.plane.facts();
     let [ring] = &facts.rings[..] else { panic!("{facts:?}") };
     assert_eq!((ring.connector_rank, ring.nranks), (Some(1), Some(4)));
     let topologies = ring.members.iter().filter(|member| member.topology.is_some()).count();
     assert_eq!((ring.members.len(), topologies), (3, 1));
-    assert_eq!(told.plane.counts().gap_connections, 1);
+    assert_eq!(made_up.plane.counts().gap_connections, 1);
 }
 
 #[test]
@@ -357,30 +357,30 @@ fn other_programs() {
         let (facts, counts) = heard(opening, b"hello there, whoever you may be", 5);
         assert!(facts.streams.is_empty(), "{opening:?}: {facts:?}");
         assert_eq!(counts, ControlCounts::default());
-        // A banner first, then what looks like a greeting.
-        let mut told = Told::new(ControlConfig::default());
-        let id = told.open(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
-        told.say(id, Side::Server, opening);
-        told.say(id, Side::Client, &greeting(SOCKET_MAGIC, 4));
-        assert!(told.plane.facts().streams.is_empty());
-        assert_eq!(told.plane.kept_bytes(), 0);
+        // The server's banner precedes bytes that look like a greeting.
+        let mut made_up = MadeUp::new(ControlConfig::default());
+        let id = made_up.open(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
+        made_up.send(id, Side::Server, opening);
+        made_up.send(id, Side::Client, &greeting(SOCKET_MAGIC, 4));
+        assert!(made_up.plane.facts().streams.is_empty());
+        assert_eq!(made_up.plane.kept_bytes(), 0);
     }
 }
 
 #[test]
-fn what_is_kept_has_a_limit() {
+fn held_bytes_are_limited() {
     let config = ControlConfig { connection_capacity: 100, kept_bytes: 50_000 };
-    let mut told = Told::new(config);
+    let mut made_up = MadeUp::new(config);
     let [forward, _] = RELEASES[8].ring(0, 40, &[]);
     let bytes = frames(MAGIC, &forward);
     for port in 0..200 {
-        let id = told.open(([10, 0, 0, 1], 1000 + port).into(), ([10, 0, 0, 2], 2).into());
+        let id = made_up.open(([10, 0, 0, 1], 1000 + port).into(), ([10, 0, 0, 2], 2).into());
         for piece in bytes.chunks(1448) {
-            told.say(id, Side::Client, piece);
-            assert!(told.plane.kept_bytes() <= 50_000);
+            made_up.send(id, Side::Client, piece);
+            assert!(made_up.plane.kept_bytes() <= 50_000);
         }
     }
-    let counts = told.plane.counts();
+    let counts = made_up.plane.counts();
     assert!(counts.oversized_connections >= 100, "{counts:?}");
 }
 

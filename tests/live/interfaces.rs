@@ -38,15 +38,15 @@ fn config(interfaces: &[&str]) -> AfPacketConfig {
     }
 }
 
-/// The events of a source within a time.
-fn told(source: &mut AfPacket, time: Duration) -> Vec<String> {
+/// The events of a source during `time`, one line each.
+fn events(source: &mut AfPacket, time: Duration) -> Vec<String> {
     let begun = now();
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     while begun.elapsed() < time {
         let patience = Duration::from_millis(50);
         source
             .poll(patience, &mut |event| {
-                told.push(match event {
+                events.push(match event {
                     LiveEvent::Frame(frame) => format!(
                         "{} {:?} {} of {} {:02x?}",
                         frame.tap.0,
@@ -60,7 +60,7 @@ fn told(source: &mut AfPacket, time: Duration) -> Vec<String> {
             })
             .unwrap();
     }
-    told
+    events
 }
 
 /// A veth pair with addresses; `a` has a static entry for its neighbour.
@@ -85,8 +85,8 @@ fn both_ends_see_a_packet_once_cut_where_it_is_roce() {
         let mut source = AfPacket::open(&config(&["a", "b"])).unwrap();
         send(4791, 500);
         send(4792, 500);
-        let told = told(&mut source, Duration::from_millis(400));
-        let heads: Vec<_> = told.iter().filter_map(|line| line.split_once(" [")).collect();
+        let events = events(&mut source, Duration::from_millis(400));
+        let heads: Vec<_> = events.iter().filter_map(|line| line.split_once(" [")).collect();
         let heads: Vec<&str> = heads.iter().map(|(head, _)| *head).collect();
         let (sent, received) = (Some(Direction::Sent), Some(Direction::Received));
         let expected = [(0, sent, 96), (1, received, 96), (0, sent, 542), (1, received, 542)];
@@ -94,8 +94,8 @@ fn both_ends_see_a_packet_once_cut_where_it_is_roce() {
             .iter()
             .map(|(tap, way, kept)| format!("{tap} {way:?} {kept} of 542"))
             .collect();
-        assert_eq!(heads, expected, "{told:#?}");
-        assert!(told[0].starts_with("Tap(") && told[1].starts_with("Tap("), "{told:#?}");
+        assert_eq!(heads, expected, "{events:#?}");
+        assert!(events[0].starts_with("Tap(") && events[1].starts_with("Tap("), "{events:#?}");
     });
 }
 
@@ -116,10 +116,10 @@ fn a_vlan_tag_that_the_kernel_took_out_is_put_back() {
         let send = "import socket, sys; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); \
                     s.bind(('a', 0)); s.send(bytes.fromhex(sys.argv[1]))";
         assert!(Command::new("python3").args(["-c", send, &frame]).status().unwrap().success());
-        let told = told(&mut source, Duration::from_millis(400));
+        let events = events(&mut source, Duration::from_millis(400));
         // TPID, VLAN 5, IPv4.
         let tagged = |line: &&String| line.contains("81, 00, 00, 05, 08, 00, 45");
-        let frame = told.iter().find(tagged).unwrap_or_else(|| panic!("{told:#?}"));
+        let frame = events.iter().find(tagged).unwrap_or_else(|| panic!("{events:#?}"));
         assert!(frame.contains(" 144 of 144 "), "{frame}");
     });
 }
@@ -130,16 +130,16 @@ fn an_interface_that_disappears_is_reported_once() {
         cable();
         let mut source = AfPacket::open(&config(&["a"])).unwrap();
         ip("link set dev a down");
-        let down = told(&mut source, Duration::from_millis(200));
+        let down = events(&mut source, Duration::from_millis(200));
         assert_eq!(down.iter().filter(|line| line.contains("Down")).count(), 1, "{down:?}");
         assert!(!source.is_over());
         ip("link set dev a up");
         ip("neigh replace 10.9.0.2 lladdr 02:00:00:00:00:0b dev a");
         send(4792, 10);
-        let up = told(&mut source, Duration::from_millis(200));
+        let up = events(&mut source, Duration::from_millis(200));
         assert!(up.iter().any(|line| line.contains("Some(Sent)")), "{up:?}");
         ip("link del dev a");
-        let gone = told(&mut source, Duration::from_millis(200));
+        let gone = events(&mut source, Duration::from_millis(200));
         let removed = format!("{:?}", Silence::Removed);
         assert_eq!(gone.iter().filter(|line| line.contains(&removed)).count(), 1, "{gone:?}");
         assert!(source.is_over());
@@ -186,7 +186,7 @@ fn another_namespace_is_entered_by_its_file() {
         };
         let mut source = std::thread::spawn(open).join().unwrap();
         send(4792, 10);
-        let told = told(&mut source, Duration::from_millis(200));
-        assert!(told.iter().any(|line| line.contains("Some(Sent)")), "{told:?}");
+        let events = events(&mut source, Duration::from_millis(200));
+        assert!(events.iter().any(|line| line.contains("Some(Sent)")), "{events:?}");
     });
 }

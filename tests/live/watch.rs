@@ -34,7 +34,7 @@ fn lines_come_while_a_file_grows() {
     let mut said = String::new();
     watch.stdout.take().unwrap().read_to_string(&mut said).unwrap();
     assert!(watch.wait().unwrap().success());
-    let told: Vec<&str> = said.lines().filter(|line| line.contains("training step ")).collect();
+    let grown: Vec<&str> = said.lines().filter(|line| line.contains("training step ")).collect();
     // Read in one go, when the file is complete.
     let whole = Command::new(env!("CARGO_BIN_EXE_railscope"))
         .args(["watch", "-", "--every", "1h"])
@@ -43,12 +43,12 @@ fn lines_come_while_a_file_grows() {
         .unwrap();
     let whole = String::from_utf8(whole.stdout).unwrap();
     let whole: Vec<&str> = whole.lines().filter(|line| line.contains("training step ")).collect();
-    assert!(told.len() > 5, "{said}");
+    assert!(grown.len() > 5, "{said}");
     // Early lines may have less detail; rank and time are the same.
     let head = |line: &&str| line.split(": ").next().unwrap().to_owned();
-    let (told, whole): (Vec<_>, Vec<_>) =
-        (told.iter().map(head).collect(), whole.iter().map(head).collect());
-    assert_eq!(told, whole);
+    let (grown, whole): (Vec<_>, Vec<_>) =
+        (grown.iter().map(head).collect(), whole.iter().map(head).collect());
+    assert_eq!(grown, whole);
 }
 
 fn interrupt(child: &std::process::Child) {

@@ -148,18 +148,18 @@ fn mlx5() {
             "symbol_errors: rx_pcs_symbol_err_phy",
         ],
     );
-    let told = |key: &str| nic[key].clone();
-    assert_eq!(told("device"), "mlx5_0");
-    assert_eq!(told("netdev"), "ens1np0");
-    assert_eq!(told("driver"), "mlx5_core");
-    assert_eq!(told("host"), "host7");
-    assert_eq!(told("port"), 1);
-    assert_eq!(told("addresses"), json!(["10.0.0.1", "fe80::e42:a1ff:fe73:8dbe"]));
+    let value = |key: &str| nic[key].clone();
+    assert_eq!(value("device"), "mlx5_0");
+    assert_eq!(value("netdev"), "ens1np0");
+    assert_eq!(value("driver"), "mlx5_core");
+    assert_eq!(value("host"), "host7");
+    assert_eq!(value("port"), 1);
+    assert_eq!(value("addresses"), json!(["10.0.0.1", "fe80::e42:a1ff:fe73:8dbe"]));
     assert_eq!(
-        (told("link_state"), told("rate_bps")),
+        (value("link_state"), value("rate_bps")),
         (json!("active"), json!(400_000_000_000_u64))
     );
-    // Another counter counts the same in other units.
+    // Counts the same bytes as another counter, in other units.
     let words = &nic["counters"]["port_rcv_data"];
     assert_eq!(
         (&words["measure"], &words["is_counted"]),
@@ -280,7 +280,7 @@ fn amazon() {
             "retransmitted_packets: retrans_pkts",
         ],
     );
-    // Its GID is no address, it has no interface, and its driver always reports it as active.
+    // Its GID is not an IP address, it has no interface, and its driver always reports it active.
     assert_eq!(nic["addresses"], json!([]));
     assert_eq!((&nic["netdev"], &nic["link_state"]), (&Value::Null, &Value::Null));
 }
@@ -339,8 +339,9 @@ fn members_of_a_bond_count_for_it() {
         assert_eq!(sample.addresses.len(), 2);
     };
     source.read(&mut || FIRST, &mut keep).unwrap();
-    let told = |netdev: &str, pause| (netdev.to_owned(), pause);
-    let expected = [told("bond0", None), told("ens1f0np0", Some(5)), told("ens1f1np1", Some(70))];
+    let member = |netdev: &str, pause| (netdev.to_owned(), pause);
+    let expected =
+        [member("bond0", None), member("ens1f0np0", Some(5)), member("ens1f1np1", Some(70))];
     assert_eq!(pauses, expected);
 }
 
@@ -368,7 +369,7 @@ fn a_window_forgets_old_samples_and_no_sums() {
         let understanding = windowed.clone().understand();
         windowed.slide(10_000_000_000, &understanding);
     }
-    let told = |pipeline: &Pipeline| {
+    let sums = |pipeline: &Pipeline| {
         let report = serde_json::to_value(pipeline.report(context())).unwrap();
         let nic = report["counters"][0].clone();
         let counter = &nic["counters"]["sent_pkts"];
@@ -378,8 +379,8 @@ fn a_window_forgets_old_samples_and_no_sums() {
             counter["rises"].as_array().unwrap().len(),
         )
     };
-    assert_eq!(told(&all), (json!(100), json!(99 * 7), 99));
-    assert_eq!(told(&windowed), (json!(100), json!(99 * 7), 10));
+    assert_eq!(sums(&all), (json!(100), json!(99 * 7), 99));
+    assert_eq!(sums(&windowed), (json!(100), json!(99 * 7), 10));
 }
 
 #[test]
@@ -412,7 +413,7 @@ fn a_host_without_counters_has_a_reason() {
     let empty = tempfile::tempdir().unwrap();
     let mut nothing = source_at(empty.path(), Statistics::default(), &[], 1000);
     assert!(why(&mut nothing).ends_with("is not there: the kernel has no RDMA driver loaded"));
-    // The reader looks again, and finds it once it exists.
+    // The reader scans again, and finds the NIC once it exists.
     std::fs::create_dir_all(empty.path().join("class/infiniband")).unwrap();
     assert_eq!(why(&mut nothing), "this host has no RDMA device");
 }

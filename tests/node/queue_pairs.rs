@@ -106,18 +106,18 @@ fn queue_pairs_with_their_owners() {
 
 #[test]
 fn devices_and_counters() {
-    let told =
+    let answer =
         [number(1, 3), attribute(2, b"rxe0\0"), number(3, 1), attribute(5, b"1.0\0")].concat();
     let expected = Device { index: 3, name: "rxe0".to_owned(), ports: 1 };
-    assert_eq!(device(&told), Some(expected));
+    assert_eq!(device(&answer), Some(expected));
     assert_eq!(device(&number(1, 3)), None);
     let counter = |name: &[u8], value: u64| {
         nested(81, &[attribute(82, name), attribute(83, &value.to_ne_bytes())])
     };
     let counters = [counter(b"np_cnp_sent\0", 12), counter(b"cc_rx_ce_pkts\0", u64::MAX - 1)];
-    let told = [number(1, 0), number(3, 1), nested(80, &counters)].concat();
+    let answer = [number(1, 0), number(3, 1), nested(80, &counters)].concat();
     let expected = [("np_cnp_sent".to_owned(), 12), ("cc_rx_ce_pkts".to_owned(), u64::MAX - 1)];
-    assert_eq!(statistics(&told), expected);
+    assert_eq!(statistics(&answer), expected);
 }
 
 #[test]

@@ -50,15 +50,15 @@ fn truth(folder: &Path) -> serde_json::Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Made-up connections.
+/// A control plane that reads made-up connections.
 #[derive(Debug)]
-pub struct Told {
+pub struct MadeUp {
     pub plane: ControlPlane,
     next: u32,
     time: u64,
 }
 
-impl Told {
+impl MadeUp {
     pub fn new(config: ControlConfig) -> Self {
         Self { plane: ControlPlane::new(config), next: 0, time: 0 }
     }
@@ -71,7 +71,7 @@ impl Told {
         id
     }
 
-    pub fn say(&mut self, id: ConnectionId, from: Side, bytes: &[u8]) {
+    pub fn send(&mut self, id: ConnectionId, from: Side, bytes: &[u8]) {
         self.time += 1;
         let (time, number) = (Timestamp::from_nanos(self.time), self.time);
         let _ = self.plane.bytes(id, from, Chunk { bytes, time, number });
@@ -88,12 +88,12 @@ impl Told {
 
 /// What one connection's bytes yield.
 pub fn facts_of(client: &[u8], server: &[u8]) -> ControlFacts {
-    let mut told = Told::new(ControlConfig::default());
-    let id = told.open(([10, 0, 0, 1], 40_000).into(), ([10, 0, 0, 2], 50_000).into());
-    told.say(id, Side::Client, client);
+    let mut made_up = MadeUp::new(ControlConfig::default());
+    let id = made_up.open(([10, 0, 0, 1], 40_000).into(), ([10, 0, 0, 2], 50_000).into());
+    made_up.send(id, Side::Client, client);
     if !server.is_empty() {
-        told.say(id, Side::Server, server);
+        made_up.send(id, Side::Server, server);
     }
-    told.close(id);
-    told.plane.facts()
+    made_up.close(id);
+    made_up.plane.facts()
 }

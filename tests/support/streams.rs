@@ -59,7 +59,7 @@ impl Recorder {
 
     fn interest(&mut self, id: ConnectionId, from: Side) -> Interest {
         let limit = self.enough_after.unwrap_or(usize::MAX);
-        let told: usize = self.connections[id.0 as usize]
+        let delivered: usize = self.connections[id.0 as usize]
             .sent(from)
             .iter()
             .map(|stretch| match stretch {
@@ -67,7 +67,7 @@ impl Recorder {
                 Stretch::Gap(_) => 0,
             })
             .sum();
-        if told >= limit { Interest::Enough } else { Interest::More }
+        if delivered >= limit { Interest::Enough } else { Interest::More }
     }
 }
 

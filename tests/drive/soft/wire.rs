@@ -14,7 +14,7 @@ const SOURCE_PORT: u16 = 0xc123;
 /// A run is stuck after this many events.
 const PATIENCE: usize = 200_000;
 
-/// Shares of packets to which the wire does something.
+/// Shares of packets that the wire damages, drops, delays, copies or marks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trouble {
     loss: f64,
@@ -74,7 +74,14 @@ impl Wire {
         Self { ends, now: 0, on_the_way: Vec::new(), trouble, rng, damaged: 0, lost: 0 }
     }
 
-    fn post_write(&mut self, from: usize, id: usize, offset: usize, bytes: usize, tells: bool) {
+    fn post_write(
+        &mut self,
+        from: usize,
+        id: usize,
+        offset: usize,
+        bytes: usize,
+        has_immediate: bool,
+    ) {
         let target = self.ends[1 - from].target;
         let end = &mut self.ends[from];
         let write = Write {
@@ -84,7 +91,7 @@ impl Wire {
             bytes,
             remote_address: target.address + offset as u64,
             rkey: target.rkey,
-            immediate: tells.then(|| (id as u32).to_be_bytes()),
+            immediate: has_immediate.then(|| (id as u32).to_be_bytes()),
         };
         end.engine.post_write(end.qpn, &write).unwrap();
     }
@@ -180,19 +187,19 @@ fn exchange(
     let mut wire = Wire::new(mtu, 200, trouble, seed);
     for (from, messages) in messages.iter().enumerate() {
         let mut offset = 0;
-        for (id, &(bytes, tells)) in messages.iter().enumerate() {
-            wire.post_write(from, id, offset, bytes, tells);
+        for (id, &(bytes, has_immediate)) in messages.iter().enumerate() {
+            wire.post_write(from, id, offset, bytes, has_immediate);
             offset += bytes;
         }
     }
-    let telling = messages.each_ref().map(|all| all.iter().filter(|one| one.1).count());
-    let total = messages.iter().map(Vec::len).sum::<usize>() + telling.iter().sum::<usize>();
+    let immediates = messages.each_ref().map(|all| all.iter().filter(|one| one.1).count());
+    let total = messages.iter().map(Vec::len).sum::<usize>() + immediates.iter().sum::<usize>();
     let mut posted = [0; 2];
     let mut next_post = 0;
     for _ in 0..PATIENCE {
         if wire.now >= next_post {
             for at in 0..2 {
-                if posted[at] < telling[1 - at] {
+                if posted[at] < immediates[1 - at] {
                     wire.post_receive(at, posted[at]);
                     posted[at] += 1;
                 }
@@ -203,8 +210,8 @@ fn exchange(
         if wire.ends.iter().map(|end| end.completions.len()).sum::<usize>() >= total {
             return wire;
         }
-        let has_posts = posted[0] < telling[1] || posted[1] < telling[0];
-        assert!(wire.advance(has_posts.then_some(next_post)), "both ends wait for ever");
+        let has_posts = posted[0] < immediates[1] || posted[1] < immediates[0];
+        assert!(wire.advance(has_posts.then_some(next_post)), "both ends wait forever");
     }
     panic!("stuck after {PATIENCE} events: {:?}", wire.ends.map(|end| end.engine.counters()));
 }
@@ -218,8 +225,8 @@ fn all_has_come(wire: &Wire, messages: &[Vec<Message>; 2]) {
 
         let received = there.completions.iter().filter(|one| one.outcome != Ok(Done::Written));
         let received: Vec<_> = received.map(|one| (one.id, one.outcome.clone())).collect();
-        let telling = messages.iter().enumerate().filter(|(_, one)| one.1);
-        let expected: Vec<_> = telling
+        let immediate = messages.iter().enumerate().filter(|(_, one)| one.1);
+        let expected: Vec<_> = immediate
             .enumerate()
             .map(|(nth, (id, &(bytes, _)))| {
                 let immediate = (id as u32).to_be_bytes();
@@ -261,7 +268,7 @@ proptest! {
 }
 
 #[test]
-fn a_good_wire_needs_nothing_twice() {
+fn nothing_is_retransmitted_on_a_good_wire() {
     let messages = [vec![(50_000, true); 10], vec![(64, false); 10]];
     let wire = exchange(1024, Trouble::default(), 1, &messages, 0);
     all_has_come(&wire, &messages);
