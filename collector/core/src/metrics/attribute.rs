@@ -47,7 +47,7 @@ pub static STATION: Attribute = required(
     "rdma.pfc.station",
     128,
     "who asked for the pause: source MAC address of the frames, or the NIC whose counters show it; \
-     `switch of` the NIC if the NIC was told to stop",
+     `switch of` the NIC if the NIC was paused",
 );
 pub static PRIORITY: Attribute = required(
     "rdma.priority",

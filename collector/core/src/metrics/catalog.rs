@@ -129,7 +129,7 @@ pub static TRAINING_STEP_PAUSED_TIME: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Counter,
     attributes: &[],
-    about: "Time in training steps during which some port was told to pause",
+    about: "Time in training steps during which some port was paused",
 };
 
 pub static TRAINING_STEP_RETRANSMITS: Metric = Metric {
@@ -281,7 +281,7 @@ pub static CNP_PACKETS: Metric = Metric {
     unit: Unit::Things("packet"),
     instrument: Counter,
     attributes: &[&PORT, &COMMUNICATOR, &RANK, &PEER, &CHANNEL],
-    about: "CNPs to a port, which tell it to slow down",
+    about: "CNPs to a port, which ask it to slow down",
 };
 
 pub static NAK_PACKETS: Metric = Metric {

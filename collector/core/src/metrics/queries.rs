@@ -45,7 +45,7 @@ pub static ALL: &[Query] = &[
                  / sum by (rdma_port) (rate(rdma_flow_ecn_total[5m]))",
     },
     Query {
-        question: "Who is told to slow down?",
+        question: "Which ports are asked to slow down?",
         reading: "CNPs per second by port.",
         promql: "sum by (rdma_port) (rate(rdma_cnp_packets_total[5m]))",
     },

@@ -160,7 +160,7 @@ fn by_log(
     let (communicator, iterations) = match (jobs.len(), jobs.into_iter().next()) {
         (1, Some(only)) => only,
         (0, _) | (_, None) => return (unused("the capture has no training steps"), None),
-        _ => return (unused("the capture has several jobs: nothing tells which is meant"), None),
+        _ => return (unused("the capture has several jobs, and the log names none"), None),
     };
     if lines.is_empty() {
         return (unused("no line of it names a training step"), None);
@@ -298,7 +298,7 @@ fn by_length(lines: &[Numbered], job: &Counted<'_>) -> (LabelUse, Option<i64>) {
         Some(end.saturating_sub(*starts.get(from)?) / count)
     };
     let (Some(first), Some(last)) = (logged.first(), logged.last()) else {
-        return (unused("its lines tell neither time nor length"), None);
+        return (unused("its lines have neither times nor lengths"), None);
     };
     let lowest = first.0.saturating_sub(starts.len() as i64);
     let mut fits: Vec<(f64, i64, u64)> = Vec::new();
@@ -326,12 +326,12 @@ fn by_length(lines: &[Numbered], job: &Counted<'_>) -> (LabelUse, Option<i64>) {
             let method = Some(LabelMethod::Length);
             (LabelUse { method, note: None, agreeing, ..unused("") }, Some(*difference))
         }
-        _ => (unused("its lines tell no time, and their lengths fit at no one place"), None),
+        _ => (unused("its lines have no times; their lengths match no place or several"), None),
     }
 }
 
 fn by_order(lines: &[Numbered], job: &Counted<'_>) -> (LabelUse, Option<i64>) {
-    let unfit = (unused("its lines tell no time, and it counts others than the capture"), None);
+    let unfit = (unused("its lines have no times, and its count differs from the capture's"), None);
     let numbers = || lines.iter().map(|one| one.says.number);
     let (Some(first), Some(last)) = (numbers().min(), numbers().max()) else { return unfit };
     let interval = lines.get(1).map_or(1, |next| next.says.number.saturating_sub(first).max(1));

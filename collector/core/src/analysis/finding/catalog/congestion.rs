@@ -16,7 +16,7 @@ use crate::flow::observer::Signal;
 pub const KIND: Kind = Kind {
     id: "congestion",
     about: "Queues in the fabric grew: switches marked packets (ECN congestion experienced), and \
-            receivers told their senders to slow down (CNP). A little of that is DCQCN at work; a \
+            receivers asked their senders to slow down (CNP). A little of that is DCQCN at work; a \
             lot means that too many flows meet at one port.",
     threshold: "Any CE mark or CNP. Warning from 1 % of the packets marked on the flows concerned \
                 (ce_share; our choice: no vendor publishes a rate), otherwise info. Incast if \

@@ -13,7 +13,7 @@ use crate::model::time::Span;
 /// Pause.
 pub const KIND: Kind = Kind {
     id: "pause",
-    about: "Ports were told to stop (PFC, or 802.3x pause of the whole link). Nothing is lost, so \
+    about: "Ports were paused (PFC, or 802.3x pause of the whole link). Nothing is lost, so \
             drop counters stay at 0 while the job runs at the speed of the port that pauses. Pause \
             means that ECN did not reduce the load in time.",
     threshold: "Warning from 10 % of the time paused (pause_share). No vendor publishes a limit; \
