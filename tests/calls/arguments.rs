@@ -195,15 +195,15 @@ fn every_argument() {
     communications.push(Action::GroupEnd);
     let (group, _) = rest.split_at(communications.len());
     assert!(group.iter().map(|(action, _)| action).eq(&communications), "{group:#?}");
-    let verbs_told = &calls[control.len() + communications.len()..];
+    let verbs_reported = &calls[control.len() + communications.len()..];
     let is_success = |call: &Call| call.returned.map(|returned| returned.is_success);
-    let verbs_told: Vec<_> =
-        verbs_told.iter().map(|call| (call.action.clone(), is_success(call))).collect();
-    let made = verbs_told.iter().find_map(|(action, _)| match action {
+    let verbs_reported: Vec<_> =
+        verbs_reported.iter().map(|call| (call.action.clone(), is_success(call))).collect();
+    let made = verbs_reported.iter().find_map(|(action, _)| match action {
         Action::CreateQueuePair { queue_pair, .. } => *queue_pair,
         _ => None,
     });
-    assert_eq!(verbs_told, verbs(made.unwrap()));
+    assert_eq!(verbs_reported, verbs(made.unwrap()));
 
     assert_eq!(Function::AllReduce.kind().name(), "all_reduce");
     let bytes = communications.iter().filter_map(|action| match action {

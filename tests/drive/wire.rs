@@ -202,8 +202,8 @@ fn railscope_reads_the_drivers_ranks() {
         assert_eq!((read.rank, read.cuda_device, read.nvml_device), (rank, 1, Some(5)));
         assert_eq!((read.host_hash, read.pid_hash), (peer.host_hash, peer.pid_hash));
         assert_eq!(read.bus_id, peer.bus_id);
-        let is_told = release == Release::V2_27_7;
-        assert_eq!(read.release, is_told.then(|| theirs(release)));
+        let has_version = release == Release::V2_27_7;
+        assert_eq!(read.release, has_version.then(|| theirs(release)));
 
         let topology = Topology::of_single_gpu(rank, 4, release).encode(release);
         let read = nccl::topology::Topology::decode(&topology, layout.topology).unwrap();

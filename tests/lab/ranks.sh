@@ -26,9 +26,9 @@ for number in 0 1; do
   echo >&${line[$number]}
 done
 # Both ranks have made calls for a second, and the kernel's list was read after that.
-is_told() { page report.json > report && grep -q 'RDMA is not visible: 4 queue pairs of 2 ranks' report; }
+is_reported() { page report.json > report && grep -q 'RDMA is not visible: 4 queue pairs of 2 ranks' report; }
 for _ in $(seq 60); do
-  is_told && break
+  is_reported && break
   # If asked more often, a guest without KVM has no time to make a report.
   sleep 3
 done

@@ -72,8 +72,8 @@ impl Run {
                 let listener = member.peer_listener.unwrap();
                 assert_eq!(listener.ip().to_string(), text(&node["frontend"], "ip"));
                 assert_eq!(member.bus_id.unwrap(), hexadecimal(text(node, "bus_id_packed")));
-                let tells_pid = ring.releases.first.code() >= 22_400 && !is_child;
-                let pid = tells_pid.then(|| node["pid"].as_u64().unwrap());
+                let has_pid = ring.releases.first.code() >= 22_400 && !is_child;
+                let pid = has_pid.then(|| node["pid"].as_u64().unwrap());
                 assert_eq!(member.pid.map(u64::from), pid);
                 let release = member.release.map(|release| release.to_string());
                 assert!(release.is_none_or(|release| release == self.truth["nccl_version"]));

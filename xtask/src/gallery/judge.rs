@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn every_mistake_is_listed() {
         let verdict = judge(&report(&[0, 1011], "loss"), &[truth()]);
         assert_eq!((verdict.found, verdict.false_findings), (0, 1));
         assert_eq!((verdict.iterations_right, verdict.false_iterations), (1, 1));

@@ -50,7 +50,7 @@ mod tests {
     use super::Facts;
 
     #[test]
-    fn what_does_not_hold_is_told() {
+    fn failed_facts_are_listed() {
         let mut facts = Facts::default();
         facts.about("loss");
         facts.equal("NAKs", 3, 3);

@@ -43,7 +43,7 @@ struct Named<'a> {
 impl Score {
     pub(super) fn new(matching: &Matching<'_>) -> Self {
         let mut score = Self::default();
-        if !matching.truth.tells_lateness() {
+        if !matching.truth.has_lateness() {
             return score;
         }
         let paired = (0..matching.truth.communicators.len()).flat_map(|at| paired(matching, at));

@@ -209,7 +209,7 @@ impl Truth {
     }
 
     /// Whether it has the times at which ranks reached collectives.
-    pub(super) fn tells_lateness(&self) -> bool {
+    pub(super) fn has_lateness(&self) -> bool {
         self.collectives.iter().any(|collective| !collective.per_rank.is_empty())
     }
 

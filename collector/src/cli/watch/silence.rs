@@ -7,24 +7,24 @@ use crate::live::session::Session;
 /// Silence after which the hint is shown.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Silence since the start.
+/// Time without any packet since the start.
 pub(super) struct Silence {
     began: Instant,
-    is_told: bool,
+    is_shown: bool,
 }
 
 impl Silence {
     /// No packet has arrived yet.
     pub(super) fn begin() -> Self {
-        Self { began: now(), is_told: false }
+        Self { began: now(), is_shown: false }
     }
 
     /// The hint, once, after a long silence.
     pub(super) fn hint(&mut self, session: &Session) -> Option<String> {
-        if session.frames() > 0 || self.is_told || self.began.elapsed() <= PATIENCE {
+        if session.frames() > 0 || self.is_shown || self.began.elapsed() <= PATIENCE {
             return None;
         }
-        self.is_told = true;
+        self.is_shown = true;
         Some(format!("no frame in {} s", PATIENCE.as_secs()))
     }
 }

@@ -24,12 +24,12 @@ impl CommunicatorNames {
     fn from_ids(ids: &[&str]) -> Self {
         let ids: BTreeSet<&str> = ids.iter().copied().collect();
         let longest = ids.iter().map(|id| id.len()).max().unwrap_or(0);
-        let tells_apart = |digits: &usize| {
+        let is_unique = |digits: &usize| {
             let starts: BTreeSet<&str> =
                 ids.iter().map(|id| id.get(..*digits).unwrap_or(id)).collect();
             starts.len() == ids.len()
         };
-        let digits = (SHORTEST..longest).find(tells_apart).unwrap_or(longest.max(SHORTEST));
+        let digits = (SHORTEST..longest).find(is_unique).unwrap_or(longest.max(SHORTEST));
         Self { digits, several: ids.len() > 1 }
     }
 

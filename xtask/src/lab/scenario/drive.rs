@@ -167,7 +167,7 @@ mod tests {
     use super::{Record, slow};
 
     #[test]
-    fn who_computes_longer_than_the_delay_is_told() {
+    fn ranks_that_compute_longer_than_the_delay_are_listed() {
         let lines = r#"{"record":"job"}
             {"record":"compute","rank":1,"iteration":null,"start_ns":0,"end_ns":200000000}
             {"record":"compute","rank":1,"iteration":3,"start_ns":0,"end_ns":150000000}

@@ -57,7 +57,7 @@ fn a_cut_extension_header_leaves_the_payload_length() {
 }
 
 #[test]
-fn a_frame_that_ends_and_one_that_was_cut_are_told_apart() {
+fn truncation_by_the_sender_and_by_the_snap_length_is_distinguished() {
     let bytes = write_only();
     for (wire_len, limit) in [(40, Limit::Frame), (82, Limit::Snap)] {
         let stop = decode(&frame(LinkType::Ethernet, wire_len, &bytes[..40])).stop.unwrap();

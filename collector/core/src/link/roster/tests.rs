@@ -78,7 +78,7 @@ fn magics_beyond_the_capacity_are_counted() {
 }
 
 #[test]
-fn children_that_greet_alike_are_told_by_their_ranks() {
+fn children_with_the_same_magic_are_distinguished_by_their_ranks() {
     // Until 2.22 the magic of every child is the start of its parent's commHash.
     let other = |ring: Ring| Ring {
         members: ring

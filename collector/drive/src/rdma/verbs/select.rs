@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn without_any_device_the_way_to_one_is_told() {
+    fn without_any_device_the_error_says_how_to_get_one() {
         let said = select(&[], &settings("10.0.0.1", None, None)).unwrap_err().to_string();
         for part in [
             "no RDMA device exists",

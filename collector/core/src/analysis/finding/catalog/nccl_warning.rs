@@ -34,7 +34,7 @@ pub const KIND: Kind = Kind {
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     let mut by_cause: BTreeMap<Cause, Vec<(usize, &Process, &Warning)>> = BTreeMap::new();
     for (at, process) in facts.state.logs.processes.iter().enumerate() {
-        for warning in process.warnings.iter().filter(|warning| !is_told_elsewhere(warning)) {
+        for warning in process.warnings.iter().filter(|warning| !has_own_finding(warning)) {
             by_cause.entry(warning.cause).or_default().push((at, process, warning));
         }
     }
@@ -43,7 +43,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 /// A plugin that cannot be used has a finding of its own.
-fn is_told_elsewhere(warning: &Warning) -> bool {
+fn has_own_finding(warning: &Warning) -> bool {
     warning.cause == Cause::Plugin && warning.text.starts_with("NET/OFI")
 }
 
@@ -52,7 +52,7 @@ fn finding(
     cause: Cause,
     warnings: &[(usize, &Process, &Warning)],
 ) -> Option<Finding> {
-    // Lines of several logs are in no order: the first process has the word.
+    // Lines of several logs have no common order: the first process's line is shown.
     let (at, process, first) = *warnings.first()?;
     let mut processes: Vec<usize> = warnings.iter().map(|(at, ..)| *at).collect();
     processes.dedup();

@@ -25,7 +25,7 @@ pub const KIND: Kind = Kind {
     detect,
 };
 
-/// What was found instead of what was expected, and where.
+/// Networks that were not expected, and where they are used.
 type Odd = BTreeMap<(OddNetwork, Vec<String>), Vec<OddUse>>;
 
 struct OddUse {
@@ -85,9 +85,9 @@ fn by_traffic(facts: &Facts<'_>, odd: &mut Odd) {
         for rank in &communicator.ranks {
             let name = |ip: std::net::IpAddr| ip.to_string();
             let host = rank.host.clone().or_else(|| rank.address.map(name)).unwrap_or_default();
-            // A log has said the same of this host.
-            let is_told = odd.values().flatten().any(|place| place.host == host);
-            if is_told {
+            // The log of this host already showed it.
+            let is_reported = odd.values().flatten().any(|place| place.host == host);
+            if is_reported {
                 continue;
             }
             let place = || OddUse {

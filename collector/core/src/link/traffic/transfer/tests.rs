@@ -139,7 +139,7 @@ fn a_lost_cts_leaves_the_number_to_the_neighbours() {
 }
 
 #[test]
-fn where_the_number_was_cut_off_the_slot_tells_it() {
+fn a_number_beyond_the_snap_length_is_derived_from_the_slot() {
     let cut = |index| CtsRecord { index: None, ..offer(index * 100, index, 0x100) };
     let offers: Vec<CtsRecord> = (1..=600).map(cut).collect();
     let cts = control(0, &offers);
