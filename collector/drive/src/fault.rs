@@ -29,7 +29,7 @@ pub enum Fault {
     },
     /// Packets that a rank's port sends are dropped before they reach the wire.
     Loss(PacketFault),
-    /// Packets that a rank's port sends are reordered behind the next few.
+    /// Packets that a rank's port sends are held back until the next few have left.
     Reorder(PacketFault),
     /// Packets that a rank's port sends leave with CE, as if a switch had marked them.
     MarkCe(PacketFault),

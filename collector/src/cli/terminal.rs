@@ -19,7 +19,7 @@ pub(super) fn width() -> usize {
     columns.filter(|columns| *columns > 0).or_else(terminal).unwrap_or(DEFAULT_WIDTH).max(NARROWEST)
 }
 
-/// Lines of the terminal; `None` if standard output is no terminal.
+/// Lines of the terminal; `None` if standard output is not a terminal.
 pub(super) fn height() -> Option<usize> {
     terminal_size_of(io::stdout()).map(|(_, Height(lines))| lines.into())
 }

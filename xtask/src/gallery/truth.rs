@@ -1,4 +1,4 @@
-//! The truth of one simulated job, as far as the gallery uses it.
+//! The truth of one simulated job, limited to what the gallery uses.
 
 use std::collections::BTreeMap;
 use std::fs;

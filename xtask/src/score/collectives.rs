@@ -218,7 +218,7 @@ fn said_by_edge<'a>(
     said.connections.iter().filter_map(of_edge).collect()
 }
 
-/// The truth writes names in capitals; `unknown` is no claim.
+/// The truth writes names in capitals; `unknown` claims nothing.
 fn count_name(tally: &mut Tally, said: Option<&String>, truth: &str) {
     let said = said.filter(|said| *said != "unknown");
     tally.count(said.map(|said| said.eq_ignore_ascii_case(truth)));

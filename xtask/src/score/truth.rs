@@ -1,4 +1,4 @@
-//! The truth about a recorded job, as far as it is scored: `truth.json` of real NCCL or `truth.jsonl`
+//! The scored part of the truth about a recorded job: `truth.json` of real NCCL or `truth.jsonl`
 //! of `railscope drive`.
 //!
 //! Ranks are world ranks here: they number all processes of the job.
@@ -295,8 +295,8 @@ impl Truth {
 }
 
 impl Communicator {
-    /// Parses a unique id in hexadecimal for `ranks` ranks: the magic, then the root's `sockaddr_in`
-    /// (`ncclBootstrapHandle` in `bootstrap.h`).
+    /// Parses a unique id in hexadecimal for `ranks` ranks: the magic, then the root's
+    /// `sockaddr_in` (`ncclBootstrapHandle` in `bootstrap.h`).
     fn announced(unique_id: &str, ranks: usize) -> Option<Self> {
         let byte = |at: usize| u8::from_str_radix(unique_id.get(2 * at..2 * at + 2)?, 16).ok();
         let bytes: Vec<u8> = (0..16).map(byte).collect::<Option<_>>()?;
@@ -342,8 +342,8 @@ impl Collective {
         lateness(self.first_posts(), rank)
     }
 
-    /// How much longer than the median rank's the first message of `rank` took from being handed over to
-    /// leaving the host; `left_ns` has the latter times by rank.
+    /// How much longer than the median rank's the first message of `rank` took from being handed
+    /// over to leaving the host; `left_ns` has the latter times by rank.
     pub(super) fn hold_ns(&self, rank: u32, left_ns: &BTreeMap<u32, i64>) -> Option<i64> {
         let posts = self.first_posts().into_iter();
         lateness(

@@ -4,7 +4,7 @@
 //!   end is unknown.
 //! * Bootstrap, by communicator: from the first check-in to the end of the gathers.
 //! * Parameter broadcast, by communicator: the Broadcasts before its first other collective.
-//! * Training, by communicator: from its first collective that is no such Broadcast to its last.
+//! * Training, by communicator: from the first collective after these Broadcasts to the last.
 //! * Idle, by communicator: a pause in its training longer than `IDLE_NS` and longer than
 //!   `IDLE_FACTOR` times its median pause.
 
@@ -94,8 +94,8 @@ fn rendezvous(streams: &[StreamFacts], bootstrap: Option<Timestamp>) -> Option<P
 fn of_communicator(id: CommunicatorId, collectives: &[&Collective], phases: &mut Vec<Phase>) {
     let is_broadcast = |one: &&&Collective| one.kind == CollectiveKind::Broadcast;
     let count = collectives.iter().take_while(is_broadcast).count();
-    // Where nothing else follows, Broadcasts are all there is to the training; and where the first
-    // collective was not seen, nobody knows what came before.
+    // If only Broadcasts follow, they are the training. If the capture missed the first collective,
+    // what came before is unknown, so no Broadcast counts as parameter broadcast.
     let is_from_init = collectives.first().is_some_and(|first| first.is_counted_from_init);
     let count = if is_from_init && count < collectives.len() { count } else { 0 };
     let (broadcasts, training) = collectives.split_at(count);

@@ -1,8 +1,8 @@
-//! Queue pairs joined over taps: flows of requests with what comes back for them, as all taps saw them
-//! together.
+//! Queue pairs joined over taps: flows of requests with what comes back for them, as all taps saw
+//! them together.
 //!
-//! Each number is that of the tap that saw most of it: retransmissions show at the sender's, holes at
-//! the receiver's, and only the sender's round trips are whole.
+//! Each number is that of the tap that saw most of it: retransmissions show at the sender's, holes
+//! at the receiver's, and only the sender's round trips are whole.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -20,8 +20,8 @@ use crate::model::qpn::Qpn;
 use crate::model::time::Span;
 use crate::model::witness::Witness;
 
-/// One queue pair's traffic in one direction: a flow that carries requests, or one whose contents are
-/// unknown.
+/// One queue pair's traffic in one direction: a flow that carries requests, or one whose contents
+/// are unknown.
 #[derive(Clone, Debug)]
 pub struct QueuePair {
     /// Place in the flow table of the view that saw most of the payload.
@@ -293,7 +293,7 @@ impl QueuePair {
         self.fatal_naks() * FATAL + timeouts * TIMEOUT + signals * SIGNAL + packets
     }
 
-    /// It carries a job's data, as far as that is known.
+    /// It carries a job's data, or its owner is unknown.
     #[must_use]
     pub fn is_data(&self) -> bool {
         self.has_requests && self.owner.is_none_or(|owner| owner.role == Role::Data)

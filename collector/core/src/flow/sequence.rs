@@ -1,12 +1,12 @@
-//! The request space of one flow: which PSNs were seen, which were skipped, and what a packet
-//! behind the highest one is.
+//! The request space of one flow: which PSNs were seen, which were skipped, and how a packet
+//! below the highest one is classified.
 //!
 //! A packet at or below `high` is, by the first rule that applies:
 //!
 //! 1. its PSN was seen before: retransmitted;
 //! 2. IPv4 identifications are proven to increase on the flow: older than the packet that carried
 //!    `high`: out of order (sent first, arrived late), newer: retransmitted;
-//! 3. it fills a hole: next to another packet behind `high`: retransmitted, alone: out of order
+//! 3. it fills a hole: next to another packet below `high`: retransmitted, alone: out of order
 //!    (inferred);
 //! 4. else ambiguous: sent before the capture began.
 //!
@@ -337,7 +337,7 @@ impl RequestSpace {
         }
     }
 
-    /// Whether this packet was sent after every packet seen so far, as far as can be known.
+    /// Whether this packet was sent after every packet seen so far, on the available evidence.
     fn is_sent_now(&mut self, identification: Option<u16>) -> bool {
         match identification {
             Some(id) if self.identifications.is_proven() => {

@@ -115,8 +115,8 @@ impl TapState {
         self.lost_frames += u64::from(run.lost);
     }
 
-    /// Counts a layer that could not be read. A header beyond the snap length is no defect of the
-    /// frame, but a fact that is missing, so it counts as well.
+    /// Counts a layer that could not be read. A header beyond the snap length is not an
+    /// error in the frame, but its content is missing, so it counts as well.
     #[cold]
     pub fn add_refusal(&mut self, error: &DecodeError) {
         let reason = (error.layer, error.limit);

@@ -30,7 +30,7 @@ use crate::model::witness::Witness;
 /// A connection whose ranks are not known yet.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
-    /// Its queue pairs in NCCL's order, as far as both ends are known.
+    /// Its queue pairs of which both ends are known, in NCCL's order.
     pub queue_pairs: Vec<QueuePair>,
     /// Its flows at all taps.
     pub flows: Vec<DraftFlow>,

@@ -22,8 +22,8 @@ use crate::model::time::Timestamp;
 /// All series, and how far each source was counted.
 ///
 /// Analyses of one pipeline come in order of time, each with everything known at its time. However
-/// often that happens, the final counts are the same. When another pipeline follows, with the frames
-/// after it, its counts are added on top.
+/// often that happens, the final counts are the same. When another pipeline follows, with the
+/// frames after it, its counts are added on top.
 #[derive(Clone, Debug)]
 pub struct Accumulator {
     settings: Settings,
@@ -37,7 +37,7 @@ pub struct Accumulator {
     counted: Counted,
 }
 
-/// Sums that the pipeline keeps itself, as far as they were counted.
+/// The pipeline's own sums as of the last export.
 #[derive(Clone, Debug, Default)]
 struct Counted {
     flows: FlowGrowth,
@@ -118,8 +118,8 @@ impl Accumulator {
         nics::set(series, &state.counters);
     }
 
-    /// Adds the growth of known flows since the last analysis; flows that it did not have wait for the
-    /// next one.
+    /// Adds the growth of known flows since the last analysis; flows that it did not have wait for
+    /// the next one.
     ///
     /// `tracker` is later than the last analysis, and no analysis of an earlier state may follow: a
     /// flow whose counts fall is taken for another one. Its taps have one clock.

@@ -1,7 +1,7 @@
 //! Attributes of metrics, each with a bound on its values.
 //!
-//! QPNs, PSNs, GIDs and process ids are no attributes, since they are unbounded. They are in
-//! reports, spans and logs.
+//! QPNs, PSNs, GIDs and process ids are not attributes, since they are unbounded. Reports, spans
+//! and logs have them.
 
 #![expect(missing_docs, reason = "`about` says what each attribute is")]
 
@@ -144,7 +144,7 @@ pub static OUTCOME: Attribute = required(
 pub static PART: Attribute =
     required("railscope.part", 32, "`agent`, or the name of a kernel program");
 
-/// All of them, for the documentation.
+/// Every attribute, for the documentation.
 pub static ALL: &[&Attribute] = &[
     &PORT,
     &DIRECTION,

@@ -55,7 +55,7 @@ pub(super) fn set(series: &mut SeriesTable, health: &Health) {
     }
 }
 
-/// File and interface, as far as known.
+/// File and interface, if known.
 fn name(tap: &Tap) -> String {
     match tap.interface.as_deref() {
         Some(interface) if tap.file.is_empty() || tap.file == interface => interface.to_owned(),

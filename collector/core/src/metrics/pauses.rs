@@ -11,7 +11,7 @@ use crate::analysis::state::State;
 use crate::link::counter::NicCounters;
 use crate::report::pfc::counted_station;
 
-/// Frames, paused time and storms as far as they were counted, by station, priority and source.
+/// Frames, paused time and storms as of the last export, by station, priority and source.
 pub(super) type PauseGrowth = Growth<(String, Option<u8>, &'static str), 3>;
 
 /// Adds the pauses since the last export.

@@ -13,7 +13,7 @@ use crate::analysis::port::JoinedPort;
 use crate::flow::burst::WIDTHS_NS;
 use crate::flow::tracker::FlowTracker;
 
-/// Bursts and their time as far as they were counted, by port, direction and bucket.
+/// Bursts and their time as of the last export, by port, direction and bucket.
 pub(super) type BurstGrowth = Growth<(IpAddr, &'static str, &'static str), 2>;
 
 const TRANSMIT: &str = "transmit";

@@ -93,7 +93,7 @@ impl SeriesTable {
     }
 }
 
-/// Attributes of an owner, as far as they are known and turned on.
+/// An owner's attributes that are known and turned on.
 pub(super) fn owner_attributes(
     settings: &Settings,
     communicator: Option<&str>,

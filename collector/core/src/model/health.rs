@@ -1,4 +1,4 @@
-//! What was missed: counters of everything that was dropped, refused or could not be known.
+//! Health counters: everything that was dropped, rejected, or remained unknown.
 
 pub mod event;
 
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use self::event::HealthEvent;
 
-/// Counters of losses and of what is not certain.
+/// Counters of losses and of uncertain results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
     counters: BTreeMap<HealthEvent, u64>,

@@ -20,9 +20,9 @@ const CROWDED_PART: u64 = 4;
 const COUNTER_WINDOWS: u64 = 4;
 
 impl Pipeline {
-    /// Forgets messages that passed more than `window_ns` before the latest one, or more if there
-    /// is no room. `understanding` is the latest of this pipeline: its training steps keep their
-    /// numbers, and none in the window is cut.
+    /// Drops messages that passed more than `window_ns` before the latest one, and later ones if
+    /// memory is short. `understanding` is the latest of this pipeline: its training steps keep
+    /// their numbers, and none in the window is cut.
     ///
     /// NIC counters are kept for as long.
     pub fn slide(&mut self, window_ns: u64, understanding: &Understanding) {

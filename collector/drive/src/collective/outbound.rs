@@ -60,7 +60,7 @@ impl Outbound {
         self.filled.push_back(Filled { offset, bytes, part });
     }
 
-    /// Sends complete messages as far as buffers were offered; returns whether any was sent.
+    /// Sends complete messages for which buffers were offered; returns whether any was sent.
     pub(super) fn send(&mut self, net: &mut dyn Net) -> Result<bool> {
         let before = self.flying.len();
         while let Some(&Filled { offset, bytes, part }) = self.filled.front() {

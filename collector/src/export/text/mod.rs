@@ -46,7 +46,7 @@ fn shown(report: &Report, shows: impl Fn(&FlowReport) -> bool) -> Vec<&QueuePair
 }
 
 /// Writes `report`, restricted to the flows that `shows` selects: the verdict, the input, who was
-/// late and when, then the tables, and last what is not certain.
+/// late and when, then the tables, and last the uncertainties.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Colours by meaning. The output stream removes them if it is no terminal.
+//! Colours by meaning. The output stream removes them if it is not a terminal.
 
 use std::fmt::Display;
 

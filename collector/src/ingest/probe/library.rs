@@ -42,7 +42,7 @@ impl Eq for Signature {}
 ///
 /// # Errors
 ///
-/// When the file cannot be read, or is no library for this architecture.
+/// When the file cannot be read, or is not a library for this architecture.
 pub(super) fn read(file: &File) -> io::Result<Contents> {
     let cache = ReadCache::new(file);
     let elf = ElfFile::<FileHeader64<Endianness>, _>::parse(&cache).map_err(invalid)?;

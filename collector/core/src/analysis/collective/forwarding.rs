@@ -22,7 +22,7 @@ pub enum Forwarding {
 /// many ranks further its sender is.
 pub type NextLane = Option<(usize, usize)>;
 
-/// What the payload of one pass says: the chunks that start `ahead` messages behind the cursors,
+/// What the payload of one pass shows: the chunks that start `ahead` messages behind the cursors,
 /// `nranks` - 1 on each lane.
 #[must_use]
 pub fn of_pass(

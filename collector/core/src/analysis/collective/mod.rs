@@ -61,8 +61,8 @@ pub struct Collective {
     pub bytes: Option<u64>,
     /// The bytes are rounded by the protocol, or part of them was not seen.
     pub is_estimated: bool,
-    /// In which order messages are passed on; `None` where it is no ring of own chunks, or where
-    /// messages are missing.
+    /// The order in which messages are passed on; `None` if each rank does not pass chunks of its
+    /// own around a ring, or if messages are missing.
     pub ring_order: Option<RingOrder>,
     /// Channels that carry it.
     pub channels: u32,
@@ -70,7 +70,7 @@ pub struct Collective {
     pub messages: u64,
     /// From the first data packet to the last, or to the end of the recovery that brought its data.
     pub span: Span,
-    /// Its parts, loop by loop, in order of time; of a tree or point to point, none.
+    /// Its parts, loop by loop, in order of time; empty for a tree and for point-to-point.
     pub parts: Vec<Part>,
     /// Its ranks' times, ascending.
     pub ranks: Vec<RankTimes>,

@@ -255,8 +255,8 @@ impl Ring<'_> {
     }
 }
 
-/// Bytes of data of the chunk at `at`, `None` where part of it was not seen, and the element sizes
-/// that fit it. `None` where there is no such chunk.
+/// Bytes of data of the chunk at `at` (`None` if part of it was not captured), and the element
+/// sizes that fit it. `None` if there is no such chunk.
 fn chunk(lane: &Lane, at: usize, slicing: &Slicing) -> Option<(Option<u64>, ElementSizes)> {
     let messages = lane.messages.get(at..at + slicing.per_chunk)?;
     let is_other = |capacity: u64| capacity != slicing.capacity;
@@ -277,8 +277,8 @@ fn chunk(lane: &Lane, at: usize, slicing: &Slicing) -> Option<(Option<u64>, Elem
     }
 }
 
-/// Bytes of a loop that NCCL would cut into these chunks: equal ones, then a shorter one, then empty
-/// ones. `None` if it would not, `Some(None)` if too little was captured.
+/// Bytes of a loop that NCCL would cut into these chunks: equal ones, then a shorter one, then
+/// empty ones. `None` if it would not, `Some(None)` if too little was captured.
 fn is_cut_evenly(
     chunks: &[Option<u64>],
     slicing: &Slicing,

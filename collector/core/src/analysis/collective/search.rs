@@ -178,8 +178,8 @@ impl<'a> Search<'a> {
         self.open.values().any(|other| other.cost + BEHIND < cost)
     }
 
-    /// Keeps half of the states for their cost and half for their cost per message: the right reading
-    /// of a long collective costs more than a wrong one of its first messages.
+    /// Keeps half of the states for their cost and half for their cost per message: the right
+    /// reading of a long collective costs more than a wrong one of its first messages.
     fn prune(&mut self) {
         let count = self.open.len();
         if count <= STATES {
@@ -276,8 +276,8 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// When the channel goes on after `reading`. A rank begins its next collective when this one has
-    /// ended on all channels: one that begins later has no part in it.
+    /// When the channel goes on after `reading`. A rank begins its next collective when this one
+    /// has ended on all channels: one that begins later has no part in it.
     fn next_start(&self, reading: &Reading, cursors: &[u32]) -> Timestamp {
         let next = reading.lanes.iter().filter_map(|(place, count)| {
             let (lane, cursor) = self.lane(*place, cursors);
@@ -430,7 +430,7 @@ impl Explanation {
     }
 }
 
-/// By message, and behind the last one: the fences of those before it.
+/// Per message, and after the last one: the fences of the messages before it.
 fn fences_before(lane: &Lane) -> Vec<Fences> {
     let mut fences = Fences::default();
     let of_all = (0..lane.messages.len()).map(|at| {

@@ -47,7 +47,7 @@ pub fn chain(
     slicing: &Slicing,
 ) -> Vec<Reading> {
     let Some(left_out) = left_out(lanes, is_whole, slicing) else { return Vec::new() };
-    // From behind the gap on, in the order in which data flows.
+    // Starts after the gap, in the direction of the data.
     let start = left_out.map_or(0, |gap| gap + 1);
     let order = (start..lanes.len()).chain(0..start).filter(|place| Some(*place) != left_out);
     let order: Vec<usize> = order.collect();
@@ -98,8 +98,8 @@ fn left_out(lanes: &[(&Lane, usize)], is_whole: bool, slicing: &Slicing) -> Opti
     }
 }
 
-/// Runs of chunks that begin at the cursors, equal on all lanes. `may_repeat` holds for the sizes of
-/// chunks that can be followed by more.
+/// Runs of chunks that begin at the cursors, equal on all lanes. `may_repeat` holds for the sizes
+/// of chunks that can be followed by more.
 fn runs(lanes: &[(&Lane, usize)], slicing: &Slicing, may_repeat: impl Fn(u64) -> bool) -> Vec<Run> {
     let mut found = Vec::new();
     if lanes.is_empty() {

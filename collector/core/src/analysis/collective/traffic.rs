@@ -13,8 +13,8 @@ use super::thresholds::LANES_APART;
 use crate::link::job::{Channel, Communicator, CommunicatorId, Job, NetConnectionId};
 use crate::model::nccl::{Graph, Protocol, Release};
 
-/// Since this release a channel's part is cut out of the buffer in one piece, and chunks of the
-/// last loop are as short as they can be.
+/// Since this release each channel works on one contiguous part of the buffer, and chunks of the
+/// last loop are as short as possible.
 const CELL_SPLIT: Release = Release::new(2, 22, 0);
 
 /// One communicator's messages.
@@ -155,9 +155,9 @@ impl Traffic {
     }
 }
 
-/// The connections between two ranks in the order of channels that nobody names. Small collectives use only
-/// the first channels, so that those have more messages; where all have about as many, NCCL has made a
-/// device's queue pairs of one channel after those of another.
+/// The connections between two ranks in the order of channels that nobody names. Small collectives
+/// use only the first channels, so that those have more messages; where all have about as many,
+/// NCCL has made a device's queue pairs of one channel after those of another.
 fn by_likely_channel(job: &Job, lanes: &[Lane], mut places: Vec<usize>) -> Vec<usize> {
     let count = |place: &usize| lanes[*place].messages.len();
     places.sort_by_key(|place| Reverse(count(place)));

@@ -76,7 +76,7 @@ fn is_alike(calls: &[Symbol], unit: Option<&[Symbol]>) -> bool {
     let Some(unit) = unit.filter(|unit| calls.len() <= LONGEST_IN_UNITS * unit.len()) else {
         return false;
     };
-    // Longest common subsequence; what is not known may be anything, but not all may be unknown.
+    // Longest common subsequence; an unknown call matches any call, but not all may be unknown.
     let mut common = vec![0_usize; unit.len() + 1];
     for call in calls {
         let mut diagonal = 0;

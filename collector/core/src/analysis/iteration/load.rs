@@ -1,9 +1,9 @@
-//! Training steps by the rhythm of load alone, where calls cannot be read: bursts of traffic with
-//! silence between them, regular in time and in messages.
+//! Training steps from the rhythm of load alone, if calls cannot be read: bursts of traffic,
+//! regular in time and in messages, separated by silence.
 //!
 //! The silence that separates bursts is found at the largest jump between sorted silences; a period
-//! counts only if its variation (standard deviation over mean) is below 0.5, which is what sFlow-RT
-//! asks of it, and bursts carry about the same.
+//! counts only if its variation (standard deviation over mean) is below 0.5, as in
+//! sFlow-RT, and bursts carry about the same number of messages.
 
 use super::rhythm::{Piece, Rhythm};
 use super::thresholds::{
@@ -13,10 +13,10 @@ use super::thresholds::{
 use super::timeline::Timeline;
 use crate::analysis::spread::lower_median;
 
-/// The training steps of a job; `None` where its load has no rhythm.
+/// The training steps of a job; `None` if its load has no rhythm.
 pub(super) fn rhythm(timeline: &Timeline) -> Option<Rhythm> {
     let slots = &timeline.slots;
-    // Where calls can be read and do not repeat, they are no training.
+    // Calls that can be read but do not repeat are not training.
     let unread = slots.iter().filter(|slot| slot.call.is_none()).count();
     if unread * READABLE_ONE_IN < slots.len() {
         return None;

@@ -83,18 +83,18 @@ pub(super) const TRAILING_SILENCE_PARTS: u64 = 2;
 pub(super) const FEWEST_BURSTS: usize = 5;
 /// The shortest silence between bursts is this many times the longest within.
 pub(super) const SILENCE_JUMP: f64 = 3.0;
-/// Nanoseconds of silence between bursts at least: shorter than any training step's compute.
+/// Shortest silence between bursts, in nanoseconds: less than any training step's compute.
 pub(super) const SHORTEST_BURST_SILENCE_NS: u64 = 1_000_000;
 /// Silences below one in this many parts of that are equal: their ratio says nothing.
 pub(super) const NO_SILENCE_PARTS: u64 = 10;
-/// Standard deviation over mean of the times between bursts, at most (sFlow-RT asks the same).
+/// Largest standard deviation over mean of the times between bursts (as in sFlow-RT).
 pub(super) const VARIATION: f64 = 0.5;
 /// Share of the bursts that carry about the same ...
 pub(super) const ALIKE_BURSTS: f64 = 0.8;
 /// ... number of messages: within this factor of the median.
 pub(super) const ALIKE_FACTOR: u64 = 2;
-/// Load counts only where at most one call in this many can be read: readable calls that do not
-/// repeat are no training.
+/// The rhythm of load is used only if at most one call in this many can be read: readable calls
+/// that do not repeat are not training.
 pub(super) const READABLE_ONE_IN: usize = 2;
 
 // Figures (`figures.rs`).

@@ -1,4 +1,5 @@
-//! A late rank that sends over no network: its host's other ranks do, over shared memory.
+//! A late rank without network traffic: it uses shared memory, other ranks of its host use the
+//! network.
 //!
 //! When one rank of a ring is late, every connection of the ring stops at a message of its own. The
 //! sender `d` hops behind the late rank runs out of chunks to pass on after `d` chunks, or its
@@ -75,7 +76,8 @@ pub fn hidden_rank(case: &Case<'_>) -> Option<Straggler> {
 }
 
 impl Stop<'_> {
-    /// Whether it stopped where a late `rank` would stop it; `None` if that rank is not in the ring.
+    /// Whether it stopped where a late `rank` would stop it; `None` if that rank is not in the
+    /// ring.
     fn is_for(&self, rank: u32, per_chunk: u64) -> Option<bool> {
         let late = self.ring.iter().position(|other| *other == rank)?;
         let hops = (self.sender + self.ring.len() - late) % self.ring.len();

@@ -1,4 +1,5 @@
-//! How late counts as late: more than a share of a training step, and more than is usual in the job.
+//! How late counts as late: more than a share of a training step, and more than is usual in the
+//! job.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,8 +72,8 @@ fn deviation(lateness: &[i64]) -> Option<u64> {
     lower_median(lateness.iter().map(|late_ns| late_ns.unsigned_abs()))
 }
 
-/// Where no training steps are known: the median distance between collectives that follow a pause
-/// longer than the median collective, or between all where there are no such pauses.
+/// Without known training steps: the median distance between collectives that follow a pause longer
+/// than the median collective; without such pauses, between all collectives.
 fn pause_period(spans: &[Span]) -> Option<u64> {
     let usual_ns = lower_median(spans.iter().map(|span| span.last.nanos_since(span.first)))?;
     let mut end: Option<Timestamp> = None;

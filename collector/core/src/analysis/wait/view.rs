@@ -81,7 +81,7 @@ impl<'a> View<'a> {
         Some(self.side.span(before)?.last)
     }
 
-    /// The first packet of the message behind the last.
+    /// The first packet of the message after the last.
     #[must_use]
     pub fn start_after(&self) -> Option<Timestamp> {
         Some(self.side.span(self.all.get(self.places.end)?)?.first)

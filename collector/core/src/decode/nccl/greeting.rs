@@ -34,7 +34,7 @@ impl Greeting {
     /// Bytes of a greeting.
     pub const LEN: usize = 12;
 
-    /// Parses the first bytes of a connection; `None` if there are too few or they are no greeting.
+    /// Parses the first bytes of a connection; `None` if they are too few or not a greeting.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let structure = Structure(bytes);

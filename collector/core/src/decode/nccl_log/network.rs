@@ -68,7 +68,7 @@ pub enum PluginEvent<'a> {
     Named(&'a str),
     /// The plugin with this name was loaded.
     Loaded(&'a str),
-    /// There is no library with this name; empty if the line does not name it.
+    /// The library with this name does not exist; empty if the line does not name it.
     Missing(&'a str),
     /// The library exists but was rejected: the text.
     Failed(&'a str),

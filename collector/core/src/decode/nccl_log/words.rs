@@ -38,7 +38,7 @@ pub(super) fn hex(word: &str) -> Option<u64> {
     u64::from_str_radix(word.strip_prefix("0x").unwrap_or(word), 16).ok()
 }
 
-/// A rank, or none where NCCL prints -1: the outer `None` is no number.
+/// A rank; `Some(None)` if NCCL prints -1, `None` if the word is not a number.
 pub(super) fn rank(word: &str) -> Option<Option<u32>> {
     if word == "-1" { Some(None) } else { word.parse().ok().map(Some) }
 }

@@ -39,8 +39,8 @@ pub struct IpService {
 }
 
 impl IpService {
-    /// Reads the private data of a request for `service_id`; `None` when that is no IP port, or
-    /// when the header was cut off or is of a version that is not known.
+    /// Reads the private data of a request for `service_id`; `None` if that is not an IP
+    /// port, the header is truncated, or its version is unknown.
     #[must_use]
     pub fn decode(service_id: u64, private_data: &[u8]) -> Option<Self> {
         let [0, 0, 0, 0, 1, protocol, p0, p1] = service_id.to_be_bytes() else { return None };

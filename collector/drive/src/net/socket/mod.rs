@@ -49,8 +49,8 @@ pub struct Socket {
     last_request: u64,
 }
 
-/// `NCCL_SOCKET_NTHREADS` and `NCCL_NSOCKS_PERTHREAD`. NCCL's default is no thread, and so no data
-/// connection, except on two clouds' own NICs.
+/// `NCCL_SOCKET_NTHREADS` and `NCCL_NSOCKS_PERTHREAD`. NCCL's default is 0 threads, and so 0 data
+/// connections, except on the NICs of two clouds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketSettings {
     /// Threads that NCCL would start; here only their number matters.

@@ -17,7 +17,7 @@ const LONGEST_HOLD: u64 = 500_000;
 pub enum FaultKind {
     /// They are lost.
     Loss,
-    /// They are held back behind the next few of the same queue pair.
+    /// They are held back until the next few of the same queue pair have left.
     Reorder,
     /// They are marked with CE if they are ECN-capable: a switch would not mark others.
     MarkCe,

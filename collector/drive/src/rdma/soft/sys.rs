@@ -152,7 +152,7 @@ pub fn receive(
 /// Waits for a datagram (`to_send`: for room to send one), at most `wait`.
 ///
 /// # Errors
-/// The kernel refuses; an interruption by a signal is no error.
+/// The kernel refuses; an interruption by a signal is not an error.
 pub fn wait(socket: &UdpSocket, to_send: bool, wait: Duration) -> io::Result<()> {
     let events = if to_send { libc::POLLOUT } else { libc::POLLIN };
     let mut entry = libc::pollfd { fd: socket.as_raw_fd(), events, revents: 0 };

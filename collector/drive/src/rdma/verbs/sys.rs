@@ -158,7 +158,7 @@ impl Context {
             return None;
         }
         // SAFETY: the fields were filled. The kind is read as a number, because kernels that are
-        // newer than the header send numbers that are no value of its enumeration. The union holds
+        // newer than the header send numbers that its enumeration does not have. The union holds
         // what `scope` says, and the queue pair lives until its event is acknowledged.
         let (kind, subject) = unsafe {
             let kind = (&raw const (*event.as_ptr()).event_type).cast::<u32>().read();
@@ -316,7 +316,8 @@ impl Memory {
             ibv_access_flags::IBV_ACCESS_LOCAL_WRITE | ibv_access_flags::IBV_ACCESS_REMOTE_WRITE;
         let access = access.0.cast_signed();
         let at = memory.as_ptr().cast();
-        // SAFETY: the memory is owned, as long as said, and freed only once it is registered no more.
+        // SAFETY: the memory is owned, as long as said, and freed only once it is registered no
+        // more.
         let raw = unsafe { ibv_reg_mr(domain.raw.as_ptr(), at, bytes, access) };
         match not_null(raw) {
             Ok(raw) => {

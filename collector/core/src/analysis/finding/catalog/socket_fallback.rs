@@ -115,7 +115,7 @@ fn reason(process: &Process) -> SocketReason {
     if is_disabled(process) {
         return SocketReason::Disabled;
     }
-    // A plugin that is not installed is no reason by itself.
+    // A missing plugin alone does not explain the fallback.
     let failed = process.networks.iter().filter(|attempt| attempt.outcome == Outcome::Failed);
     let failures: Vec<NetworkFailure> = failed.map(failure).collect();
     if failures.is_empty() { SocketReason::Unknown } else { SocketReason::Failed(failures) }

@@ -11,7 +11,7 @@ use crate::analysis::severity::Severity;
 use crate::link::job::{CommunicatorId, NetConnection, Unanswered};
 use crate::model::time::{Span, Timestamp};
 
-/// Nanoseconds of silence that are no stall yet.
+/// Shortest silence that counts as a stall, in nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
 /// How many times longer than the job's longest earlier pause a stall is.
 const LONGEST_RESTS: u64 = 5;

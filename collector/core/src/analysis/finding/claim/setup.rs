@@ -23,18 +23,18 @@ pub enum SetupClaim {
     RanksMissing {
         /// Their communicator.
         communicator: Option<Identity>,
-        /// Those that did not.
+        /// Ranks that did not check in.
         missing: Vec<u32>,
         /// Ranks of the communicator.
         nranks: u32,
     },
-    /// Ranks logged the beginning of their initialisation, and no end.
+    /// Ranks logged the start of their initialisation but not its end.
     InitIncomplete {
         /// Their communicator.
         communicator: Option<Identity>,
-        /// Those that began.
+        /// Ranks that started.
         begun: Vec<u32>,
-        /// Those of which there is no line, where several began.
+        /// Ranks that logged nothing, if several others started.
         silent: Vec<u32>,
     },
     /// The gathers at the root took long.

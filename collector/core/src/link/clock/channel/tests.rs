@@ -25,7 +25,7 @@ fn line() -> impl Strategy<Value = Line> {
 }
 
 proptest! {
-    /// No packet contradicts the line, and the truth is no farther away than said.
+    /// No packet contradicts the line, and the truth lies within the reported uncertainty.
     #[test]
     fn the_truth_is_within_the_doubt(truth in line(), packets in packets()) {
         let bounds = bounds_of(truth, packets);

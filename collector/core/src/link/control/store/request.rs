@@ -36,9 +36,9 @@ pub struct SentValue {
 pub struct Request {
     /// The query.
     pub query: Query,
-    /// Its keys in order, as far as kept.
+    /// Its keys that were kept, in order.
     pub keys: Vec<String>,
-    /// Its values in order, as far as kept or longer than a unique id.
+    /// Its values that were kept or are longer than a unique id, in order.
     pub values: Vec<SentValue>,
     /// Its number: to add, or to echo.
     pub number: Option<u64>,

@@ -114,7 +114,7 @@ impl RateControl {
         }
         self.target_bps = self.target_bps.min(self.line_bps);
         self.current_bps = f64::midpoint(self.current_bps, self.target_bps);
-        // Halving the distance never ends: within a thousandth it is no limit.
+        // Halving never reaches the line rate: within a thousandth of it, the limit is lifted.
         if self.current_bps > self.line_bps * 0.999 {
             self.current_bps = self.line_bps;
             self.limits = false;
