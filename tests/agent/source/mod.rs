@@ -1,4 +1,5 @@
-//! The agent's sources, one file each: what it needs on made-up hosts, and what it shows where it runs.
+//! The agent's sources, one file each: what it needs on made-up hosts, and what it shows where it
+//! runs.
 
 mod calls;
 mod connections;
@@ -20,7 +21,7 @@ fn verdict(sees: &str, host: &Host) -> Verdict {
     found.unwrap_or_else(|| panic!("no {sees} in {all:?}")).clone()
 }
 
-/// The value of `railscope_source_visible` for a device of a source; `None` where it has none.
+/// The value of `railscope_source_visible` for a device of a source; `None` if it has none.
 fn visible(metrics: &str, source: &str, device: &str) -> Option<String> {
     let words =
         [format!("railscope_source=\"{source}\""), format!("railscope_device=\"{device}\"")];

@@ -1,4 +1,4 @@
-//! Collectives and training steps with everything that was judged of them.
+//! Collectives and training steps with their waits, stragglers and figures.
 
 use super::collective::Collective;
 use super::iteration::Iteration;
@@ -10,7 +10,7 @@ use super::wait::CollectiveWaits;
 /// A collective and where its time went.
 #[derive(Clone, Debug)]
 pub struct JudgedCollective {
-    /// What it did.
+    /// Kind, bytes and times.
     pub collective: Collective,
     /// Its waits by connection and rank.
     pub waits: CollectiveWaits,
@@ -18,12 +18,12 @@ pub struct JudgedCollective {
     pub straggler: Option<Straggler>,
 }
 
-/// A training step and what it took.
+/// A training step with its figures and its straggler.
 #[derive(Clone, Debug)]
 pub struct JudgedIteration {
     /// Its bounds and collectives.
     pub iteration: Iteration,
-    /// What it moved and suffered.
+    /// Bytes, rate, marks, retransmissions and pause.
     pub figures: Figures,
     /// How it compares with the others of its job.
     pub pace: Pace,

@@ -1,10 +1,11 @@
-//! What is new since the last analysis: each training step, collective and finding is announced once.
+//! What is new since the last analysis: each training step, collective and finding is announced
+//! once.
 //!
 //! Analyses of a live job overlap: each has everything that is known at its time. The last training
-//! step of a job and the last collective of a communicator may still grow, so they are announced when
-//! the next one has begun, or at the end. An inferred finding is announced when a second analysis
-//! confirms it; one that vanishes in between was none. Metrics, traces, logs and `watch` all announce
-//! what this ledger returns.
+//! step of a job and the last collective of a communicator may still grow, so they are announced
+//! when the next one has begun, or at the end. An inferred finding is announced when a second
+//! analysis confirms it; one that vanishes in between was wrong. Metrics, traces, logs and `watch`
+//! all announce what this ledger returns.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -28,11 +29,11 @@ const FINDING_CAPACITY: usize = 4096;
 pub enum Ending {
     /// More will come, so the last training step and collective may grow.
     Open,
-    /// This was the last one.
+    /// This was the last analysis.
     Closed,
 }
 
-/// What was announced.
+/// Remembers what was announced.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     /// End of the last training step announced, by communicator.
@@ -69,7 +70,7 @@ struct FindingKey {
 }
 
 impl Ledger {
-    /// What `understanding` has that was not announced; from now on it was.
+    /// What `understanding` adds since the last call; it counts as announced from now on.
     ///
     /// Analyses come in order of time and on one clock: a capture, or a live job on one host.
     pub fn news(&mut self, understanding: &Understanding, ending: Ending) -> News {
@@ -94,7 +95,8 @@ impl Ledger {
         };
         let announced = &mut self.iterations;
         let is_new = |one: &JudgedIteration| {
-            // Numbers change when more of the job is understood, and ends move a little; middles last.
+            // Numbers change when more of the job is understood, and ends move a little; middles
+            // last.
             let span = one.iteration.span;
             let is_new = announced.get(&communicator(one)).is_none_or(|end| span.middle() >= *end);
             if is_new {

@@ -1,4 +1,4 @@
-//! What was missed, refused or could not be known: the counters of all layers in one [`Health`].
+//! Health: the counters of all layers for what was dropped, rejected or remained unknown.
 
 use super::state::State;
 use crate::flow::state::Flow;

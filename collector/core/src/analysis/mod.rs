@@ -1,7 +1,7 @@
 //! What the state of flows and taps means.
 //!
-//! [`understanding::understand`] is the one way in and out: it takes the [`state`] that the layers
-//! before gathered, and returns everything that was judged. What is shown anywhere comes from there.
+//! [`understanding::understand`] is the only entry: it takes the [`state`] that earlier layers
+//! gathered and returns all judgements. Every output shows only these.
 
 pub mod collective;
 pub mod finding;

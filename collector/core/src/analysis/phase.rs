@@ -37,11 +37,11 @@ pub enum PhaseKind {
 /// A phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// What.
+    /// Rendezvous, bootstrap, training, ...
     pub kind: PhaseKind,
-    /// From when to when.
+    /// Start and end.
     pub span: Span,
-    /// Whose; `None` for what is before all communicators.
+    /// Its communicator; `None` for phases before any communicator.
     pub communicator: Option<CommunicatorId>,
 }
 

@@ -28,9 +28,9 @@ pub struct QueuePair {
     pub at: u32,
     /// Places of all views, one a tap.
     pub views: Vec<u32>,
-    /// Where it comes from.
+    /// Source address.
     pub source: IpAddr,
-    /// Where it goes.
+    /// Destination address.
     pub destination: IpAddr,
     /// The queue pair that it goes to.
     pub dest_qpn: Qpn,
@@ -52,9 +52,9 @@ pub struct QueuePair {
     pub round_trip_ns: Option<u64>,
     /// Missing at first sight, less what only the capture lost; READ responses, too.
     pub missing: u64,
-    /// Came after a later one.
+    /// Packets out of order.
     pub late: u64,
-    /// Sent again.
+    /// Retransmitted packets.
     pub resent: u64,
     /// NAKs for a missing packet that came back.
     pub sequence_naks: u64,
@@ -62,7 +62,7 @@ pub struct QueuePair {
     pub rnr_naks: u64,
     /// NAKs that end a connection, by reason.
     pub refusals: [(u64, &'static str); 5],
-    /// Recoveries by what made the sender go back.
+    /// Recoveries by trigger.
     pub recoveries: [EpisodeTotals; Trigger::ALL.len()],
     /// CE-marked packets, and the packets they are among.
     pub marks: (u64, u64),
@@ -76,7 +76,7 @@ pub struct QueuePair {
     pub icrc: (u64, u64),
 }
 
-/// Whose a flow is.
+/// The owner of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowOwner {
     /// The communicator.
@@ -91,7 +91,7 @@ pub struct FlowOwner {
     pub role: Role,
 }
 
-/// One tap's view: the flow, and the flow that brings its answers.
+/// One tap's view: the flow, and the flow of its answers.
 #[derive(Clone, Copy)]
 struct View<'a> {
     flow: &'a Flow,
@@ -180,7 +180,7 @@ impl QueuePair {
         let nak = |of: fn(&crate::flow::response::ResponseCounts) -> u64| {
             most_answers(&|flow| of(flow.responses.counts()))
         };
-        // The first of equals, so that the order of taps decides.
+        // At equal counts, the first in the order of taps.
         let fullest = views.iter().rev().max_by_key(|view| view.flow.payload_bytes)?.flow;
         let at =
             places.iter().copied().zip(&views).find(|(_, view)| std::ptr::eq(view.flow, fullest));
@@ -251,7 +251,7 @@ impl QueuePair {
         })
     }
 
-    /// Recoveries that `trigger` made necessary.
+    /// Recoveries started by `trigger`.
     #[must_use]
     pub const fn recoveries(&self, trigger: Trigger) -> EpisodeTotals {
         self.recoveries[trigger as usize]
@@ -263,7 +263,7 @@ impl QueuePair {
         self.refusals.iter().map(|(naks, _)| naks).sum()
     }
 
-    /// How bad it is for what it carries; `None` where nothing happened to it.
+    /// How bad it is for what it carries; `None` if nothing happened to it.
     #[must_use]
     pub fn severity(&self) -> Option<Severity> {
         let timeouts = self.recoveries(Trigger::Timeout).count;
@@ -279,7 +279,7 @@ impl QueuePair {
         }
     }
 
-    /// By which queue pairs are put in order, the worst first. What ends a connection weighs most,
+    /// The sort key of queue pairs, the worst first. What ends a connection weighs most,
     /// then what costs time: a timeout costs hundreds of milliseconds, a NAK or CNP a round trip or
     /// more, a packet little.
     #[must_use]
@@ -326,7 +326,7 @@ impl QueuePair {
         earliest(late.map(|(tap, late)| state.frame(tap, late.frame, late.time)))
     }
 
-    /// The first resend that `trigger` made necessary.
+    /// The first retransmission of a recovery started by `trigger`.
     #[must_use]
     pub fn first_resend(&self, state: &State, trigger: Trigger) -> Option<Witness> {
         let views =

@@ -1,6 +1,7 @@
 //! The middle of a few values and how far they spread around it.
 
-/// The lower median: of an even number of values the lower of the two in the middle; `None` of none.
+/// The lower median: with an even number of values, the lower of the two in the middle; `None`
+/// without values.
 #[must_use]
 pub fn lower_median(values: impl Iterator<Item = u64>) -> Option<u64> {
     let mut sorted: Vec<u64> = values.collect();
@@ -9,7 +10,8 @@ pub fn lower_median(values: impl Iterator<Item = u64>) -> Option<u64> {
     Some(*median)
 }
 
-/// The higher of the two in the middle, of an odd number the middle one; `None` of nothing.
+/// The upper median: with an even number of values, the higher of the two in the middle; `None`
+/// without values.
 #[must_use]
 pub fn upper_median(values: impl Iterator<Item = u64>) -> Option<u64> {
     lower_median(values.map(|value| !value)).map(|value| !value)

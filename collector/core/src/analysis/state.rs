@@ -1,4 +1,4 @@
-//! Everything that the earlier layers know of a job, before it is judged.
+//! Everything that the earlier layers know about a job: the input of the analysis.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub struct State {
     pub positions: Vec<TapPosition>,
     /// The clocks of the taps.
     pub clocks: Clocks,
-    /// Communicators, connections and owners of flows; `None` where nothing was to be linked.
+    /// Communicators, connections and owners of flows; `None` if nothing was to be linked.
     pub job: Option<Job>,
     /// TCP connections of the control plane.
     pub streams: Vec<StreamFacts>,
@@ -38,7 +38,7 @@ pub struct State {
     pub signals: Vec<SignalRecord>,
     /// The time of the last one kept, if some were dropped.
     pub signals_end: Option<Timestamp>,
-    /// Retransmitted packets in the order in which they passed; `None` where not all could be kept.
+    /// Retransmitted packets in the order in which they passed; `None` if not all could be kept.
     pub resends: Option<Vec<ResendRecord>>,
     /// There were more NCCL messages than could be kept.
     pub are_messages_missing: bool,
@@ -60,12 +60,12 @@ pub struct State {
     pub labels: LabelSources,
     /// Numbers that training steps have already.
     pub numbering: Numbering,
-    /// What was missed so far.
+    /// Health counters so far.
     pub health: Health,
 }
 
 impl State {
-    /// Nothing but these flows: nothing linked, no logs, no counters.
+    /// Only flows: nothing linked, no logs, no counters.
     #[must_use]
     pub fn new(tracker: FlowTracker) -> Self {
         Self {
@@ -111,8 +111,8 @@ impl State {
         Witness::Frame { tap, number, time: self.aligned(tap, time) }
     }
 
-    /// Flows or messages were dropped because tables were full, so missing traffic may be railscope's own
-    /// loss.
+    /// Flows or messages were dropped because tables were full, so missing traffic may be
+    /// railscope's own loss.
     #[must_use]
     pub fn is_cut_short(&self) -> bool {
         self.are_messages_missing || self.tracker.flows().evicted_flows() > 0

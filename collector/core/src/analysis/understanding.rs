@@ -29,7 +29,7 @@ use crate::model::time::Timestamp;
 /// Everything that was judged, with the state that it was judged from.
 #[derive(Clone)]
 pub struct Understanding {
-    /// What it rests on; its job is linked and joined with the logs.
+    /// The input; its job is linked and joined with the logs.
     pub state: State,
     /// Collectives in order of time.
     pub collectives: Vec<JudgedCollective>,
@@ -45,9 +45,9 @@ pub struct Understanding {
     pub queue_pairs: Vec<QueuePair>,
     /// Ports joined over taps, by address.
     pub ports: Vec<JoinedPort>,
-    /// What is wrong, and what could not be looked for.
+    /// Findings, and findings that could not be checked.
     pub findings: Findings,
-    /// What was missed, refused or could not be known.
+    /// Health counters.
     pub health: Health,
 }
 

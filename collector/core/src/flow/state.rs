@@ -270,7 +270,7 @@ impl EcnCounts {
         self.0[ecn as usize]
     }
 
-    /// Packets with a CE mark; `None` where that cannot be known: next to the sender no switch has
+    /// Packets with a CE mark; `None` if that cannot be known: next to the sender no switch has
     /// marked a packet yet, so that 0 says nothing.
     #[must_use]
     pub const fn visible_ce(&self, is_next_to_sender: bool) -> Option<u64> {

@@ -62,7 +62,7 @@ pub enum PortState {
 }
 
 impl PortState {
-    /// The state with this number; `None` where there is none.
+    /// The state with this number; `None` if there is none.
     #[must_use]
     pub const fn from_number(number: u32) -> Option<Self> {
         match number {

@@ -12,8 +12,8 @@ use super::processes::ended::Ended;
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::pipeline::Pipeline;
 
-/// Time between two rounds of the thread. Nobody is woken for a record in a kernel ring, and each look
-/// costs CPU.
+/// Time between two rounds of the thread. Nobody is woken for a record in a kernel ring, and each
+/// look costs CPU.
 const NAP: Duration = Duration::from_millis(250);
 
 /// Deliveries that wait for the pipeline.
@@ -72,7 +72,7 @@ struct Shared {
 }
 
 impl Reading {
-    /// Starts the thread; `None` where there is nothing to read, or no thread to be had.
+    /// Starts the thread; `None` if there is nothing to read, or no thread to be had.
     pub(super) fn start(
         sources: Vec<Box<dyn Beside>>,
         proc: &Path,

@@ -38,7 +38,7 @@ impl Visibility {
         self.sources.clone()
     }
 
-    /// Why no source sees anything; `None` where one does.
+    /// Why no source sees anything; `None` if one does.
     pub(in crate::agent) fn blindness(&self) -> Option<String> {
         if self.sources.is_empty() {
             return Some("all sources are switched off".to_owned());

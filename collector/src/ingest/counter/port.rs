@@ -21,8 +21,8 @@ pub struct NicPort {
     pub device: String,
     /// Number, from 1.
     pub number: u32,
-    /// Driver of the device's PCI function, such as `mlx5_core`, `bnxt_en`, `ice` or `efa`; `None` for
-    /// devices without hardware.
+    /// Driver of the device's PCI function, such as `mlx5_core`, `bnxt_en`, `ice` or `efa`; `None`
+    /// for devices without hardware.
     pub driver: Option<String>,
     /// Its network interface.
     pub netdev: Option<String>,
@@ -64,7 +64,7 @@ impl NicPort {
         Ok(ports)
     }
 
-    /// The link; `None` where the port does not report it.
+    /// The link; `None` if the port does not report it.
     pub(super) fn link(&self) -> Option<PortLink> {
         // EFA's driver always reports it as active (`efa_query_port`).
         if self.driver.as_deref() == Some("efa") {
@@ -77,8 +77,8 @@ impl NicPort {
         Some(PortLink { state, rate_bps: rate.as_deref().and_then(rate_bps) })
     }
 
-    /// Adds the values of one folder of counters, except for names already present. Returns the number of
-    /// unreadable files.
+    /// Adds the values of one folder of counters, except for names already present. Returns the
+    /// number of unreadable files.
     pub(super) fn read(&self, counters: &str, values: &mut Vec<(String, u64)>) -> u64 {
         let folder = self.folder.join(counters);
         let Ok(names) = kernel_file::names(&folder) else { return 0 };
@@ -98,8 +98,8 @@ impl NicPort {
 
 const LIFESPAN: &str = "lifespan";
 
-/// A value. Devices without a performance management agent report `N/A (no PMA)`; ionic's driver reports
-/// the largest number where it has no value.
+/// A value. Devices without a performance management agent report `N/A (no PMA)`; ionic's driver
+/// reports the largest number where it has no value.
 fn value(text: &str) -> Option<u64> {
     text.parse().ok().filter(|value| *value != u64::MAX)
 }
@@ -110,7 +110,8 @@ fn lifespan(port: &Path) -> Duration {
     Duration::from_millis(milliseconds.unwrap_or(0))
 }
 
-/// Bits per second of `400 Gb/sec (4X NDR)`; `None` for a port without a link, whose rate is meaningless.
+/// Bits per second of `400 Gb/sec (4X NDR)`; `None` for a port without a link, whose rate is
+/// meaningless.
 fn rate_bps(text: &str) -> Option<u64> {
     let (number, _) = text.split_once(" Gb/sec")?;
     let gigabits: f64 = number.parse().ok()?;
@@ -137,7 +138,8 @@ fn members(net: &Path, netdev: &str) -> Vec<String> {
     members.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The IP addresses of a RoCE port: GIDs are IPv6 addresses, or IPv4-mapped ones (RFC 4291, 2.5.5.2).
+/// The IP addresses of a RoCE port: GIDs are IPv6 addresses, or IPv4-mapped ones (RFC 4291,
+/// 2.5.5.2).
 fn addresses(port: &Path) -> Vec<IpAddr> {
     let link_layer = kernel_file::text(&port.join("link_layer")).unwrap_or_default();
     if link_layer != "Ethernet" {

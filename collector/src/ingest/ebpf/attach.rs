@@ -24,7 +24,7 @@ const TCX_SINCE: KernelVersion = KernelVersion::new(6, 6, 0);
 pub(super) struct HookedPort {
     pub(super) name: String,
     pub(super) index: u32,
-    /// `None` where it has none.
+    /// `None` if it has none.
     pub(super) hardware_address: Option<[u8; 6]>,
 }
 

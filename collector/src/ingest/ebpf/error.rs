@@ -95,7 +95,7 @@ impl EbpfError {
     }
 }
 
-/// The verifier's verdict: its last line but figures; `None` where it has none.
+/// The verifier's verdict: its last line but figures; `None` if it has none.
 fn verdict(log: &str) -> Option<String> {
     const FIGURES: [&str; 3] = ["processed ", "verification time ", "stack depth "];
     let is_figure = |line: &&str| FIGURES.iter().any(|figure| line.starts_with(figure));

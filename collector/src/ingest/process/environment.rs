@@ -3,11 +3,12 @@
 
 use railscope_core::model::process::SlurmTask;
 
-/// Steps that have a name in place of a number (`slurm.h`, `SLURM_BATCH_SCRIPT` and its neighbours).
+/// Steps that have a name in place of a number (`slurm.h`, `SLURM_BATCH_SCRIPT` and its
+/// neighbours).
 const NAMED: [(&str, &str); 3] =
     [("4294967291", "batch"), ("4294967292", "extern"), ("4294967290", "interactive")];
 
-/// The Slurm task that the environment names; `None` where it names none.
+/// The Slurm task that the environment names; `None` if it names none.
 pub(super) fn slurm_task(environment: &[u8]) -> Option<SlurmTask> {
     let variable = |name: &str| {
         let mut variables = environment.split(|byte| *byte == 0);

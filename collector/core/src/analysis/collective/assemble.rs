@@ -14,7 +14,7 @@ use crate::model::grade::Grade;
 use crate::model::nccl::{Algorithm, CollectiveKind, Protocol};
 use crate::model::time::{Span, Timestamp};
 
-/// The collective that `found` is; `None` where none of its messages was captured.
+/// The collective that `found` is; `None` if none of its messages was captured.
 #[must_use]
 pub fn ring_or_tree(
     job: &Job,

@@ -9,12 +9,12 @@ use crate::model::grade::Grade;
 use crate::model::nccl::{CollectiveKind, Protocol};
 use crate::model::witness::Witness;
 
-/// What the ranks called together.
+/// A call that all ranks made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// What was called.
+    /// The kind of collective.
     pub kind: CollectiveKind,
-    /// Bytes as nccl-tests counts them; `None` where ranks send different sizes.
+    /// Bytes as nccl-tests counts them; `None` if ranks send different sizes.
     pub bytes: Option<u64>,
     /// The line of one rank.
     pub witness: Witness,
@@ -32,8 +32,8 @@ pub struct Size {
 }
 
 impl Call {
-    /// Whether a call of this size appears as `size` on the wire: each chunk is padded by less than a
-    /// line.
+    /// Whether a call of this size appears as `size` on the wire: each chunk is padded by less than
+    /// a line.
     #[must_use]
     pub fn has_size(&self, size: Size, nranks: usize) -> bool {
         let line = match size.protocol {
@@ -126,7 +126,7 @@ fn settle_in_order(calls: &[Call], found: &mut [&mut Collective], nranks: usize)
     let is_place = |offset: &usize| {
         let pairs = || found.iter().zip(calls.get(*offset..).unwrap_or(&[]));
         let unfitting = pairs().filter(|(one, call)| !fits(one, call, nranks)).count();
-        // Not every log is whole, and not every cut is right.
+        // Logs have gaps, and messages may be cut into collectives wrongly.
         unfitting * ONE_UNFITTING_IN <= found.len()
     };
     let offsets: Vec<usize> = (0..=latest).filter(is_place).take(OFFSETS).collect();
@@ -145,7 +145,7 @@ fn settle_in_order(calls: &[Call], found: &mut [&mut Collective], nranks: usize)
 fn fits(one: &Collective, call: &Call, nranks: usize) -> bool {
     let is_cut = one.kind == CollectiveKind::Unknown;
     let is_kind = one.kind == call.kind;
-    // The same messages, read another way.
+    // Another kind that sends the same messages.
     let is_alternative = one.alternatives.contains(&call.kind) && is_pair(one.kind, call.kind);
     let size = Size { bytes: one.bytes, channels: one.channels as usize, protocol: one.protocol };
     is_cut || ((is_kind || is_alternative) && call.has_size(size, nranks))

@@ -1,5 +1,5 @@
-//! Messages that belong to something which was not seen whole: the capture began or ended amid it,
-//! a rank died, or nothing known explains it.
+//! Messages of a collective that was not captured completely: the capture began or ended within it,
+//! a rank died, or no known collective explains them.
 
 use super::lane::Lane;
 use super::reading::{Pattern, Reading};
@@ -7,8 +7,8 @@ use super::thresholds::{CUT, CUT_AT_END, UNEXPLAINED};
 use crate::model::nccl::CollectiveKind;
 use crate::model::time::Timestamp;
 
-/// The messages from the cursors of `lanes` to where the next collective may begin. Cheap where
-/// that is expected, dear where it is the `last_resort`.
+/// The messages from the cursors of `lanes` to where the next collective may begin. The cost is
+/// low where that is expected and high as a `last_resort`.
 #[must_use]
 pub fn reading(
     lanes: &[(&Lane, usize)],
@@ -59,7 +59,7 @@ pub fn reading(
     })
 }
 
-/// The first place behind `cursor` that may begin a collective, or the end.
+/// The first place after `cursor` at which a collective may begin, or the end.
 fn next_fence(lane: &Lane, cursor: usize) -> usize {
     let capacity = lane.capacity_at(cursor);
     let differs = |at: usize| {

@@ -29,8 +29,8 @@ pub fn collectives(job: &Job) -> Vec<Collective> {
     all
 }
 
-/// Half of an AllReduce looks like a whole ReduceScatter or AllGather. So does what is left of one
-/// where messages are missing: at both ends of the capture, and anywhere if it has holes.
+/// Half of an AllReduce looks like a whole ReduceScatter or AllGather. So does an
+/// AllReduce with missing messages: at both ends of the capture, and anywhere if it has holes.
 fn doubt_halves(job: &Job, id: CommunicatorId, found: &mut [Collective]) {
     let may_be_half = |one: &Collective| {
         matches!(one.kind, CollectiveKind::ReduceScatter | CollectiveKind::AllGather)
@@ -54,7 +54,7 @@ fn doubt_halves(job: &Job, id: CommunicatorId, found: &mut [Collective]) {
     }
 }
 
-/// Both in order of time, without a change to the order of either.
+/// Merges both in order of time; each keeps its own order.
 fn merge(one: Vec<Collective>, other: Vec<Collective>) -> Vec<Collective> {
     let mut merged = Vec::with_capacity(one.len() + other.len());
     let mut other = other.into_iter().peekable();

@@ -6,12 +6,12 @@ use super::lane::Lane;
 use super::thresholds::{AGREEING_TENTHS, SAMPLED_CHUNKS};
 use crate::model::nccl::Protocol;
 
-/// What the payload of some messages says.
+/// What the payload of some messages shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Forwarding {
     /// Chunks are forwarded unchanged.
     Forwarded,
-    /// Chunks are changed on the way.
+    /// Each rank changes the chunks.
     Changed,
     /// Payload was not captured, or is the same everywhere.
     #[default]
@@ -49,7 +49,7 @@ pub fn of_pass(
     tally.verdict()
 }
 
-/// What the payload of `count` messages says that all lanes carry one after the other.
+/// What the payload shows of `count` messages that all lanes carry one after the other.
 #[must_use]
 pub fn of_chain(lanes: &[(&Lane, usize)], count: usize, protocol: Protocol) -> Forwarding {
     let mut tally = Tally::default();

@@ -9,13 +9,13 @@ use crate::model::time::Timestamp;
 /// One message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Message {
-    /// Bytes on the wire; `None` where they were not seen.
+    /// Bytes on the wire; `None` if they were not seen.
     pub bytes: Option<u64>,
-    /// Bytes that the CTS offers; `None` where it was not seen.
+    /// Bytes that the CTS offers; `None` if it was not seen.
     pub capacity: Option<u64>,
     /// The CTS came after the message before had ended, as it does between two collectives: NCCL's
-    /// proxy begins the next one on a connection when the one before is done (`proxy.cc`). Within a
-    /// collective, CTSs run ahead of the data. `None` where the two were not seen at one tap.
+    /// proxy starts the next one on a connection once the previous one is done (`proxy.cc`). Within
+    /// a collective, CTSs run ahead of the data. `None` if the two were not seen at one tap.
     pub is_fenced: Option<bool>,
     /// When its CTS passed, at one tap on the way.
     pub offered: Option<Timestamp>,
@@ -47,7 +47,7 @@ pub struct Lane {
     pub messages: Vec<Message>,
     /// Its first message is the first of the connection.
     pub is_from_start: bool,
-    /// Transfers that were seen.
+    /// Captured transfers.
     pub transfer_count: usize,
 }
 
@@ -107,13 +107,13 @@ impl Lane {
         self.messages.len().saturating_sub(at)
     }
 
-    /// When the first message at or behind `at` began.
+    /// When the first message at or after `at` began.
     #[must_use]
     pub fn time_at(&self, at: usize) -> Option<Timestamp> {
         self.messages.get(at..)?.iter().find_map(|message| message.first)
     }
 
-    /// What the CTS of the first message at or behind `at` offers, where one was seen soon.
+    /// What the CTS of the first message at or after `at` offers, if one was captured soon after.
     #[must_use]
     pub fn capacity_at(&self, at: usize) -> Option<u64> {
         self.messages.get(at..)?.iter().take(CAPACITY_WITHIN).find_map(|message| message.capacity)
@@ -125,16 +125,17 @@ impl Lane {
         self.messages.get(at).map_or(self.transfer_count, |message| message.place)
     }
 
-    /// Whether the message at `at` is proven to begin a collective: as [`fence_at`](Self::fence_at), but that
-    /// the first one that was seen does only if it is the first of the connection.
+    /// Whether the message at `at` is proven to begin a collective: as
+    /// [`fence_at`](Self::fence_at), but that the first one that was seen does only if it is the
+    /// first of the connection.
     #[must_use]
     pub fn begins_at(&self, at: usize) -> Option<bool> {
         let message = self.messages.get(at)?;
         if at == 0 { Some(self.is_from_start) } else { message.is_fenced }
     }
 
-    /// Whether this connection's CTSs allow a collective to begin at `at`; the first message and the
-    /// end always do.
+    /// Whether this connection's CTSs allow a collective to begin at `at`; the first message and
+    /// the end always do.
     #[must_use]
     pub fn fence_at(&self, at: usize) -> Option<bool> {
         match self.messages.get(at) {

@@ -1,4 +1,4 @@
-//! Collectives: which messages belong to one call, what was called, and where its parts lie.
+//! Collectives: which messages belong to one call, its kind, and the times of its parts.
 
 pub mod assemble;
 pub mod bandwidth;
@@ -28,7 +28,7 @@ use crate::model::health::event::HealthEvent;
 use crate::model::nccl::{Algorithm, CollectiveKind, Protocol};
 use crate::model::time::{Span, Timestamp};
 
-/// Counts what nothing explains, and what was seen in part.
+/// Counts messages that no collective explains, and collectives captured in part.
 pub fn add_health(collectives: &[Collective], health: &mut Health) {
     let unknown = || collectives.iter().filter(|one| one.kind == CollectiveKind::Unknown);
     health.add(HealthEvent::CollectivesUnknown, unknown().count() as u64);
@@ -48,16 +48,16 @@ pub struct Collective {
     /// The communicator's first collective was seen, so that the number is its own; else it is
     /// counted from the first that was seen.
     pub is_counted_from_init: bool,
-    /// What it does.
+    /// AllReduce, AllGather, ...
     pub kind: CollectiveKind,
-    /// What it could be as well, without `kind`.
+    /// Other kinds that explain its messages equally well.
     pub alternatives: Vec<CollectiveKind>,
     /// How it is carried out.
     pub algorithm: Algorithm,
     /// The protocol of its messages.
     pub protocol: Protocol,
     /// Bytes as nccl-tests counts them (of AllGather and ReduceScatter the total over ranks, of
-    /// AlltoAll what a rank sends to all); `None` where messages are missing.
+    /// AlltoAll what a rank sends to all); `None` if messages are missing.
     pub bytes: Option<u64>,
     /// The bytes are rounded by the protocol, or part of them was not seen.
     pub is_estimated: bool,
@@ -76,13 +76,13 @@ pub struct Collective {
     pub ranks: Vec<RankTimes>,
     /// Its messages by connection, ascending.
     pub transfers: Vec<ConnectionTransfers>,
-    /// How sure all this is.
+    /// Confidence in all of this.
     pub grade: Grade,
-    /// Reasons.
+    /// Evidence for all of this.
     pub evidence: Vec<Evidence>,
 }
 
-/// How the messages of a ring collective follow from each other: of each loop a rank sends its own
+/// How the messages of a ring collective follow from each other: in each loop, a rank sends its own
 /// chunk first, then what it received (NCCL `all_reduce.h`, `all_gather.h`, `reduce_scatter.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingOrder {
@@ -94,7 +94,7 @@ pub struct RingOrder {
 
 impl RingOrder {
     /// Of the messages that its sender receives in the collective, the one that message `at` passes
-    /// on; `None` where `at` is of the sender's own chunk. Both count from 0.
+    /// on; `None` if `at` is of the sender's own chunk. Both count from 0.
     #[must_use]
     pub const fn passes_on(self, at: u64) -> Option<u64> {
         match at.checked_rem(self.per_loop) {
@@ -107,7 +107,7 @@ impl RingOrder {
 /// A part of one loop of a ring collective, over all connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Of an AllReduce `ReduceScatter` or `AllGather`; of others the collective's own kind.
+    /// `ReduceScatter` or `AllGather` for an AllReduce; otherwise the collective's own kind.
     pub kind: CollectiveKind,
     /// Number of the loop, from 0.
     pub ring_loop: u32,

@@ -23,13 +23,13 @@ pub enum Pattern {
 /// One reading of one channel.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// How.
+    /// Its shape: ring, chain, tree.
     pub pattern: Pattern,
-    /// What.
+    /// Its kind.
     pub kind: CollectiveKind,
     /// Loops of a ring collective; chunks of others.
     pub loops: u32,
-    /// Bytes of the channel's part, as in [`ring_chunks`](super::plan::ring_chunks); `None` where
+    /// Bytes of the channel's part, as in [`ring_chunks`](super::plan::ring_chunks); `None` if
     /// they were not seen.
     pub share: Option<u64>,
     /// Lanes and the messages that they spend on it.
@@ -101,8 +101,8 @@ impl Fences {
         })
     }
 
-    /// Cost of an end that proves nothing. `inside` are the places within the operation: the more of
-    /// them look like an end by chance, the less this one proves.
+    /// Cost of an end that proves nothing. `inside` are the places within the operation: the more
+    /// of them look like an end by chance, the less this one proves.
     #[must_use]
     pub fn cost_of_doubt(self, inside: Self) -> u32 {
         let chance = if self.is_clean() { inside.share().unwrap_or(CHANCE) } else { CHANCE };

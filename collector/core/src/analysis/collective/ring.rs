@@ -16,20 +16,20 @@ pub struct Ring<'a> {
     pub lanes: Vec<(&'a Lane, usize)>,
     /// Their places in the communicator's lanes.
     pub places: &'a [usize],
-    /// How far their senders are from rank 0 along the ring; `None` where the ring is not known.
+    /// How far their senders are from rank 0 along the ring; `None` if the ring is not known.
     pub positions: &'a [Option<u64>],
     /// The next lane of each.
     pub next: &'a [NextLane],
     /// Ranks.
     pub nranks: usize,
-    /// Chunks of the last loop follow the rule of NCCL 2.22 and later; `None` where the release is
+    /// Chunks of the last loop follow the rule of NCCL 2.22 and later; `None` if the release is
     /// not known.
     pub is_cell_split: Option<bool>,
 }
 
 /// One pass: n - 1 chunks on every lane.
 struct Pass {
-    /// Bytes of data by lane and send; `None` where they were not seen.
+    /// Bytes of data by lane and send; `None` if they were not seen.
     chunks: Vec<Option<u64>>,
     /// Element sizes that fit all of it.
     elements: ElementSizes,

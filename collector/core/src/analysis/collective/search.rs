@@ -1,5 +1,5 @@
 //! The search for the collectives that explain a communicator's messages at the least cost: a
-//! shortest path over how far each connection has got.
+//! shortest path over the progress of each connection.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use super::traffic::{ChannelLanes, Traffic};
 use crate::model::nccl::{CollectiveKind, Protocol};
 use crate::model::time::Timestamp;
 
-/// How far each lane has got.
+/// Number of explained messages, by lane.
 type Cursors = Box<[u32]>;
 
 /// One collective that was found.
@@ -26,9 +26,9 @@ type Cursors = Box<[u32]>;
 pub struct Explanation {
     /// How its messages are cut.
     pub protocol: Protocol,
-    /// The slicing of its chunks; `None` where it was cut off.
+    /// The slicing of its chunks; `None` if it was cut off.
     pub slicing: Option<Slicing>,
-    /// What each channel carries of it.
+    /// The part on each channel.
     pub readings: Vec<Reading>,
     /// Kinds that explain the same messages as well.
     pub alternatives: Vec<CollectiveKind>,
@@ -79,7 +79,7 @@ struct Search<'a> {
     /// By lane and message: the fences of those before it.
     fences: Vec<Vec<Fences>>,
     states: Vec<State>,
-    /// States to go on from, by messages explained, and their costs.
+    /// States to continue from, by number of messages explained, with their costs.
     open: BTreeMap<(u64, Cursors), Open>,
 }
 
@@ -191,7 +191,7 @@ impl<'a> Search<'a> {
             .map(|((messages, _), open)| (open.cost, open.cost * 1000 / (messages + 1)))
             .collect();
         let mut places: Vec<usize> = (0..count).collect();
-        // Of equals, those that explain more.
+        // At equal cost, those that explain more.
         places.sort_unstable_by_key(|place| (costs[*place].0, Reverse(*place)));
         let dear = &mut places[STATES / 2..];
         dear.sort_unstable_by_key(|place| (costs[*place].1, Reverse(*place)));
@@ -404,7 +404,7 @@ impl Explanation {
         self.readings.first().map_or(CollectiveKind::Unknown, |reading| reading.kind)
     }
 
-    /// Bytes as nccl-tests counts them; `None` where messages are missing.
+    /// Bytes as nccl-tests counts them; `None` if messages are missing.
     #[must_use]
     pub fn bytes(&self, nranks: usize) -> Option<u64> {
         let share: Option<u64> = self.readings.iter().map(|reading| reading.share).sum();

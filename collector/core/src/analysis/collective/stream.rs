@@ -74,7 +74,7 @@ pub fn chain(
     found
 }
 
-/// The lane that takes no part: `Some(None)` where all may, `None` where more than one cannot.
+/// The lane that takes no part: `Some(None)` where all may, `None` if more than one cannot.
 fn left_out(lanes: &[(&Lane, usize)], is_whole: bool, slicing: &Slicing) -> Option<Option<usize>> {
     let first_bytes =
         |(lane, cursor): &(&Lane, usize)| lane.message(*cursor).map(|next| next.bytes);
@@ -134,7 +134,7 @@ fn runs(lanes: &[(&Lane, usize)], slicing: &Slicing, may_repeat: impl Fn(u64) ->
 }
 
 /// Bytes on the wire of the message `ahead` of the cursors, the same on all lanes: `Some(None)`
-/// where none was seen, `None` where they differ or one has no such message.
+/// where none was seen, `None` if they differ or one has no such message.
 fn common_size(lanes: &[(&Lane, usize)], ahead: usize, slicing: &Slicing) -> Option<Option<u64>> {
     let mut common = None;
     for (lane, cursor) in lanes {

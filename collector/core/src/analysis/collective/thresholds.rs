@@ -11,10 +11,10 @@ pub(super) const OPERATION: u32 = 100;
 /// count for more than few collectives: a capture may begin in the middle of many equal ones.
 pub(super) const UNPROVEN: u32 = 900;
 /// Cost of an end where every CTS had been sent ahead: NCCL's proxy posts none for the next
-/// collective before this one is done (`proxy.cc`), so it is almost certainly no end.
+/// collective before this one is done (`proxy.cc`), so this is almost certainly not the end.
 pub(super) const UNFENCED: u32 = 4000;
-/// Cost of going on across a place where no CTS had been sent ahead, though elsewhere they were.
-/// Less than [`UNFENCED`]: a slow receiver looks like this by chance.
+/// Cost of continuing across a place where no CTS had been sent ahead, although elsewhere they
+/// were. Less than [`UNFENCED`]: a slow receiver looks like this by chance.
 pub(super) const ACROSS_FENCE: u32 = 1600;
 /// Cost of an end that no CTS confirms or denies: CTSs were not captured there.
 pub(super) const UNCONFIRMED: u32 = 300;
@@ -72,7 +72,7 @@ pub(super) const ONE_UNFITTING_IN: usize = 10;
 pub(super) const OFFSETS: usize = 64;
 
 /// Missing messages that are filled in for one hole in the numbers. A longer hole is as long as
-/// several collectives: nothing behind it can be attached to what was before.
+/// several collectives: nothing after it can be attached to what came before.
 pub(super) const HOLE_LIMIT: u64 = 256;
 /// Messages within which a CTS must have been seen to know what a lane's receiver offers.
 pub(super) const CAPACITY_WITHIN: usize = 8;

@@ -27,7 +27,7 @@ pub struct Traffic {
     pub point_to_point: Vec<usize>,
     /// Ranks.
     pub nranks: usize,
-    /// Its release is 2.22 or later; `None` where it is not known.
+    /// Its release is 2.22 or later; `None` if it is not known.
     pub is_cell_split: Option<bool>,
     /// Calls from the logs.
     pub calls: Calls,

@@ -35,7 +35,7 @@ pub struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// Communicators and connections; `None` where nothing was linked.
+    /// Communicators and connections; `None` if nothing was linked.
     #[must_use]
     pub const fn job(&self) -> Option<&'a Job> {
         self.state.job.as_ref()
@@ -144,7 +144,7 @@ impl<'a> Facts<'a> {
         Some(self.communicator(id)?.identity)
     }
 
-    /// The line rate of the taps that see a port, in bits per second; `None` where it is unknown.
+    /// The line rate of the taps that see a port, in bits per second; `None` if it is unknown.
     #[must_use]
     pub fn line_rate_bps(&self, port: IpAddr) -> Option<u64> {
         let address = HostAddress::from(port);

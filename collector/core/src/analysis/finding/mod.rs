@@ -1,7 +1,8 @@
 //! Findings: what is wrong, the evidence, and the remedy. None reads packets.
 //!
-//! `catalog` has one finding a file, each a [`Kind`](kind::Kind): what it means, when it is reported and why
-//! then, what it needs, the remedy, and how it is detected among the [`Facts`](facts::Facts).
+//! `catalog` has one finding a file, each a [`Kind`](kind::Kind): what it means, when it is
+//! reported and why then, what it needs, the remedy, and how it is detected among the
+//! [`Facts`](facts::Facts).
 
 pub mod catalog;
 pub mod claim;
@@ -44,7 +45,7 @@ pub struct Finding {
     pub subject: Subject,
     /// Flows that it is about, by place in the flow table, the worst first.
     pub flows: Vec<u32>,
-    /// When it was seen; `None` where its evidence has no time.
+    /// When it was seen; `None` if its evidence has no time.
     pub span: Option<Span>,
     /// How sure.
     pub grade: Grade,

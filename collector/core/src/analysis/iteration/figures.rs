@@ -1,4 +1,4 @@
-//! A training step in figures: bytes, peak rate, CE marks, CNPs, retransmissions, pause.
+//! Figures of a training step: bytes, peak rate, CE marks, CNPs, retransmissions, pause.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -26,7 +26,7 @@ use crate::model::direction::Direction;
 use crate::model::qpn::Qpn;
 use crate::model::time::{Span, Timestamp};
 
-/// What is known of one training step; `None` where it cannot be.
+/// What is known of one training step; `None` if it cannot be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Bytes of its messages on the wire.
@@ -36,7 +36,7 @@ pub struct Figures {
     pub peak_bps: Option<u64>,
     /// Data packets of its messages, resends not counted.
     pub packets: u64,
-    /// Those with a CE mark; `None` where every tap is next to the sender.
+    /// Data packets with a CE mark; `None` if every tap is next to the sender.
     pub ce_packets: Option<u64>,
     /// CNPs in its span; if taps saw none or not all were kept, those that NICs counted. `None` if
     /// there are no such counters and taps do not see what comes back to all senders.
@@ -58,7 +58,7 @@ impl Figures {
     }
 }
 
-/// What figures are made of.
+/// Input of the figures.
 #[derive(Clone, Copy)]
 pub struct Observed<'a> {
     /// Connections and owners of flows.
@@ -67,7 +67,7 @@ pub struct Observed<'a> {
     pub collectives: &'a [Collective],
     /// CNPs and NAKs.
     pub signals: &'a [SignalRecord],
-    /// When they end, if there were more than could be kept.
+    /// Time of the last one kept, if there were more than could be kept.
     pub signals_end: Option<Timestamp>,
     /// Retransmitted packets; `None` if not all could be kept.
     pub resends: Option<&'a [ResendRecord]>,
@@ -205,7 +205,7 @@ impl Moment {
 /// Moments of each communicator in order of time, each with the count of all up to it.
 type Moments = BTreeMap<CommunicatorId, Vec<(Timestamp, u64)>>;
 
-/// Whose the flows are.
+/// The owners of flows.
 struct Owners {
     communicators: HashMap<(FlowKey, u32), CommunicatorId, FixedState>,
     /// Connections of which some tap could see a mark.

@@ -1,14 +1,14 @@
-//! Jobs: communicators that share processes take their training steps together.
+//! Jobs: communicators that share processes share their training steps.
 //!
-//! A process is identified by its host's address and PID; if the PID is unknown (no bootstrap in the
-//! capture, no log), by the NICs that its data uses.
+//! A process is identified by its host's address and PID; if the PID is unknown (no bootstrap in
+//! the capture, no log), by the NICs that its data uses.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use crate::link::job::{Communicator, CommunicatorId, Job, Rank};
 
-/// What two communicators have in common when they are of one job.
+/// What two communicators of one job have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Member {
     Process(IpAddr, u32),
@@ -51,7 +51,7 @@ fn root(roots: &[usize], mut at: usize) -> usize {
     at
 }
 
-/// The lower one leads.
+/// Joins two sets; the lower root becomes the root of both.
 fn unite(roots: &mut [usize], one: usize, other: usize) {
     let (one, other) = (root(roots, one), root(roots, other));
     if let Some(above) = roots.get_mut(one.max(other)) {

@@ -2,7 +2,7 @@
 //!
 //! A job repeats the same calls in every training step. `group.rs` finds out which communicators
 //! are one job, `timeline.rs` puts their collectives in order of time, `repeat.rs` and `unit.rs`
-//! look for what repeats in the calls of a communicator, `rotation.rs` decides which call begins
+//! find repetition in the calls of a communicator, `rotation.rs` decides which call begins
 //! it, `cut.rs` finds every occurrence, damaged ones as well, `signature.rs` composes these and
 //! chooses the communicator that leads. Where calls do not repeat, `load.rs` looks for a regular
 //! rhythm of load and silence. A job may have neither: then it has no training steps.
@@ -41,7 +41,7 @@ use crate::model::time::Span;
 /// One training step of the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iteration {
-    /// Number from 0, in order of time; each job counts for itself.
+    /// Number from 0, in order of time, counted per job.
     pub number: u32,
     /// The training's own number, from an anchor or a log: `4812`.
     pub label: Option<String>,
@@ -55,9 +55,9 @@ pub struct Iteration {
     pub collectives: Vec<usize>,
     /// Nanoseconds of its span with a collective in flight.
     pub communication_ns: u64,
-    /// All calls that the others have were seen: it is not cut by the capture, nor damaged.
+    /// It has all calls that the other steps have: neither cut by the capture nor damaged.
     pub is_whole: bool,
-    /// How sure its bounds are.
+    /// Confidence in its bounds.
     pub grade: Grade,
 }
 

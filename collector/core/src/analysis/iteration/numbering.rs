@@ -1,5 +1,5 @@
-//! Numbers of training steps that continue after earlier ones were dropped: the analysis counts from
-//! 0 the training steps still kept.
+//! Numbers of training steps that continue after earlier ones were dropped: the analysis counts
+//! from 0 the training steps still kept.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::thresholds::SAME_START_PARTS;
 use crate::link::job::CommunicatorId;
 use crate::model::time::Timestamp;
 
-/// Training steps that have a number already.
+/// Training steps that were numbered before.
 #[derive(Clone, Debug, Default)]
 pub struct Numbering {
     /// When each began, and its number, by the communicator that leads; in order of time.
@@ -16,15 +16,15 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// Takes the numbers that training steps have, by when they began, of a communicator.
+    /// Remembers the numbers of a communicator's training steps, by start time.
     pub fn learn(&mut self, communicator: &str, numbers: Vec<(Timestamp, u32)>) {
         if !numbers.is_empty() {
             self.known.insert(communicator.to_owned(), numbers);
         }
     }
 
-    /// Gives the training steps their numbers; as they are where none of their job is known.
-    /// `name_of` has the names of communicators.
+    /// Numbers the training steps; they keep their numbers if no earlier step of their job is
+    /// known. `name_of` has the names of communicators.
     pub fn apply(
         &self,
         name_of: impl Fn(CommunicatorId) -> Option<String>,
@@ -59,6 +59,6 @@ fn offset(known: &[(Timestamp, u32)], one: &Iteration) -> Option<u32> {
     if distance(nearest.0) <= tolerance {
         return Some(nearest.1.saturating_sub(one.number));
     }
-    // All known ones were dropped: continue after the last.
+    // All numbered steps were dropped: continue after the last.
     (start > *last).then(|| number.saturating_add(1).saturating_sub(one.number))
 }

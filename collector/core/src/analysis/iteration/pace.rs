@@ -11,13 +11,14 @@ use crate::link::job::CommunicatorId;
 /// How a training step compares with the others of its job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
-    /// The median length of the job's whole training steps; `None` where there are too few.
+    /// The median length of the job's whole training steps; `None` if there are too few.
     pub median_ns: Option<u64>,
-    /// How much longer than the median it took, where that stands out.
+    /// How much longer than the median it took, if that stands out.
     pub excess_ns: Option<u64>,
-    /// NCCL connects its channels in it, which takes long and recurs in no other.
+    /// NCCL connects its channels in it, which takes long and happens once.
     pub sets_up: bool,
-    /// It took much longer than usual, or a rank was waited for. Never where it sets up.
+    /// It took much longer than usual, or ranks waited for another. Never while channels are set
+    /// up.
     pub stands_out: bool,
 }
 

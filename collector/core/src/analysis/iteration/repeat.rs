@@ -1,4 +1,4 @@
-//! What repeats in a sequence of calls: lags at which it equals itself for a while.
+//! Repetition in a sequence of calls: lags at which the sequence equals itself over a stretch.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use super::thresholds::{CALL_COMPARISONS, LONGEST_UNIT};
 /// A call, by number; `UNKNOWN` equals nothing.
 pub(super) type Symbol = u32;
 
-/// What was called is not known.
+/// A call whose content is unknown.
 pub(super) const UNKNOWN: Symbol = 0;
 
 /// A lag and the stretches of the sequence that repeat with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lag {
     pub(super) lag: usize,
-    /// Each at least twice as long as the lag, in order.
+    /// In order; each is at least twice as long as the lag.
     pub(super) runs: Vec<Range<usize>>,
     /// Places in any of them.
     pub(super) covered: usize,
@@ -35,7 +35,7 @@ impl Lag {
         let later = symbols.get(lag..).unwrap_or_default();
         let mut end_at = |end: usize, start: usize| {
             if end - start >= lag {
-                // A run may begin in what the one before it covers.
+                // A run may overlap the previous one.
                 let known = runs.last().map_or(0, |run: &Range<usize>| run.end);
                 covered += end + lag - start.max(known);
                 runs.push(start..end + lag);
@@ -52,8 +52,8 @@ impl Lag {
     }
 }
 
-/// Where the least rotation of `unit` begins (Booth 1980): what two rotations of one circle have in
-/// common.
+/// Where the least rotation of `unit` begins (Booth 1980): the same for all rotations of one
+/// circle.
 pub(super) fn least_rotation(unit: &[Symbol]) -> usize {
     let len = unit.len();
     let (mut one, mut other, mut equal) = (0, 1, 0);

@@ -1,5 +1,5 @@
-//! Which call of the unit begins a training step: the packets say which calls repeat, not which of
-//! them is the first.
+//! Which call of the unit begins a training step: packets show which calls repeat, not which one is
+//! the first.
 //!
 //! Compute makes the longest silence, usually before the first call. A capture that saw the
 //! communicator's first call, and evaluation and pauses in between, begin and end with whole
@@ -39,7 +39,7 @@ pub(super) fn first_call(sequence: &Sequence, unit: &Unit) -> usize {
         votes.iter().zip(&whole).map(|(votes, whole)| votes + whole.min(STRETCH_VOTES_AT_MOST));
     let mut best = (0, f64::MIN);
     for (at, sum) in sums.enumerate() {
-        // The first of equals.
+        // At equal votes, the first.
         if sum > best.1 {
             best = (at, sum);
         }

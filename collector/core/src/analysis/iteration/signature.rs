@@ -23,7 +23,7 @@ struct Candidate {
     silence_ns: u64,
 }
 
-/// The training steps of a job; `None` where no calls repeat as training does.
+/// The training steps of a job; `None` if no calls repeat as training does.
 pub(super) fn rhythm(timeline: &Timeline, group: &[CommunicatorId]) -> Option<Rhythm> {
     let candidates: Vec<Candidate> =
         group.iter().filter_map(|id| of_communicator(timeline, *id)).collect();
@@ -43,7 +43,7 @@ fn of_communicator(timeline: &Timeline, id: CommunicatorId) -> Option<Candidate>
     let (sequence, unit) = match Unit::from_sequence(&exactly) {
         Some(unit) => (exactly, unit),
         None => {
-            // Sizes vary where tokens are sent to experts; benchmarks vary them, too, but not kinds.
+            // Sizes vary in expert parallelism; benchmarks vary sizes too, but not kinds.
             let by_kind = sequence(&slots, |call| Call { bytes: 0, ..*call });
             let unit = Unit::from_sequence(&by_kind).filter(|unit| !unit.is_of_equals())?;
             (by_kind, unit)

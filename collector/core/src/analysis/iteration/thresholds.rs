@@ -7,10 +7,10 @@ use std::ops::RangeInclusive;
 
 // What repeats (`repeat.rs`).
 
-/// Calls of a training step at most; a longer one is not found. Large models with a call per
+/// Most calls of a training step; a longer step is not found. Large models with a call per
 /// gradient bucket and layer have hundreds.
 pub(super) const LONGEST_UNIT: usize = 2048;
-/// Comparisons of calls at most: about a second. A long sequence is searched for short units only.
+/// Most comparisons of calls: about a second. A long sequence is searched for short units only.
 pub(super) const CALL_COMPARISONS: usize = 1 << 28;
 
 // Which repetition is the training step (`unit.rs`).
@@ -51,7 +51,7 @@ pub(super) const CLEAR_SILENCE_VOTES: f64 = 2.0;
 pub(super) const SILENCE_VOTES: f64 = 0.75;
 /// Votes of a stretch that begins with the communicator, or begins or ends between other calls.
 pub(super) const STRETCH_VOTES: f64 = 1.0;
-/// Votes of all such stretches at most: what cuts one may cut all.
+/// Most votes of all such stretches: what cuts one may cut all.
 pub(super) const STRETCH_VOTES_AT_MOST: f64 = 3.0;
 /// Votes of the end of the capture: it may cut a training step, but jobs end, too.
 pub(super) const END_VOTES: f64 = 0.5;
@@ -62,7 +62,7 @@ pub(super) const END_VOTES: f64 = 0.5;
 pub(super) const REMAINING_SHARE: f64 = 0.5;
 /// A damaged training step is at most this many units long: beyond, it is something else.
 pub(super) const LONGEST_IN_UNITS: usize = 4;
-/// A damaged training step begins behind at least one in this many parts of the usual silence.
+/// A damaged training step begins after at least one in this many parts of the usual silence.
 pub(super) const START_SILENCE_PARTS: u64 = 2;
 
 // Several communicators (`signature.rs`, `mod.rs`).
@@ -79,7 +79,7 @@ pub(super) const TRAILING_SILENCE_PARTS: u64 = 2;
 
 // Load without readable calls (`load.rs`).
 
-/// Bursts at least: fewer have no rhythm.
+/// Fewest bursts that form a rhythm.
 pub(super) const FEWEST_BURSTS: usize = 5;
 /// The shortest silence between bursts is this many times the longest within.
 pub(super) const SILENCE_JUMP: f64 = 3.0;
@@ -125,7 +125,7 @@ pub(super) const AGREEING_LINES: f64 = 0.8;
 pub(super) const EQUAL_LENGTHS: f64 = 0.05;
 /// Any other difference has to fit this many times worse.
 pub(super) const CLEARLY_WORSE: f64 = 2.0;
-/// Lengths that have to be compared.
+/// Fewest lengths that are compared.
 pub(super) const FEWEST_LENGTHS: usize = 4;
 /// Nanoseconds of a quarter of an hour, by which time zones differ (IANA) ...
 pub(super) const QUARTER_NS: i64 = 900_000_000_000;
@@ -134,7 +134,7 @@ pub(super) const QUARTERS: RangeInclusive<i64> = -48..=56;
 /// The line about the last training step is written at most one in this many parts of the median
 /// length after its last packet.
 pub(super) const LAST_LINE_PARTS: u64 = 2;
-/// Comparisons of lengths at most: of long logs and captures only the first differences are tried.
+/// Most comparisons of lengths: with long logs and captures, only the first differences are tried.
 pub(super) const LENGTH_COMPARISONS: usize = 1 << 26;
 /// A training step that is looked at again may begin one in this many parts of its length earlier
 /// or later: the longer taps' clocks are compared, the better they are known.

@@ -23,7 +23,7 @@ pub(super) struct Slot {
     pub(super) span: Span,
     /// Nanoseconds before it with no collective of the job in flight.
     pub(super) silence_ns: u64,
-    /// What was called; `None` where that is not known.
+    /// What was called; `None` if that is not known.
     pub(super) call: Option<Call>,
     /// Its messages, of known size or not.
     pub(super) messages: u64,

@@ -1,4 +1,4 @@
-//! Training logs: the lines that count training steps.
+//! Training logs: their lines that count training steps.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ pub struct TrainLog {
 /// A line that names a training step, and its number in the file, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbered {
-    /// What it says.
+    /// The parsed line.
     pub says: TrainingStepLine,
     /// Its number, from 1.
     pub line: u64,
@@ -37,7 +37,8 @@ impl TrainLog {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Reads the next line, with or without its line end. Returns whether a known framework wrote it.
+    /// Reads the next line, with or without its line end. Returns whether a known framework wrote
+    /// it.
     pub fn observe(&mut self, number: u64, line: &[u8]) -> bool {
         self.lines += 1;
         let mut is_known = false;
@@ -52,7 +53,7 @@ impl TrainLog {
                 }
                 self.keep(Numbered { says, line: number });
             });
-            // The values are printed where the bar was: behind it or on a line of their own.
+            // The values are printed after the bar or on a separate line.
             if is_loss {
                 self.trained.extend(self.latest_total);
             }
@@ -89,7 +90,7 @@ impl TrainLog {
         of(dialect).filter(|one| seen.insert(one.says.number)).copied().collect()
     }
 
-    /// A bar is of training if a loss ever followed one of its total; where none did, any bar is.
+    /// Whether a bar counts training: a loss followed a bar with the same total, or no bar at all.
     fn is_training(&self, says: &TrainingStepLine) -> bool {
         says.dialect != Dialect::Trainer
             || self.trained.is_empty()

@@ -2,10 +2,10 @@
 //! `rotation.rs`.
 //!
 //! Several lags may explain a sequence. Equal gradient buckets repeat within a training step, and
-//! evaluation after every hundredth training step makes a hundred of them repeat. What repeats
-//! within is taken to be the training step itself only if it repeats many times over and silence
-//! (compute) before it is much like that before the greater unit, or if the greater unit was seen
-//! less than three times.
+//! evaluation after every hundredth training step makes a hundred of them repeat. The inner
+//! repetition is taken to be the training step itself only if it repeats many times over and
+//! silence (compute) before it is much like that before the greater unit, or if the greater unit
+//! was seen less than three times.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -45,7 +45,7 @@ fn is_nearly(covered: usize, of: usize) -> bool {
 }
 
 impl Unit {
-    /// The unit of a sequence; `None` where nothing repeats as training does.
+    /// The unit of a sequence; `None` if nothing repeats as training does.
     pub(super) fn from_sequence(sequence: &Sequence) -> Option<Self> {
         let mut best: Option<Self> = None;
         for lag in repeat::lags(&sequence.symbols) {
@@ -77,7 +77,7 @@ impl Unit {
         (has_enough && share >= EXPLAINED_SHARE).then_some(unit)
     }
 
-    /// Of the units that repeat with a lag, the one that explains most.
+    /// The unit that explains most, among those that repeat with a lag.
     fn with_lag(sequence: &Sequence, lag: &repeat::Lag) -> Option<Self> {
         let mut units: BTreeMap<Vec<Symbol>, Self> = BTreeMap::new();
         let mut known = 0;
@@ -97,7 +97,7 @@ impl Unit {
         units.into_values().max_by_key(|unit| unit.covered)
     }
 
-    /// Whether this is nothing but some turns of `other`.
+    /// Whether this is a multiple of `other`.
     fn is_turns_of(&self, other: &Self) -> bool {
         let turns = other.symbols.iter().cycle().take(self.symbols.len());
         self.symbols.len().is_multiple_of(other.symbols.len().max(1))
@@ -148,8 +148,8 @@ impl Unit {
         lower_median(turns).unwrap_or(0) >= MANY as u64
     }
 
-    /// Training steps of a unit whose calls are all equal: each call is one if compute precedes each;
-    /// otherwise the calls between two long silences are one.
+    /// Training steps of a unit whose calls are all equal: each call is one if compute precedes
+    /// each; otherwise the calls between two long silences are one.
     fn grouped(self, sequence: &Sequence) -> Option<Self> {
         let share = self.covered as f64 / sequence.symbols.len() as f64;
         if self.repeats() < REPEATS || share < EXPLAINED_SHARE_OF_EQUALS {

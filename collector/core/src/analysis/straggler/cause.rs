@@ -1,14 +1,14 @@
 //! A late CPU or a late GPU, from the first CTS.
 //!
 //! NCCL posts the first clear-to-send of a collective as soon as the CPU has enqueued it, whatever
-//! the GPU is doing (`proxy.cc`). So if that is as late as the data, the call was late; if it was on
-//! time, the GPU came late to a collective that had been called.
+//! the GPU is doing (`proxy.cc`). So if that is as late as the data, the call was late; if it was
+//! on time, the GPU came late to a collective that had been called.
 
 use super::sign::{Sign, SignKind};
 use super::{Case, Cause};
 use crate::analysis::spread::lower_median;
 
-/// When a rank's first clear-to-send came, since it had left the collective before.
+/// Time from the end of the previous collective to a rank's first clear-to-send.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
     rank: u32,
@@ -18,7 +18,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// That of `rank`, which was late by `lag_ns`; `None` where it was not seen, or nobody else's.
+    /// That of `rank`, which was late by `lag_ns`; `None` if it was not seen, or nobody else's.
     #[must_use]
     pub fn new(case: &Case<'_>, rank: u32, lag_ns: u64) -> Option<Self> {
         let ranks = &case.waits.ranks;
@@ -30,7 +30,7 @@ impl Timing {
         Some(Self { rank, own_ns, middle_ns, is_late })
     }
 
-    /// The cause that it shows.
+    /// The cause that follows from it.
     #[must_use]
     pub fn sign(&self) -> Sign {
         let Self { rank, own_ns, middle_ns, is_late } = *self;
@@ -39,7 +39,7 @@ impl Timing {
     }
 }
 
-/// Why a rank that sent late did.
+/// Why a rank sent late.
 #[must_use]
 pub fn of_late_rank(timing: Option<&Timing>) -> Cause {
     match timing {

@@ -1,4 +1,4 @@
-//! A rank that sent its first data late, by its own wait.
+//! A rank that sent its first data late, judged by its own wait.
 
 use super::cause::{self, Timing};
 use super::sign::{Sign, SignKind};
@@ -7,7 +7,7 @@ use crate::analysis::spread::lower_median;
 use crate::analysis::wait::rank::RankWaits;
 use crate::model::grade::Grade;
 
-/// The rank of the collective that was latest, of those with an edge of their own.
+/// The latest rank of the collective, among ranks with an edge.
 #[must_use]
 pub fn late_rank(case: &Case<'_>) -> Option<Straggler> {
     let ranks = &case.waits.ranks;
@@ -19,7 +19,7 @@ pub fn late_rank(case: &Case<'_>) -> Option<Straggler> {
     )?;
     let lateness = latest.lateness?;
     let lag_ns = u64::try_from(lateness.late_ns).ok()?;
-    // Where the ranks differ that much among themselves, nobody stands out.
+    // No rank stands out if all ranks differ that much.
     if lag_ns <= lateness.uncertainty_ns.saturating_mul(2) {
         return None;
     }

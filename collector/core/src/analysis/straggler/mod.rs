@@ -1,11 +1,11 @@
 //! Stragglers: which rank others waited for in a collective, and why.
 //!
-//! Of a collective's candidates the one that cost most is named, if it cost enough (`threshold.rs`):
-//! a rank that sent late (`late.rs`), one inside a node that owns no edge (`hidden.rs`), a connection
-//! that lost packets or was slowed down (`network.rs`), a rank that took data slowly (`receiver.rs`).
-//! `cause.rs` distinguishes a late CPU from a late GPU. Half the threshold is enough for a rank that
-//! is late in the training steps around as well (`persistent.rs`). `within.rs` names the rank that a
-//! training step waited for.
+//! The costliest candidate of a collective is named, if it cost enough (`threshold.rs`): a rank
+//! that sent late (`late.rs`), one inside a node that owns no edge (`hidden.rs`), a connection that
+//! lost packets or was slowed down (`network.rs`), a rank that took data slowly (`receiver.rs`).
+//! `cause.rs` distinguishes a late CPU from a late GPU. Half the threshold is enough for a rank
+//! that is late in the training steps around as well (`persistent.rs`). `within.rs` names the rank
+//! that a training step waited for.
 
 pub mod cause;
 pub mod hidden;
@@ -27,7 +27,7 @@ use crate::model::grade::Grade;
 /// Who cost most in a collective, and what a straggler costs at least there.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// Who.
+    /// The candidate.
     pub straggler: Straggler,
     /// Nanoseconds.
     pub least_ns: u64,
@@ -55,9 +55,9 @@ pub struct Straggler {
     pub cause: Cause,
     /// The connection where it shows best.
     pub connection: Option<NetConnectionId>,
-    /// How sure rank and cause are.
+    /// Confidence in rank and cause.
     pub grade: Grade,
-    /// Reasons, the strongest first.
+    /// Evidence, the strongest first.
     pub evidence: Vec<Sign>,
 }
 

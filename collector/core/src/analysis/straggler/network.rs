@@ -1,4 +1,4 @@
-//! What the network did to a connection: packets lost and sent again, data slowed down.
+//! What the network did to a connection: packets lost and retransmitted, data slowed down.
 
 use std::collections::BTreeMap;
 
@@ -32,8 +32,8 @@ impl Baseline {
     }
 }
 
-/// The connection whose recovery delayed data most. Its sender is named, and the cause says that the
-/// network is to blame.
+/// The connection whose recovery delayed data most. Its sender is named, and the cause says that
+/// the network is to blame.
 #[must_use]
 pub fn loss(case: &Case<'_>) -> Option<Straggler> {
     let recovering = case.waits.edges.iter().filter(|edge| edge.recovery_ns > 0);
@@ -60,9 +60,9 @@ pub fn loss(case: &Case<'_>) -> Option<Straggler> {
     })
 }
 
-/// How much of the recovery on `edge` delayed a message at the receiver: if only an ACK was lost, the
-/// data was there already. `None` without a tap at each end. Messages are compared with the quickest
-/// of their connection, so the offset between the clocks does not matter.
+/// How much of the recovery on `edge` delayed a message at the receiver: if only an ACK was lost,
+/// the data was there already. `None` without a tap at each end. Messages are compared with the
+/// quickest of their connection, so the offset between the clocks does not matter.
 fn delay(case: &Case<'_>, edge: &EdgeWaits) -> Option<u64> {
     let connection = case.job.connection(edge.connection)?;
     let transfers = &case.collective.transfers;

@@ -1,8 +1,8 @@
 //! A rank that is late again and again: if it was late in the training steps around as well, half
 //! the usual threshold is enough.
 //!
-//! Measured lateness varies between training steps, as that of the ranks compared with does. But not
-//! by an order of magnitude: a much smaller lateness could be any rank's.
+//! Measured lateness varies between training steps, as that of the ranks compared with does. But
+//! not by an order of magnitude: a much smaller lateness could be any rank's.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::analysis::iteration::Iteration;
 use crate::analysis::spread::lower_median;
 use crate::model::grade::Grade;
 
-/// Training steps before and after one that are considered.
+/// Training steps considered before and after one.
 const NEIGHBOURS: u32 = 2;
 
 /// The rank must be late in this many of them ...

@@ -1,9 +1,9 @@
 //! A rank that takes data slowly: it offers room again late, in the whole collective.
 //!
 //! A receiver offers the room of a message again when its GPU has taken the message. So the time
-//! from the end of a message, or the rank's own first data where that is later, to the clear-to-send
-//! for the same room, a window later, is the receiver's own. One collective says little; a slow
-//! receiver is one in the collectives before and after as well.
+//! from the end of a message, or the rank's own first data where that is later, to the
+//! clear-to-send for the same room, a window later, is the receiver's own. One collective says
+//! little; a slow receiver is one in the collectives before and after as well.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ const REFILLS_WANTED: usize = 3;
 /// Tenths of the slowest other receiver's time that a slow one takes at least.
 const TENTHS_OF_OTHERS: u64 = 13;
 
-/// Judged collectives before and after one that are considered.
+/// Judged collectives considered before and after one.
 const NEIGHBOURS: usize = 4;
 
 /// Of these, the rank must stand out in three, and in three of four.
@@ -49,7 +49,7 @@ pub fn slow_receivers(
     let mut judged: BTreeMap<CommunicatorId, Vec<(usize, Option<Straggler>)>> = BTreeMap::new();
     for (at, (collective, waits)) in collectives.iter().zip(waits).enumerate() {
         let refills = refills(&Case { job, collective, waits });
-        // With nobody to compare with, nobody is slow.
+        // Without another receiver there is no comparison.
         if refills.len() > 1 {
             let of_communicator = judged.entry(collective.communicator).or_default();
             of_communicator.push((at, slowest(&refills, waits)));

@@ -28,7 +28,7 @@ pub fn stragglers(
             network::congestion(&case, &baseline),
             slow_receiver,
         ];
-        // Of equals the first: what a rank did itself comes before what was done to it.
+        // At equal cost, the first: the rank's own delay comes before a delay by the network.
         candidates.into_iter().flatten().reduce(
             |worst, one| {
                 if one.lag_ns > worst.lag_ns { one } else { worst }

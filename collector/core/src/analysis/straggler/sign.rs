@@ -5,7 +5,7 @@ use crate::model::witness::Witness;
 /// A reason to name a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sign {
-    /// What it is, with its figures.
+    /// Its kind and figures.
     pub kind: SignKind,
     /// The frame or line that shows it best.
     pub witness: Option<Witness>,
@@ -14,13 +14,13 @@ pub struct Sign {
 /// What a sign is. What other ranks took is the lower median over them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignKind {
-    /// It had room, was done with the collective before, and did not send.
+    /// It had room and had finished the previous collective, but did not send.
     StartWait {
         /// The rank.
         rank: u32,
-        /// How long it did not.
+        /// How long it waited.
         own_ns: u64,
-        /// How long others did not.
+        /// How long others waited.
         others_ns: u64,
     },
     /// From its last data of the collective before to its first of this one.
@@ -45,7 +45,7 @@ pub enum SignKind {
     StallIndex {
         /// The rank.
         rank: u32,
-        /// Connections that did.
+        /// Connections that stopped there.
         stopped: u64,
         /// Connections that stopped at all.
         connections: u64,
@@ -62,7 +62,7 @@ pub enum SignKind {
         recovery_ns: u64,
         /// How long it held data up.
         delay_ns: u64,
-        /// Packets sent again.
+        /// Retransmitted packets.
         resent: u64,
     },
     /// Data took longer than while nothing was marked.
@@ -75,9 +75,9 @@ pub enum SignKind {
         data_ns: u64,
         /// How long as many bytes usually take.
         usual_ns: u64,
-        /// CE marks; `None` where no tap sees them.
+        /// CE marks; `None` if no tap sees them.
         marks: Option<u64>,
-        /// CNPs; `None` where no tap sees them.
+        /// CNPs; `None` if no tap sees them.
         cnps: Option<u64>,
     },
     /// It offered room again late, by the median over the collective.
@@ -95,9 +95,9 @@ pub enum SignKind {
         rank: u32,
         /// By how much: the lower median.
         usual_ns: u64,
-        /// In so many training steps.
+        /// Training steps in which it was late.
         late: u64,
-        /// Of so many.
+        /// Training steps considered.
         of: u64,
     },
 }

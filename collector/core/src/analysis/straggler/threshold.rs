@@ -1,5 +1,5 @@
-//! How late counts as late: more than a share of a training step, and more than is usual in the
-//! job.
+//! When a rank counts as late: by more than a share of a training step, and by more than is usual
+//! in the job.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +41,7 @@ impl Thresholds {
                 _ => known.extend(ranks),
             }
         }
-        // Each job has a period of its own.
+        // Periods differ between jobs.
         let mut lengths_ns: BTreeMap<CommunicatorId, Vec<u64>> = BTreeMap::new();
         for iteration in iterations {
             let of = iteration.collectives.iter().filter_map(|place| collectives.get(*place));

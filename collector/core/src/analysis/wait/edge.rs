@@ -25,7 +25,7 @@ pub struct EdgeWaits {
     /// From when the receiver had room and the sender had left the collective before, to the last
     /// byte; from the first byte where no clear-to-send was seen.
     pub span: Span,
-    /// From the start of the span to the first byte; `None` where no clear-to-send was seen.
+    /// From the start of the span to the first byte; `None` if no clear-to-send was seen.
     pub start_wait_ns: Option<u64>,
     /// The sender had the chunk and room for it, and did not send.
     pub sender_wait_ns: u64,
@@ -56,9 +56,9 @@ pub struct EdgeWaits {
     pub has_predecessor: bool,
     /// Times are those of a tap next to the sender.
     pub is_at_sender: bool,
-    /// Data packets with a CE mark; `None` where no tap stands behind a switch.
+    /// Data packets with a CE mark; `None` if no tap stands behind a switch.
     pub ce_packets: Option<u64>,
-    /// CNPs to its sender; `None` where none could be seen.
+    /// CNPs to its sender; `None` if none could be seen.
     pub cnps: Option<u64>,
     /// Retransmitted packets.
     pub retransmitted_packets: u64,
@@ -67,20 +67,20 @@ pub struct EdgeWaits {
 /// A gap between two messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// The message behind it, from 0.
+    /// The message after it, from 0.
     pub before_message: u64,
     /// Its length, without time in recovery.
     pub duration_ns: u64,
-    /// When the message behind it began.
+    /// When the message after it began.
     pub end: Timestamp,
     /// The last frame of that message.
     pub witness: Witness,
 }
 
-/// What an edge's times are judged by.
+/// Reference times for judging an edge.
 #[derive(Clone, Debug)]
 pub struct Surroundings<'a> {
-    /// When the sender was done with what came before.
+    /// When the sender finished its previous collective.
     pub left: Option<Timestamp>,
     /// The connection's shortest time from a clear-to-send to its data.
     pub quickest_answer_ns: Option<u64>,
@@ -151,7 +151,8 @@ impl EdgeWaits {
 }
 
 impl Inputs<'_> {
-    /// Whether message `at` is of the sender's own chunk, and else when what it passes on was there.
+    /// Whether message `at` is of the sender's own chunk, and else when what it passes on was
+    /// there.
     fn input(&self, at: u64) -> Input {
         let Some(wanted) = self.ring.passes_on(at) else { return Input::Own };
         let arrived = || {

@@ -1,4 +1,4 @@
-//! When each rank was done with the collective before.
+//! When each rank finished the previous collective.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use crate::analysis::collective::Collective;
 use crate::link::job::{CommunicatorId, Job, NetConnection, NetConnectionId};
 use crate::model::time::Timestamp;
 
-/// When each rank was done with the collective before.
+/// When each rank finished the previous collective.
 #[derive(Clone, Debug, Default)]
 pub struct Left {
     /// When it had received all data, at a tap of its own.
     ranks: BTreeMap<(CommunicatorId, u32), Timestamp>,
-    /// When a connection's data was sent, or sent again, for the last time: as a tap next to its
-    /// sender saw it, or another.
+    /// When a connection's data was last sent or retransmitted; `true`: as seen by a tap next to
+    /// its sender.
     connections: BTreeMap<(NetConnectionId, bool), Timestamp>,
 }
 
@@ -25,8 +25,9 @@ impl Left {
         self.ranks.get(&(collective.communicator, rank)).copied()
     }
 
-    /// When the sender of `connection`, whose number is `id`, was done with what came before, at the
-    /// tap of `view`. A recovery that continues after the last message belongs to what came before.
+    /// When the sender of `connection`, whose number is `id`, was done with what came before, at
+    /// the tap of `view`. A recovery that continues after the last message belongs to what came
+    /// before.
     pub(super) fn before(
         &self,
         collective: &Collective,

@@ -1,14 +1,14 @@
 //! The ranks of a collective compared: who reached it late.
 //!
-//! A ring collective begins with a chunk of each rank's own, which waits for nobody. So the time from
-//! when a rank had room and had left the collective before, to its first byte, is its own: its start
-//! wait. All ranks compute in it, so only its excess over the median rank is lateness, measured at
-//! taps of one host.
+//! A ring collective begins with a chunk of each rank's own, which waits for nobody. So the time
+//! from when a rank had room and had left the collective before, to its first byte, is its own: its
+//! start wait. All ranks compute in it, so only its excess over the median rank is lateness,
+//! measured at taps of one host.
 //!
 //! Two other figures bound it, as a rank that left the previous collective early waits long and
-//! delays nobody: how much later than the median rank it sent, where the clocks can be compared, and
-//! how much longer it was busy. A rank that sends only to the rank in question is left out of these:
-//! it may have waited for that rank's CTS.
+//! delays nobody: how much later than the median rank it sent, where the clocks can be compared,
+//! and how much longer it was busy. A rank that sends only to the rank in question is left out of
+//! these: it may have waited for that rank's CTS.
 
 use std::collections::BTreeMap;
 
@@ -30,20 +30,20 @@ pub struct RankWaits {
     pub last_edge: Option<usize>,
     /// Of the edges, the one from this rank that sent first.
     pub first_edge: Option<usize>,
-    /// The rank that all its edges go to; `None` where they go to several, or are not known.
+    /// The rank that all its edges go to; `None` if they go to several, or are not known.
     pub sends_only_to: Option<u32>,
     /// When it sent its first data, at a tap of its own.
     pub first_send: Option<Timestamp>,
     /// From when it had room on any channel and had left the collective before, to its first data
-    /// on any; `None` where that was not seen.
+    /// on any; `None` if that was not seen.
     pub start_wait_ns: Option<u64>,
     /// The shortest start wait of one of its edges.
     pub shortest_wait_ns: Option<u64>,
     /// From the last data that it received in the collective before, to its first data in this one;
-    /// `None` where a tap of its own did not see both.
+    /// `None` if a tap of its own did not see both.
     pub busy_ns: Option<u64>,
     /// From the last data that it received in the collective before, to its first clear-to-send in
-    /// this one; 0 where that came first.
+    /// this one; 0 if that came first.
     pub cts_wait_ns: Option<u64>,
     /// How late it was; `None` if unknown.
     pub lateness: Option<Lateness>,
@@ -52,9 +52,9 @@ pub struct RankWaits {
 /// How late a rank was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lateness {
-    /// The smallest excess over the median rank, of: its start wait over all channels, the start wait
-    /// of its quickest channel (a single channel may have been served late), the time of its first
-    /// data, and its busy time. Negative if it was earlier.
+    /// The smallest excess over the median rank, of: its start wait over all channels, the start
+    /// wait of its quickest channel (a single channel may have been served late), the time of its
+    /// first data, and its busy time. Negative if it was earlier.
     pub late_ns: i64,
     /// The median deviation of the ranks' start waits.
     pub uncertainty_ns: u64,
@@ -159,8 +159,8 @@ fn compare(ranks: &mut [RankWaits], edges: &[EdgeWaits], clocks: &DepartureClock
     }
 }
 
-/// The ranks that `rank` is compared with, itself among them: not those that may have waited for its
-/// clear-to-send.
+/// The ranks that `rank` is compared with, itself among them: not those that may have waited for
+/// its clear-to-send.
 fn peers<'a>(rank: &RankWaits, ranks: &'a [RankWaits]) -> impl Iterator<Item = &'a RankWaits> {
     let number = rank.rank;
     ranks.iter().filter(move |one| one.rank == number || one.sends_only_to != Some(number))

@@ -1,4 +1,4 @@
-//! What the network did to each connection, and when: recoveries, packets sent again, CNPs.
+//! What the network did to each connection, and when: recoveries, retransmitted packets, CNPs.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct Troubles {
     at: BTreeMap<(NetConnectionId, bool), AtOneEnd>,
     /// CNPs to the sender in the order of time, by tap.
     cnps: BTreeMap<NetConnectionId, BTreeMap<TapId, Vec<Timestamp>>>,
-    /// When CNPs stop to be known, where there were too many to keep.
+    /// Time of the last CNP kept, if there were too many to keep.
     cnps_end: Option<Timestamp>,
 }
 
@@ -40,8 +40,8 @@ struct AtOneEnd {
 pub struct Recoveries<'a>(&'a [Span]);
 
 impl Troubles {
-    /// The troubles of the connections of `job`. Signals have aligned times, ordered per tap, and come
-    /// with the time of the last one kept if some were dropped.
+    /// The troubles of the connections of `job`. Signals have aligned times, ordered per tap, and
+    /// come with the time of the last one kept if some were dropped.
     #[must_use]
     pub fn new(
         job: &Job,
@@ -117,8 +117,8 @@ impl Troubles {
         all.resent.values().map(within).max().unwrap_or(0)
     }
 
-    /// CNPs to the sender of `connection` within `span`, at the tap that saw most of them; `None` if no
-    /// tap sees that direction, or not all CNPs were kept.
+    /// CNPs to the sender of `connection` within `span`, at the tap that saw most of them; `None`
+    /// if no tap sees that direction, or not all CNPs were kept.
     #[must_use]
     pub fn cnps(&self, connection: NetConnectionId, span: Span) -> Option<u64> {
         if self.cnps_end.is_some_and(|end| end <= span.last) {

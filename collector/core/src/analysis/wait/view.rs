@@ -26,7 +26,7 @@ enum Side {
 pub struct Message {
     /// Its number on the connection.
     pub number: u64,
-    /// When its clear-to-send passed; `None` where that was not seen.
+    /// When its clear-to-send passed; `None` if that was not seen.
     pub cts: Option<Timestamp>,
     /// First packet.
     pub first: Timestamp,
@@ -37,7 +37,7 @@ pub struct Message {
 }
 
 impl<'a> View<'a> {
-    /// The messages at `places` of `connection`; `None` where neither end saw all of them.
+    /// The messages at `places` of `connection`; `None` if neither end saw all of them.
     #[must_use]
     pub fn new(connection: &'a NetConnection, places: Range<usize>) -> Option<Self> {
         let transfers = connection.transfers.get(places.clone())?;

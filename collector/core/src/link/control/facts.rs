@@ -161,7 +161,7 @@ pub struct RankTopology {
     pub channels: Vec<ChannelTopology>,
 }
 
-/// One channel as one rank's node sees it; ranks of the communicator, `None` where unset.
+/// One channel as one rank's node sees it; ranks of the communicator, `None` if unset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChannelTopology {
     /// Where the ring enters the node.

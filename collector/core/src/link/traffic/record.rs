@@ -72,7 +72,7 @@ pub struct DataStart {
     pub remote_key: u32,
     /// Bytes.
     pub bytes: u32,
-    /// Digest of its first bytes; `None` where they were not captured.
+    /// Digest of its first bytes; `None` if they were not captured.
     pub head: Option<NonZeroU64>,
 }
 

@@ -1,5 +1,5 @@
-//! Statistics of network interfaces, as shown by `ethtool -S`: pause, discards and the physical layer are
-//! here and not among an RDMA device's counters.
+//! Statistics of network interfaces, as shown by `ethtool -S`: pause, discards and the physical
+//! layer are here and not among an RDMA device's counters.
 //!
 //! By `ioctl`: the netlink family of ethtool has no drivers' own statistics.
 
@@ -102,7 +102,7 @@ impl NetdevStatistics for Ethtool {
     }
 }
 
-/// `None` where the answer did not fit: there are more statistics than a moment ago.
+/// `None` if the answer did not fit: there are more statistics than a moment ago.
 fn or_changed(answer: nix::Result<Option<Answer>>) -> nix::Result<Option<Answer>> {
     match answer {
         Err(nix::errno::Errno::EFAULT) => Ok(None),

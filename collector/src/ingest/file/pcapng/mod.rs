@@ -5,8 +5,8 @@
 //!      block type  block length  content ...  block length again
 //! ```
 //!
-//! The framing is checked here, so that `pcap-parser` gets exactly one whole block and never requests
-//! more data.
+//! The framing is checked here, so that `pcap-parser` gets exactly one whole block and never
+//! requests more data.
 
 mod interface;
 mod name;
@@ -38,8 +38,8 @@ const PACKET_BLOCK: u32 = 2;
 /// Type, length and length again: what every block has.
 const SMALLEST_BLOCK_BYTES: u32 = 12;
 
-/// Most interfaces of one section: far more than any machine has. It bounds the memory for a file full
-/// of interface descriptions.
+/// Most interfaces of one section: far more than any machine has. It bounds the memory for a file
+/// full of interface descriptions.
 const INTERFACES_LIMIT: usize = 65_536;
 
 /// Reads the blocks of a pcapng file.
@@ -47,7 +47,7 @@ const INTERFACES_LIMIT: usize = 65_536;
 pub(super) struct PcapNgReader {
     name: String,
     byte_order: ByteOrder,
-    /// The section's interfaces by their number; `None` where a description was damaged.
+    /// The section's interfaces by their number; `None` if a description was damaged.
     interfaces: Vec<Option<Interface>>,
     /// Time of the last frame, for frames without a time.
     last_time: Timestamp,

@@ -16,7 +16,7 @@ pub enum PaceClaim {
         host: Option<String>,
         /// Collectives in which they did.
         collectives: u64,
-        /// Training steps that these are of; 0 where none is known.
+        /// Training steps that these are of; 0 if none is known.
         iterations: u64,
         /// How long, all together.
         total_ns: u64,
