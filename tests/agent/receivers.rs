@@ -49,8 +49,8 @@ fn settled(agent: &Agent) -> String {
 }
 
 #[test]
-fn three_receivers_hold_the_same_numbers() {
-    let test = "three_receivers_hold_the_same_numbers";
+fn three_receivers_store_the_same_numbers() {
+    let test = "three_receivers_store_the_same_numbers";
     let (Some(mut prometheus), Some(mut victoria)) =
         (receivers::prometheus(test), receivers::victoria_metrics(test))
     else {

@@ -6,7 +6,7 @@ use super::{railscope, railscope_on};
 use crate::support::recording::Recording;
 
 #[test]
-fn things_that_are_not_there_name_those_that_are() {
+fn errors_list_what_the_report_has() {
     let job = Recording::unpack("split-2.27.5");
     let explain = |arguments: &[&str]| {
         railscope_on(&job, &[&["explain"], arguments].concat()).fails().trim_end().to_owned()
@@ -61,7 +61,7 @@ fn captures_without_nccl_have_no_ranks() {
 }
 
 #[test]
-fn one_thing_at_a_time_and_well_named() {
+fn explain_takes_one_valid_subject() {
     for (arguments, said) in [
         (&["explain", "x.pcap"] as &[&str], "--rank <N>|--qp <ADDRESS/QPN>|--collective <N>"),
         (&["explain", "--rank", "1", "--collective", "1", "x.pcap"], "cannot be used with"),
@@ -103,7 +103,7 @@ fn json_has_the_same_facts() {
 }
 
 #[test]
-fn a_recovery_that_two_taps_saw_is_one() {
+fn a_recovery_seen_by_two_taps_counts_once() {
     let job = Recording::unpack("loss1pct-2.27.5");
     let explain = |format: &str| {
         let arguments = ["explain", "--qp", "10.0.0.3/0x1ae", "--top", "1000", "--format", format];
@@ -158,7 +158,7 @@ fn findings_are_shown_with_their_subject() {
 }
 
 #[test]
-fn what_analyze_takes_explain_takes() {
+fn explain_takes_the_options_of_analyze() {
     let job = Recording::unpack("loss1pct-2.27.5");
     let explain =
         |arguments: &[&str]| railscope_on(&job, &[&["explain"], arguments].concat()).succeeds();

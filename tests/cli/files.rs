@@ -16,7 +16,7 @@ fn check_refused(file: &str, message: &str) {
 }
 
 #[test]
-fn files_that_are_no_capture_are_refused_by_name() {
+fn files_that_are_not_captures_are_rejected_by_name() {
     let directory = tempfile::tempdir().unwrap();
     check_refused("no_such.pcap", ": No such file or directory (os error 2)");
     check_refused(text(directory.path()), ": it is a directory; name the files in it");
@@ -55,7 +55,7 @@ fn one_bad_file_among_good_ones_stops_everything() {
 }
 
 #[test]
-fn of_a_cut_capture_the_part_before_is_analyzed() {
+fn a_truncated_capture_is_analyzed_up_to_the_cut() {
     let whole = unpacked(SMALL);
     let directory = tempfile::tempdir().unwrap();
     let half = &whole[..whole.len() / 2];

@@ -139,7 +139,7 @@ fn has_judges(test: &str) -> bool {
 const JOB: &str = "--iterations 2 --buckets 256KiB,40000 --compute 5ms";
 
 #[test]
-fn the_packets_are_what_the_truth_says() {
+fn packets_match_the_truth() {
     if !require::root("job") || !has_judges("job") {
         return;
     }
@@ -149,7 +149,7 @@ fn the_packets_are_what_the_truth_says() {
 }
 
 #[test]
-fn nobody_needs_root() {
+fn a_job_runs_without_root() {
     let mut unprivileged = Command::new("setpriv");
     let prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
     unprivileged.args(&prefix[1..]).args(["unshare", "--user", "--net", "true"]);
@@ -171,7 +171,7 @@ fn nobody_needs_root() {
 }
 
 #[test]
-fn one_packet_in_a_hundred_may_be_lost() {
+fn a_job_survives_one_percent_loss() {
     if !require::root("lossy job") || !require::has("lossy job", "ip") {
         return;
     }

@@ -178,7 +178,7 @@ fn run_ring(
 }
 
 #[test]
-fn sums_over_net_ib_are_right_and_both_ends_know_each_other() {
+fn sums_over_net_ib_are_right_and_both_ends_agree() {
     for (test, release, queue_pairs) in
         [(0, Release::V2_21_5, 1), (1, Release::V2_27_7, 2), (2, Release::V2_21_5, 4)]
     {
@@ -234,7 +234,7 @@ fn sums_over_net_socket_are_right() {
 }
 
 #[test]
-fn offers_that_are_held_back_come_late() {
+fn delayed_offers_arrive_late() {
     let operations = &all_kinds(40_000)[..1];
     let delay = Duration::from_millis(20);
     let began = now();

@@ -164,7 +164,7 @@ fn records_match_messages(records: &[Vec<RingStep>], fabric: &Fabric) {
 }
 
 #[test]
-fn slots_go_on_over_collectives_and_messages_take_their_place_in_turn() {
+fn slots_continue_across_collectives_and_are_used_in_order() {
     let all_reduce = Operation {
         kind: Kind::AllReduce,
         data_type: DataType::Float32,

@@ -49,7 +49,7 @@ fn suppressed_findings_are_not_reported() {
 }
 
 #[test]
-fn a_configuration_that_makes_no_sense_is_refused() {
+fn an_invalid_configuration_is_rejected() {
     for (text, complaint) in [
         ("[findings]\nsupress = []\n", "unknown field `supress`"),
         ("[expect]\nmtu = \"big\"\n", "line 2"),
@@ -64,7 +64,7 @@ fn a_configuration_that_makes_no_sense_is_refused() {
 }
 
 #[test]
-fn what_is_expected_is_looked_for() {
+fn expectations_are_checked() {
     let text = with_config("[expect]\ndscp = 26\nmtu = 4096\necn = true\n").succeeds();
     let bad = bad(&serde_json::from_str(&text).unwrap());
     for id in ["dscp_differs", "path_mtu", "roce_not_ect"] {
@@ -76,7 +76,7 @@ fn what_is_expected_is_looked_for() {
 }
 
 #[test]
-fn the_example_of_a_configuration_is_one() {
+fn the_example_configuration_is_valid() {
     let example = railscope(["findings", "--config-example"]).succeeds();
     assert_eq!(example, include_str!("../../collector/collector.example.toml"));
     with_config(&example).succeeds();

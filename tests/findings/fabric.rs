@@ -83,7 +83,7 @@ fn ranks_in_another_traffic_class() {
 }
 
 #[test]
-fn a_station_that_pauses_without_end() {
+fn a_station_that_pauses_continuously() {
     let mut scene = Scene::default();
     scene.messages(0, Packet::new(1, 2, WRITE_FIRST, 0), 8);
     for _ in 0..400 {
@@ -123,7 +123,7 @@ fn both_ends_of_a_link_see_one_storm() {
 }
 
 #[test]
-fn a_sender_that_cnps_do_not_slow_down() {
+fn a_sender_that_ignores_cnps() {
     // A packet of 1,086 bytes per microsecond, one CNP per millisecond.
     let report_with = |pause_ns: u64| {
         let mut scene = Scene::default();
@@ -144,7 +144,7 @@ fn a_sender_that_cnps_do_not_slow_down() {
 }
 
 #[test]
-fn rails_of_which_one_has_all_the_load() {
+fn one_rail_that_carries_nearly_all_load() {
     let report_with = |messages: u32| {
         let mut scene = Scene::default();
         scene.messages(0, Packet::new(1, 2, WRITE_FIRST, 0), 90);

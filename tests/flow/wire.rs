@@ -116,7 +116,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_clean_wire_shows_nothing(scenario in scenario(with_reads())) {
+    fn a_clean_wire_shows_no_disorder(scenario in scenario(with_reads())) {
         let (truth, seen) = run(&scenario);
         prop_assert_eq!(classes(&seen, RESPONDER_QPN), [0; 6]);
         let flow = seen.flow_to(RESPONDER_QPN);
@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn before_the_trouble_every_resend_is_seen(
+    fn a_tap_before_the_loss_counts_every_retransmission(
         mut scenario in scenario(operations()),
         lost_per_mille in 0..80_u64,
         late_per_mille in 0..80_u64,

@@ -26,7 +26,7 @@ fn pcap(times: &[u32]) -> PcapFile {
 }
 
 #[test]
-fn earliest_head_first_and_ties_in_file_order() {
+fn frames_come_in_time_order_and_ties_in_file_order() {
     let section = PcapNgFile::new(Order::Big)
         .interface(1, 0, &[(9, vec![0])])
         .interface(1, 0, &[(9, vec![3])])
@@ -87,6 +87,6 @@ fn a_problem_in_one_file_does_not_stop_the_others() {
 }
 
 #[test]
-fn no_file_at_all_is_an_empty_set() {
+fn no_files_make_an_empty_set() {
     assert!(merged(&[]).is_empty());
 }

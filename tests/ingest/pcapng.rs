@@ -109,7 +109,7 @@ fn direction_and_lost_frames() {
 }
 
 #[test]
-fn simple_packets_take_the_time_of_the_frame_before() {
+fn simple_packets_take_the_previous_frames_time() {
     for order in BOTH_ORDERS {
         let file = PcapNgFile::new(order)
             .interface(1, 6, &[])
@@ -145,7 +145,7 @@ fn host_names() {
 }
 
 #[test]
-fn blocks_without_use_are_skipped_and_large_ones_fit() {
+fn unused_blocks_are_skipped_and_large_ones_fit() {
     let frame = vec![7; 3 << 20];
     let file = PcapNgFile::new(Order::Little)
         .block(0x0bad_cafe, &[1; 999])
@@ -200,7 +200,7 @@ fn a_bad_block_is_skipped_when_its_length_is_sane() {
 }
 
 #[test]
-fn a_length_that_cannot_be_believed_ends_the_file() {
+fn an_implausible_length_ends_the_file() {
     let good = || PcapNgFile::new(Order::Big).interface(1, 0, &[]).enhanced(0, 1, 5, &FRAME, &[]);
     for (file, what) in [
         (good().raw_block(6, 8, &[], 8), "damaged block: a length of 8 bytes"),

@@ -77,7 +77,7 @@ fn some(labels: [&str; 2]) -> Vec<Option<String>> {
 }
 
 #[test]
-fn times_join_whatever_the_zone() {
+fn logs_are_matched_by_time_in_any_zone() {
     let script = twenty();
     let lines = (4801..).zip(ends(&script)).map(|(number, end)| deepspeed(number, end + 9 * MS));
     let (labels, used) = by_log(&script, log(lines));
@@ -91,7 +91,7 @@ fn times_join_whatever_the_zone() {
 }
 
 #[test]
-fn a_log_that_counts_otherwise_gives_no_label() {
+fn a_log_with_another_count_gives_no_label() {
     let script = twenty();
     let halves = ends(&script).into_iter().enumerate();
     let lines = halves.map(|(at, end)| deepspeed(1 + at / 2, end + MS));
@@ -110,7 +110,7 @@ fn a_log_that_counts_otherwise_gives_no_label() {
 }
 
 #[test]
-fn lengths_join_where_they_differ() {
+fn logs_are_matched_by_step_lengths_that_differ() {
     let computes: Vec<u64> = (0..20).map(|at| 100 + at * 37 % 90).collect();
     let script = job(&computes);
     let starts: Vec<u64> =
@@ -125,7 +125,7 @@ fn lengths_join_where_they_differ() {
 }
 
 #[test]
-fn order_joins_what_begins_with_the_job() {
+fn a_log_without_times_is_matched_by_order() {
     let bars = |count: u64| {
         (1..=count).map(|at| format!("| {at}/20 [00:{at:02}<00:01, 1.00s/it]")).collect::<Vec<_>>()
     };
@@ -143,7 +143,7 @@ fn order_joins_what_begins_with_the_job() {
 }
 
 #[test]
-fn an_anchor_names_one_and_so_all() {
+fn an_anchor_labels_all_training_iterations() {
     let script = twenty();
     let inside = script.iterations()[3].span.first.plus_nanos(5 * MS);
     let anchored = |time| {

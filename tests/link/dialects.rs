@@ -341,7 +341,7 @@ fn releases_before_the_greeting_are_counted() {
 
 /// First bytes of other protocols.
 #[test]
-fn other_programs() {
+fn other_protocols_are_ignored() {
     let openings: [&[u8]; 8] = [
         b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n",
         b"SSH-2.0-OpenSSH_9.6\r\n",
@@ -386,7 +386,7 @@ fn held_bytes_are_limited() {
 
 proptest! {
     #[test]
-    fn random_bytes_are_no_facts(
+    fn random_bytes_give_no_facts(
         client in vec(any::<u8>(), 0..3000),
         server in vec(any::<u8>(), 0..3000),
         kind in 0_u32..8,
@@ -402,7 +402,7 @@ proptest! {
     }
 
     #[test]
-    fn pieces_do_not_matter(seed in any::<u64>(), release in 0..RELEASES.len(), nranks in 2_u32..7) {
+    fn segment_sizes_do_not_matter(seed in any::<u64>(), release in 0..RELEASES.len(), nranks in 2_u32..7) {
         let [forward, backward] = RELEASES[release].ring(1, nranks, &[|_| vec![0, 0]]);
         let client = frames(MAGIC, &forward);
         let server: Vec<u8> = backward.iter().flat_map(|body| frame(body)).collect();

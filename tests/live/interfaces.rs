@@ -79,8 +79,8 @@ fn send(port: u16, bytes: usize) {
 }
 
 #[test]
-fn both_ends_see_a_packet_once_cut_where_it_is_roce() {
-    in_namespace("both_ends_see_a_packet_once_cut_where_it_is_roce", || {
+fn both_ends_see_a_packet_once_and_only_roce_is_truncated() {
+    in_namespace("both_ends_see_a_packet_once_and_only_roce_is_truncated", || {
         cable();
         let mut source = AfPacket::open(&config(&["a", "b"])).unwrap();
         send(4791, 500);
@@ -100,8 +100,8 @@ fn both_ends_see_a_packet_once_cut_where_it_is_roce() {
 }
 
 #[test]
-fn a_vlan_tag_that_the_kernel_took_out_is_put_back() {
-    let test = "a_vlan_tag_that_the_kernel_took_out_is_put_back";
+fn a_vlan_tag_removed_by_the_kernel_is_restored() {
+    let test = "a_vlan_tag_removed_by_the_kernel_is_restored";
     if !require::has(test, "python3") {
         return;
     }
@@ -172,8 +172,8 @@ fn frames_beyond_the_ring_are_counted() {
 }
 
 #[test]
-fn another_namespace_is_entered_by_its_file() {
-    in_namespace("another_namespace_is_entered_by_its_file", || {
+fn another_namespace_is_opened_by_its_file() {
+    in_namespace("another_namespace_is_opened_by_its_file", || {
         cable();
         let own = std::fs::read_link("/proc/thread-self").unwrap();
         let path = std::path::Path::new("/proc").join(own).join("ns/net");

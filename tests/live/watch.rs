@@ -17,7 +17,7 @@ fn capture(job: &Recording) -> std::path::PathBuf {
 
 /// A growing capture is reported as it grows, and an interrupt ends it cleanly.
 #[test]
-fn lines_come_while_a_file_grows() {
+fn lines_are_printed_while_a_file_grows() {
     let job = Recording::unpack("long-straggler-2.28.9");
     let bytes = std::fs::read(capture(&job)).unwrap();
     let path = job.folder().join("growing.pcap");
@@ -57,7 +57,7 @@ fn interrupt(child: &std::process::Child) {
 }
 
 #[test]
-fn what_cannot_be_watched_is_an_error() {
+fn input_that_cannot_be_watched_is_an_error() {
     let watch = |arguments: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_railscope"))
             .arg("watch")
@@ -86,8 +86,8 @@ fn is_modes(line: &str) -> bool {
 
 /// The screen appears, a key changes it, and `q` or a signal restores the terminal.
 #[test]
-fn a_view_leaves_the_terminal_as_it_was() {
-    let test = "a_view_leaves_the_terminal_as_it_was";
+fn a_view_restores_the_terminal() {
+    let test = "a_view_restores_the_terminal";
     if !require::has(test, "script") {
         return;
     }

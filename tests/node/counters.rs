@@ -325,7 +325,7 @@ fn a_device_is_never_read_faster_than_its_values_change() {
 
 /// A bond has no counters: each member is reported with the bond's addresses.
 #[test]
-fn members_of_a_bond_count_for_it() {
+fn members_of_a_bond_are_reported_with_its_addresses() {
     let text = fixture("sysfs", "mlx5.tree").replace("ens1np0", "bond0");
     let bond = "class/net/bond0/bonding/slaves = ens1f0np0 ens1f1np1\n\
                 ethtool ens1f0np0: rx_prio3_pause = 5\nethtool ens1f1np1: rx_prio3_pause = 70\n";
@@ -347,7 +347,7 @@ fn members_of_a_bond_count_for_it() {
 
 /// With a window, memory is bounded, and the growth since the start is kept.
 #[test]
-fn a_window_forgets_old_samples_and_no_sums() {
+fn a_window_drops_old_samples_but_keeps_sums() {
     let text = fixture("sysfs", "rxe.tree");
     let tree = Tree::new([text.as_str()]);
     let mut source = source(&tree, &[], 1000);

@@ -181,7 +181,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_is_made_up_where_an_answer_is_cut(cut in 0_usize..400) {
+    fn a_truncated_answer_yields_no_invented_values(cut in 0_usize..400) {
         let listed = listed();
         let (all, _) = queue_pairs(&listed);
         let (some, _) = queue_pairs(&listed[..cut.min(listed.len())]);

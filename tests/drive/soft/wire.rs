@@ -307,7 +307,7 @@ fn a_gap_is_answered_by_one_nak() {
 }
 
 #[test]
-fn a_peer_that_is_silent_is_named_when_retries_are_used_up() {
+fn a_silent_peer_is_named_after_the_last_retry() {
     let mut wire = Wire::new(1024, 7, Trouble { loss: 1.0, ..Trouble::default() }, 1);
     wire.post_write(0, 0, 0, 5000, true);
     wire.post_write(0, 1, 5000, 1, true);
@@ -347,7 +347,7 @@ fn a_write_beyond_the_region_fails_at_both_ends() {
 }
 
 #[test]
-fn a_receive_posted_late_is_waited_for() {
+fn the_sender_waits_for_a_late_receive() {
     let messages = [vec![(3000, true); 5], Vec::new()];
     let wire = exchange(1024, Trouble::default(), 1, &messages, 2_000_000);
     all_has_come(&wire, &messages);
@@ -357,7 +357,7 @@ fn a_receive_posted_late_is_waited_for() {
 }
 
 #[test]
-fn marks_slow_a_sender_and_lose_nothing() {
+fn marks_slow_a_sender_without_loss() {
     let messages = [vec![(100_000, true); 10], Vec::new()];
     let good = exchange(1024, Trouble::default(), 1, &messages, 0);
     let marked = exchange(1024, Trouble { marks: 0.2, ..Trouble::default() }, 1, &messages, 0);
