@@ -1,4 +1,5 @@
-//! The agent: live sources, the pipeline and exporters, composed and kept running on a training node.
+//! The agent: live sources, the pipeline and exporters, composed and kept running on a training
+//! node.
 //!
 //! ```text
 //! sources -> Pipeline -> Understanding -+-> Accumulator -+-> /metrics
@@ -7,8 +8,8 @@
 //!               +-- traffic of flows, every interval
 //! ```
 //!
-//! An analysis may take little CPU time, so it may be rarer than exports. The traffic of flows is updated
-//! in between, unless an analysis is running.
+//! Analyses are limited in CPU time, so they may be rarer than exports. The traffic of flows is
+//! updated in between, unless an analysis is running.
 //!
 //! Whatever is missing (a capability, an interface, a receiver) is reported once, shows in
 //! `railscope.source.visible`, and stops nothing else.
@@ -65,7 +66,8 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Opens all sources and exporters. `variable` is the environment, `say` takes what is missing.
+    /// Opens all sources and exporters. `variable` is the environment, `say` takes messages about
+    /// what is missing.
     ///
     /// # Errors
     ///

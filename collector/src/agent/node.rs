@@ -18,7 +18,7 @@ use railscope_core::model::time::Timestamp;
 use railscope_core::pipeline::Analysed;
 use railscope_core::report::news::ReportNews;
 
-/// Updating the flows' metrics takes at most one part in so many of a CPU.
+/// Updating the flows' metrics takes at most one part in this many of a CPU.
 const SHARE_OF_UPDATES: u32 = 250;
 
 /// Time to send what is queued for a receiver when the agent ends.
@@ -39,11 +39,11 @@ pub(super) struct Updates {
     interval: Duration,
     /// When metrics were exported last, by an update or a report.
     latest: Instant,
-    /// The next update comes no sooner after that.
+    /// Shortest time from then to the next update.
     pause: Duration,
 }
 
-/// A node while its agent runs, and who takes its messages.
+/// A running agent, and the receiver of its messages.
 pub(super) struct Running<'a> {
     pub(super) node: &'a mut Node,
     pub(super) is_over: &'a AtomicBool,
@@ -51,7 +51,7 @@ pub(super) struct Running<'a> {
 }
 
 impl Updates {
-    /// Once in `interval`, or less often where it costs too much.
+    /// Once in `interval`, or less often if that costs too much.
     pub(super) fn every(interval: Duration) -> Self {
         Self { interval, latest: instant(), pause: interval }
     }
@@ -116,7 +116,7 @@ impl Node {
         for finding in &news.findings {
             say(format!("{}: {}", finding.severity, finding.title));
         }
-        // The report is as old as its order; the flows have moved on.
+        // The report shows the time at which it was requested; flows have grown since.
         self.accumulator.observe_traffic(session.pipeline().tracker());
         if let Some(otlp) = &mut self.otlp {
             otlp.send(&report, &news, now);

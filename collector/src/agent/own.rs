@@ -6,7 +6,7 @@ use nix::time::{ClockId, clock_gettime};
 
 use railscope_core::metrics::own::{ExportFigures, OwnFigures, SourceFigures};
 
-/// What it has done so far.
+/// Counts of its work so far.
 #[derive(Debug, Default)]
 pub(super) struct Own {
     reports: u64,

@@ -1,7 +1,9 @@
-//! The agent's pages over HTTP/1.1, served by hyper: one page per request, then the connection closes.
+//! The agent's pages over HTTP/1.1, served by hyper: one page per request, then the connection
+//! closes.
 //!
-//! A client costs bounded time and no thread of its own. One thread serves all connections, a few make
-//! pages. Idle and slow clients are disconnected after a timeout, and one too many is refused at once.
+//! A client costs bounded time and no thread of its own. One thread serves all connections, a few
+//! make pages. Idle and slow clients are disconnected after a timeout, and one too many is refused
+//! at once.
 
 use std::convert::Infallible;
 use std::io::{self, Write};
@@ -42,7 +44,7 @@ const STOP_TIME: Duration = Duration::from_secs(1);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 const TEXT: &str = "text/plain; charset=utf-8";
-/// For clients beyond the limit. Short enough to fit any empty send buffer.
+/// The answer to clients beyond the limit. Short enough to fit any empty send buffer.
 const REFUSAL: &str = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\n\
                        Content-Length: 21\r\nConnection: close\r\n\r\ntoo many connections\n";
 
@@ -57,7 +59,8 @@ pub struct Page {
     pub body: String,
 }
 
-/// A page's path, and the function that makes it for each request. Several threads may call it at once.
+/// A page's path, and the function that makes it for each request. Several threads may call it at
+/// once.
 pub type Route = (&'static str, Box<dyn Fn() -> Page + Send + Sync>);
 
 /// Why the server cannot start.

@@ -1,5 +1,5 @@
-//! Output of reports, one module per format. They read the report, never the state behind it. Also
-//! output of frames: as a capture or as lines.
+//! Output of reports, one module per format. They read the report, never the state it was made
+//! from. Also output of frames: as a capture or as lines.
 
 pub mod json;
 #[cfg(feature = "otlp")]

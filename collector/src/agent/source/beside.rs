@@ -12,8 +12,8 @@ use super::processes::ended::Ended;
 use railscope_core::model::health::event::HealthEvent;
 use railscope_core::pipeline::Pipeline;
 
-/// Time between two rounds of the thread. Nobody is woken for a record in a kernel ring, and each
-/// look costs CPU.
+/// Time between two rounds of the thread. Records in a kernel ring wake no thread, and each
+/// check costs CPU.
 const NAP: Duration = Duration::from_millis(250);
 
 /// Deliveries that wait for the pipeline.
@@ -22,10 +22,10 @@ const WAITING: usize = 1 << 16;
 /// How long the thread may take to deliver what is left at the end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Something for the pipeline, or for the user: what to do with it, by the source that read it.
+/// Passes what a source read to the pipeline, or a message to the user.
 pub(super) type Delivery = Box<dyn FnOnce(&mut Pipeline, &mut dyn FnMut(String)) + Send>;
 
-/// Boxes what to do.
+/// Boxes a delivery.
 pub(super) fn delivery(
     act: impl FnOnce(&mut Pipeline, &mut dyn FnMut(String)) + Send + 'static,
 ) -> Delivery {
@@ -37,12 +37,12 @@ pub(super) trait Beside: Send {
     /// Its name in error messages.
     fn name(&self) -> &'static str;
 
-    /// It is read every so many rounds of the thread, which are 250 ms apart.
+    /// Rounds of the thread, 250 ms apart, from one reading to the next.
     fn every(&self) -> u32 {
         1
     }
 
-    /// Delivers what has come. The last time it delivers all losses and looks for nothing new.
+    /// Delivers new data. The last call delivers all losses and reads nothing new.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ struct Shared {
 }
 
 impl Reading {
-    /// Starts the thread; `None` if there is nothing to read, or no thread to be had.
+    /// Starts the thread; `None` if there is nothing to read or the thread cannot start.
     pub(super) fn start(
         sources: Vec<Box<dyn Beside>>,
         proc: &Path,
@@ -90,7 +90,7 @@ impl Reading {
         Some(Self { shared, deliveries, thread: Some(thread), ended: Ended::new(proc) })
     }
 
-    /// Takes in what was delivered.
+    /// Passes deliveries to the pipeline.
     pub(super) fn read(&mut self, pipeline: &mut Pipeline, say: &mut dyn FnMut(String)) {
         for delivery in self.deliveries.try_iter().take(WAITING).flatten() {
             delivery(pipeline, say);
@@ -102,7 +102,7 @@ impl Reading {
         self.ended.forget(pipeline);
     }
 
-    /// Takes in what is left, and ends the thread.
+    /// Passes the last deliveries to the pipeline, and ends the thread.
     pub(super) fn finish(&mut self, pipeline: &mut Pipeline, say: &mut dyn FnMut(String)) {
         self.shared.is_over.store(true, Ordering::Relaxed);
         // The thread may be waiting for a device that does not answer.

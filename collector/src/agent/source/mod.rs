@@ -1,11 +1,11 @@
 //! Where the agent's data comes from. Each source is a folder of one shape:
 //!
-//! * `mod.rs` implements `Source`: its switch, how it opens, what it delivers and what it costs.
+//! * `mod.rs` implements `Source`: its setting, how it opens, what it delivers and what it costs.
 //! * `needs.rs` says what it needs of the kernel and of this process.
 //! * Other files as it needs them.
 //!
-//! The settings layer comes before the agent, so a source's settings are in `config/NAME.rs`, where
-//! it has any. Its test is `tests/agent/source/NAME.rs`. `cargo xtask tidy` checks the shape.
+//! The settings layer comes before the agent, so a source's settings, if any, are in
+//! `config/NAME.rs`. Its test is `tests/agent/source/NAME.rs`. `cargo xtask tidy` checks the shape.
 //!
 //! `SOURCES` is the only list of them. The agent opens and reads what is in it, `agent --check`
 //! goes through it, and `railscope.source.visible` and `/readyz` show what the sources report.

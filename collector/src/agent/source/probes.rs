@@ -1,5 +1,5 @@
-//! Kernel programs that watch processes, as `calls` and `connections` both do. Each opens its own, so
-//! that what one lacks does not stop the other.
+//! Kernel programs that watch processes, as `calls` and `connections` both do. Each opens its own
+//! programs, so that a missing privilege of one does not stop the other.
 
 use std::time::Duration;
 

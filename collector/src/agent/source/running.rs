@@ -18,7 +18,7 @@ pub(in crate::agent) struct Sources {
 }
 
 impl Sources {
-    /// Opens all sources that are switched on and can run here.
+    /// Opens all enabled sources that can run here.
     pub(in crate::agent) fn open(
         config: &Config,
         host: &str,
@@ -41,7 +41,7 @@ impl Sources {
         Self { between, beside, visibility }
     }
 
-    /// Reads what is due, in each round of the agent.
+    /// Reads the sources that are due, in each round of the agent.
     pub(in crate::agent) fn read(&mut self, session: &mut Session, say: &mut dyn FnMut(String)) {
         let Self { between, beside, visibility } = self;
         for source in between {

@@ -14,7 +14,7 @@ impl Visibility {
         self.add(source, device, None);
     }
 
-    /// Adds one that it does not see, and why: always the same words for the same reason.
+    /// Adds a device that it does not see, and why; the same reason always has the same text.
     pub(super) fn add_blind(&mut self, source: &'static str, device: &str, why: &'static str) {
         self.add(source, device, Some(why.to_owned()));
     }

@@ -8,7 +8,7 @@ const COOKIES: KernelRelease = KernelRelease(5, 15);
 pub(super) fn needs(host: &Host) -> Verdict {
     let mut verdict = Verdict::new("calls of libnccl and libibverbs");
     verdict.needs_kernel_programs(host);
-    // The kernel asks for it whatever else there is (`perf_uprobe_event_init`).
+    // The kernel always requires it (`perf_uprobe_event_init`).
     verdict.needs(host, Capability::SysAdmin, "to attach to functions of libraries");
     verdict.needs_release(host, COOKIES, "for cookies of uprobes");
     if !host.has_uprobe_events {

@@ -52,7 +52,7 @@ impl Source for Counters {
             netdevs,
         );
         let due = now();
-        // Where there is none, the first reading says so.
+        // If there are none, the first reading reports that.
         if source.discover(due).is_ok() {
             source.completeness().into_iter().for_each(&mut *context.say);
         }

@@ -22,8 +22,8 @@ pub(super) fn ethernet() -> io::Result<BTreeSet<String>> {
     Ok(getifaddrs()?.filter(is_ethernet).map(|interface| interface.interface_name).collect())
 }
 
-/// The `names` that a pattern matches, in order. Where packets pass several interfaces, such as a bridge
-/// and its ports, each of them is a tap.
+/// The `names` that a pattern matches, in order. If packets pass several interfaces, such as a
+/// bridge and its ports, each of them is a tap.
 pub(super) fn matching(
     pattern: &Pattern,
     exclude: &[Pattern],

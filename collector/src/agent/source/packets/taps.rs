@@ -11,11 +11,11 @@ use crate::config::{Config, TapConfig};
 use crate::live::packets::{self, Choice, Packets};
 use crate::live::session::Session;
 
-/// Time between two looks for interfaces that are missing.
+/// Time between two searches for missing interfaces.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// Interfaces that are followed, and patterns that wait for one. A pattern that has matched waits no
-/// longer: interfaces come and go with containers, and each would cost memory for a ring.
+/// Interfaces that are followed, and patterns that wait for one. A pattern that has matched waits
+/// no longer: interfaces come and go with containers, and each would cost memory for a ring.
 pub(super) struct Taps {
     settings: TapConfig,
     /// Whether kernel programs log.

@@ -1,5 +1,5 @@
-//! Containers, pods and Slurm jobs of processes. Nothing is opened for them: other sources and the page
-//! `/queue_pairs.json` look a process up in `/proc` when they meet it.
+//! Containers, pods and Slurm jobs of processes. Nothing is opened for them: other sources and the
+//! page `/queue_pairs.json` look a process up in `/proc` when they meet it.
 
 pub(super) mod ended;
 
@@ -9,6 +9,10 @@ use super::contract::{Context, Opened, Opening, Source};
 use crate::config::SourceConfig;
 use crate::ingest::capability::{Host, Verdict};
 use railscope_core::model::process::Process;
+use railscope_core::pipeline::Pipeline;
+
+/// Rounds of the agent between two searches for ended processes.
+const LOOK_EVERY: u32 = 100;
 
 /// The source.
 pub(super) struct Processes;
@@ -31,7 +35,28 @@ impl Source for Processes {
     }
 }
 
-/// Name, container, pod and Slurm task, as far as they are known.
+/// Makes the pipeline forget processes that have ended, whichever source brought them.
+pub(super) struct Ended {
+    identities: Identities,
+    rounds: u32,
+}
+
+impl Ended {
+    pub(super) fn new(proc: &Path) -> Self {
+        Self { identities: Identities::new(proc), rounds: 0 }
+    }
+
+    /// Searches once in 100 calls.
+    pub(super) fn forget(&mut self, pipeline: &mut Pipeline) {
+        self.rounds += 1;
+        if self.rounds >= LOOK_EVERY {
+            self.rounds = 0;
+            pipeline.processes_mut().retain(|pid| self.identities.is_alive(pid));
+        }
+    }
+}
+
+/// Name, container, pod and Slurm task, if known.
 pub(super) fn describe(process: &Process) -> String {
     let container = process.container.as_ref().map(|container| {
         let short = container.id.get(..12).unwrap_or(&container.id);

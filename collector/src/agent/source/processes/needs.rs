@@ -1,4 +1,4 @@
-//! What it takes to read about processes of other users.
+//! Privileges for reading about other users' processes.
 
 use crate::ingest::capability::{Capability, Host, Verdict};
 

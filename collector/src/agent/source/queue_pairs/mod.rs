@@ -14,8 +14,8 @@ use crate::ingest::process::Processes;
 use crate::ingest::rdma_netlink::{NetlinkError, RdmaNetlink};
 use railscope_core::model::queue_pair::{HostQueuePair, QueuePairOwner};
 
-/// Rounds of the thread from one list to the next, 5 s: for each list the kernel asks the device about
-/// every queue pair.
+/// Rounds of the thread from one list to the next, 5 s: for each list the kernel asks the device
+/// about every queue pair.
 const LIST_EVERY: u32 = 20;
 
 /// The source.
@@ -51,7 +51,7 @@ impl Source for QueuePairs {
     }
 }
 
-/// The list, read from time to time.
+/// The list, read periodically.
 struct Listing {
     kernel: RdmaNetlink,
     processes: Processes,
@@ -81,8 +81,8 @@ impl Beside for Listing {
 }
 
 impl Listing {
-    /// All queue pairs, and why some are missing. The kernel names the thread that made a queue pair;
-    /// here its process is the owner.
+    /// All queue pairs, and why some are missing. The kernel names the thread that made a queue
+    /// pair; here its process is the owner.
     fn list(&mut self) -> Result<(Vec<HostQueuePair>, Option<NetlinkError>), NetlinkError> {
         let Self { kernel, processes } = self;
         let (mut pairs, failure) = kernel.all_queue_pairs()?;

@@ -1,4 +1,4 @@
-//! What several views are drawn with: a rule, what was left out, colours.
+//! Parts of several views: a rule, the count of hidden rows and columns, colours.
 
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Rect};
