@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::ingest::process::Processes as Identities;
 use railscope_core::pipeline::Pipeline;
 
-/// Rounds of the agent between two looks for processes that have ended.
+/// Rounds of the agent between two searches for ended processes.
 const LOOK_EVERY: u32 = 100;
 
 /// Makes the pipeline forget processes that have ended, whichever source brought them.
@@ -19,7 +19,7 @@ impl Ended {
         Self { identities: Identities::new(proc), rounds: 0 }
     }
 
-    /// Looks for them once in 100 calls.
+    /// Searches once in 100 calls.
     pub(in crate::agent::source) fn forget(&mut self, pipeline: &mut Pipeline) {
         self.rounds += 1;
         if self.rounds >= LOOK_EVERY {

@@ -9,10 +9,6 @@ use super::contract::{Context, Opened, Opening, Source};
 use crate::config::SourceConfig;
 use crate::ingest::capability::{Host, Verdict};
 use railscope_core::model::process::Process;
-use railscope_core::pipeline::Pipeline;
-
-/// Rounds of the agent between two searches for ended processes.
-const LOOK_EVERY: u32 = 100;
 
 /// The source.
 pub(super) struct Processes;
@@ -32,27 +28,6 @@ impl Source for Processes {
 
     fn open(&self, _: &Opening<'_>, _: &mut Context<'_>) -> Opened {
         Opened::Nothing
-    }
-}
-
-/// Makes the pipeline forget processes that have ended, whichever source brought them.
-pub(super) struct Ended {
-    identities: Identities,
-    rounds: u32,
-}
-
-impl Ended {
-    pub(super) fn new(proc: &Path) -> Self {
-        Self { identities: Identities::new(proc), rounds: 0 }
-    }
-
-    /// Searches once in 100 calls.
-    pub(super) fn forget(&mut self, pipeline: &mut Pipeline) {
-        self.rounds += 1;
-        if self.rounds >= LOOK_EVERY {
-            self.rounds = 0;
-            pipeline.processes_mut().retain(|pid| self.identities.is_alive(pid));
-        }
     }
 }
 
