@@ -1,4 +1,4 @@
-//! What findings are made of: everything that the layers before found out.
+//! The input of findings: all results of earlier layers.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -22,7 +22,7 @@ use crate::model::witness::Witness;
 /// The facts.
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
-    /// What the layers before gathered.
+    /// The state that earlier layers gathered.
     pub state: &'a State,
     /// Collectives in order of time.
     pub collectives: &'a [JudgedCollective],
@@ -30,7 +30,7 @@ pub struct Facts<'a> {
     pub iterations: &'a [JudgedIteration],
     /// Queue pairs with their answers, as all taps saw them.
     pub flows: &'a [QueuePair],
-    /// What the user set.
+    /// The user's settings.
     pub settings: &'a Settings,
 }
 
@@ -88,12 +88,12 @@ impl<'a> Facts<'a> {
         let ports = self.state.tracker.ports().ports().iter();
         let of_mac = ports.filter(|port| port.mac == Some(mac)).map(|port| port.address.to_ip());
         let addresses: std::collections::BTreeSet<IpAddr> = of_mac.collect();
-        // A router's address stands before the packets of many.
+        // A router's MAC address is on packets of many ports.
         addresses.first().copied().filter(|_| addresses.len() == 1)
     }
 
-    /// What each station asked for, by priority, once: both ends of a link see the same frames, and
-    /// the tap counts that saw most of them.
+    /// The pause requests of each station and priority, from the tap that captured most of them:
+    /// taps at both ends of a link see the same frames.
     #[must_use]
     pub fn pauses(&self) -> Vec<(&PauseKey, &PauseState)> {
         let mut most: BTreeMap<_, (&PauseKey, &PauseState)> = BTreeMap::new();
@@ -107,7 +107,7 @@ impl<'a> Facts<'a> {
         most.into_values().collect()
     }
 
-    /// The first CNP or NAK that `is_it` holds for, against `flow` at any tap.
+    /// The first CNP or NAK about `flow` at any tap that matches `is_it`.
     #[must_use]
     pub fn first_signal(
         &self,
@@ -138,7 +138,7 @@ impl<'a> Facts<'a> {
         self.job()?.communicator(id)
     }
 
-    /// What a communicator is known by.
+    /// What identifies a communicator.
     #[must_use]
     pub fn identity_of(&self, id: CommunicatorId) -> Option<Identity> {
         Some(self.communicator(id)?.identity)

@@ -1,5 +1,5 @@
-//! Flows that suffer alike, put together by the port that they have in common: a bad cable or a full
-//! queue hurts every flow through it, and is one finding.
+//! Flows with the same trouble, grouped by the port that they have in common: a bad cable or a full
+//! queue affects every flow through it, and is one finding.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use super::subject::Subject;
 use crate::analysis::queue_pair::QueuePair;
 use crate::model::time::Span;
 
-/// With trouble on more ports than this, it is everywhere.
+/// With trouble on more ports than this, all flows form one group.
 const PORTS: usize = 3;
 /// Share of the trouble below which a port gets no group of its own.
 const MINOR: f64 = 0.1;
@@ -16,17 +16,17 @@ const MINOR: f64 = 0.1;
 /// Which end of its flows a port is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
-    /// They go to it.
+    /// The receiving end.
     Receives,
-    /// They come from it.
+    /// The sending end.
     Sends,
 }
 
-/// Flows that suffer, the worst first, each with how much.
+/// Affected flows, the worst first, each with its amount.
 #[derive(Clone, Debug)]
 pub struct Group<'a> {
-    /// The port that they have in common, and which end of them it is, `None` for either; `None`
-    /// where they have none.
+    /// The port that they have in common, and its end of the flows (`None` for either end); `None`
+    /// without a common port.
     pub port: Option<(IpAddr, Option<End>)>,
     /// The flows.
     pub flows: Vec<(&'a QueuePair, u64)>,
@@ -81,7 +81,7 @@ fn by_ends<'a>(
     let mut groups = Vec::new();
     let mut rest = sick.clone();
     while let Some((port, end)) = commonest(&rest, ends) {
-        // A few flows elsewhere do not hide where the trouble is.
+        // Too little is left for a group with a port of its own.
         if sum(&rest) as f64 <= MINOR * total as f64 {
             groups.push(Group { port: None, flows: rest });
             break;
@@ -111,8 +111,7 @@ fn sum(flows: &[(&QueuePair, u64)]) -> u64 {
     flows.iter().fold(0, |sum, (_, amount)| sum.saturating_add(*amount))
 }
 
-/// The port that most of the trouble has in common, at one of these ends; of equals, the receiving
-/// end.
+/// The port with most of the trouble, at one of these ends; at equal amounts, the receiving end.
 fn commonest(flows: &[(&QueuePair, u64)], ends: &[End]) -> Option<(IpAddr, End)> {
     let mut sums: BTreeMap<(IpAddr, End), (u64, usize)> = BTreeMap::new();
     for (flow, amount) in flows {
@@ -136,7 +135,7 @@ fn at(flow: &QueuePair, end: End) -> IpAddr {
 }
 
 impl Group<'_> {
-    /// The sum of how much its flows suffer.
+    /// The sum of its flows' amounts.
     #[must_use]
     pub fn sum(&self) -> u64 {
         sum(&self.flows)
@@ -148,7 +147,7 @@ impl Group<'_> {
         self.flows.iter().fold(0, |sum, (flow, _)| sum.saturating_add(of(flow)))
     }
 
-    /// The flow that suffers most.
+    /// The flow with the largest amount.
     #[must_use]
     pub fn worst(&self) -> Option<&QueuePair> {
         self.flows.first().map(|(flow, _)| *flow)
@@ -170,7 +169,7 @@ impl Group<'_> {
         })
     }
 
-    /// What it is about: the port, its rank where only one uses it, and the worst flow.
+    /// The subject: the port, its rank if only one rank uses it, and the worst flow.
     #[must_use]
     pub fn subject(&self) -> Subject {
         let port = self.port.map(|(port, _)| port);

@@ -19,7 +19,7 @@ pub struct Kind {
     pub remedy: &'static str,
     /// Inputs; one of these is enough.
     pub needs: &'static [Need],
-    /// Finds it.
+    /// Detects it.
     pub detect: fn(&Facts<'_>) -> Vec<Finding>,
 }
 

@@ -1,7 +1,7 @@
-//! Findings: what is wrong, the evidence, and the remedy. None reads packets.
+//! Findings: problems with evidence and remedy. None reads packets.
 //!
-//! `catalog` has one finding a file, each a [`Kind`](kind::Kind): what it means, when it is
-//! reported and why then, what it needs, the remedy, and how it is detected among the
+//! `catalog` has one finding a file, each a [`Kind`](kind::Kind): its meaning, its threshold
+//! and the reason for that, its inputs, the remedy, and how it is detected among the
 //! [`Facts`](facts::Facts).
 
 pub mod catalog;
@@ -35,9 +35,9 @@ use crate::model::witness::Witness;
 pub struct Finding {
     /// Its name, by which it is suppressed: `socket_fallback`.
     pub id: &'static str,
-    /// How bad.
+    /// Its severity.
     pub severity: Severity,
-    /// What it says, with its figures.
+    /// Its statement, with figures.
     pub claim: Claim,
     /// The cause as one word, if the finding distinguishes several.
     pub cause: Option<&'static str>,
@@ -47,15 +47,15 @@ pub struct Finding {
     pub flows: Vec<u32>,
     /// When it was seen; `None` if its evidence has no time.
     pub span: Option<Span>,
-    /// How sure.
+    /// Its confidence.
     pub grade: Grade,
-    /// Reasons, the strongest first.
+    /// Evidence, the strongest first.
     pub evidence: Vec<Proof>,
     /// The remedy.
     pub remedy: &'static str,
 }
 
-/// A reason for a finding.
+/// Evidence for a finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proof {
     /// What it shows, with its figures.
@@ -64,7 +64,7 @@ pub struct Proof {
     pub witness: Option<Witness>,
 }
 
-/// Where a reason comes from.
+/// The source of evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProofSource {
     /// Frames of a capture.
@@ -102,7 +102,7 @@ impl Finding {
         Self { grade: Grade::Proven, ..self }
     }
 
-    /// The same with one more reason.
+    /// The same with more evidence.
     #[must_use]
     pub fn because(mut self, proof: Proof) -> Self {
         self.evidence.push(proof);

@@ -7,16 +7,16 @@ use super::group::{End, Group};
 use crate::analysis::queue_pair::{FlowOwner, QueuePair};
 use crate::model::qpn::Qpn;
 
-/// What identifies a flow.
+/// Identifies a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowName {
     /// The port that sends it.
     pub source: IpAddr,
     /// The port that receives it.
     pub destination: IpAddr,
-    /// The queue pair that it goes to.
+    /// The receiving queue pair.
     pub dest_qpn: Qpn,
-    /// The ranks that send and receive it, where both are known.
+    /// The ranks that send and receive it, if both are known.
     pub ranks: Option<(u32, u32)>,
 }
 
@@ -32,30 +32,30 @@ pub struct GroupName {
 /// What the flows of a group have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Common {
-    /// There is only this one.
+    /// The group is one flow.
     Flow(FlowName),
     /// A port.
     Port {
         /// Its address.
         address: IpAddr,
-        /// Which end of them it is; `None` for either.
+        /// Whether it sends or receives them; `None` for both.
         end: Option<End>,
-        /// Its rank, where only one uses it.
+        /// Its rank, if only one rank uses it.
         rank: Option<u32>,
     },
-    /// Nothing: they run between so many ports.
+    /// No common port.
     Nothing {
-        /// The number of ports.
+        /// Number of ports.
         ports: u64,
     },
 }
 
-/// The only one, or how many.
+/// The only one of a kind, or their number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Among<T> {
-    /// There is one.
+    /// The only one.
     Only(T),
-    /// There are so many.
+    /// Their number.
     Several(u64),
 }
 

@@ -1,4 +1,4 @@
-//! What evidence of findings shows: one variant a statement, with its figures. The words are the
+//! Evidence of findings: one variant per observation, with its figures. The words are the
 //! report's (`report/words`).
 
 use std::net::{IpAddr, SocketAddr};
@@ -10,7 +10,7 @@ use crate::decode::counter::measure::Measure;
 use crate::link::counter::NicName;
 use crate::link::log::network::Outcome;
 
-/// What a source shows.
+/// An observation, by source.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Observation {
     /// Frames of one flow.
@@ -27,152 +27,152 @@ pub enum Observation {
     Straggler(SignKind),
 }
 
-/// What frames show of a flow.
+/// An observation on one flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FlowObservation {
-    /// ICRCs that are wrong.
+    /// Wrong ICRCs.
     WrongIcrcs(u64),
-    /// CE-marked packets that no CNP answers, though ACKs were seen.
+    /// CE-marked packets without a CNP, although ACKs were captured.
     MarksUnanswered(u64),
     /// The rate in the millisecond after a CNP, in bits per second.
     RateAfterCnp(f64),
     /// CE-marked packets.
     Marks {
-        /// How many.
+        /// CE-marked packets.
         marks: u64,
-        /// Of so many.
+        /// All packets.
         packets: u64,
     },
     /// CNPs.
     Cnps(u64),
-    /// The DSCPs that taps saw.
+    /// The DSCPs at the taps.
     Dscps(Vec<u8>),
-    /// Its ECN field.
+    /// Not-ECT, and what makes that odd.
     NotEct(EcnContrast),
     /// Its partition key.
     PartitionKey(u16),
     /// Its path MTU.
     PathMtu(u32),
-    /// Packets sent again, without a NAK.
+    /// Packets retransmitted without a NAK.
     Resends(u64),
     /// NAKs for missing packets.
     SequenceNaks {
-        /// How many.
+        /// NAKs.
         naks: u64,
-        /// Recoveries that they began.
+        /// Recoveries started by these NAKs.
         recoveries: u64,
-        /// How long those took.
+        /// Time in these recoveries, in nanoseconds.
         recovery_ns: u64,
     },
-    /// Waits for a receiver that is not ready.
+    /// Waits for a receiver that was not ready.
     RnrWaits {
-        /// Packets sent again.
+        /// Retransmitted packets.
         resent: u64,
-        /// How often it waited.
+        /// Number of waits.
         waits: u64,
-        /// How long.
+        /// Time in these waits, in nanoseconds.
         waited_ns: u64,
     },
     /// Recoveries without a NAK.
     Timeouts {
-        /// How long they took.
+        /// The flow's time in recovery, in nanoseconds.
         recovery_ns: u64,
-        /// How long those of all flows concerned took.
+        /// Time in recovery of all flows concerned, in nanoseconds.
         of_ns: u64,
     },
     /// A NAK that ends the connection.
     ErrorState,
-    /// Packets that others overtook.
+    /// Packets out of order.
     Overtaken {
-        /// How many.
+        /// Packets out of order.
         late: u64,
-        /// Packets sent again.
+        /// Retransmitted packets.
         resent: u64,
     },
     /// Bytes of payload.
     Payload(u64),
 }
 
-/// What makes it odd that a flow is Not-ECT.
+/// Why it is odd that a flow is Not-ECT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnContrast {
     /// Another tap saw it ECN-capable.
     OtherTap,
     /// Other flows are ECN-capable.
     OtherFlows,
-    /// The settings expect it.
+    /// The settings expect ECN.
     Expected,
-    /// Nothing: all flows are.
+    /// It is not odd: all flows are Not-ECT.
     Nothing,
 }
 
-/// What frames show that are not of one flow.
+/// An observation on frames of no single flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FrameObservation {
     /// Check-ins at the root.
     CheckIns {
-        /// Ranks that did.
+        /// Ranks that checked in.
         ranks: u64,
         /// The root.
         root: IpAddr,
-        /// From the last one to the end of the capture.
+        /// From the last check-in to the end of the capture, in nanoseconds.
         silence_ns: u64,
     },
     /// From the first check-in at the root to the last gather.
     Bootstrap,
     /// SYNs of one client, none of them accepted.
     Syns {
-        /// How many.
+        /// SYNs.
         syns: u64,
-        /// Where to.
+        /// The address that the client tries to reach.
         server: SocketAddr,
     },
-    /// Pause frames, and the longest pause where the line rate is known.
+    /// Pause frames, and the longest pause if the line rate is known.
     Pause {
-        /// How long it was.
+        /// Longest pause, in nanoseconds.
         longest_ns: Option<u64>,
     },
     /// Pause frames of storms.
     Storm {
-        /// How long they paused, all together.
+        /// Sum of their pauses, in nanoseconds.
         paused_ns: u64,
-        /// How many.
+        /// Number of frames.
         frames: u64,
     },
     /// The ranks in the order of a ring.
     Ring(Vec<u32>),
-    /// The median of so many messages.
+    /// The median over this many messages.
     Messages(u64),
     /// Connections of NET/Socket.
     SocketConnections(u64),
-    /// What a log contradicts.
+    /// A fact that a log contradicts.
     Contradiction(Contradiction),
-    /// What is not as expected, at a host.
+    /// An unexpected part of the network, and its host.
     OddNetwork(OddNetwork, String),
-    /// What each rail carries, in bytes.
+    /// Bytes on each rail.
     Rails(Vec<(u32, u64)>),
-    /// What parallel uplinks carry.
+    /// Load of parallel uplinks.
     Uplinks {
-        /// Bytes of each.
+        /// Bytes on each uplink.
         loads: Vec<(String, u64)>,
-        /// Flows on the fullest.
+        /// Flows on the fullest uplink.
         flows: u64,
         /// Their UDP source ports.
         udp_ports: u64,
     },
     /// Clear-to-sends without data.
     Unanswered {
-        /// How many.
+        /// Clear-to-sends.
         clear_to_sends: u64,
-        /// The ranks that wait.
+        /// The ranks that wait for data.
         ranks: Vec<u32>,
     },
 }
 
-/// What a log says.
+/// An observation in a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogObservation {
-    /// These words.
+    /// A line of the log.
     Quote(String),
     /// A warning of a process.
     Warning {
@@ -180,92 +180,92 @@ pub enum LogObservation {
         host: String,
         /// The process.
         pid: u32,
-        /// Its words.
+        /// Its text.
         text: String,
     },
     /// `Init START` without `Init COMPLETE`.
     InitNotComplete,
-    /// How long ranks say that their bootstrap took.
+    /// Bootstrap times that ranks logged.
     BootstrapTimes {
-        /// How long the slowest waited to receive.
+        /// Longest time waiting to receive, in nanoseconds.
         receive_ns: u64,
-        /// Ranks that say it.
+        /// Ranks that logged their times.
         ranks: u64,
     },
     /// The release of aws-ofi-nccl.
     EfaPlugin(Option<String>),
     /// Why the plugin failed.
     PluginFailure(Option<String>),
-    /// A network that was not taken.
+    /// A network that NCCL did not use.
     Refused(NetworkFailure, Outcome),
-    /// NET/Socket was taken.
+    /// NCCL uses NET/Socket.
     SocketTaken,
-    /// NET/IB was taken.
+    /// NCCL uses NET/IB.
     IbTaken,
-    /// What is not as expected, at a host.
+    /// An unexpected part of the network, and its host.
     OddNetwork(OddNetwork, String),
 }
 
-/// What counters of NICs say.
+/// An observation in NIC counters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CounterObservation {
-    /// One rose.
+    /// A counter rose.
     Rose {
         /// The NIC.
         nic: NicName,
-        /// The vendor's name.
+        /// The vendor's name of the counter.
         counter: &'static str,
-        /// By how much.
+        /// Its growth.
         by: u64,
     },
-    /// Marked packets arrived, and no CNP was sent.
+    /// Marked packets arrived, but the NIC sent no CNP.
     MarksWithoutCnp {
         /// The NIC.
         nic: NicName,
-        /// How many.
+        /// Marked packets.
         marks: u64,
     },
-    /// CNPs were sent, and no NIC handled one.
+    /// CNPs were sent, but no NIC handled one.
     CnpsUnhandled(u64),
-    /// A time paused.
+    /// Paused time.
     Paused {
         /// The counter.
         measure: Measure,
-        /// How long.
+        /// Paused time, in nanoseconds.
         paused_ns: u64,
     },
     /// Pause storms that the firmware counted.
     FirmwareStorms(u64),
-    /// A pause of nearly all the time.
+    /// A NIC was paused nearly all the time.
     NearlyAlwaysPaused {
-        /// At least so many percent.
+        /// Least share of the time, in percent.
         percent: u64,
-        /// Of so long.
+        /// Duration, in nanoseconds.
         length_ns: u64,
     },
     /// A link went down.
     LinkDown {
         /// The NIC.
         nic: NicName,
-        /// How often.
+        /// How many times.
         times: u64,
     },
-    /// No RDMA on any of these (some are named).
+    /// None of these NICs moved RDMA data; some are named.
     NoRdma(Vec<NicName>),
 }
 
-/// What a process called.
+/// An observation on calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallObservation {
-    /// A rank has queue pairs that are ready to send, and called NCCL for so long.
+    /// A rank has queue pairs that are ready to send, and called NCCL over some time.
     Ready {
         /// The rank.
         rank: u32,
-        /// Its process.
+        /// Its process id.
         pid: Option<u32>,
-        /// Its queue pairs.
+        /// Its queue pairs that are ready to send.
         queue_pairs: u64,
-        /// From the first call that moves data to the last.
+        /// From the first call that moves data to the last, in nanoseconds.
         called_ns: u64,
     },
 }

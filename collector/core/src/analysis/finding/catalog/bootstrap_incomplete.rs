@@ -27,7 +27,7 @@ pub const KIND: Kind = Kind {
     detect,
 };
 
-/// Silence after which a check-in does not come any more.
+/// Silence after which missing check-ins are not expected any more.
 const PATIENCE_NS: u64 = 5_000_000_000;
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
@@ -43,7 +43,7 @@ fn by_traffic(facts: &Facts<'_>, id: CommunicatorId) -> Option<Finding> {
     let (bootstrap, nranks) = communicator.bootstrap.zip(communicator.nranks)?;
     let checked_in: BTreeSet<u32> = communicator.ranks.iter().map(|rank| rank.rank).collect();
     let root = communicator.root?.ip();
-    // Where the root is itself a rank, its own check-in does not leave its host.
+    // If the root's process is a rank, its own check-in does not leave the host.
     let missing: Vec<u32> = (0..nranks).filter(|rank| !checked_in.contains(rank)).collect();
     let is_local =
         |rank: &u32| *rank == 0 && !communicator.ranks.iter().any(|one| one.address == Some(root));

@@ -73,7 +73,7 @@ fn by_logs(facts: &Facts<'_>, id: CommunicatorId, limit_ns: u64) -> Option<Findi
     }
     let receive_ns = timing.part("recv").unwrap_or(0);
     let times = LogObservation::BootstrapTimes { receive_ns, ranks: timed.len() as u64 };
-    // If several logs report it, whoever waited least came last.
+    // If several logs report it, the rank that waited least came last.
     let last = timed.iter().min_by_key(|(.., timing)| timing.total_ns);
     let last = last.filter(|_| member.nranks as usize == timed.len() && timed.len() > 1);
     let rank = last.map(|(_, member, _)| member.rank);

@@ -10,7 +10,7 @@ use crate::analysis::queue_pair::QueuePair;
 use crate::analysis::severity::Severity;
 use crate::decode::counter::measure::Measure;
 
-/// Fewer marks may all belong to the CNP that the end of the capture cut off.
+/// With fewer marks, the only CNP may come after the end of the capture.
 const MARKS: u64 = 8;
 
 /// CE without CNP.

@@ -12,9 +12,9 @@ use crate::decode::counter::measure::Measure;
 use crate::flow::observer::Signal;
 use crate::flow::rate::WINDOW_NS;
 
-/// Least CNPs around which the rate was measured.
+/// Fewest CNPs around which the rate is measured.
 const SAMPLES: u64 = 10;
-/// Share of the line rate that a sender under CNPs does not reach.
+/// Share of the line rate that a sender that reacts to CNPs does not reach.
 const LINE_RATE_SHARE: f64 = 0.9;
 
 /// CNP without reaction.

@@ -47,19 +47,19 @@ fn communicator(flow: &QueuePair) -> Option<CommunicatorId> {
     flow.owner.map(|owner| owner.communicator)
 }
 
-/// The commonest DSCP of a view.
+/// The most common DSCP of a view.
 fn dscp(flow: &Flow) -> Option<u8> {
     let tally = flow.headers.dscp();
     let most = tally.iter().max_by_key(|(dscp, packets)| (*packets, std::cmp::Reverse(*dscp)))?;
     Some(most.0.value())
 }
 
-/// The commonest DSCP, nearest to where the flow came from.
+/// The most common DSCP, at the tap nearest to the sender.
 fn own_dscp(facts: &Facts<'_>, flow: &QueuePair) -> Option<u8> {
     dscp(facts.table().get(flow.at as usize)?)
 }
 
-/// The DSCP that most ports of a communicator send with; of equals the greatest.
+/// The DSCP that most ports of a communicator send with; at equal counts the greatest.
 fn usual(facts: &Facts<'_>, data: &[&QueuePair]) -> BTreeMap<Option<CommunicatorId>, u8> {
     let mut ports: BTreeMap<_, BTreeMap<u8, BTreeSet<IpAddr>>> = BTreeMap::new();
     for flow in data {
@@ -74,7 +74,7 @@ fn usual(facts: &Facts<'_>, data: &[&QueuePair]) -> BTreeMap<Option<Communicator
     ports.into_iter().filter_map(|(id, by_dscp)| Some((id, most(by_dscp)?))).collect()
 }
 
-/// Flows whose DSCP is not what it should be.
+/// Flows with an unexpected DSCP.
 fn odd(
     facts: &Facts<'_>,
     data: &[&QueuePair],

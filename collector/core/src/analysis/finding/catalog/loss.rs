@@ -1,4 +1,4 @@
-//! Packets were lost and sent again after a NAK.
+//! Packets were lost and retransmitted after a NAK.
 
 use crate::analysis::finding::claim::transport::TransportClaim;
 use crate::analysis::finding::facts::Facts;
@@ -13,7 +13,7 @@ use crate::decode::roce::aeth::{NakCode, Syndrome};
 use crate::flow::episode::Trigger;
 use crate::flow::observer::Signal;
 
-/// Share of resends without a hole and without a NAK below which nothing was lost that matters.
+/// Share of retransmissions without a hole and without a NAK below which loss does not matter.
 const NOTABLE_RESENDS: f64 = 0.001;
 
 /// Loss with NAKs.
@@ -41,7 +41,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     found
 }
 
-/// What was lost on a flow, or had to be sent again for it.
+/// Packets of a flow that were lost, or retransmitted because of a loss.
 fn amount(flow: &QueuePair) -> u64 {
     let lost = flow.missing.saturating_sub(flow.late);
     // RNR, reordering and timeouts have findings of their own.

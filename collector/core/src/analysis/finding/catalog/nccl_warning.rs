@@ -1,4 +1,4 @@
-//! NCCL warned.
+//! Warnings and errors in NCCL's logs.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::decode::nccl_log::fault::Cause;
 use crate::link::log::process::Process;
 use crate::link::log::warning::Warning;
 
-/// Warnings that are quoted of one cause.
+/// Warnings quoted per cause.
 const QUOTED: usize = 8;
 
 /// NCCL WARN and ERROR.

@@ -10,7 +10,7 @@ use crate::analysis::queue_pair::QueuePair;
 use crate::analysis::severity::Severity;
 use crate::flow::state::Flow;
 
-/// The bit that says full member of the partition.
+/// The bit for full membership of the partition.
 const FULL_MEMBER: u16 = 0x8000;
 
 /// P_Key mismatch.
@@ -44,7 +44,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     found.collect()
 }
 
-/// Its key and the one that it does not fit.
+/// Its key and the key of the other end.
 fn mismatch(facts: &Facts<'_>, flow: &QueuePair) -> Option<(u16, u16)> {
     let table = facts.table();
     let seen = table.get(flow.at as usize)?;
@@ -56,7 +56,7 @@ fn mismatch(facts: &Facts<'_>, flow: &QueuePair) -> Option<(u16, u16)> {
         });
         to_port.filter_map(|other| key(table.get(other.at as usize)?)).next()
     };
-    // A flow that is answered fits; what comes back says with which key.
+    // The keys of an answered flow match; the answers carry the key of the other end.
     let other = match back {
         Some(back) => back,
         None if flow.has_requests => others()?,
@@ -67,7 +67,7 @@ fn mismatch(facts: &Facts<'_>, flow: &QueuePair) -> Option<(u16, u16)> {
     (differ || both_limited).then_some((own, other))
 }
 
-/// The commonest partition key.
+/// The most common partition key.
 fn key(flow: &Flow) -> Option<u16> {
     let tally = flow.headers.partition_keys();
     let most = tally.iter().max_by_key(|(_, packets)| *packets);

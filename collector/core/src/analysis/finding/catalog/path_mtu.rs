@@ -11,7 +11,7 @@ use crate::analysis::finding::{Finding, Proof, naming};
 use crate::analysis::queue_pair::QueuePair;
 use crate::analysis::severity::Severity;
 
-/// What a port with Ethernet's default MTU of 1500 is left with.
+/// The path MTU of a port with Ethernet's default MTU of 1500.
 const DEFAULT_MTU: u32 = 1024;
 /// Line rate from which on small packets cost throughput.
 const FAST_BPS: u64 = 100_000_000_000;

@@ -1,4 +1,4 @@
-//! Pause, much or little.
+//! Pause of any length.
 
 use crate::analysis::finding::claim::pause::{PauseClaim, PauseSide, PauseTime, Station};
 use crate::analysis::finding::facts::Facts;
@@ -36,7 +36,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
 
 fn by_frames(facts: &Facts<'_>) -> Vec<Finding> {
     let calm = facts.pauses().into_iter().filter(|(_, state)| {
-        // A storm has a finding of its own; resumes alone stopped nobody.
+        // A storm has a finding of its own; resume frames alone pause no port.
         state.storms == 0 && state.pause_frames > 0
     });
     let found = calm.filter_map(|(key, state)| {
@@ -81,7 +81,7 @@ fn by_counters(facts: &Facts<'_>, nic: &NicCounters) -> Vec<Finding> {
         (Measure::PauseReceivedTime, PauseSide::Received),
     ];
     let found = sides.into_iter().filter_map(|(measure, side)| {
-        // Priorities pause one by one: the worst of them.
+        // Each priority pauses separately: the worst one counts.
         let of_priority = nic.of_measure(measure);
         let paused = of_priority.map(|(reading, series)| {
             (series.rise().saturating_mul(reading.scale), reading.priority, series.first_rise())

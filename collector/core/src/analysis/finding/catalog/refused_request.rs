@@ -1,4 +1,4 @@
-//! A responder refused a request for good.
+//! A responder rejected a request with a fatal NAK.
 
 use crate::analysis::finding::claim::transport::TransportClaim;
 use crate::analysis::finding::facts::Facts;

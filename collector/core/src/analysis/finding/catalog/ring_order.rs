@@ -1,4 +1,4 @@
-//! A ring leaves hosts more often than it has to.
+//! A ring changes hosts more often than necessary.
 
 use std::collections::BTreeSet;
 

@@ -38,7 +38,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
     found
 }
 
-/// The log's processes on NET/Socket, by why nothing better was taken.
+/// The log's processes on NET/Socket, by the reason.
 fn by_logs(facts: &Facts<'_>) -> Vec<Finding> {
     let mut by_reason: BTreeMap<SocketReason, Vec<(usize, &Process)>> = BTreeMap::new();
     for (at, process) in facts.state.logs.processes.iter().enumerate() {
@@ -72,7 +72,7 @@ fn by_logs(facts: &Facts<'_>) -> Vec<Finding> {
     found.collect()
 }
 
-/// It uses NET/Socket, and has something to send to other nodes.
+/// It uses NET/Socket and sends to other nodes.
 fn is_on_socket(process: &Process) -> bool {
     let is_socket = process.networks.chosen() == Some("Socket");
     let nodes = process.memberships.iter().filter_map(|member| member.setup.summary);
@@ -90,7 +90,7 @@ fn is_disabled(process: &Process) -> bool {
     is("NCCL_IB_DISABLE", "1") || is("NCCL_NET", "Socket")
 }
 
-/// One word for why.
+/// The reason as one word.
 fn cause(process: &Process) -> &'static str {
     let has_failed = |name: &str| {
         process.networks.iter().any(|attempt| attempt.name == name && is_refused(attempt))
@@ -110,7 +110,7 @@ fn is_refused_plugin(attempt: &NetworkAttempt) -> bool {
     is_refused(attempt) && attempt.name != "IB" && attempt.name != "Socket"
 }
 
-/// Why nothing better was taken.
+/// Why NCCL chose NET/Socket.
 fn reason(process: &Process) -> SocketReason {
     if is_disabled(process) {
         return SocketReason::Disabled;

@@ -11,7 +11,7 @@ use crate::link::control::facts::StreamKind;
 use crate::link::job::{CommunicatorId, Conflict, Transport};
 use crate::link::log::process::Process;
 
-/// RDMA bytes must have stood still for this long.
+/// Shortest time without growth of RDMA bytes.
 const STANDSTILL_NS: u64 = 10_000_000_000;
 /// NICs and contradictions that are named as evidence.
 const NAMED: usize = 8;

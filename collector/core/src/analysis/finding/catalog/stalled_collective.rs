@@ -34,7 +34,7 @@ pub const KIND: Kind = Kind {
 };
 
 fn detect(facts: &Facts<'_>) -> Vec<Finding> {
-    // Data that railscope dropped because tables were full is not missing.
+    // Data that railscope dropped because tables were full is not missing on the wire.
     let Some(job) = facts.job().filter(|_| !facts.state.is_cut_short()) else { return Vec::new() };
     let mut waiting: BTreeMap<CommunicatorId, Vec<Waiting<'_>>> = BTreeMap::new();
     for connection in &job.connections {
@@ -89,8 +89,8 @@ fn finding(facts: &Facts<'_>, id: CommunicatorId, edges: &[Waiting<'_>]) -> Opti
     Some(finding.because(Proof::frames(unanswered, Some(first.unanswered.witness))))
 }
 
-/// Who keeps the others: a rank that is waited for and waits for nobody; where all wait, those that
-/// sent least.
+/// The ranks that hold up the others: waited for and not waiting; if all wait, those that sent
+/// least.
 fn suspects<'a>(
     connections: impl Iterator<Item = &'a NetConnection> + Clone,
     edges: &[Waiting<'_>],

@@ -70,7 +70,7 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
     finding
 }
 
-/// What says that a link of these flows went down: counters or logs.
+/// Evidence that a link of these flows went down, from counters or logs.
 fn link_down(facts: &Facts<'_>, group: &Group<'_>) -> Option<Proof> {
     let ends = group.flows.iter().flat_map(|(flow, _)| [flow.source, flow.destination]);
     for nic in ends.flat_map(|port| facts.state.counters.of_port(port)) {

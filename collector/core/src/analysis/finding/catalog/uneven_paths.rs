@@ -40,7 +40,7 @@ fn detect(facts: &Facts<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// Jain's index: 1 where all are equal, 1/n where one has everything (Jain, Chiu and Hawe, 1984).
+/// Jain's index: 1 if all are equal, 1/n if one has everything (Jain, Chiu and Hawe, 1984).
 fn jain(loads: &[u64]) -> f64 {
     let sum: f64 = loads.iter().map(|load| *load as f64).sum();
     let squares: f64 = loads.iter().map(|load| (*load as f64).powi(2)).sum();
@@ -77,7 +77,7 @@ fn rails(facts: &Facts<'_>) -> Option<Finding> {
     )
 }
 
-/// What was sent on each rail, by those of whose address the rail is known.
+/// Bytes sent on each rail, by addresses whose rail is known.
 fn loads_of_rails(sent: impl Iterator<Item = (IpAddr, u64)>, rails: &Rails) -> BTreeMap<u32, u64> {
     let mut by_rail: BTreeMap<u32, u64> = BTreeMap::new();
     for (source, bytes) in sent {

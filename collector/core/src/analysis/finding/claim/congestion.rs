@@ -1,99 +1,99 @@
-//! What findings say of congestion, its marks and CNPs, and of the header fields that switches go by.
+//! Statements of findings about congestion: marks, CNPs, and the header fields that switches use.
 
 use crate::analysis::finding::naming::GroupName;
 use crate::link::counter::NicName;
 
-/// Congestion, and what is done about it.
+/// A statement about congestion and the reaction to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CongestionClaim {
     /// Packets were CE-marked, or senders received CNPs.
     Congested {
         /// CE-marked packets.
         marks: u64,
-        /// The packets that they are among.
+        /// Packets on the marked flows.
         packets: u64,
         /// CNPs.
         cnps: u64,
-        /// On these.
+        /// Flows with marks or CNPs.
         flows: GroupName,
-        /// Uplinks that nearly all marks passed.
+        /// Uplinks that nearly all marked packets passed.
         uplinks: Vec<String>,
-        /// Senders, where several meet at one port.
+        /// Number of senders, if several meet at one port.
         incast_senders: Option<u64>,
     },
-    /// Counters say that marked packets arrived.
+    /// Counters show that marked packets arrived.
     NicMarked {
-        /// The receiver's.
+        /// The receiving NIC.
         nic: NicName,
-        /// How many.
+        /// Marked packets.
         marks: u64,
-        /// The packets that they are among.
+        /// Packets among which the marks were counted.
         packets: Option<u64>,
     },
-    /// Marks were not answered with CNPs.
+    /// Receivers sent no CNPs for marked packets.
     MarksUnanswered {
-        /// How many.
+        /// Marked packets.
         marks: u64,
-        /// On these.
+        /// Flows without CNPs.
         flows: GroupName,
     },
-    /// Counters say so.
+    /// Counters show that a receiver sent no CNPs.
     NicSentNoCnp {
-        /// The receiver's.
+        /// The receiving NIC.
         nic: NicName,
-        /// Marks that it received.
+        /// Marked packets that it received.
         marks: u64,
     },
     /// CNPs did not slow their senders down.
     NotSlowed {
-        /// How many.
+        /// CNPs received.
         cnps: u64,
-        /// These.
+        /// Flows that did not slow down.
         flows: GroupName,
     },
-    /// Counters say that a NIC ignored CNPs.
+    /// Counters show that a NIC ignored CNPs.
     NicIgnoredCnps {
-        /// The sender's.
+        /// The sending NIC.
         nic: NicName,
-        /// How many.
+        /// CNPs ignored.
         cnps: u64,
     },
-    /// Counters of all NICs say that CNPs were sent, and none handled.
+    /// Counters of all NICs show that CNPs were sent but none was handled.
     NoNicSlowed {
-        /// Those that were sent.
+        /// CNPs sent.
         cnps: u64,
     },
     /// ECN bits were cleared between two taps.
     EcnCleared {
-        /// Of these.
+        /// Flows whose ECN bits were cleared.
         flows: GroupName,
     },
-    /// Data is Not-ECT that should be ECN-capable.
+    /// Data that should be ECN-capable is Not-ECT.
     NotEct {
-        /// These.
+        /// Flows that are Not-ECT.
         flows: GroupName,
     },
     /// All data is Not-ECT.
     NothingEct {
-        /// Flows.
+        /// Number of flows.
         flows: u64,
     },
-    /// A DSCP is another one than it should be.
+    /// Flows have an unexpected DSCP.
     WrongDscp {
-        /// What it is.
+        /// The DSCP found.
         own: u8,
-        /// What it should be.
+        /// The DSCP expected.
         wanted: u8,
-        /// The settings say so; else most ports use it.
+        /// The settings name the expected DSCP; otherwise most ports use it.
         is_expected: bool,
-        /// Of these.
+        /// Flows with the unexpected DSCP.
         flows: GroupName,
     },
     /// A DSCP differs between taps.
     DscpRewritten {
-        /// What taps saw of the worst flow.
+        /// DSCPs of the worst flow at the taps.
         seen: Vec<u8>,
-        /// Of these.
+        /// Flows whose DSCP was rewritten.
         flows: GroupName,
     },
 }

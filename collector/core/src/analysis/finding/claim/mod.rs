@@ -1,4 +1,4 @@
-//! What findings say: one variant a statement, with its figures. The words are the report's
+//! Statements of findings: one variant each, with its figures. The words are the report's
 //! (`report/words`).
 
 pub mod congestion;
@@ -15,20 +15,20 @@ use self::pause::PauseClaim;
 use self::setup::SetupClaim;
 use self::transport::TransportClaim;
 
-/// What a finding says, by what it is about.
+/// A finding's statement, by topic.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Claim {
-    /// How the job comes up.
+    /// Start of the job.
     Setup(SetupClaim),
-    /// Which network carries its data, and whether sources agree.
+    /// The network that carries its data, and contradictions between sources.
     Network(NetworkClaim),
-    /// Loss, resends and refusals.
+    /// Loss, retransmissions and rejected requests.
     Transport(TransportClaim),
     /// Congestion control and the header fields it needs.
     Congestion(CongestionClaim),
     /// Pause of links and priorities.
     Pause(PauseClaim),
-    /// How fast ranks, rings and paths are.
+    /// Pace of ranks, rings and paths.
     Pace(PaceClaim),
 }
 

@@ -1,102 +1,102 @@
-//! What findings say of the network that carries a job's data, and of sources that contradict each
-//! other about it.
+//! Statements of findings about the network that carries a job's data, and about sources that
+//! contradict each other.
 
 use crate::analysis::finding::naming::Among;
 use crate::link::job::Identity;
 
-/// Which network a job uses, and what NCCL says of it.
+/// A statement about the network that a job uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NetworkClaim {
-    /// Logs say that data goes over NET/Socket.
+    /// Logs show that data goes over NET/Socket.
     SocketChosen {
-        /// Name and process id of the only one, or how many.
+        /// Name and process id of the only process, or the number of processes.
         processes: Among<(String, u32)>,
-        /// Why nothing better was taken.
+        /// Why NCCL chose NET/Socket.
         reason: SocketReason,
     },
     /// Data was captured on NET/Socket.
     SocketSeen {
         /// The communicator.
         communicator: Option<Identity>,
-        /// Its ranks.
+        /// Its ranks with data on NET/Socket.
         ranks: Vec<u32>,
-        /// What was sent.
+        /// Bytes sent.
         bytes: u64,
     },
     /// Warnings and errors in NCCL's logs.
     Warned {
         /// Warnings of one cause.
         warnings: u64,
-        /// Host of the only process, or how many.
+        /// Host of the only process, or the number of processes.
         hosts: Among<String>,
-        /// The first.
+        /// Text of the first warning.
         first: String,
     },
     /// The plugin for EFA could not be used.
     EfaFailed {
-        /// Its release.
+        /// Release of aws-ofi-nccl.
         release: String,
-        /// Host of the only process, or how many.
+        /// Host of the only process, or the number of processes.
         hosts: Among<String>,
-        /// What the log says.
+        /// The reason in the log.
         reason: Option<String>,
     },
     /// Data goes over EFA.
     OnEfa {
-        /// In so many processes.
+        /// Processes that use EFA.
         processes: u64,
     },
-    /// Another interface, address or device than was expected.
+    /// An unexpected interface, address or device.
     Unexpected {
-        /// What is not as expected.
+        /// What was found.
         odd: OddNetwork,
-        /// Host of the only rank, or how many.
+        /// Host of the only rank, or the number of ranks.
         hosts: Among<String>,
-        /// What was expected: one of these.
+        /// The expected names or addresses.
         expected: Vec<String>,
     },
-    /// The log says NET/IB, and data was captured on NET/Socket.
+    /// The log shows NET/IB, but data was captured on NET/Socket.
     SocketDespiteIb {
         /// The communicator.
         communicator: Option<Identity>,
-        /// Its connections.
+        /// Connections on NET/Socket.
         connections: u64,
     },
-    /// The log says NET/IB, and no NIC moved RDMA.
+    /// The log shows NET/IB, but no NIC moved RDMA data.
     NoRdmaBytes {
         /// NICs with counters.
         nics: u64,
-        /// For so long.
+        /// How long the RDMA counters did not grow.
         still_ns: u64,
     },
-    /// Logs contradict captures.
+    /// Logs and captures contradict each other.
     Contradictions {
-        /// How often.
+        /// Number of contradictions.
         count: u64,
-        /// The first.
+        /// The first contradiction.
         first: Contradiction,
     },
-    /// Queue pairs are ready, and no tap sees a packet of them.
+    /// Queue pairs are ready, but no tap captured a packet of them.
     RdmaNotVisible {
         /// The communicator.
         communicator: Option<Identity>,
-        /// Its queue pairs.
+        /// Its queue pairs that are ready.
         queue_pairs: u64,
-        /// Its ranks that have them.
+        /// Its ranks with such queue pairs.
         ranks: u64,
-        /// Taps that see none.
+        /// Number of taps.
         taps: u64,
     },
 }
 
-/// Why a process took NET/Socket.
+/// Why a process uses NET/Socket.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SocketReason {
-    /// These networks failed.
+    /// Other networks failed.
     Failed(Vec<NetworkFailure>),
-    /// Its environment says so.
+    /// Its environment disables the others.
     Disabled,
-    /// The log does not say.
+    /// The log gives no reason.
     Unknown,
 }
 
@@ -105,20 +105,20 @@ pub enum SocketReason {
 pub struct NetworkFailure {
     /// Its name.
     pub name: String,
-    /// What the log says.
+    /// The reason in the log.
     pub reason: Option<String>,
 }
 
-/// What is not as expected, and what it is.
+/// An unexpected part of the network.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OddNetwork {
-    /// What.
+    /// Which part.
     pub what: NetworkPart,
     /// Its name or address.
     pub found: String,
 }
 
-/// What may be expected of a rank's network.
+/// Parts of a rank's network for which the settings may name a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NetworkPart {
     /// An RDMA device.
@@ -129,15 +129,15 @@ pub enum NetworkPart {
     BootstrapInterface,
 }
 
-/// What a capture and a log say of the same rank.
+/// A contradiction between a capture and a log about one rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contradiction {
     /// The rank.
     pub rank: u32,
-    /// What of it.
+    /// The fact that differs.
     pub what: &'static str,
-    /// What was captured.
+    /// Its value in the capture.
     pub captured: String,
-    /// What the log says.
+    /// Its value in the log.
     pub logged: String,
 }

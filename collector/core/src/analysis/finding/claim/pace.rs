@@ -1,85 +1,85 @@
-//! What findings say of the pace of ranks, rings and paths.
+//! Statements of findings about the pace of ranks, rings and paths.
 
 use std::net::IpAddr;
 
 use crate::analysis::straggler::Cause;
 use crate::link::job::Identity;
 
-/// Who or what keeps a job back.
+/// A statement about the pace of ranks, rings and paths.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PaceClaim {
-    /// Others waited for a rank.
+    /// Other ranks waited for one rank.
     Straggler {
         /// The rank.
         rank: u32,
         /// Its host.
         host: Option<String>,
-        /// Collectives in which they did.
+        /// Collectives in which the others waited.
         collectives: u64,
-        /// Training steps that these are of; 0 if none is known.
+        /// Training steps of these collectives; 0 if none is known.
         iterations: u64,
-        /// How long, all together.
+        /// Sum of the waits, in nanoseconds.
         total_ns: u64,
-        /// How long at once.
+        /// Longest wait, in nanoseconds.
         most_ns: u64,
         /// Why it was late.
         cause: Cause,
     },
-    /// A collective does not end.
+    /// A collective did not end.
     Stalled {
         /// Its communicator.
         communicator: Option<Identity>,
-        /// Who keeps the others.
+        /// The ranks that the others wait for.
         suspects: Suspects,
-        /// How long nothing moved.
+        /// Time without data, in nanoseconds.
         silence_ns: u64,
     },
-    /// Rings change hosts more often than they must.
+    /// Rings change hosts more often than necessary.
     RingCrossings {
         /// The communicator.
         communicator: Option<Identity>,
-        /// Changes of the worst ring.
+        /// Host changes of the worst ring.
         crossings: u64,
-        /// Changes that would do.
+        /// Host changes that are necessary.
         needed: u64,
-        /// Channels whose ring does.
+        /// Channels whose ring has too many.
         rings: u64,
         /// All channels.
         channels: u64,
     },
     /// Messages between two ports are slow.
     SlowPath {
-        /// Where they come from.
+        /// Sending port.
         sender: IpAddr,
-        /// Where they go.
+        /// Receiving port.
         receiver: IpAddr,
-        /// The ranks that send and receive them.
+        /// The sending and the receiving rank.
         ranks: Option<(u32, u32)>,
         /// Median rate, in bits per second.
         rate_bps: f64,
-        /// Median rate elsewhere.
+        /// Median rate of the other paths, in bits per second.
         others_bps: f64,
     },
     /// Rails carry very different loads.
     UnevenRails {
-        /// The fullest.
+        /// The rail with the most load.
         rail: u32,
-        /// What it carries.
+        /// Its load.
         load: Load,
     },
     /// Parallel uplinks carry very different loads.
     HotUplink {
-        /// The fullest.
+        /// The uplink with the most load.
         name: String,
-        /// What it carries.
+        /// Its load.
         load: Load,
     },
 }
 
-/// Who keeps the others of a collective that does not end.
+/// The ranks that hold up a collective.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Suspects {
-    /// Ranks that neither sent nor asked for data.
+    /// Ranks that neither sent nor requested data.
     NeverPosted(Vec<u32>),
     /// Ranks that sent less than others.
     NeverSent(Vec<u32>),
@@ -87,15 +87,15 @@ pub enum Suspects {
     Unknown,
 }
 
-/// What the fullest of parallel paths carries.
+/// Load of the fullest of several parallel paths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// Its bytes.
+    /// Bytes on the fullest path.
     pub bytes: u64,
-    /// The bytes of all.
+    /// Bytes on all paths.
     pub of_bytes: u64,
-    /// How many there are.
+    /// Number of paths.
     pub paths: u64,
-    /// Jain's fairness index of all.
+    /// Jain's fairness index over all paths.
     pub jain_index: f64,
 }

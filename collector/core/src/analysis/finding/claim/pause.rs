@@ -1,85 +1,85 @@
-//! What findings say of pause.
+//! Statements of findings about pause.
 
 use std::net::IpAddr;
 
 use crate::link::counter::NicName;
 use crate::model::address::MacAddress;
 
-/// Who paused whom, and for how long.
+/// A statement about pause of links and priorities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PauseClaim {
     /// A station sent pause frames.
     Asked {
         /// The station.
         station: Station,
-        /// How often.
+        /// Number of pause requests.
         times: u64,
-        /// For how long, of how long a capture; `None` without a line rate.
+        /// Paused time in the capture; `None` without a line rate.
         paused: Option<PauseTime>,
         /// No packet was lost.
         is_lossless: bool,
     },
-    /// Counters say that a NIC paused, or was paused.
+    /// Counters show that a NIC paused its link partner, or was paused.
     Nic {
         /// The NIC.
         nic: NicName,
-        /// Which of both.
+        /// Which of the two.
         side: PauseSide,
         /// The priority that was paused longest.
         priority: Option<u8>,
-        /// For how long, of how long.
+        /// Paused time in the counted time.
         paused: PauseTime,
-        /// It dropped nothing.
+        /// The NIC dropped nothing.
         is_lossless: bool,
     },
-    /// A station kept the other end paused.
+    /// A station kept its link partner paused.
     Storm {
         /// The station.
         station: Station,
         /// The priority; `None` for the whole link.
         priority: Option<u8>,
-        /// The longest pause.
+        /// Longest pause, in nanoseconds.
         longest_ns: u64,
-        /// How often.
+        /// Number of storms.
         storms: u64,
     },
-    /// A NIC's firmware says that it stalled.
+    /// Counters of a NIC's firmware show that it stalled.
     NicStalled {
         /// The NIC.
         nic: NicName,
     },
-    /// Counters say that a NIC paused without end, or was paused.
+    /// Counters show that a NIC paused continuously, or was paused.
     NicStorm {
         /// The NIC.
         nic: NicName,
-        /// Which of both.
+        /// Which of the two.
         side: PauseSide,
         /// The priority.
         priority: Option<u8>,
-        /// For how long.
+        /// Duration, in nanoseconds.
         length_ns: u64,
     },
 }
 
-/// Who sends pause frames.
+/// The sender of pause frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Station {
     /// Its MAC address.
     pub mac: MacAddress,
-    /// Its port, where that is known.
+    /// Address of its port, if known.
     pub port: Option<IpAddr>,
 }
 
-/// A time paused, and the time that it is part of.
+/// Paused time within a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseTime {
-    /// Paused.
+    /// Paused time, in nanoseconds.
     pub paused_ns: u64,
-    /// Of so much.
+    /// The period, in nanoseconds.
     pub whole_ns: u64,
 }
 
-/// Which way pause frames went.
+/// Direction of pause frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseSide {
     /// The NIC sent them.

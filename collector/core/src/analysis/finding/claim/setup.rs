@@ -1,22 +1,22 @@
-//! What findings say of rendezvous, bootstrap and initialisation.
+//! Statements of findings about rendezvous, bootstrap and initialisation.
 
 use std::net::{IpAddr, SocketAddr};
 
 use crate::analysis::finding::naming::Among;
 use crate::link::job::Identity;
 
-/// How a job comes up, or does not.
+/// A statement about how a job starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SetupClaim {
-    /// Connections to a master were asked for, and none was accepted.
+    /// Clients tried to connect to a master, which accepted none.
     MasterUnreachable {
-        /// Where it should listen.
+        /// Address at which the master should listen.
         server: SocketAddr,
-        /// Who asked.
+        /// The only client, or the number of clients.
         clients: Among<IpAddr>,
-        /// How often, all together.
+        /// SYNs of all clients.
         syns: u64,
-        /// It was answered with RST.
+        /// The SYNs were answered with RST.
         is_refused: bool,
     },
     /// Ranks did not check in at the root.
@@ -43,29 +43,29 @@ pub enum SetupClaim {
         communicator: Option<Identity>,
         /// From the first check-in to the last gather.
         took_ns: u64,
-        /// Who checked in last.
+        /// The rank that checked in last.
         last: Option<RankOnHost>,
     },
     /// A rank logged that its bootstrap took long.
     SlowInit {
         /// The communicator.
         communicator: Option<Identity>,
-        /// The rank that took longest.
+        /// The rank with the longest bootstrap.
         slowest: RankOnHost,
-        /// How long.
+        /// Its duration, in nanoseconds.
         took_ns: u64,
-        /// It mostly waited to receive.
+        /// It spent most of that waiting to receive.
         is_kept_waiting: bool,
-        /// Who waited least, and so came last, where all ranks say how long it took.
+        /// The rank that waited least, and so came last; known if all ranks log their times.
         last: Option<RankOnHost>,
     },
 }
 
-/// A rank, and where it runs.
+/// A rank and its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankOnHost {
     /// The rank.
     pub rank: u32,
-    /// Its host's name, or address.
+    /// Name or address of its host.
     pub host: Option<String>,
 }

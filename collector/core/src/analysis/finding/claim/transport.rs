@@ -1,116 +1,117 @@
-//! What findings say of loss, resends, refusals, and headers that the transport checks.
+//! Statements of findings about loss, retransmissions, rejected requests, and headers that the
+//! transport checks.
 
 use crate::analysis::finding::naming::GroupName;
 use crate::link::counter::NicName;
 
-/// What became of packets between two queue pairs.
+/// A statement about packets between two queue pairs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransportClaim {
-    /// Packets were missing, or sent again.
+    /// Packets were lost or retransmitted.
     Lost {
-        /// Missing at first sight.
+        /// Packets missing when first expected.
         missing: u64,
-        /// Came after a later one.
+        /// Packets out of order.
         late: u64,
-        /// Sent again.
+        /// Retransmitted packets.
         resent: u64,
-        /// All frames.
+        /// All frames of the flows.
         frames: u64,
-        /// On these.
+        /// Flows with lost or retransmitted packets.
         flows: GroupName,
     },
-    /// Counters say that a NIC received NAKs for missing packets.
+    /// Counters show that a NIC received NAKs for missing packets.
     NicSequenceNaks {
-        /// The sender's.
+        /// The sending NIC.
         nic: NicName,
-        /// How many.
+        /// NAKs received.
         naks: u64,
     },
-    /// Counters say that a NIC saw gaps.
+    /// Counters show that a NIC received packets out of sequence.
     NicGaps {
-        /// The receiver's.
+        /// The receiving NIC.
         nic: NicName,
-        /// How many.
+        /// Gaps counted.
         gaps: u64,
     },
-    /// Packets were sent again after silence.
+    /// Packets were retransmitted after a timeout.
     TimedOut {
-        /// How often.
+        /// ACK timeouts.
         resends: u64,
-        /// On these.
+        /// Flows with timeouts.
         flows: GroupName,
-        /// Their link went down.
+        /// The link of these flows went down.
         is_link_down: bool,
     },
-    /// Counters say that ACK timers expired.
+    /// Counters show that ACK timers expired.
     NicTimers {
-        /// The sender's.
+        /// The sending NIC.
         nic: NicName,
-        /// How many.
+        /// Expired timers.
         timers: u64,
     },
-    /// Receivers had no buffer.
+    /// Receivers had no buffer posted.
     NotReady {
         /// RNR NAKs.
         naks: u64,
-        /// On these.
+        /// Flows with RNR NAKs.
         flows: GroupName,
     },
-    /// Counters say that a NIC received RNR NAKs.
+    /// Counters show that a NIC received RNR NAKs.
     NicNotReady {
-        /// The sender's.
+        /// The sending NIC.
         nic: NicName,
-        /// How many.
+        /// RNR NAKs received.
         naks: u64,
     },
-    /// Requests were refused for good.
+    /// Responders rejected requests with a fatal NAK.
     Refused {
-        /// NAKs.
+        /// Fatal NAKs.
         naks: u64,
-        /// On these.
+        /// Flows with rejected requests.
         flows: GroupName,
-        /// The commonest reason, as reports name it.
+        /// The most common reason, as reports name it.
         reason: &'static str,
     },
-    /// Packets overtook others.
+    /// Packets arrived out of order.
     Reordered {
-        /// Packets that were overtaken.
+        /// Packets out of order.
         late: u64,
-        /// On these.
+        /// Flows with reordering.
         flows: GroupName,
     },
-    /// Invariant CRCs do not fit.
+    /// Invariant CRCs are wrong.
     WrongIcrc {
-        /// That many.
+        /// Wrong ICRCs.
         wrong: u64,
-        /// Of so many whole frames.
+        /// ICRCs checked: those of complete frames.
         checked: u64,
-        /// Of these.
+        /// Flows with wrong ICRCs.
         flows: GroupName,
     },
-    /// Partition keys do not fit.
+    /// The two ends use different partition keys.
     PartitionKeys {
-        /// What is sent.
+        /// Key of the sender.
         own: u16,
-        /// What the receiver has.
+        /// Key of the receiver.
         other: u16,
-        /// By these.
+        /// Flows with the wrong key.
         flows: GroupName,
     },
-    /// A path MTU is another one than it should be.
+    /// Flows have an unexpected path MTU.
     PathMtu {
-        /// What it is.
+        /// The path MTU found, in bytes.
         own: u32,
-        /// What it should be.
+        /// The path MTU expected, in bytes.
         wanted: u32,
-        /// The settings say so; else other flows have it.
+        /// The settings name the expected path MTU; otherwise other flows have it.
         is_expected: bool,
-        /// Of these.
+        /// Flows with the unexpected path MTU.
         flows: GroupName,
     },
-    /// Every path MTU is what Ethernet's default leaves.
+    /// Every path MTU is the one that fits Ethernet's default MTU.
     SmallMtu {
-        /// What it is.
+        /// The path MTU, in bytes.
         mtu: u32,
         /// Flows whose path MTU is known.
         flows: u64,
