@@ -63,7 +63,7 @@ pub struct Req<'a> {
     /// Retries after an RNR NAK, 0 ..= 6; 7 is without end.
     #[doc(alias = "infiniband.cm.req.rnrretrcount")]
     pub rnr_retry_count: u8,
-    /// Times that a message of the connection manager is sent again.
+    /// Most retransmissions of a connection manager message.
     #[doc(alias = "infiniband.cm.req.maxcmretr")]
     pub max_cm_retries: u8,
     /// The sender's queue pair has a shared receive queue.

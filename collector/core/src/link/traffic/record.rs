@@ -114,7 +114,7 @@ pub struct SignalRecord {
     pub number: u64,
 }
 
-/// Packets of a flow that were sent again, close together.
+/// Packets of a flow retransmitted close together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResendRecord {
     /// The flow that carried them.
