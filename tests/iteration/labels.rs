@@ -110,7 +110,7 @@ fn a_log_with_another_count_gives_no_label() {
 }
 
 #[test]
-fn logs_are_matched_by_step_lengths_that_differ() {
+fn logs_are_matched_by_iteration_lengths_that_differ() {
     let computes: Vec<u64> = (0..20).map(|at| 100 + at * 37 % 90).collect();
     let script = job(&computes);
     let starts: Vec<u64> =

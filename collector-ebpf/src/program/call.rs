@@ -40,7 +40,7 @@ pub(crate) fn call_entered(context: ProbeContext) -> u32 {
     begin(event, plan_bits);
     event.address = address(registers);
     event.beginning.entered = entered;
-    let by_value = arguments(&context, plan(event).copy.place, &mut event.beginning.arguments);
+    let by_value = arguments(&context, read_plan(event).copy.place, &mut event.beginning.arguments);
     read(event, by_value);
     entry.submit(u64::from(BPF_RB_NO_WAKEUP));
     0
@@ -114,7 +114,7 @@ fn begin(event: &mut CallEvent, plan_bits: u64) {
 
 /// The plan, read from the event again: its parts would otherwise be on the stack.
 #[inline(always)]
-fn plan(event: &CallEvent) -> Plan {
+fn read_plan(event: &CallEvent) -> Plan {
     // SAFETY: a valid reference.
     Plan::from_bits(unsafe { core::ptr::read_volatile(&raw const event.plan) })
 }
@@ -122,7 +122,7 @@ fn plan(event: &CallEvent) -> Plan {
 /// Reads what the plan requires at this time.
 #[inline(always)]
 fn read(event: &mut CallEvent, by_value: u64) {
-    let plan = plan(event);
+    let plan = read_plan(event);
     if let Some(from) = place(event, &plan.copy, by_value) {
         let asked = u32::from(plan.copy.len);
         let len = if asked < COPY_LEN as u32 { asked } else { COPY_LEN as u32 };
@@ -130,7 +130,7 @@ fn read(event: &mut CallEvent, by_value: u64) {
             event.read |= HAS_COPY;
         }
     }
-    let plan = plan(event);
+    let plan = read_plan(event);
     if let Some(from) = place(event, &plan.word, by_value) {
         // The lower half, of a number of 4 bytes.
         let len = if plan.word.len == 4 { 4 } else { 8 };
