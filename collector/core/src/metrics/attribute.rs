@@ -88,8 +88,8 @@ pub static CALL: Attribute = required(
 pub static CAUSE: Attribute = required(
     "nccl.straggler.cause",
     9,
-    "`enqueue` (its CPU), `compute` (its GPU), `sender` (either), `receiver`, `congestion`, `loss`, \
-     `pause`, `socket` or `unknown`",
+    "`enqueue` (its CPU), `compute` (its GPU), `sender` (either), `receiver`, `congestion`, `loss` \
+     or `unknown`; `pause` and `socket` are reserved and not exported yet",
 );
 pub static WAIT: Attribute = required(
     "nccl.wait",

@@ -18,8 +18,8 @@ pub struct StragglerReport {
     pub rank: u32,
     /// How long the others waited for it.
     pub lag_ns: u64,
-    /// `enqueue`, `compute`, `sender`, `receiver`, `congestion`, `loss`, `pause`, `socket` or
-    /// `unknown`.
+    /// `enqueue`, `compute`, `sender`, `receiver`, `congestion`, `loss` or `unknown`. `pause` and
+    /// `socket` are reserved: no rule attributes a wait to them yet.
     pub cause: &'static str,
     /// `id` of the flow that shows it best.
     pub flow: Option<u32>,

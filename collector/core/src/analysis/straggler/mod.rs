@@ -76,9 +76,9 @@ pub enum Cause {
     Congestion,
     /// Packets were lost and retransmitted.
     Loss,
-    /// Pause frames stopped it.
+    /// Pause frames stopped it. Reserved: no rule concludes it yet.
     Pause,
-    /// Its data went over TCP.
+    /// Its data went over TCP. Reserved: no rule concludes it yet.
     Socket,
     /// Unknown.
     Unknown,
