@@ -5,10 +5,11 @@ use std::process::{Command, Output};
 use railscope::agent::source::check::verdicts;
 use railscope::config::SourceConfig;
 use railscope::ingest::capability::Host;
+use railscope_testbed::agent::Agent;
+use railscope_testbed::clock::eventually;
 
 use super::source::host::{ALL, host};
-use crate::support::agent::Agent;
-use crate::support::clock::eventually;
+use crate::support::railscope::PROGRAM;
 use crate::support::require;
 use crate::support::tree::Tree;
 
@@ -98,7 +99,7 @@ fn without_a_source_that_sees_anything_it_is_never_ready() {
         (sysfs.as_str(), "no source sees anything: counters (all): no RDMA device\n"),
         (off, "all sources are switched off\n"),
     ] {
-        let agent = Agent::begin(&[&ONLY_COUNTERS[..], &[setting]].concat());
+        let agent = Agent::begin(PROGRAM, &[&ONLY_COUNTERS[..], &[setting]].concat());
         let expected = Some(("503".to_owned(), why.to_owned()));
         eventually("it says why", || agent.answer("/readyz") == expected);
     }

@@ -1,10 +1,11 @@
 //! An agent leaves nothing behind in the kernel, however it ends.
 
+use railscope_testbed::agent::Agent;
+use railscope_testbed::clock::eventually;
 use std::process::Command;
 
-use crate::support::agent::Agent;
-use crate::support::clock::eventually;
-use crate::support::fabric::Fabric;
+use crate::support::fabric;
+use crate::support::railscope::PROGRAM;
 
 /// Our programs in the kernel (name and id), and the queueing disciplines of `port0`.
 fn behind() -> String {
@@ -26,9 +27,9 @@ fn new_since(before: &str) -> Vec<String> {
 
 #[test]
 fn killed_it_leaves_nothing_behind() {
-    Fabric::run_in("killed_it_leaves_nothing_behind", 1, |_| {
+    fabric::run("killed_it_leaves_nothing_behind", 1, |_| {
         let before = behind();
-        let agent = Agent::start(&["taps.interfaces=[\"port0\"]"]);
+        let agent = Agent::start(PROGRAM, &["taps.interfaces=[\"port0\"]"]);
         let own = new_since(&before);
         assert!(own.iter().any(|line| line.starts_with("packets_in")), "{own:?}");
         agent.kill();
@@ -37,6 +38,6 @@ fn killed_it_leaves_nothing_behind() {
             !own.iter().any(|line| now.contains(line))
         });
         // The next agent can attach.
-        Agent::start(&["taps.interfaces=[\"port0\"]"]).stop();
+        Agent::start(PROGRAM, &["taps.interfaces=[\"port0\"]"]).stop();
     });
 }

@@ -1,18 +1,17 @@
 //! The agent on the bridge of a real job reports what a capture of the same packets shows, and what
 //! the ranks say they did.
 
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use railscope_testbed::agent::Agent;
+use railscope_testbed::clock::eventually;
+use railscope_testbed::fabric::Fabric;
+use railscope_testbed::tcpdump::Capture;
 use serde_json::Value;
 
-use crate::support::agent::Agent;
-use crate::support::clock::eventually;
-use crate::support::fabric::Fabric;
+use crate::support::fabric;
 use crate::support::outcome::{agree, communicators, stragglers};
+use crate::support::railscope::PROGRAM;
 use crate::support::{railscope, require};
 
 const ITERATIONS: usize = 12;
@@ -23,48 +22,12 @@ const JOB: &str = "--iterations 12 --warmup_iters 0 --check 0 --buckets 1MiB,512
 /// Jobs to try until one is captured without loss: the machine may be busy.
 const ATTEMPTS: usize = 3;
 
-/// tcpdump on a port of the bridge.
-struct Capture {
-    tcpdump: Child,
-    file: PathBuf,
-}
-
-impl Capture {
-    /// 4096 bytes of a packet hold every bootstrap message. As tcpdump's ring slots have that size,
-    /// the ring still holds one second of packets.
-    fn start(port: &str, folder: &Path) -> Self {
-        let file = folder.join(format!("{port}.pcap"));
-        let mut tcpdump = Command::new("tcpdump")
-            .args(["-i", port, "--immediate-mode", "-s", "4096", "-B", "65536", "-Z", "root", "-w"])
-            .arg(&file)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut said = BufReader::new(tcpdump.stderr.as_mut().unwrap());
-        let mut line = String::new();
-        while !line.contains("listening on") {
-            line.clear();
-            assert!(said.read_line(&mut line).unwrap() > 0, "tcpdump does not listen");
-        }
-        Self { tcpdump, file }
-    }
-
-    /// The file; `None` if packets were lost.
-    fn end(self) -> Option<PathBuf> {
-        kill(Pid::from_raw(i32::try_from(self.tcpdump.id()).unwrap()), Signal::SIGINT).unwrap();
-        let said = self.tcpdump.wait_with_output().unwrap().stderr;
-        let said = String::from_utf8(said).unwrap();
-        assert!(said.contains(" packets dropped by kernel"), "{said}");
-        said.contains("\n0 packets dropped by kernel").then_some(self.file)
-    }
-}
-
 /// Reports of the agent and of tcpdump's captures on one job; `None` if either lost packets.
 fn watch(fabric: &Fabric) -> Option<(Value, Value)> {
     let folder = tempfile::tempdir().unwrap();
     let captures = (0..4).map(|rank| Capture::start(&format!("port{rank}"), folder.path()));
     let captures: Vec<_> = captures.collect();
-    let agent = Agent::start(&["taps.interfaces=[\"port*\"]", "otlp.interval=\"500ms\""]);
+    let agent = Agent::start(PROGRAM, &["taps.interfaces=[\"port*\"]", "otlp.interval=\"500ms\""]);
     let metrics = agent.get("/metrics").unwrap();
     assert!(metrics.contains("railscope_source=\"ebpf\""), "not captured by eBPF: {metrics}");
     for mut rank in fabric.drive(JOB) {
@@ -92,7 +55,7 @@ fn it_says_what_a_capture_and_the_ranks_say() {
     if !require::has(test, "tcpdump") {
         return;
     }
-    Fabric::run_in(test, 4, |fabric| {
+    fabric::run(test, 4, |fabric| {
         let (live, offline) =
             (0..ATTEMPTS).find_map(|_| watch(fabric)).expect("a job without loss");
         assert_eq!(live["capture"]["roce_frames"], offline["capture"]["roce_frames"]);

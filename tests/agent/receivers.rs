@@ -5,14 +5,17 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use railscope_core::metrics::queries;
+use railscope_testbed::agent::Agent;
+use railscope_testbed::clock::eventually;
+use railscope_testbed::data_base::{DataBase, Series, free_port};
+use railscope_testbed::prometheus;
 use serde_json::Value;
 
-use crate::support::agent::Agent;
-use crate::support::clock::eventually;
-use crate::support::data_base::{DataBase, Series, free_port, hold_the_same, lines, samples};
-use crate::support::fabric::Fabric;
+use crate::support::fabric;
 use crate::support::otlp_receiver::{Receiver, items, received};
+use crate::support::railscope::PROGRAM;
 use crate::support::receivers;
+use crate::support::samples::{hold_the_same, lines, samples};
 
 const TAPS: &str = "taps.interfaces=[\"port*\"]";
 const INTERVAL: &str = "otlp.interval=\"500ms\"";
@@ -51,12 +54,11 @@ fn settled(agent: &Agent) -> String {
 #[test]
 fn three_receivers_store_the_same_numbers() {
     let test = "three_receivers_store_the_same_numbers";
-    let (Some(mut prometheus), Some(mut victoria)) =
-        (receivers::prometheus(test), receivers::victoria_metrics(test))
-    else {
+    let Some(mut victoria) = receivers::victoria_metrics(test) else { return };
+    if !receivers::has_prometheus(test) {
         return;
-    };
-    Fabric::run_in(test, 4, move |fabric| {
+    }
+    fabric::run(test, 4, move |fabric| {
         let Some(grpc) = Receiver::start(test, &[]) else { return };
         let data = tempfile::tempdir().unwrap();
         let port = free_port();
@@ -68,21 +70,10 @@ fn three_receivers_store_the_same_numbers() {
         let victoria = DataBase::start(&mut victoria, port, "/health");
         let url = format!("http://127.0.0.1:{port}/opentelemetry");
         let http = "otlp.protocol=\"http/protobuf\"";
-        let agent = Agent::start(&[TAPS, INTERVAL, http, &endpoint(&url)]);
-        let other = Agent::start(&[TAPS, INTERVAL, &endpoint(&grpc.url("grpc"))]);
-        let config = data.path().join("prometheus.yml");
-        let scrapes = format!(
-            "scrape_configs:\n- job_name: tests\n  scrape_interval: 500ms\n  scrape_timeout: 500ms\n  \
-             static_configs:\n  - targets: ['127.0.0.1:{}']\n",
-            agent.port()
-        );
-        std::fs::write(&config, scrapes).unwrap();
-        let port = free_port();
-        prometheus
-            .arg(format!("--config.file={}", config.display()))
-            .arg(format!("--storage.tsdb.path={}", data.path().join("prometheus").display()))
-            .arg(format!("--web.listen-address=127.0.0.1:{port}"));
-        let prometheus = DataBase::start(&mut prometheus, port, "/-/ready");
+        let agent = Agent::start(PROGRAM, &[TAPS, INTERVAL, http, &endpoint(&url)]);
+        let other = Agent::start(PROGRAM, &[TAPS, INTERVAL, &endpoint(&grpc.url("grpc"))]);
+        let targets = [agent.address()];
+        let prometheus = prometheus::start(data.path(), prometheus::Setup::of("500ms", &targets));
 
         let job = "--iterations 20 --warmup_iters 0 --check 0 --buckets 1MiB --compute 100ms \
                    --straggler rank=2,delay=90ms,iterations=5..8";
@@ -132,11 +123,11 @@ fn three_receivers_store_the_same_numbers() {
 fn a_receiver_that_is_down_for_a_minute_misses_nothing() {
     const GONE: Duration = Duration::from_secs(60);
     let test = "a_receiver_that_is_down_for_a_minute_misses_nothing";
-    Fabric::run_in(test, 2, move |fabric| {
+    fabric::run(test, 2, move |fabric| {
         let port = free_port().to_string();
         let options = ["--grpc-port", &port];
         let Some(receiver) = Receiver::start(test, &options) else { return };
-        let agent = Agent::start(&[TAPS, INTERVAL, &endpoint(&receiver.url("grpc"))]);
+        let agent = Agent::start(PROGRAM, &[TAPS, INTERVAL, &endpoint(&receiver.url("grpc"))]);
         let job = "--iterations 125 --warmup_iters 0 --check 0 --buckets 256KiB --compute 500ms";
         let ranks = fabric.drive(job);
         std::thread::sleep(Duration::from_secs(4));

@@ -8,8 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use railscope::agent::server::{Page, Route, Server};
+use railscope_testbed::clock::eventually;
 
-use crate::support::clock::{duration_of, eventually};
+use crate::support::clock::duration_of;
 
 fn page(path: &'static str, status: u16, body: String) -> Route {
     (path, Box::new(move || Page { status, content_type: "text/plain", body: body.clone() }))

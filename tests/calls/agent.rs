@@ -8,11 +8,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use aya::programs::{loaded_links, loaded_programs};
+use railscope_testbed::clock::{PATIENCE, eventually};
+use railscope_testbed::http;
 use serde_json::{Value, json};
 
 use super::stage::{Stage, start};
-use crate::support::clock::{PATIENCE, eventually};
-use crate::support::{http, require};
+use crate::support::require;
 
 /// A running agent and its output.
 struct Agent {
@@ -60,8 +61,7 @@ impl Agent {
     fn get(&mut self, path: &str) -> Option<String> {
         let line = self.says("metrics: http://");
         let address = line.rsplit("//").next().unwrap().strip_suffix("/metrics").unwrap();
-        let (_, port) = address.rsplit_once(':').unwrap();
-        http::get(port.parse().unwrap(), path)
+        http::get(address.parse().unwrap(), path)
     }
 
     fn metrics(&mut self) -> String {

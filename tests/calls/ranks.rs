@@ -9,9 +9,10 @@ use railscope::ingest::probe::{ProbeConfig, ProbeEvent, Probes};
 use railscope_core::flow::tracker::FlowConfig;
 use railscope_core::pipeline::{Pipeline, PipelineConfig};
 use railscope_core::report::ReportContext;
+use railscope_testbed::clock::PATIENCE;
 use serde_json::Value;
 
-use crate::support::clock::{PATIENCE, now};
+use crate::support::clock::now;
 use crate::support::require;
 
 #[test]

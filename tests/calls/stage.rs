@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use railscope::ingest::probe::{ProbeConfig, ProbeEvent, Probes};
 use railscope_core::model::call::Call;
+use railscope_testbed::clock::PATIENCE;
 use tempfile::TempDir;
 
-use crate::support::clock::{PATIENCE, now};
+use crate::support::clock::now;
 use crate::support::require;
 
 /// A folder with `libnccl.so.2`, and with `caller` and `rank`, which load the library from there.

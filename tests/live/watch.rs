@@ -1,11 +1,12 @@
 //! `railscope watch`: lines without a terminal, a screen on one.
 
+use railscope_testbed::clock::eventually;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::support::clock::{eventually, now};
+use crate::support::clock::now;
 use crate::support::recording::Recording;
 use crate::support::require;
 

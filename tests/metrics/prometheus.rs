@@ -1,7 +1,7 @@
 //! The text as the official Python parser reads it.
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::process::Stdio;
 
 use railscope::export::prometheus;
@@ -9,13 +9,14 @@ use railscope_core::metrics::metric::{Instrument, Metric};
 use railscope_core::metrics::point::{Attributes, Distribution, Point, Value};
 use railscope_core::metrics::{catalog, queries};
 use railscope_core::model::time::Timestamp;
+use railscope_testbed::clock::eventually;
+use railscope_testbed::prometheus as scraper;
 use serde_json::Value as Json;
 
 use crate::cli::railscope_on;
-use crate::support::clock::eventually;
-use crate::support::data_base::{DataBase, free_port, hold_the_same, samples};
 use crate::support::receivers;
 use crate::support::recording::Recording;
+use crate::support::samples::{hold_the_same, samples};
 
 /// Name, labels, value and type of each sample; `None` if the parser is not available.
 fn parsed(test: &str, text: &str) -> Option<Vec<(String, Json, f64, String)>> {
@@ -129,10 +130,10 @@ fn promtool_has_nothing_to_complain_of() {
     }
 }
 
-/// Serves `text` over HTTP; returns the port.
-fn serve(text: String) -> u16 {
+/// Serves `text` over HTTP; returns the address.
+fn serve(text: String) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
@@ -146,28 +147,20 @@ fn serve(text: String) -> u16 {
             );
         }
     });
-    port
+    address
 }
 
 #[test]
 fn a_real_prometheus_scrapes_it_and_answers_the_documented_queries() {
     let test = "a_real_prometheus_scrapes_it_and_answers_the_documented_queries";
-    let Some(mut program) = receivers::prometheus(test) else { return };
+    if !receivers::has_prometheus(test) {
+        return;
+    }
     let job = Recording::unpack("async-straggler-2.27.5");
     let text = railscope_on(&job, &["analyze", "--format", "prometheus"]).succeeds();
-    let (target, port) = (serve(text.clone()), free_port());
+    let targets = [serve(text.clone())];
     let data = tempfile::tempdir().unwrap();
-    let config = data.path().join("prometheus.yml");
-    let scrapes = format!(
-        "scrape_configs:\n- job_name: tests\n  scrape_interval: 500ms\n  scrape_timeout: 500ms\n  \
-         static_configs:\n  - targets: ['127.0.0.1:{target}']\n"
-    );
-    std::fs::write(&config, scrapes).unwrap();
-    program
-        .arg(format!("--config.file={}", config.display()))
-        .arg(format!("--storage.tsdb.path={}", data.path().join("data").display()))
-        .arg(format!("--web.listen-address=127.0.0.1:{port}"));
-    let data_base = DataBase::start(&mut program, port, "/-/ready");
+    let data_base = scraper::start(data.path(), scraper::Setup::of("500ms", &targets));
     // Rates need several scrapes.
     eventually("it was scraped four times", || {
         let scrapes = "count_over_time(nccl_training_step_incomplete_total[1m]) > 3";

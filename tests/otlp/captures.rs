@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::{Receiver, items, railscope};
 use crate::cli::railscope_on;
-use crate::support::data_base::lines;
 use crate::support::otlp_receiver::received;
 use crate::support::recording::Recording;
+use crate::support::samples::lines;
 
 const JOB: &str = "async-straggler-2.27.5";
 

@@ -10,10 +10,11 @@ use railscope_core::metrics::catalog;
 use railscope_core::metrics::own::ExportFigures;
 use railscope_core::metrics::point::{Attributes, Point, Value};
 use railscope_core::model::time::Timestamp;
+use railscope_testbed::clock::{PATIENCE, eventually};
+use railscope_testbed::data_base::free_port;
 
 use super::{Receiver, items};
-use crate::support::clock::{PATIENCE, duration_of, eventually};
-use crate::support::data_base::free_port;
+use crate::support::clock::duration_of;
 
 /// One point, identified by its value.
 fn point(number: u64) -> Vec<Point> {

@@ -2,13 +2,14 @@
 //! answers the documented queries.
 
 use railscope_core::metrics::queries;
+use railscope_testbed::data_base::{DataBase, free_port};
 use serde_json::Value;
 
 use super::railscope;
 use crate::cli::railscope_on;
-use crate::support::data_base::{DataBase, free_port, hold_the_same, samples};
 use crate::support::receivers;
 use crate::support::recording::Recording;
+use crate::support::samples::{hold_the_same, samples};
 
 #[test]
 fn a_data_base_holds_what_was_sent_and_answers_the_documented_queries() {

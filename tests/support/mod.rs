@@ -1,18 +1,14 @@
 //! Shared by all tests: captures, oracles, and encoders independent of the product's.
 
-#[cfg(target_os = "linux")]
-pub mod agent;
 pub mod capture_file;
 pub mod clock;
 pub mod control;
 pub mod conversation;
 pub mod crc;
-pub mod data_base;
 #[cfg(target_os = "linux")]
 pub mod fabric;
 pub mod fixture;
 pub mod frame;
-pub mod http;
 pub mod ip;
 pub mod mad;
 pub mod otlp_receiver;
@@ -24,6 +20,7 @@ pub mod receivers;
 pub mod recording;
 pub mod require;
 pub mod roce;
+pub mod samples;
 pub mod skewed;
 pub mod streams;
 pub mod tool;

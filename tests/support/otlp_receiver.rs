@@ -6,9 +6,9 @@ use std::process::{Child, Stdio};
 use std::sync::mpsc;
 
 use railscope_core::metrics::catalog;
+use railscope_testbed::clock::PATIENCE;
 use serde_json::Value;
 
-use super::clock::PATIENCE;
 use super::receivers;
 
 pub struct Receiver {

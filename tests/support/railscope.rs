@@ -6,6 +6,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
+/// The program under test.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_railscope");
+
 /// `railscope analyze --format json` on the files.
 pub fn analyze(files: &[PathBuf]) -> Value {
     let options = ["analyze", "--format", "json"].map(OsStr::new);
@@ -32,7 +35,7 @@ pub fn packets(file: &Path) -> Vec<Value> {
 }
 
 fn output<'a>(arguments: impl Iterator<Item = &'a OsStr>) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_railscope")).args(arguments).output().unwrap();
+    let output = Command::new(PROGRAM).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }

@@ -22,10 +22,9 @@ pub fn python(test: &str, module: &str) -> Option<Command> {
     require::works(test, &mut import, &format!("Python's {module}")).then(python)
 }
 
-/// Prometheus; `None` if not available.
-pub fn prometheus(test: &str) -> Option<Command> {
+/// Whether Prometheus is available.
+pub fn has_prometheus(test: &str) -> bool {
     require::works(test, Command::new("prometheus").arg("--version"), "Prometheus")
-        .then(|| Command::new("prometheus"))
 }
 
 /// Prometheus' own check of metrics; `None` if not available.

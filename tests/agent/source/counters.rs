@@ -1,8 +1,10 @@
 //! NIC counters: what they need, and an agent that reads nothing else.
 
+use railscope_testbed::agent::Agent;
+
 use super::host::{ALL, host, needs_each_of};
 use super::{verdict, visible};
-use crate::support::agent::Agent;
+use crate::support::railscope::PROGRAM;
 use crate::support::tree::Tree;
 
 const SEES: &str = "NIC counters";
@@ -23,7 +25,7 @@ fn counters_need_only_a_device() {
 fn counters_alone_are_enough_to_be_ready() {
     let tree = Tree::new(["class/infiniband/mlx5_0/ports/1/hw_counters/out_of_sequence = 3"]);
     let sysfs = format!("host.sysfs={:?}", tree.root());
-    let agent = Agent::start(&[&ONLY_COUNTERS[..], &[sysfs.as_str()]].concat());
+    let agent = Agent::start(PROGRAM, &[&ONLY_COUNTERS[..], &[sysfs.as_str()]].concat());
     let metrics = agent.get("/metrics").unwrap();
     assert_eq!(visible(&metrics, "counters", "mlx5_0").as_deref(), Some("1"), "{metrics}");
     assert_eq!(agent.answer("/readyz"), Some(("200".to_owned(), "ok\n".to_owned())));

@@ -3,12 +3,13 @@
 use std::process::Command;
 
 use railscope::ingest::capability::Capability;
+use railscope_testbed::agent::Agent;
+use railscope_testbed::clock::eventually;
 
 use super::host::{needs_each_of, said};
 use super::visible;
-use crate::support::agent::Agent;
-use crate::support::clock::eventually;
-use crate::support::fabric::Fabric;
+use crate::support::fabric;
+use crate::support::railscope::PROGRAM;
 
 const BY_BPF: &str = "packets by BPF at traffic control";
 
@@ -30,7 +31,7 @@ fn packets_need_bpf_or_sockets() {
 
 #[test]
 fn a_check_fails_where_no_interface_matches() {
-    Fabric::run_in("a_check_fails_where_no_interface_matches", 1, |_| {
+    fabric::run("a_check_fails_where_no_interface_matches", 1, |_| {
         let check = |setting: &str| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_railscope"));
             command.args(["agent", "--check", "--set", setting]);
@@ -51,10 +52,10 @@ fn a_check_fails_where_no_interface_matches() {
 
 #[test]
 fn interfaces_that_come_later_are_followed() {
-    Fabric::run_in("interfaces_that_come_later_are_followed", 1, |_| {
+    fabric::run("interfaces_that_come_later_are_followed", 1, |_| {
         let taps = "taps.interfaces=[\"late*\", \"nosuch0\"]";
         let settings = [&ONLY_PACKETS[..], &[taps, "otlp.interval=\"100ms\""]].concat();
-        let agent = Agent::begin(&settings);
+        let agent = Agent::begin(PROGRAM, &settings);
         eventually("it is not ready, for a reason", || {
             agent.answer("/readyz").is_some_and(|(status, why)| {
                 status == "503" && why.contains("packets (late*): no interface matches")

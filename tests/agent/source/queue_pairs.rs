@@ -1,12 +1,13 @@
 //! The kernel's list of queue pairs: what it needs, and its page. How it is read is in
 //! `tests/node/queue_pairs.rs`.
 
+use railscope_testbed::agent::Agent;
+use railscope_testbed::clock::eventually;
 use serde_json::Value;
 
 use super::host::{ALL, host, needs_each_of};
 use super::{verdict, visible};
-use crate::support::agent::Agent;
-use crate::support::clock::eventually;
+use crate::support::railscope::PROGRAM;
 
 const SEES: &str = "queue pairs as listed by the kernel";
 
@@ -21,7 +22,7 @@ fn queue_pairs_need_only_a_device() {
 #[test]
 fn the_page_answers_where_the_list_is_visible() {
     let off = ["sources.packets=false", "sources.calls=false", "sources.counters=false"];
-    let agent = Agent::begin(&off);
+    let agent = Agent::begin(PROGRAM, &off);
     let mut is_visible = None;
     eventually("metrics say whether the list is visible", || {
         is_visible = visible(&agent.get("/metrics").unwrap_or_default(), "queue_pairs", "all");

@@ -1,68 +1,96 @@
 //! `railscope agent` as a process, and its pages.
 
 use std::io::Read as _;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::clock::eventually;
-use super::data_base::free_port;
-use super::http;
+use crate::clock::eventually;
+use crate::data_base::free_port;
+use crate::http;
 
 /// A running agent, killed when the handle is dropped.
 pub struct Agent {
     child: Child,
-    port: u16,
+    address: SocketAddr,
 }
 
 impl Agent {
-    /// Starts an agent with these settings and waits until it observes.
-    pub fn start(settings: &[&str]) -> Self {
-        let agent = Self::begin(settings);
+    /// Starts an agent of the program `railscope` with these settings and waits until it observes.
+    #[must_use]
+    pub fn start(railscope: &str, settings: &[&str]) -> Self {
+        let agent = Self::begin(railscope, settings);
         eventually("the agent starts", || agent.get("/readyz").is_some());
         agent
     }
 
     /// Starts an agent with these settings and waits until it serves pages.
-    pub fn begin(settings: &[&str]) -> Self {
-        let port = free_port();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_railscope"));
-        command.arg("agent").args(["--set", &format!("prometheus.listen=\"127.0.0.1:{port}\"")]);
+    #[must_use]
+    pub fn begin(railscope: &str, settings: &[&str]) -> Self {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()));
+        Self::begin_at(Command::new(railscope), address, settings)
+    }
+
+    /// The same for a command that starts railscope elsewhere, whose pages are at `address`.
+    ///
+    /// # Panics
+    ///
+    /// The command cannot be started.
+    #[must_use]
+    pub fn begin_at(mut railscope: Command, address: SocketAddr, settings: &[&str]) -> Self {
+        railscope.arg("agent").args(["--set", &format!("prometheus.listen=\"{address}\"")]);
         for setting in settings {
-            command.args(["--set", setting]);
+            railscope.args(["--set", setting]);
         }
-        let child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let agent = Self { child, port };
+        let child = railscope.stderr(Stdio::piped()).spawn().unwrap();
+        let agent = Self { child, address };
         eventually("the agent serves pages", || agent.get("/healthz").is_some());
         agent
     }
 
-    pub fn port(&self) -> u16 {
-        self.port
+    /// The address of its pages.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
     }
 
+    /// Its process.
+    #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// A page; `None` if there is none, or not yet.
+    #[must_use]
     pub fn get(&self, path: &str) -> Option<String> {
-        http::get(self.port, path)
+        http::get(self.address, path)
     }
 
     /// Status and body of a page; `None` without an answer.
+    #[must_use]
     pub fn answer(&self, path: &str) -> Option<(String, String)> {
-        http::answer(self.port, path)
+        http::answer(self.address, path)
     }
 
     /// The latest report.
+    ///
+    /// # Panics
+    ///
+    /// There is none, or it is not JSON.
+    #[must_use]
     pub fn report(&self) -> Value {
         serde_json::from_str(&self.get("/report.json").unwrap()).unwrap()
     }
 
     /// Private memory in use, KiB.
+    ///
+    /// # Panics
+    ///
+    /// The agent has ended.
+    #[must_use]
     pub fn memory_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
@@ -70,6 +98,11 @@ impl Agent {
     }
 
     /// Stops it with SIGTERM, as Kubernetes does; returns what it printed.
+    ///
+    /// # Panics
+    ///
+    /// The agent fails.
+    #[expect(clippy::must_use_candidate, reason = "most callers only want it to end")]
     pub fn stop(mut self) -> String {
         self.signal(Signal::SIGTERM);
         let mut said = String::new();
@@ -79,6 +112,10 @@ impl Agent {
     }
 
     /// Kills it with SIGKILL.
+    ///
+    /// # Panics
+    ///
+    /// It has ended before.
     pub fn kill(mut self) {
         self.signal(Signal::SIGKILL);
         self.child.wait().unwrap();
