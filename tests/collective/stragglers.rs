@@ -47,7 +47,8 @@ fn in_iterations(
     iterations: &[Iteration],
 ) -> Vec<Option<Straggler>> {
     let waits = wait::measure(job, &Troubles::default(), &DepartureClocks::default(), collectives);
-    search::stragglers(job, collectives, &waits, iterations)
+    let delays = search::delays(job, collectives, &waits, iterations);
+    delays.into_iter().map(|one| one.straggler).collect()
 }
 
 /// Training steps of one collective each, so long that `LATE_NS` is twice the limit for a

@@ -8,6 +8,7 @@ use railscope_core::analysis::iteration::figures::Figures;
 use railscope_core::analysis::iteration::pace::Pace;
 use railscope_core::analysis::judged::{JudgedCollective, JudgedIteration};
 use railscope_core::analysis::ledger::Ending;
+use railscope_core::analysis::straggler::own_time::OwnTime;
 use railscope_core::analysis::straggler::{Cause, Straggler};
 use railscope_core::analysis::understanding::Understanding;
 use railscope_core::analysis::wait::CollectiveWaits;
@@ -229,6 +230,12 @@ fn collective(at: usize, span: Span) -> JudgedCollective {
             evidence: Vec::new(),
         },
         waits: CollectiveWaits::default(),
+        own_times: vec![OwnTime {
+            rank: at as u32 % 2,
+            enqueue_ns: Some(lag_ns / 2),
+            compute_ns: Some(lag_ns),
+            ..OwnTime::default()
+        }],
         straggler: (at % 4 == 1).then(|| straggler(at as u32 % 2, lag_ns)),
     }
 }

@@ -5,6 +5,7 @@ use super::iteration::Iteration;
 use super::iteration::figures::Figures;
 use super::iteration::pace::Pace;
 use super::straggler::Straggler;
+use super::straggler::own_time::OwnTime;
 use super::wait::CollectiveWaits;
 
 /// A collective and where its time went.
@@ -14,6 +15,8 @@ pub struct JudgedCollective {
     pub collective: Collective,
     /// Its waits by connection and rank.
     pub waits: CollectiveWaits,
+    /// What each rank accounts for by itself, where its own tap saw it.
+    pub own_times: Vec<OwnTime>,
     /// The rank that the others waited for.
     pub straggler: Option<Straggler>,
 }

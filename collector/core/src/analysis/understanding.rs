@@ -15,7 +15,7 @@ use super::phase::{self, Phase};
 use super::port::{self, JoinedPort};
 use super::queue_pair::{self, QueuePair};
 use super::state::State;
-use super::straggler::search::stragglers;
+use super::straggler::search::{Delays, delays};
 use super::straggler::{Straggler, within};
 use super::wait;
 use super::wait::arrival;
@@ -124,7 +124,7 @@ fn of_job(mut state: State, job: &Job) -> Understanding {
     let mut iterations = iteration::iterations(job, &collectives);
     state.numbering.apply(|id| job.name_of(id), &mut iterations);
     let label_uses = label::apply(&state.labels, &collectives, &mut iterations);
-    let stragglers = stragglers(job, &collectives, &waits, &iterations);
+    let delays = delays(job, &collectives, &waits, &iterations);
     let phases = phase::phases(job, &state.streams, &collectives);
     collective::add_health(&collectives, &mut state.health);
     wait::add_health(&collectives, &waits, &mut state.health);
@@ -140,10 +140,14 @@ fn of_job(mut state: State, job: &Job) -> Understanding {
         counters: &state.counters,
     };
     let figures = figures::measure(&iterations, &observed);
-    let judged = judge_iterations(iterations, figures, &collectives, &stragglers);
-    let parts = collectives.into_iter().zip(waits).zip(stragglers);
-    let judge =
-        |((collective, waits), straggler)| JudgedCollective { collective, waits, straggler };
+    let judged = judge_iterations(iterations, figures, &collectives, &delays);
+    let parts = collectives.into_iter().zip(waits).zip(delays);
+    let judge = |((collective, waits), delays): (_, Delays)| JudgedCollective {
+        collective,
+        waits,
+        own_times: delays.own_times,
+        straggler: delays.straggler,
+    };
     let collectives: Vec<_> = parts.map(judge).collect();
     Understanding {
         collective_groups: group::group(job, &collectives),
@@ -159,10 +163,10 @@ fn judge_iterations(
     iterations: Vec<Iteration>,
     figures: Vec<Figures>,
     collectives: &[Collective],
-    stragglers: &[Option<Straggler>],
+    delays: &[Delays],
 ) -> Vec<JudgedIteration> {
     let worst: Vec<Option<(Straggler, usize)>> =
-        iterations.iter().map(|one| within::longest_lag(one, collectives, stragglers)).collect();
+        iterations.iter().map(|one| within::longest_lag(one, collectives, delays)).collect();
     let lag = |worst: &Option<(Straggler, usize)>| Some(worst.as_ref()?.0.lag_ns);
     let lags: Vec<Option<u64>> = worst.iter().map(lag).collect();
     let paces = pace::compare(&iterations, &lags, collectives);

@@ -216,8 +216,24 @@ pub static WAIT_TIME: Metric = Metric {
     name: "nccl.wait.time",
     unit: Unit::Seconds,
     instrument: Counter,
-    attributes: &[&WAIT, &COMMUNICATOR, &RANK],
-    about: "Time of collectives by what it was spent on, summed over ranks; of each rank, the connection that finished last counts",
+    attributes: &[&WAIT, &COMMUNICATOR, &RANK, &PEER],
+    about: "Time of collectives by what it was spent on, of ranks that were captured at their own NIC; of each rank, the connection that finished last counts. The peer is the rank that was waited for: `receiver` and `recovery` have the rank that receives, `input` the rank that sends",
+};
+
+pub static OWN_TIME: Metric = Metric {
+    name: "nccl.rank.own_time",
+    unit: Unit::Seconds,
+    instrument: Counter,
+    attributes: &[&CAUSE, &COMMUNICATOR, &RANK],
+    about: "Time of collectives that a rank accounts for by itself, by cause, measured at its own NIC. Every rank has `enqueue`, `compute` and `receiver`: the excess over the median rank is lateness, as the recording rules in dashboards/prometheus compute it",
+};
+
+pub static OBSERVED_TIME: Metric = Metric {
+    name: "nccl.rank.observed_time",
+    unit: Unit::Seconds,
+    instrument: Counter,
+    attributes: &[&COMMUNICATOR, &RANK],
+    about: "Time in which a rank's own times were measured, from collective to collective. Own times are divided by it: agents report at different moments",
 };
 
 pub static COMMUNICATOR_COUNT: Metric = Metric {
@@ -546,6 +562,10 @@ pub static ALL: &[Group] = &[
             &COLLECTIVE_BUS_BANDWIDTH,
             &STRAGGLER_LAG,
             &WAIT_TIME,
+            &OWN_TIME,
+            &OBSERVED_TIME,
+            &OWN_TIME,
+            &OBSERVED_TIME,
             &COMMUNICATOR_COUNT,
             &CALL_COUNT,
             &CALL_IO,

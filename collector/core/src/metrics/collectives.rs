@@ -36,7 +36,7 @@ pub(super) fn add(
         let attributes = Attributes::new(owner.into_iter().chain([cause]));
         series.record(&catalog::STRAGGLER_LAG, attributes, late.lag_ns);
     }
-    waits::add(series, settings, communicator.as_deref(), judged);
+    waits::add(series, settings, communicator.as_deref(), job, judged);
 }
 
 /// Sets the number of communicators by transport.

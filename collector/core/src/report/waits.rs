@@ -55,7 +55,7 @@ pub(super) fn ranks(
     job: &Job,
     judged: &JudgedCollective,
 ) -> Vec<CollectiveRankReport> {
-    let JudgedCollective { collective, waits, straggler } = judged;
+    let JudgedCollective { collective, waits, straggler, .. } = judged;
     let time = |time: Timestamp| sources.relative_ns(time);
     let report = |times: &RankTimes| {
         let known = waits.of_rank(times.rank);

@@ -102,6 +102,14 @@ impl RingOrder {
             _ => None,
         }
     }
+
+    /// Of the messages that its receiver sends in the collective, the one that passes message `at`
+    /// on; `None` if nobody passes it on. Both count from 0.
+    #[must_use]
+    pub fn passed_on_by(self, at: u64) -> Option<u64> {
+        let next = at.checked_add(self.per_chunk)?;
+        (self.passes_on(next) == Some(at)).then_some(next)
+    }
 }
 
 /// A part of one loop of a ring collective, over all connections.

@@ -20,6 +20,10 @@ use crate::model::grade::Grade;
 /// steps, a message of a Simple ring takes two).
 const WINDOW_CHUNKS: u64 = 2;
 
+/// Connections that must agree on a rank. The channels of two hosts stop alike, so two connections
+/// may agree on the wrong rank.
+const LEAST_AGREEING: usize = 3;
+
 /// A connection's longest stop, and where its sender stands in the ring.
 struct Stop<'a> {
     connection: NetConnectionId,
@@ -51,7 +55,8 @@ pub fn hidden_rank(case: &Case<'_>) -> Option<Straggler> {
     let mut best = by_rank.iter().filter(|(_, stops)| stops.len() == most);
     let (rank, matching) = best.next()?;
     // Half of the connections must agree on one rank, which seldom happens by chance.
-    if best.next().is_some() || matching.len() * 2 < stops.len() || matching.len() < 2 {
+    if best.next().is_some() || matching.len() * 2 < stops.len() || matching.len() < LEAST_AGREEING
+    {
         return None;
     }
     let sum: u64 = matching.iter().map(|stop| stop.stall.duration_ns).sum();

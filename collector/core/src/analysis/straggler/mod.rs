@@ -5,12 +5,14 @@
 //! lost packets or was slowed down (`network.rs`), a rank that took data slowly (`receiver.rs`).
 //! `cause.rs` distinguishes a late CPU from a late GPU. Half the threshold is enough for a rank
 //! that is late in the training steps around as well (`persistent.rs`). `within.rs` names the rank
-//! that a training step waited for.
+//! that a training step waited for. `own_time.rs` measures each rank without comparing it, so that
+//! hosts can be compared later.
 
 pub mod cause;
 pub mod hidden;
 pub mod late;
 pub mod network;
+pub mod own_time;
 pub mod persistent;
 pub mod receiver;
 pub mod search;

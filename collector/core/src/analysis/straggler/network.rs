@@ -30,6 +30,14 @@ impl Baseline {
     fn usual_ns(&self, edge: &EdgeWaits) -> Option<u64> {
         self.0.get(&(edge.connection, edge.bytes)).copied()
     }
+
+    /// How much longer a marked edge took than its bytes usually take; `None` for an edge without
+    /// marks, or if nothing is known to compare with.
+    #[must_use]
+    pub fn excess_ns(&self, edge: &EdgeWaits) -> Option<u64> {
+        let usual_ns = self.usual_ns(edge).filter(|_| is_marked(edge))?;
+        Some(edge.data_ns.saturating_sub(usual_ns))
+    }
 }
 
 /// The connection whose recovery delayed data most. Its sender is named, and the cause says that
@@ -37,10 +45,7 @@ impl Baseline {
 #[must_use]
 pub fn loss(case: &Case<'_>) -> Option<Straggler> {
     let recovering = case.waits.edges.iter().filter(|edge| edge.recovery_ns > 0);
-    let held_up = |edge: &EdgeWaits| {
-        delay(case, edge).map_or(edge.recovery_ns, |delay_ns| delay_ns.max(edge.refused_ns))
-    };
-    let delayed = recovering.map(|edge| (held_up(edge), edge));
+    let delayed = recovering.map(|edge| (held_up_ns(case, edge), edge));
     let (lag_ns, edge) = delayed.max_by_key(|(lag_ns, _)| *lag_ns)?;
     let (sender, receiver) = ranks(case, edge)?;
     let kind = SignKind::Recovery {
@@ -58,6 +63,15 @@ pub fn loss(case: &Case<'_>) -> Option<Straggler> {
         grade: Grade::Proven,
         evidence: vec![Sign { kind, witness: Some(edge.first_witness) }],
     })
+}
+
+/// How long recovery held up data on `edge`; all of it where only one end was captured.
+#[must_use]
+pub fn held_up_ns(case: &Case<'_>, edge: &EdgeWaits) -> u64 {
+    if edge.recovery_ns == 0 {
+        return 0;
+    }
+    delay(case, edge).map_or(edge.recovery_ns, |delay_ns| delay_ns.max(edge.refused_ns))
 }
 
 /// How much of the recovery on `edge` delayed a message at the receiver: if only an ACK was lost,
@@ -82,12 +96,9 @@ fn delay(case: &Case<'_>, edge: &EdgeWaits) -> Option<u64> {
 /// its sender received CNPs.
 #[must_use]
 pub fn congestion(case: &Case<'_>, baseline: &Baseline) -> Option<Straggler> {
-    let over_ns = |edge: &EdgeWaits| {
-        let usual_ns = baseline.usual_ns(edge).filter(|_| is_marked(edge))?;
-        Some((edge.data_ns.saturating_sub(usual_ns), usual_ns))
-    };
-    let edges = case.waits.edges.iter().filter_map(|edge| Some((over_ns(edge)?, edge)));
-    let ((lag_ns, usual_ns), edge) = edges.max_by_key(|((over_ns, _), _)| *over_ns)?;
+    let edges = case.waits.edges.iter().filter_map(|edge| Some((baseline.excess_ns(edge)?, edge)));
+    let (lag_ns, edge) = edges.max_by_key(|(excess_ns, _)| *excess_ns)?;
+    let usual_ns = baseline.usual_ns(edge)?;
     let (sender, receiver) = ranks(case, edge)?;
     let kind = SignKind::Rate {
         sender,

@@ -1,45 +1,73 @@
-//! The straggler of each collective: the candidate that cost most.
+//! The straggler of each collective, the candidate that cost most, and every rank's own times.
+
+use std::collections::BTreeMap;
 
 use super::network::{self, Baseline};
+use super::own_time::{self, OwnTime};
+use super::receiver::{self, Refill};
 use super::threshold::Thresholds;
-use super::{Candidate, Case, Straggler, hidden, late, persistent, receiver};
+use super::{Candidate, Case, Straggler, hidden, late, persistent};
 use crate::analysis::collective::Collective;
 use crate::analysis::iteration::Iteration;
 use crate::analysis::wait::CollectiveWaits;
-use crate::link::job::Job;
+use crate::link::job::{CommunicatorId, Job};
+use crate::model::time::Timestamp;
 
-/// The straggler of each of `collectives`, by its place. `waits` are theirs.
+/// Who held up a collective.
+#[derive(Clone, Debug, Default)]
+pub struct Delays {
+    /// The rank that the others waited for.
+    pub straggler: Option<Straggler>,
+    /// What each rank accounts for by itself.
+    pub own_times: Vec<OwnTime>,
+}
+
+/// Who held up each of `collectives`, by its place. `waits` are theirs.
 #[must_use]
-pub fn stragglers(
+pub fn delays(
     job: &Job,
     collectives: &[Collective],
     waits: &[CollectiveWaits],
     iterations: &[Iteration],
-) -> Vec<Option<Straggler>> {
+) -> Vec<Delays> {
+    let cases = || {
+        let pairs = collectives.iter().zip(waits);
+        pairs.map(|(collective, waits)| Case { job, collective, waits })
+    };
     let thresholds = Thresholds::new(collectives, waits, iterations);
     let baseline = Baseline::new(waits);
-    let slow_receivers = receiver::slow_receivers(job, collectives, waits);
-    let worst = |((collective, waits), slow_receiver): ((&Collective, &CollectiveWaits), _)| {
-        let case = Case { job, collective, waits };
-        let candidates = [
+    let refills: Vec<BTreeMap<u32, Refill>> =
+        cases().map(|case| receiver::refills(&case)).collect();
+    let slow_receivers = receiver::slow_receivers(collectives, waits, &refills);
+    let mut candidates = Vec::with_capacity(collectives.len());
+    let mut all_own_times = Vec::with_capacity(collectives.len());
+    let mut ends: BTreeMap<CommunicatorId, Timestamp> = BTreeMap::new();
+    for ((case, refills), slow_receiver) in cases().zip(&refills).zip(slow_receivers) {
+        let least_ns = thresholds.least_ns(case.collective.communicator);
+        let hidden = hidden::hidden_rank(&case);
+        // Connections always stop somewhere; only long stops name a rank.
+        let stopping = hidden.as_ref().filter(|one| least_ns.is_some_and(|ns| one.lag_ns > ns));
+        let end = ends.get(&case.collective.communicator).copied();
+        all_own_times.push(own_time::own_times(&case, end, &baseline, refills, stopping));
+        let known = ends.entry(case.collective.communicator).or_default();
+        *known = case.collective.span.last.max(*known);
+        let all = [
             late::late_rank(&case),
-            hidden::hidden_rank(&case),
+            hidden,
             network::loss(&case),
             network::congestion(&case, &baseline),
             slow_receiver,
         ];
         // At equal cost, the first: the rank's own delay comes before a delay by the network.
-        candidates.into_iter().flatten().reduce(
-            |worst, one| {
-                if one.lag_ns > worst.lag_ns { one } else { worst }
-            },
-        )
-    };
-    let worst = collectives.iter().zip(waits).zip(slow_receivers).map(worst);
-    let costs = |(collective, straggler): (&Collective, Option<Straggler>)| {
-        let least_ns = thresholds.least_ns(collective.communicator)?;
-        Some(Candidate { straggler: straggler?, least_ns })
-    };
-    let candidates = collectives.iter().zip(worst).map(costs).collect();
-    persistent::name(candidates, collectives, iterations)
+        let worst = all
+            .into_iter()
+            .flatten()
+            .reduce(|worst, one| if one.lag_ns > worst.lag_ns { one } else { worst });
+        candidates.push(
+            worst.zip(least_ns).map(|(straggler, least_ns)| Candidate { straggler, least_ns }),
+        );
+    }
+    let stragglers = persistent::name(candidates, collectives, iterations);
+    let pairs = stragglers.into_iter().zip(all_own_times);
+    pairs.map(|(straggler, own_times)| Delays { straggler, own_times }).collect()
 }

@@ -29,17 +29,11 @@ impl Thresholds {
         iterations: &[Iteration],
     ) -> Self {
         let mut spans: BTreeMap<CommunicatorId, Vec<Span>> = BTreeMap::new();
-        let mut lateness: BTreeMap<CommunicatorId, Vec<i64>> = BTreeMap::new();
+        let mut lateness: BTreeMap<CommunicatorId, Lateness> = BTreeMap::new();
         for (collective, waits) in collectives.iter().zip(waits) {
             spans.entry(collective.communicator).or_default().push(collective.span);
             let ranks = waits.ranks.iter().filter_map(|rank| Some(rank.lateness?.late_ns));
-            let ranks: Vec<i64> = ranks.collect();
-            let known = lateness.entry(collective.communicator).or_default();
-            // Of two ranks, one is the median itself.
-            match ranks[..] {
-                [one, other] => known.push(one.max(other)),
-                _ => known.extend(ranks),
-            }
+            lateness.entry(collective.communicator).or_default().add(&ranks.collect::<Vec<_>>());
         }
         // Periods differ between jobs.
         let mut lengths_ns: BTreeMap<CommunicatorId, Vec<u64>> = BTreeMap::new();
@@ -53,7 +47,7 @@ impl Thresholds {
             let training_ns =
                 lengths_ns.get(&communicator).and_then(|known| lower_median(known.iter().copied()));
             let period_ns = training_ns.or_else(|| pause_period(&spans))?;
-            let deviation_ns = deviation(lateness.get(&communicator)?).unwrap_or(0);
+            let deviation_ns = lateness.get(&communicator)?.deviation_ns();
             let usual_ns = deviation_ns.saturating_mul(DEVIATIONS);
             Some((communicator, usual_ns.max(period_ns / PARTS_OF_PERIOD)))
         };
@@ -67,9 +61,33 @@ impl Thresholds {
     }
 }
 
-/// The lower median of the distances to the middle rank, which is at 0.
-fn deviation(lateness: &[i64]) -> Option<u64> {
-    lower_median(lateness.iter().map(|late_ns| late_ns.unsigned_abs()))
+/// How late the ranks of a communicator were, in all collectives.
+#[derive(Clone, Debug, Default)]
+struct Lateness {
+    /// Of collectives with three ranks and more: distances to the middle rank, which is at 0.
+    of_many_ns: Vec<i64>,
+    /// Of collectives with two ranks: how much later the first was. The earlier rank is the middle
+    /// one, so the distance to it is the delay itself, not how it varies.
+    of_two_ns: Vec<i64>,
+}
+
+impl Lateness {
+    fn add(&mut self, ranks_ns: &[i64]) {
+        match *ranks_ns {
+            [one, other] => self.of_two_ns.push(one.saturating_sub(other)),
+            _ => self.of_many_ns.extend(ranks_ns),
+        }
+    }
+
+    /// How much ranks usually differ: the larger of the two lower medians of the distances to the
+    /// middle.
+    fn deviation_ns(&self) -> u64 {
+        let of_many = lower_median(self.of_many_ns.iter().map(|late_ns| late_ns.unsigned_abs()));
+        let of_two = lower_median(self.of_two_ns.iter().copied()).and_then(|middle_ns| {
+            lower_median(self.of_two_ns.iter().map(|one_ns| one_ns.abs_diff(middle_ns)))
+        });
+        of_many.max(of_two).unwrap_or(0)
+    }
 }
 
 /// Without known training steps: the median distance between collectives that follow a pause longer
@@ -93,7 +111,19 @@ fn pause_period(spans: &[Span]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Span, Timestamp, pause_period};
+    use super::{Lateness, Span, Timestamp, pause_period};
+
+    #[test]
+    fn of_two_ranks_only_what_varies_is_usual() {
+        let deviation_ns = |collectives: &[[i64; 2]]| {
+            let mut lateness = Lateness::default();
+            collectives.iter().for_each(|ranks_ns| lateness.add(ranks_ns));
+            lateness.deviation_ns()
+        };
+        assert_eq!(deviation_ns(&[[0, 40], [0, 42], [0, 41]]), 1, "one rank is always late");
+        assert_eq!(deviation_ns(&[[0, 40], [42, 0], [0, 10], [20, 0]]), 30);
+        assert_eq!(deviation_ns(&[]), 0);
+    }
 
     #[test]
     fn the_period_is_from_pause_to_pause() {

@@ -3,19 +3,20 @@
 use std::cmp::Reverse;
 
 use super::Straggler;
+use super::search::Delays;
 use crate::analysis::collective::Collective;
 use crate::analysis::iteration::Iteration;
 
 /// The straggler of `iteration`, with as much of its lag as lies within it, and the place of its
-/// collective. `stragglers` are those of `collectives`.
+/// collective. `delays` are those of `collectives`.
 #[must_use]
 pub fn longest_lag(
     iteration: &Iteration,
     collectives: &[Collective],
-    stragglers: &[Option<Straggler>],
+    delays: &[Delays],
 ) -> Option<(Straggler, usize)> {
     let within = |at: &usize| {
-        let (span, straggler) = (collectives.get(*at)?.span, stragglers.get(*at)?.clone()?);
+        let (span, straggler) = (collectives.get(*at)?.span, delays.get(*at)?.straggler.clone()?);
         let first = span.first.max(iteration.span.first);
         let most_ns = span.last.min(iteration.span.last).nanos_since(first);
         Some((Straggler { lag_ns: straggler.lag_ns.min(most_ns), ..straggler }, *at))

@@ -33,6 +33,8 @@ pub struct EdgeWaits {
     pub receiver_wait_ns: u64,
     /// The sender waited for the chunk that it had to pass on.
     pub input_wait_ns: u64,
+    /// The rank that it gets those chunks from; `None` if that is not known.
+    pub input_from: Option<u32>,
     /// The rest: data flowed, or the reason for a pause was not captured.
     pub transfer_ns: u64,
     /// Packets were being retransmitted, or waited for.
@@ -95,6 +97,8 @@ pub struct Inputs<'a> {
     pub ring: RingOrder,
     /// The messages that the sender received in the same collective.
     pub transfers: &'a [Transfer],
+    /// The rank that sent them.
+    pub from: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +125,7 @@ impl EdgeWaits {
             sender_wait_ns: 0,
             receiver_wait_ns: 0,
             input_wait_ns: 0,
+            input_from: None,
             transfer_ns: 0,
             recovery_ns: 0,
             tail_recovery_ns: 0,
@@ -218,6 +223,7 @@ pub fn waits(
         Some(sum.saturating_add(u64::from(transfer.received.map(|_| transfer.ce_packets)?)))
     });
     waits.ce_packets = marked;
+    waits.input_from = surroundings.inputs.and_then(|inputs| inputs.from);
     waits.refused_ns = troubles.refused_ns(connection, view.is_of_sender(), waits.span);
     waits.cnps = troubles.cnps(connection, waits.span);
     waits.retransmitted_packets =

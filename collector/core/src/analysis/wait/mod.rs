@@ -166,5 +166,5 @@ fn inputs<'a>(
     let NetConnectionId(place) = on.connection;
     let known = job.connections.get(place as usize)?;
     let transfers = known.transfers.get(on.places.clone())?;
-    Some(edge::Inputs { ring, transfers })
+    Some(edge::Inputs { ring, transfers, from: known.sender })
 }

@@ -243,6 +243,7 @@ mod tests {
         let judged = |(collective, straggler): (Collective, &Option<Straggler>)| JudgedCollective {
             collective,
             waits: CollectiveWaits::default(),
+            own_times: Vec::new(),
             straggler: straggler.clone(),
         };
         let collectives: Vec<_> = (0..).map(collective).zip(stragglers).map(judged).collect();
