@@ -1,6 +1,7 @@
 //! Chores of the repository: `cargo xtask --help`.
 
 mod bench;
+mod boards;
 mod ci;
 mod clock;
 mod driven;
@@ -30,6 +31,8 @@ enum Chore {
     Ci,
     /// Time railscope side by side with tshark, tcpdump and capinfos on captures it makes.
     Bench(bench::Options),
+    /// Run jobs with an agent a host and a Prometheus over all of them; check rules against captures.
+    Boards(boards::Options),
     /// Compare what railscope says about recorded jobs with the truth.
     Score(score::Options),
     /// Run jobs of `railscope drive` and compare what railscope finds out with what they did.
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Chore::Tidy => tidy::run(),
         Chore::Ci => ci::run(),
         Chore::Bench(options) => bench::run(&options),
+        Chore::Boards(options) => boards::run(&options),
         Chore::Score(options) => score::run(&options),
         Chore::Drive(options) => driven::run(&options),
         Chore::Ebpf(options) => ebpf::run(&options),
