@@ -5,3 +5,4 @@ mod cuts;
 mod made_up;
 mod ports;
 mod prometheus;
+mod rules;

@@ -564,8 +564,6 @@ pub static ALL: &[Group] = &[
             &WAIT_TIME,
             &OWN_TIME,
             &OBSERVED_TIME,
-            &OWN_TIME,
-            &OBSERVED_TIME,
             &COMMUNICATOR_COUNT,
             &CALL_COUNT,
             &CALL_IO,
