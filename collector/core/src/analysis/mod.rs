@@ -13,7 +13,6 @@ pub mod phase;
 pub mod port;
 pub mod queue_pair;
 pub mod severity;
-pub mod spread;
 pub mod state;
 pub mod straggler;
 pub mod understanding;

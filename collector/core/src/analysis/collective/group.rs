@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use super::Collective;
 use crate::analysis::judged::JudgedCollective;
-use crate::analysis::spread::{lower_median, upper_median};
 use crate::link::job::{CommunicatorId, Job};
+use crate::model::spread::{lower_median, upper_median};
 
 /// Collectives of one kind and size.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,8 +20,8 @@ use super::thresholds::{
 };
 use super::train_log::{Numbered, TrainLog};
 use crate::analysis::collective::Collective;
-use crate::analysis::spread::lower_median;
 use crate::link::job::CommunicatorId;
+use crate::model::spread::lower_median;
 use crate::model::time::{Span, Timestamp};
 
 /// The number of the training step that runs at a time.

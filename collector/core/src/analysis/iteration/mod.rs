@@ -33,9 +33,9 @@ use self::rhythm::{Piece, Rhythm};
 use self::thresholds::{PAUSE_LENGTHS, TRAILING_SILENCE_PARTS};
 use self::timeline::Timeline;
 use super::collective::Collective;
-use super::spread::lower_median;
 use crate::link::job::{CommunicatorId, Job};
 use crate::model::grade::Grade;
+use crate::model::spread::lower_median;
 use crate::model::time::Span;
 
 /// One training step of the job.

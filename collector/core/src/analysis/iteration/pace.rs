@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::Iteration;
 use super::thresholds::{DEVIATIONS, FEWEST_FOR_MEDIAN, PARTS_OF_MEDIAN};
 use crate::analysis::collective::Collective;
-use crate::analysis::spread::{lower_median, median_deviation};
 use crate::link::job::CommunicatorId;
+use crate::model::spread::{lower_median, median_deviation};
 
 /// How a training step compares with the others of its job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use super::sign::{Sign, SignKind};
 use super::{Case, Cause};
-use crate::analysis::spread::lower_median;
+use crate::model::spread::lower_median;
 
 /// Time from the end of the previous collective to a rank's first clear-to-send.
 #[derive(Clone, Copy, Debug)]

@@ -3,9 +3,9 @@
 use super::cause::{self, Timing};
 use super::sign::{Sign, SignKind};
 use super::{Case, Straggler};
-use crate::analysis::spread::lower_median;
 use crate::analysis::wait::rank::RankWaits;
 use crate::model::grade::Grade;
+use crate::model::spread::lower_median;
 
 /// The latest rank of the collective, among ranks with an edge.
 #[must_use]

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::sign::{Sign, SignKind};
 use super::{Case, Cause, Straggler};
-use crate::analysis::spread::lower_median;
 use crate::analysis::wait::CollectiveWaits;
 use crate::analysis::wait::edge::EdgeWaits;
 use crate::link::job::{NetConnectionId, Transfer};
 use crate::model::grade::Grade;
+use crate::model::spread::lower_median;
 
 /// Nanoseconds that as many bytes take on each connection without marks: the lower median.
 #[derive(Clone, Debug, Default)]

@@ -10,8 +10,8 @@ use super::sign::{Sign, SignKind};
 use super::{Candidate, Straggler};
 use crate::analysis::collective::Collective;
 use crate::analysis::iteration::Iteration;
-use crate::analysis::spread::lower_median;
 use crate::model::grade::Grade;
+use crate::model::spread::lower_median;
 
 /// Training steps considered before and after one.
 const NEIGHBOURS: u32 = 2;

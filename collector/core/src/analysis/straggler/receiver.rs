@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use super::sign::{Sign, SignKind};
 use super::{Case, Cause, Straggler};
 use crate::analysis::collective::Collective;
-use crate::analysis::spread::lower_median;
 use crate::analysis::wait::CollectiveWaits;
 use crate::analysis::wait::view::{Message, View};
 use crate::link::job::{CommunicatorId, Job, NetConnectionId};
 use crate::model::grade::Grade;
+use crate::model::spread::lower_median;
 
 /// A receiver is judged in a collective in which it offers room again this many times.
 const REFILLS_WANTED: usize = 3;

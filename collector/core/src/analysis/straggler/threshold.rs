@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::collective::Collective;
 use crate::analysis::iteration::Iteration;
-use crate::analysis::spread::lower_median;
 use crate::analysis::wait::CollectiveWaits;
 use crate::link::job::CommunicatorId;
+use crate::model::spread::lower_median;
 use crate::model::time::{Span, Timestamp};
 
 /// A straggler costs at least one in this many parts of the median training step ...

@@ -17,8 +17,8 @@ use super::edge::EdgeWaits;
 use super::left::Left;
 use super::thresholds::MEASURED_ONE_IN;
 use crate::analysis::collective::Collective;
-use crate::analysis::spread::{lower_median, median_deviation};
 use crate::link::job::{Job, NetConnection};
+use crate::model::spread::{lower_median, median_deviation, upper_median};
 use crate::model::time::Timestamp;
 
 /// Where one rank's time went, from its edges.
@@ -186,11 +186,10 @@ fn later_ns(
         let lead_ns = own.first_data.relative_to(edge.first_data);
         Some(lead_ns.saturating_add_unsigned(uncertainty_ns))
     };
-    let mut leads: Vec<i64> = peers(rank, ranks).filter_map(|one| lead(first(one)?)).collect();
-    leads.sort_unstable();
-    // The upper median: the lead over whoever sent at the lower median is the largest.
-    leads.get(1)?;
-    leads.get(leads.len() / 2).copied()
+    let leads = || peers(rank, ranks).filter_map(|one| lead(first(one)?));
+    leads().nth(1)?;
+    // The lead over whoever sent at the lower median is the largest.
+    upper_median(leads())
 }
 
 fn times(job: &Job, collective: &Collective, edges: &[EdgeWaits]) -> BTreeMap<u32, Times> {

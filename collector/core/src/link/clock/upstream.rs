@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use super::sighting::{Pair, Route};
 use crate::link::position::{Position, TapPosition};
+use crate::model::spread::upper_median;
 
 /// Packets in both directions are compared within this time: the largest drift then causes an error
 /// below any delay.
@@ -104,11 +105,10 @@ fn by_position(hosts: &Route, positions: [&TapPosition; 2]) -> Option<bool> {
 fn by_delays(route: u32, pairs: &[Pair]) -> Option<bool> {
     let own = pairs.iter().filter(|pair| pair.way.route == route);
     let is_upward = own.clone().next()?.way.is_upward;
-    let mut times: Vec<i64> = own.map(behind).collect();
-    times.sort_unstable();
-    let median = times.get(times.len() / 2)?;
-    let (least, most) = times.first().zip(times.last())?;
-    let is_first_upstream = median.abs_diff(*least) <= most.abs_diff(*median);
+    let times = own.map(behind);
+    let (least, most) = (times.clone().min()?, times.clone().max()?);
+    let median = upper_median(times)?;
+    let is_first_upstream = median.abs_diff(least) <= most.abs_diff(median);
     Some(is_first_upstream == is_upward)
 }
 

@@ -56,9 +56,9 @@ pub enum PaceClaim {
         /// The sending and the receiving rank.
         ranks: Option<(u32, u32)>,
         /// Median rate, in bits per second.
-        rate_bps: f64,
+        rate_bps: u64,
         /// Median rate of the other paths, in bits per second.
-        others_bps: f64,
+        others_bps: u64,
     },
     /// Rails carry very different loads.
     UnevenRails {

@@ -43,8 +43,8 @@ pub(super) fn title(claim: &PaceClaim) -> String {
         PaceClaim::SlowPath { sender, receiver, ranks, rate_bps, others_bps } => format!(
             "slow path: {sender} → {receiver}{} carries messages at {}, other paths at {}",
             name::rank_pair(*ranks),
-            bit_rate(*rate_bps),
-            bit_rate(*others_bps)
+            bit_rate(*rate_bps as f64),
+            bit_rate(*others_bps as f64)
         ),
         PaceClaim::UnevenRails { rail, load } => format!(
             "uneven rails: rail {rail} carries {} of the data of {} rails (Jain index {:.2})",
