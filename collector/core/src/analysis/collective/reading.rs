@@ -2,7 +2,7 @@
 
 use super::lane::Lane;
 use super::thresholds::{
-    ACROSS_FENCE, CHANCE, CLEAN_EIGHTHS, HIDDEN, UNCONFIRMED, UNFENCED, UNPROVEN,
+    ACROSS_FENCE, CHANCE, CLEAN_EIGHTHS, DENIED_EIGHTHS, HIDDEN, UNCONFIRMED, UNFENCED, UNPROVEN,
 };
 use crate::model::nccl::CollectiveKind;
 use crate::model::time::Timestamp;
@@ -135,7 +135,7 @@ impl Fences {
     /// Most lanes deny a boundary.
     #[must_use]
     pub fn denies(self) -> bool {
-        self.fenced * 2 < self.known
+        self.fenced * 8 < self.known * DENIED_EIGHTHS
     }
 }
 

@@ -45,6 +45,10 @@ pub(super) const APART: u32 = 60;
 
 /// Partial explanations that the search keeps at once: bounds its time and memory.
 pub(super) const STATES: usize = 64;
+/// Those of [`STATES`] that are kept for their cost, the others for their cost per message: half,
+/// because the right reading of a long collective costs more than a wrong one of its first
+/// messages, and the right reading of a short one does not.
+pub(super) const CHEAPEST: usize = STATES / 2;
 /// An explanation that costs this much more than one that explains more messages is given up:
 /// as much as one end against all CTSs.
 pub(super) const BEHIND: u64 = 4000;
@@ -61,6 +65,8 @@ pub(super) const SAMPLED_CHUNKS: usize = 64;
 /// Eighths of the lanes that must look like an end for it to count as clean: one lane in many may
 /// be late.
 pub(super) const CLEAN_EIGHTHS: u32 = 7;
+/// Eighths of the lanes below which those that look like an end deny it: most contradict.
+pub(super) const DENIED_EIGHTHS: u32 = 4;
 /// Tenths of the compared payloads that must agree for a verdict: heads of two chunks may be equal
 /// or differ by chance.
 pub(super) const AGREEING_TENTHS: u32 = 9;
@@ -86,6 +92,10 @@ pub(super) const PART_DIFFERENCE: u64 = 8192;
 /// Parts of one send may also differ by one in this many of their bytes: the last part has the
 /// remainder.
 pub(super) const ONE_PART_IN: u64 = 8;
+/// Ranks of the smallest AlltoAll: two that send to each other also exchange with SendRecv.
+pub(super) const ALL_TO_ALL_RANKS: usize = 3;
+/// Sends by which the pairs of an AlltoAll may differ: a capture begins or ends within one.
+pub(super) const SENDS_APART: usize = 1;
 /// Bytes of the smallest chunk of a send: a quarter of `NCCL_P2P_NET_CHUNKSIZE`'s default, 128 KiB.
 pub(super) const LEAST_CHUNK: u64 = 32_768;
 
