@@ -122,7 +122,7 @@ fn of_job(mut state: State, job: &Job) -> Understanding {
     let waits = wait::measure(job, &troubles, &departures, &collectives);
     arrival::extend(job, &waits, &mut collectives);
     let mut iterations = iteration::iterations(job, &collectives);
-    state.numbering.apply(|id| job.name_of(id), &mut iterations);
+    state.numbering.apply(job, &mut iterations);
     let label_uses = label::apply(&state.labels, &collectives, &mut iterations);
     let stragglers = stragglers(job, &collectives, &waits, &iterations);
     let phases = phase::phases(job, &state.streams, &collectives);

@@ -164,10 +164,16 @@ impl FlowTracker {
         &self.taps
     }
 
+    /// One of them.
+    #[must_use]
+    pub fn tap(&self, id: TapId) -> Option<&TapState> {
+        self.taps.get(id.0 as usize)
+    }
+
     /// Frames that a tap is known to lack: lost by its source, or by mirror sessions on the way.
     #[must_use]
     pub fn lost_frames(&self, tap: TapId) -> u64 {
-        let by_source = self.taps.get(tap.0 as usize).map_or(0, |tap| tap.lost_frames);
+        let by_source = self.tap(tap).map_or(0, |tap| tap.lost_frames);
         by_source + self.mirrors.lost_frames(tap)
     }
 

@@ -49,6 +49,18 @@ impl Job {
         self.communicators.get(id.0 as usize)
     }
 
+    /// The same, to change it.
+    pub fn communicator_mut(&mut self, id: CommunicatorId) -> Option<&mut Communicator> {
+        self.communicators.get_mut(id.0 as usize)
+    }
+
+    /// Adds a communicator; returns its number.
+    pub fn add_communicator(&mut self, communicator: Communicator) -> CommunicatorId {
+        let id = CommunicatorId(self.communicators.len() as u32);
+        self.communicators.push(communicator);
+        id
+    }
+
     /// A connection.
     #[must_use]
     pub fn connection(&self, id: NetConnectionId) -> Option<&NetConnection> {

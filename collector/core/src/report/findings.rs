@@ -88,7 +88,7 @@ fn report(sources: &Sources<'_>, finding: &Finding) -> FindingReport {
             .flows
             .iter()
             .take(FLOWS_LISTED)
-            .filter_map(|at| sources.flow_ids.get(*at as usize).copied())
+            .filter_map(|at| sources.flow_ids.of(*at))
             .collect(),
         first_ns: finding.span.map(|span| sources.relative_ns(span.first)),
         last_ns: finding.span.map(|span| sources.relative_ns(span.last)),
@@ -108,7 +108,7 @@ fn subject(sources: &Sources<'_>, subject: &Subject) -> SubjectReport {
     SubjectReport {
         communicator: job.zip(subject.communicator).and_then(|(job, id)| job.name_of(id)),
         rank: subject.rank,
-        flow: subject.flow.and_then(|at| sources.flow_ids.get(at as usize).copied()),
+        flow: subject.flow.and_then(|at| sources.flow_ids.of(at)),
         port: subject.port.map(|port| port.to_string()),
         iteration: subject.iteration,
     }

@@ -1,9 +1,7 @@
 //! Flows: traffic and trouble of one direction towards one queue pair.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
-use foldhash::fast::FixedState;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,10 +10,8 @@ use super::counts::Counts;
 use super::owner::{self, OwnerReport};
 use super::sources::Sources;
 use crate::flow::episode::{Episodes, Trigger};
-use crate::flow::key::FlowKey;
 use crate::flow::message::MessageKind;
 use crate::flow::state::{EcnCounts, Flow, PairEvidence};
-use crate::flow::table::FlowTable;
 use crate::link::position::Position;
 use crate::model::ecn::Ecn;
 use crate::model::opcode::{Opcode, Transport};
@@ -227,22 +223,6 @@ pub struct RoundTripReport {
     pub samples: u64,
 }
 
-/// `id`s of the flows in this section, by index in the flow table.
-pub(super) fn ids(flows: &FlowTable) -> Vec<u32> {
-    let mut ids = vec![0; flows.flows().len()];
-    for (id, at) in (0u32..).zip(flows.in_order()) {
-        ids[at as usize] = id;
-    }
-    ids
-}
-
-/// The same by key and epoch.
-pub(super) fn ids_by_key(sources: &Sources<'_>) -> HashMap<(FlowKey, u32), u32, FixedState> {
-    let flows = sources.state.tracker.flows().flows();
-    let names = flows.iter().map(|flow| (flow.key, flow.epoch));
-    names.zip(sources.flow_ids.iter().copied()).collect()
-}
-
 /// The flows by tap, source, destination, QPN and epoch.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<FlowReport> {
     let flows = sources.state.tracker.flows();
@@ -272,10 +252,12 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
         dest_qpn: flow.key.dest_qpn.value(),
         source_qpn: flow.source_qpn().map(Qpn::value),
         transport: flow.transport.name(),
-        reverse: flow.reverse.map(|reverse| ReverseReport {
-            flow: sources.flow_ids[reverse.flow as usize],
-            dest_qpn: reverse.dest_qpn.value(),
-            evidence: evidence_name(reverse.evidence),
+        reverse: flow.reverse.and_then(|reverse| {
+            Some(ReverseReport {
+                flow: sources.flow_ids.of(reverse.flow)?,
+                dest_qpn: reverse.dest_qpn.value(),
+                evidence: evidence_name(reverse.evidence),
+            })
         }),
         position: position.into(),
         partition_keys: named(flow.headers.partition_keys().iter(), |key| format!("{key:#06x}")),
@@ -316,7 +298,10 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
             mean_after_bps: mean_bps(reactions.bytes_after),
         }),
         ecn: EcnReport::new(flow.ecn, is_next_to_sender),
-        outer_ecn: flow.outer_ecn.as_ref().map(|outer| EcnReport::new(**outer, is_next_to_sender)),
+        outer_ecn: flow
+            .outer_ecn
+            .as_ref()
+            .map(|outer| EcnReport::new(**outer, is_next_to_sender)),
         icrc: IcrcReport { checked: flow.icrc.checked, bad: flow.icrc.bad },
         ack_rtt_ns: round_trips(flow),
         owner: None,

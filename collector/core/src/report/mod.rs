@@ -15,6 +15,7 @@ pub mod counters;
 pub mod counts;
 pub mod evidence;
 pub mod findings;
+mod flow_ids;
 pub mod flows;
 mod health;
 pub mod iterations;
@@ -42,6 +43,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::context::{Detail, ReportContext};
+use self::flow_ids::FlowIds;
 use self::sources::Sources;
 use crate::analysis::understanding::Understanding;
 use crate::model::time::Timestamp;
@@ -120,7 +122,7 @@ impl Report {
     pub fn new(understanding: &Understanding, context: &ReportContext) -> Self {
         let state = &understanding.state;
         let origin = context.origin.or(understanding.start()).unwrap_or(Timestamp::EPOCH);
-        let flow_ids = flows::ids(state.tracker.flows());
+        let flow_ids = FlowIds::new(state.tracker.flows());
         let sources = Sources { understanding, state, context, origin, flow_ids };
         let health = understanding.health.iter();
         Self {
@@ -144,7 +146,7 @@ impl Report {
             collectives: collectives::section(&sources),
             collective_groups: collective_groups::section(&sources),
             transfers: transfers::section(&sources),
-            signals: transfers::signals(&sources, &flows::ids_by_key(&sources)),
+            signals: transfers::signals(&sources),
             iterations: iterations::section(&sources),
             labels: labels::section(&sources),
             logs: logs::section(&sources),

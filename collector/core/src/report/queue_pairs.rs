@@ -125,16 +125,30 @@ impl QueuePairReport {
 /// The queue pairs, the worst first, then the largest.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<QueuePairReport> {
     let mut all: Vec<&QueuePair> = sources.understanding.queue_pairs.iter().collect();
-    let id = |one: &QueuePair| sources.flow_ids.get(one.at as usize).copied();
+    let id = |one: &QueuePair| sources.flow_ids.of(one.at);
     all.sort_by_cached_key(|one| (Reverse((one.weight(), one.carried_bytes)), id(one)));
     let flows = sources.state.tracker.flows().flows();
-    let known = all.into_iter().filter_map(|one| Some((one, flows.get(one.at as usize)?)));
+    let known = all.into_iter().filter_map(|one| {
+        let fullest = Fullest { flow: flows.get(one.at as usize)?, id: id(one)? };
+        Some((one, fullest))
+    });
     (0..).zip(known).map(|(id, (one, fullest))| report(sources, id, one, fullest)).collect()
 }
 
-fn report(sources: &Sources<'_>, id: u32, one: &QueuePair, fullest: &Flow) -> QueuePairReport {
+/// The flow of the view that saw most, with its `id`.
+struct Fullest<'a> {
+    flow: &'a Flow,
+    id: u32,
+}
+
+fn report(
+    sources: &Sources<'_>,
+    id: u32,
+    one: &QueuePair,
+    Fullest { flow: fullest, id: flow }: Fullest<'_>,
+) -> QueuePairReport {
     let flows = sources.state.tracker.flows().flows();
-    let id_of = |at: u32| sources.flow_ids.get(at as usize).copied();
+    let id_of = |at: u32| sources.flow_ids.of(at);
     let views = || one.views.iter().filter_map(|at| Some((*at, flows.get(*at as usize)?)));
     let ids = views().flat_map(|(at, flow)| [Some(at), flow.reverse.map(|back| back.flow)]);
     let owner = owner::of_flow(sources, one.at);
@@ -155,7 +169,7 @@ fn report(sources: &Sources<'_>, id: u32, one: &QueuePair, fullest: &Flow) -> Qu
         role: owner.as_ref().and_then(|owner| owner.role),
         why_unknown: owner.and_then(|owner| owner.why_unknown),
         taps: views().map(|(_, flow)| flow.key.tap.0).collect(),
-        flow: id_of(one.at).unwrap_or_default(),
+        flow,
         flows: ids.flatten().filter_map(id_of).collect(),
         has_requests: one.has_requests,
         first_ns: sources.aligned_ns(tap, fullest.span.first),

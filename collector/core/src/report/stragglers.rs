@@ -60,8 +60,8 @@ impl StragglerReport {
 /// The flow of a connection's data.
 fn data_flow(sources: &Sources<'_>, connection: NetConnectionId) -> Option<u32> {
     let data = Ownership::Connection { connection, role: Role::Data };
-    let at = sources.state.job.as_ref()?.owners.iter().position(|owner| *owner == data)?;
-    sources.flow_ids.get(at).copied()
+    let mut owners = (0..).zip(&sources.state.job.as_ref()?.owners);
+    owners.find(|(_, owner)| **owner == data).and_then(|(at, _)| sources.flow_ids.of(at))
 }
 
 /// The port that a connection's data leaves from.

@@ -1,9 +1,8 @@
 //! Messages of collectives, one by one: what `--detail full` adds to the report.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use foldhash::fast::FixedState;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,7 +10,6 @@ use super::context::Detail;
 use super::sources::Sources;
 use crate::analysis::judged::JudgedCollective;
 use crate::decode::roce::aeth::Syndrome;
-use crate::flow::key::FlowKey;
 use crate::flow::observer::Signal;
 use crate::link::job::Job;
 use crate::model::time::Timestamp;
@@ -80,12 +78,10 @@ pub(super) fn section(sources: &Sources<'_>) -> Option<Vec<TransferReport>> {
     Some(reports)
 }
 
-/// CNPs and NAKs in order of time. `ids` has the flows' `id`s by key and epoch.
-pub(super) fn signals(
-    sources: &Sources<'_>,
-    ids: &HashMap<(FlowKey, u32), u32, FixedState>,
-) -> Option<Vec<SignalReport>> {
+/// CNPs and NAKs in order of time.
+pub(super) fn signals(sources: &Sources<'_>) -> Option<Vec<SignalReport>> {
     job(sources)?;
+    let ids = sources.flow_ids.by_key(sources.state.tracker.flows());
     let signals = sources.state.signals.iter().filter_map(|signal| {
         Some(SignalReport {
             signal: match signal.signal {

@@ -163,8 +163,9 @@ fn by_likely_channel(job: &Job, lanes: &[Lane], mut places: Vec<usize>) -> Vec<u
     places.sort_by_key(|place| Reverse(count(place)));
     for alike in places.chunk_by_mut(|one, next| count(one) - count(next) <= LANES_APART) {
         alike.sort_by_key(|place| {
-            let connection = &job.connections[lanes[*place].connection.0 as usize];
-            connection.queue_pairs.first().map(|pair| (pair.receiver, pair.receiver_qpn))
+            let connection = lanes.get(*place).and_then(|lane| job.connection(lane.connection));
+            let first = connection.and_then(|connection| connection.queue_pairs.first());
+            first.map(|pair| (pair.receiver, pair.receiver_qpn))
         });
     }
     places

@@ -150,7 +150,7 @@ impl<'a> Facts<'a> {
         let address = HostAddress::from(port);
         let ports =
             self.state.tracker.ports().ports().iter().filter(|known| known.address == address);
-        let taps = ports.filter_map(|known| self.state.tracker.taps().get(known.tap.0 as usize));
+        let taps = ports.filter_map(|known| self.state.tracker.tap(known.tap));
         taps.filter_map(|tap| tap.line_rate_bps).max()
     }
 

@@ -40,7 +40,7 @@ fn by_frames(facts: &Facts<'_>) -> Vec<Finding> {
         state.storms == 0 && state.pause_frames > 0
     });
     let found = calm.filter_map(|(key, state)| {
-        let tap = facts.state.tracker.taps().get(key.tap.0 as usize)?;
+        let tap = facts.state.tracker.tap(key.tap)?;
         let span = tap.span?;
         let whole_ns = span.last.nanos_since(span.first);
         let port = facts.port_of_mac(key.station);
