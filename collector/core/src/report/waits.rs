@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::collectives::CollectiveRankReport;
 use super::sources::Sources;
 use crate::analysis::collective::RankTimes;
 use crate::analysis::judged::JudgedCollective;
@@ -47,6 +46,51 @@ impl WaitsReport {
             recovery_ns: edge.recovery_ns,
         }
     }
+}
+
+/// When a rank took part.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CollectiveRankReport {
+    /// The rank.
+    pub rank: u32,
+    /// First CTS that it sent.
+    pub first_cts_ns: Option<i64>,
+    /// First data packet that it sent.
+    pub first_send_ns: Option<i64>,
+    /// Last data packet that it received.
+    pub last_receive_ns: Option<i64>,
+    /// From the last data packet that it received in the previous collective to the first one that
+    /// it sent in this one; `null` unless one tap saw both.
+    pub busy_ns: Option<u64>,
+    /// How late the rank was: the time before its first data packet in which it did not wait for
+    /// other ranks, minus the same time of the median rank (the lower one of two). It never exceeds
+    /// how much later its first packet was than the median rank's, nor how much longer the rank was
+    /// busy. Negative if the rank was faster; `null` if unknown.
+    pub late_ns: Option<i64>,
+    /// Uncertainty of `late_ns`: the median deviation of the durations compared.
+    pub late_uncertainty_ns: Option<u64>,
+    /// From when the connection had room and the rank had left the previous collective, to the
+    /// first data packet. This and the next five figures are of the rank's connection that ended
+    /// last.
+    pub start_wait_ns: Option<u64>,
+    /// Time in which the rank had data and a receive buffer for it, but did not send.
+    pub sender_wait_ns: Option<u64>,
+    /// Time in which the next rank had offered no receive buffer; data followed as soon as it did.
+    pub receiver_wait_ns: Option<u64>,
+    /// Time in which the rank waited for the data that it forwards.
+    pub input_wait_ns: Option<u64>,
+    /// The remaining time: data was flowing, or the reason of a gap was not seen.
+    pub transfer_ns: Option<u64>,
+    /// Time in which lost data was recovered.
+    pub recovery_ns: Option<u64>,
+    /// Always `null`: pause is measured per port (`pfc`) and per training step, not per rank.
+    pub paused_ns: Option<u64>,
+    /// CE-marked data packets on all its connections; `null` if no tap could see marks.
+    pub ce_packets: Option<u64>,
+    /// CNPs that it received on all its connections; `null` if no tap could see them.
+    pub cnps: Option<u64>,
+    /// Packets that it retransmitted on all its connections.
+    pub retransmitted_packets: Option<u64>,
 }
 
 /// The ranks of a collective.

@@ -10,7 +10,8 @@ use super::batch::{Batch, ITEMS, Signal};
 use super::resource::{self, Resource};
 use super::trace_id::{TraceIds, trace_state};
 use railscope_core::report::Report;
-use railscope_core::report::collectives::{CollectiveRankReport, CollectiveReport};
+use railscope_core::report::collectives::CollectiveReport;
+use railscope_core::report::waits::CollectiveRankReport;
 use railscope_core::report::stragglers::StragglerReport;
 
 /// The spans of `collectives` of `report`, as requests, sampled at `ratio`.

@@ -10,7 +10,8 @@ use super::signals::Signals;
 use super::slices::{Slice, place};
 use crate::export::text::quantity::bytes;
 use railscope_core::report::Report;
-use railscope_core::report::collectives::{CollectiveRankReport, CollectiveReport};
+use railscope_core::report::collectives::CollectiveReport;
+use railscope_core::report::waits::CollectiveRankReport;
 use railscope_core::report::communicators::{CommunicatorReport, RankReport};
 
 /// Whole collectives, and below them their parts.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
 use crate::export::text::communicator_names::CommunicatorNames;
 use railscope_core::report::Report;
-use railscope_core::report::collectives::CollectiveRankReport;
+use railscope_core::report::waits::CollectiveRankReport;
 use railscope_core::report::communicators::RankReport;
 use railscope_core::report::words::number::{count, counted, duration};
 

@@ -12,7 +12,8 @@ use crate::export::text::quantity::{byte_rate, bytes, count, counted, duration, 
 use crate::export::text::sentence;
 use crate::export::text::style::Meaning;
 use crate::export::text::table::{Column, render};
-use railscope_core::report::collectives::{CollectiveRankReport, CollectiveReport, PartReport};
+use railscope_core::report::collectives::{CollectiveReport, PartReport};
+use railscope_core::report::waits::CollectiveRankReport;
 
 /// Writes a collective.
 pub(super) fn write(

@@ -12,7 +12,7 @@ use crate::export::text::rank_table::nics;
 use crate::export::text::sentence;
 use crate::export::text::style::Meaning;
 use crate::export::text::table::{Column, render};
-use railscope_core::report::collectives::CollectiveRankReport;
+use railscope_core::report::waits::CollectiveRankReport;
 use railscope_core::report::communicators::ConnectionReport;
 use railscope_core::report::flows::FlowReport;
 

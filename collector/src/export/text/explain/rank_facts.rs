@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::missing::Missing;
 use crate::export::text::rank_list::ranges;
 use railscope_core::report::Report;
-use railscope_core::report::collectives::{CollectiveRankReport, CollectiveReport};
+use railscope_core::report::collectives::CollectiveReport;
+use railscope_core::report::waits::CollectiveRankReport;
 use railscope_core::report::communicators::{CommunicatorReport, ConnectionReport, RankReport};
 use railscope_core::report::flows::FlowReport;
 

@@ -3,7 +3,7 @@
 use super::super::evidence::{contradiction, network_part, plugin_failure};
 use super::super::name;
 use super::super::number::{bytes, count, counted, duration};
-use super::among;
+use super::among::among;
 use crate::analysis::finding::claim::network::{NetworkClaim, SocketReason};
 use crate::analysis::finding::naming::Among;
 
