@@ -7,13 +7,14 @@ use crate::cli::railscope;
 use crate::support::fixture;
 
 /// The sections of `railscope.report/1`, filled or not.
-const SECTIONS: [&str; 25] = [
+const SECTIONS: [&str; 29] = [
     "bursts",
     "capture",
     "collective_groups",
     "collectives",
     "communicators",
     "conflicts",
+    "congestion",
     "counters",
     "findings",
     "findings_not_checked",
@@ -22,6 +23,7 @@ const SECTIONS: [&str; 25] = [
     "hosts",
     "iterations",
     "labels",
+    "late_ranks",
     "logs",
     "pfc",
     "phases",
@@ -32,7 +34,9 @@ const SECTIONS: [&str; 25] = [
     "taps",
     "tcp_streams",
     "tool",
+    "training_jobs",
     "transfers",
+    "unlinked",
 ];
 
 fn committed(document: &str) -> String {

@@ -230,6 +230,7 @@ fn collective(at: usize, span: Span) -> JudgedCollective {
         },
         waits: CollectiveWaits::default(),
         straggler: (at % 4 == 1).then(|| straggler(at as u32 % 2, lag_ns)),
+        ranks: Vec::new(),
     }
 }
 

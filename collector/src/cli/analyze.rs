@@ -121,7 +121,8 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
         Format::Perfetto => Detail::Full,
         Format::Text | Format::Json | Format::Prometheus => detail,
     };
-    let context = ReportContext { options: args.options(), detail, ..Default::default() };
+    let qpns = args.filter.qpn.clone();
+    let context = ReportContext { options: args.options(), qpns, detail, ..Default::default() };
     let mut analysed = sources.analyse(depth, messages, context)?;
     args.warn_of_no_match(&analysed.report);
     let code = FailOn::exit_code(args.fail_on, &analysed.report);

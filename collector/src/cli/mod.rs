@@ -27,6 +27,10 @@ mod opcode_name;
 mod otlp;
 mod packets;
 mod pager;
+#[cfg(feature = "progress")]
+mod progress;
+#[cfg(not(feature = "progress"))]
+#[path = "no_progress.rs"]
 mod progress;
 mod schema;
 #[cfg(all(target_os = "linux", feature = "drive"))]

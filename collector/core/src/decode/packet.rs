@@ -183,6 +183,16 @@ pub struct Ports {
     pub destination: u16,
 }
 
+impl Packet<'_> {
+    /// Whether an IP header carries a CE mark: in a tunnel, switches mark the outer one.
+    #[inline]
+    #[must_use]
+    pub fn is_marked(&self) -> bool {
+        let is_ce = |ip: &Option<Ip>| ip.as_ref().is_some_and(|ip| ip.ecn() == Ecn::Ce);
+        is_ce(&self.ip) || is_ce(&self.outer_ip)
+    }
+}
+
 impl Ip {
     /// The ECN codepoint.
     #[must_use]

@@ -36,6 +36,8 @@ pub struct SequenceCounts {
     pub uncaptured_packets: u64,
     /// Never seen, and the capture does not show what happened to them.
     pub unresolved_packets: u64,
+    /// Those of the unresolved that the latest packets still may explain.
+    pub open_packets: u64,
     /// Holes given up because there were too many.
     pub holes_evicted: u64,
 }
@@ -86,7 +88,8 @@ impl Disorder {
     pub(super) fn counts_so_far(&self) -> SequenceCounts {
         let mut counts = self.counts;
         counts.out_of_order_packets += u64::from(self.undecided_fill.is_some());
-        counts.unresolved_packets += self.holes.iter().map(Hole::packets).sum::<u64>();
+        counts.open_packets = self.holes.iter().map(Hole::packets).sum();
+        counts.unresolved_packets += counts.open_packets;
         counts
     }
 

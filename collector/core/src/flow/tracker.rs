@@ -20,7 +20,6 @@ use crate::decode::packet::{Body, Ip, Packet, Tunnel};
 use crate::decode::roce::aeth::Syndrome;
 use crate::decode::roce::packet::RocePacket;
 use crate::model::address::HostAddress;
-use crate::model::ecn::Ecn;
 use crate::model::frame::Frame;
 use crate::model::opcode::{Opcode, Operation, Traits, Transport};
 use crate::model::psn::Psn;
@@ -241,7 +240,7 @@ impl FlowTracker {
         let traffic = PortTraffic {
             time: frame.time,
             bytes: u64::from(packet.wire_len) + burst::WIRE_OVERHEAD,
-            ce_packets: u64::from(ip.ecn() == Ecn::Ce),
+            ce_packets: packet.is_marked().into(),
         };
         self.ports.observe(source, destination, &traffic, None);
     }
@@ -265,16 +264,12 @@ impl FlowTracker {
             self.taps[tap.0 as usize].duplicates += 1;
             return;
         }
-        let at = if roce.bth.psn == Psn::new(0) && traits.has(Traits::REQUEST) {
-            self.epoch_at_zero(at, arrival)
-        } else {
-            at
-        };
+        let is_zero = roce.bth.psn == Psn::new(0) && traits.has(Traits::REQUEST);
+        let at = if is_zero { self.epoch_at_zero(at, arrival) } else { at };
         let flow = self.flows.at_mut(at);
         let bytes = u64::from(packet.wire_len) + burst::WIRE_OVERHEAD;
         flow.count(arrival);
-        let ce_packets = u64::from(ip.ecn() == Ecn::Ce);
-        let traffic = PortTraffic { time, bytes, ce_packets };
+        let traffic = PortTraffic { time, bytes, ce_packets: packet.is_marked().into() };
         let [source, destination] = flow.ports;
         self.ports.observe(source, destination, &traffic, Some(&mut flow.bucket_marks));
         if traits.has(Traits::REQUEST) {

@@ -288,6 +288,14 @@ impl Rank {
             grade: Grade::Unknown,
         }
     }
+
+    /// What identifies its host: the host's name, else an address.
+    #[must_use]
+    pub fn place(&self) -> Option<String> {
+        let nic = || self.nics.first().map(|nic| nic.address.to_string());
+        let address = || self.address.map(|address| address.to_string());
+        self.host.clone().or_else(address).or_else(nic)
+    }
 }
 
 /// A queue pair of a rank's process, from the process and its kernel, without any packet.
@@ -354,7 +362,7 @@ pub struct NetConnection {
     /// Its graph; `None` if only data was seen.
     pub graph: Option<Graph>,
     /// Its queue pairs, the first of which carries the CTS.
-    pub queue_pairs: Vec<QueuePair>,
+    pub queue_pairs: Vec<QueuePairEnds>,
     /// The first CTS that was seen.
     pub first_cts: Option<Witness>,
     /// Messages that answer a CTS, among those for which one was searched.
@@ -384,7 +392,7 @@ pub struct Unanswered {
 
 /// Both ends of a queue pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct QueuePair {
+pub struct QueuePairEnds {
     /// The sending address.
     pub sender: IpAddr,
     /// The sender's QPN, the destination of CTS and ACKs; `None` without any.

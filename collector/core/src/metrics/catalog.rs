@@ -265,7 +265,7 @@ pub static FLOW_GAPS: Metric = Metric {
     unit: Unit::Things("packet"),
     instrument: Counter,
     attributes: &[&PORT, &COMMUNICATOR, &RANK, &PEER, &CHANNEL],
-    about: "Packets from a port that were missing when later ones passed the tap: lost or out of order. A lower bound",
+    about: "Packets from a port that were missing when later ones passed the tap: lost or out of order, without those that only the capture lost. A lower bound",
 };
 
 pub static FLOW_OUT_OF_ORDER: Metric = Metric {

@@ -115,7 +115,7 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<CollectiveReport> {
         let communicator = job.communicator(judged.collective.communicator)?;
         Some(CollectiveReport {
             iteration,
-            ranks: waits::ranks(sources, job, judged),
+            ranks: waits::ranks(sources, judged),
             connections: connections(sources, job, &judged.collective, &judged.waits),
             straggler: judged.straggler.as_ref().map(|one| StragglerReport::new(sources, one)),
             ..report(sources, communicator, id, &judged.collective)

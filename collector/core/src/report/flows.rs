@@ -11,6 +11,8 @@ use super::owner::{self, OwnerReport};
 use super::sources::Sources;
 use crate::flow::episode::{Episodes, Trigger};
 use crate::flow::message::MessageKind;
+use crate::flow::rate::{Reactions, WINDOW_NS};
+use crate::flow::response::ResponseCounts;
 use crate::flow::state::{EcnCounts, Flow, PairEvidence};
 use crate::link::position::Position;
 use crate::model::ecn::Ecn;
@@ -237,12 +239,6 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
     let position = sources.state.position(flow);
     let is_next_to_sender = position == Position::Sender;
     let answers = flow.responses.counts();
-    let reactions = flow.rate.reactions();
-    let window_ns = crate::flow::rate::WINDOW_NS;
-    let mean_bps = |bytes: u64| {
-        let bits = u128::from(bytes) * 8 * 1_000_000_000;
-        (bits / u128::from(window_ns) / u128::from(reactions.samples.max(1))) as u64
-    };
     FlowReport {
         id,
         tap: flow.key.tap.0,
@@ -280,32 +276,44 @@ fn flow_report(sources: &Sources<'_>, id: u32, flow: &Flow) -> FlowReport {
             .as_ref()
             .map_or_else(Vec::new, |all| episodes(sources, flow.key.tap, all)),
         acks: answers.acks,
-        naks: NaksReport {
-            psn_sequence_error: answers.psn_sequence_error,
-            invalid_request: answers.invalid_request,
-            remote_access_error: answers.remote_access_error,
-            remote_operational_error: answers.remote_operational_error,
-            invalid_rd_request: answers.invalid_rd_request,
-            reserved: answers.reserved,
-        },
+        naks: naks(answers),
         rnr_naks: answers.rnr_naks,
         cnps: flow.cnps,
-        cnp_reaction: (reactions.samples > 0).then(|| CnpReaction {
-            samples: reactions.samples,
-            slowed: reactions.slowed,
-            window_ns,
-            mean_before_bps: mean_bps(reactions.bytes_before),
-            mean_after_bps: mean_bps(reactions.bytes_after),
-        }),
+        cnp_reaction: cnp_reaction(&flow.rate.reactions()),
         ecn: EcnReport::new(flow.ecn, is_next_to_sender),
         outer_ecn: flow
             .outer_ecn
             .as_ref()
-            .map(|outer| EcnReport::new(**outer, is_next_to_sender)),
+            .map(|outer| EcnReport::new(outer.counts, is_next_to_sender)),
         icrc: IcrcReport { checked: flow.icrc.checked, bad: flow.icrc.bad },
         ack_rtt_ns: round_trips(flow),
         owner: None,
     }
+}
+
+fn naks(answers: &ResponseCounts) -> NaksReport {
+    NaksReport {
+        psn_sequence_error: answers.psn_sequence_error,
+        invalid_request: answers.invalid_request,
+        remote_access_error: answers.remote_access_error,
+        remote_operational_error: answers.remote_operational_error,
+        invalid_rd_request: answers.invalid_rd_request,
+        reserved: answers.reserved,
+    }
+}
+
+fn cnp_reaction(reactions: &Reactions) -> Option<CnpReaction> {
+    let mean_bps = |bytes: u64| {
+        let bits = u128::from(bytes) * 8 * 1_000_000_000;
+        (bits / u128::from(WINDOW_NS) / u128::from(reactions.samples.max(1))) as u64
+    };
+    (reactions.samples > 0).then(|| CnpReaction {
+        samples: reactions.samples,
+        slowed: reactions.slowed,
+        window_ns: WINDOW_NS,
+        mean_before_bps: mean_bps(reactions.bytes_before),
+        mean_after_bps: mean_bps(reactions.bytes_after),
+    })
 }
 
 /// Messages whose last packet was seen.

@@ -70,13 +70,6 @@ impl IterationReport {
     pub fn length_ns(&self) -> u64 {
         u64::try_from(self.end_ns.saturating_sub(self.start_ns)).unwrap_or(0)
     }
-
-    /// Cost of what makes it stand out: the longer of its excess and its straggler's lag.
-    #[must_use]
-    pub fn cost_ns(&self) -> Option<u64> {
-        let lag_ns = self.straggler.as_ref().map(|straggler| straggler.lag_ns);
-        self.excess_ns.max(lag_ns).filter(|_| self.stands_out)
-    }
 }
 
 /// The training steps in order of time.

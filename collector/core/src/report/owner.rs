@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::evidence::EvidenceReport;
 use super::sources::Sources;
 use crate::analysis::queue_pair::{self, FlowOwner};
-use crate::link::job::{Identity, Job, NetConnection, Ownership, Reason, Role};
+use crate::analysis::unlinked::{self, Gap, WhyUnknown};
+use crate::link::job::{Ownership, Reason, Role};
 use crate::model::grade::Grade;
 
 /// The rank that a flow belongs to.
@@ -35,8 +36,9 @@ pub struct OwnerReport {
 /// Owner of the flow at index `at` of the flow table; `None` if nothing was linked.
 pub(super) fn of_flow(sources: &Sources<'_>, at: u32) -> Option<OwnerReport> {
     let job = sources.state.job.as_ref()?;
-    match *job.owners.get(at as usize)? {
-        Ownership::Nobody(reason) => Some(OwnerReport::unknown(why(reason).to_owned())),
+    let why_unknown = unlinked::why(job, at).map(|unknown| why(&unknown));
+    match job.owner(at)? {
+        Ownership::Nobody(_) => Some(OwnerReport::unknown(why_unknown)),
         Ownership::Connection { connection: id, role } => {
             let connection = job.connection(id)?;
             let FlowOwner { sender: rank, receiver: peer_rank, channel, .. } =
@@ -53,14 +55,14 @@ pub(super) fn of_flow(sources: &Sources<'_>, at: u32) -> Option<OwnerReport> {
                 }),
                 grade: connection.grade.name(),
                 evidence: EvidenceReport::list(sources, &connection.evidence),
-                why_unknown: why_incomplete(job, connection, rank, peer_rank),
+                why_unknown,
             })
         }
     }
 }
 
 impl OwnerReport {
-    fn unknown(why: String) -> Self {
+    fn unknown(why_unknown: Option<String>) -> Self {
         Self {
             communicator: None,
             rank: None,
@@ -70,13 +72,22 @@ impl OwnerReport {
             role: None,
             grade: Grade::Unknown.name(),
             evidence: Vec::new(),
-            why_unknown: Some(why),
+            why_unknown,
         }
     }
 }
 
-/// Why a flow has no owner, in words.
-const fn why(reason: Reason) -> &'static str {
+/// Why a flow has no owner, or not all of it is known, in words.
+pub(super) fn why(unknown: &WhyUnknown) -> String {
+    match unknown {
+        WhyUnknown::Nobody(reason) => why_nobody(*reason).to_owned(),
+        WhyUnknown::Incomplete(gaps) => {
+            gaps.iter().map(|gap| why_gap(*gap)).collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+const fn why_nobody(reason: Reason) -> &'static str {
     match reason {
         Reason::Datagrams => "datagrams: NCCL sends none",
         Reason::NotNccl => "in no exchange of queue pairs, and without a message like NCCL's",
@@ -87,23 +98,10 @@ const fn why(reason: Reason) -> &'static str {
     }
 }
 
-/// Why a flow's owner is not fully known, in words.
-fn why_incomplete(
-    job: &Job,
-    connection: &NetConnection,
-    rank: Option<u32>,
-    peer_rank: Option<u32>,
-) -> Option<String> {
-    let mut reasons = Vec::new();
-    let communicator = job.communicator(connection.communicator)?;
-    if matches!(communicator.identity, Identity::Inferred(_)) {
-        reasons.push("the capture holds no bootstrap of its communicator");
+const fn why_gap(gap: Gap) -> &'static str {
+    match gap {
+        Gap::Bootstrap => "the capture holds no bootstrap of its communicator",
+        Gap::Rank => "clear-to-sends name the sender only, and a host may have several ranks",
+        Gap::Channel => "channels are on the wire only while NCCL sets up its connections",
     }
-    if rank.is_none() || peer_rank.is_none() {
-        reasons.push("clear-to-sends name the sender only, and a host may have several ranks");
-    }
-    if connection.channel.is_none() {
-        reasons.push("channels are on the wire only while NCCL sets up its connections");
-    }
-    (!reasons.is_empty()).then(|| reasons.join("; "))
 }

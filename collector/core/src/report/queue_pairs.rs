@@ -1,7 +1,5 @@
 //! Queue pairs joined over taps: each flow with its responses, the worst first.
 
-use std::cmp::Reverse;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -42,6 +40,8 @@ pub struct QueuePairReport {
     pub peer_rank: Option<u32>,
     /// NCCL's channel.
     pub channel: Option<u32>,
+    /// `id` of the connection.
+    pub connection: Option<u32>,
     /// `data` or `control`, as in `flows[].owner`.
     pub role: Option<&'static str>,
     /// Why the ranks are `null`.
@@ -62,6 +62,9 @@ pub struct QueuePairReport {
     pub frames: u64,
     /// Payload of requests and of READ responses that come back.
     pub payload_bytes: u64,
+    /// Rate of `payload_bytes` from `first_ns` to `last_ns`, in bits per second; `null` if these are
+    /// the same.
+    pub rate_bps: Option<u64>,
     /// Path MTU; `null` if no message showed it.
     pub path_mtu_bytes: Option<u32>,
     /// Messages whose last packet was seen, at the tap of `flow`.
@@ -77,6 +80,9 @@ pub struct QueuePairReport {
     pub retransmitted_packets: u64,
     /// Recoveries by trigger, at the tap that saw most; triggers without recoveries are left out.
     pub recoveries: Vec<RecoveryReport>,
+    /// `id` of the flow at the tap that saw most of these: its `episodes` are the queue pair's; `null`
+    /// without recoveries.
+    pub recovery_flow: Option<u32>,
     /// NAKs that came back.
     pub naks: NaksReport,
     /// Receiver-not-ready NAKs that came back.
@@ -124,12 +130,11 @@ impl QueuePairReport {
 
 /// The queue pairs, the worst first, then the largest.
 pub(super) fn section(sources: &Sources<'_>) -> Vec<QueuePairReport> {
-    let mut all: Vec<&QueuePair> = sources.understanding.queue_pairs.iter().collect();
-    let id = |one: &QueuePair| sources.flow_ids.of(one.at);
-    all.sort_by_cached_key(|one| (Reverse((one.weight(), one.carried_bytes)), id(one)));
+    let all = sources.understanding.queue_pairs.iter();
     let flows = sources.state.tracker.flows().flows();
-    let known = all.into_iter().filter_map(|one| {
-        let fullest = Fullest { flow: flows.get(one.at as usize)?, id: id(one)? };
+    let known = all.filter_map(|one| {
+        let id = sources.flow_ids.of(one.at)?;
+        let fullest = Fullest { flow: flows.get(one.at as usize)?, id };
         Some((one, fullest))
     });
     (0..).zip(known).map(|(id, (one, fullest))| report(sources, id, one, fullest)).collect()
@@ -166,6 +171,7 @@ fn report(
         rank: owner.as_ref().and_then(|owner| owner.rank),
         peer_rank: owner.as_ref().and_then(|owner| owner.peer_rank),
         channel: owner.as_ref().and_then(|owner| owner.channel),
+        connection: owner.as_ref().and_then(|owner| owner.connection),
         role: owner.as_ref().and_then(|owner| owner.role),
         why_unknown: owner.and_then(|owner| owner.why_unknown),
         taps: views().map(|(_, flow)| flow.key.tap.0).collect(),
@@ -176,6 +182,7 @@ fn report(
         last_ns: sources.aligned_ns(tap, fullest.span.last),
         frames: one.frames,
         payload_bytes: one.carried_bytes,
+        rate_bps: one.rate_bps,
         path_mtu_bytes: fullest.messages.path_mtu(),
         messages: messages(fullest),
         acks: fullest.responses.counts().acks,
@@ -183,6 +190,7 @@ fn report(
         out_of_order_packets: one.late,
         retransmitted_packets: one.resent,
         recoveries: recoveries(one),
+        recovery_flow: one.recovered_at.and_then(id_of),
         naks: NaksReport {
             psn_sequence_error: one.sequence_naks,
             invalid_request: request,
@@ -192,7 +200,7 @@ fn report(
             reserved,
         },
         rnr_naks: one.rnr_naks,
-        ce_packets: (!one.hides_marks).then_some(one.marks.0),
+        ce_packets: one.visible_marks().map(|(ce, _)| ce),
         ce_among_packets: one.marks.1,
         cnps: one.cnps,
         ack_rtt_p50_ns: one.round_trip_ns,

@@ -310,6 +310,27 @@ pub struct FaultRecord {
     pub end_ns: Option<u64>,
 }
 
+impl FaultRecord {
+    /// A fault of this kind of which nothing else is to be said.
+    #[must_use]
+    pub fn plain(kind: &str) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            rank: None,
+            from: None,
+            to: None,
+            delay_ns: None,
+            share: None,
+            first_iteration: None,
+            last_iteration: None,
+            cause: None,
+            place: None,
+            start_ns: None,
+            end_ns: None,
+        }
+    }
+}
+
 /// A packet hit by a fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Injected {

@@ -11,8 +11,8 @@ use super::resource::{self, Resource};
 use super::trace_id::{TraceIds, trace_state};
 use railscope_core::report::Report;
 use railscope_core::report::collectives::CollectiveReport;
-use railscope_core::report::waits::CollectiveRankReport;
 use railscope_core::report::stragglers::StragglerReport;
+use railscope_core::report::waits::CollectiveRankReport;
 
 /// The spans of `collectives` of `report`, as requests, sampled at `ratio`.
 #[must_use]

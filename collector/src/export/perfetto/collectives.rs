@@ -11,8 +11,8 @@ use super::slices::{Slice, place};
 use crate::export::text::quantity::bytes;
 use railscope_core::report::Report;
 use railscope_core::report::collectives::CollectiveReport;
-use railscope_core::report::waits::CollectiveRankReport;
 use railscope_core::report::communicators::{CommunicatorReport, RankReport};
+use railscope_core::report::waits::CollectiveRankReport;
 
 /// Whole collectives, and below them their parts.
 pub(super) fn tracks(report: &Report, processes: &mut Processes) -> Vec<Track> {
@@ -79,7 +79,7 @@ pub(super) fn rank_tracks(
 
 /// The host of a rank.
 pub(super) fn host(rank: &RankReport) -> String {
-    rank.place().unwrap_or("of unknown name").to_owned()
+    rank.place.as_deref().unwrap_or("of unknown name").to_owned()
 }
 
 /// `rank 2`, with its communicator if there are several.

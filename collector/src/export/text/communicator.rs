@@ -12,7 +12,7 @@ use super::sentence;
 use super::style::{Meaning, paint};
 use railscope_core::report::Report;
 use railscope_core::report::communicators::{
-    BootstrapReport, ChannelReport, CommunicatorReport, RankReport, TreeNodeReport,
+    BootstrapReport, ChannelReport, CommunicatorReport, TreeNodeReport,
 };
 
 /// Largest tree written out.
@@ -28,7 +28,7 @@ pub(super) fn write(
         let title = format!("NCCL communicator {}", label::name(&communicator.id));
         writeln!(out, "\n{}", paint(Meaning::Heading, title))?;
         let parent = parent(report, communicator);
-        let same_ranks = parent.and_then(|parent| ranks_of_parent(communicator, parent));
+        let same_ranks = parent.and_then(|_| ranks_of_parent(communicator));
         for line in lines(communicator, parent, same_ranks.as_deref()) {
             writeln!(out, "{}", sentence::note(&line, options.width))?;
         }
@@ -44,14 +44,9 @@ fn parent<'a>(report: &'a Report, child: &CommunicatorReport) -> Option<&'a Comm
     report.communicators.iter().find(|one| one.id == *id)
 }
 
-/// The ranks' numbers in the parent, if process and GPU identify every one.
-fn ranks_of_parent(child: &CommunicatorReport, parent: &CommunicatorReport) -> Option<Vec<u32>> {
-    let same = |one: &RankReport, other: &RankReport| {
-        one.pid.is_some()
-            && (&one.address, one.pid, &one.bus_id) == (&other.address, other.pid, &other.bus_id)
-    };
-    let find = |rank: &RankReport| parent.ranks.iter().find(|one| same(rank, one));
-    child.ranks.iter().map(|rank| find(rank).map(|found| found.rank)).collect()
+/// The ranks' numbers in the parent, if every one is known there.
+fn ranks_of_parent(child: &CommunicatorReport) -> Option<Vec<u32>> {
+    child.ranks.iter().map(|rank| rank.parent_rank).collect()
 }
 
 fn lines(
@@ -83,7 +78,8 @@ fn summary(communicator: &CommunicatorReport) -> String {
         Some(ranks) => counted(u64::from(ranks), "rank"),
         None => "number of ranks unknown".to_owned(),
     };
-    let hosts: BTreeSet<&str> = communicator.ranks.iter().filter_map(RankReport::place).collect();
+    let hosts: BTreeSet<&str> =
+        communicator.ranks.iter().filter_map(|rank| rank.place.as_deref()).collect();
     let mut parts = vec![match hosts.len() {
         0 => ranks,
         hosts => format!("{ranks} on {}", counted(hosts as u64, "host")),

@@ -6,6 +6,7 @@
 
 pub mod catalog;
 pub mod claim;
+pub mod concern;
 pub mod facts;
 pub mod group;
 pub mod kind;

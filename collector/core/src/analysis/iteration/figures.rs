@@ -9,7 +9,7 @@ use super::Iteration;
 use super::thresholds::{LONGEST_MESSAGE_NS, PEAK_WINDOW_NS};
 use crate::analysis::collective::Collective;
 use crate::decode::counter::measure::Measure;
-use crate::flow::key::FlowKey;
+use crate::flow::key::{FlowIdentity, FlowKey};
 use crate::flow::observer::Signal;
 use crate::flow::pause::PauseTable;
 use crate::flow::tracker::FlowTracker;
@@ -21,9 +21,7 @@ use crate::link::job::{
 };
 use crate::link::position::{Position, TapPosition};
 use crate::link::traffic::record::{ResendRecord, SignalRecord};
-use crate::model::address::HostAddress;
 use crate::model::direction::Direction;
-use crate::model::qpn::Qpn;
 use crate::model::time::{Span, Timestamp};
 
 /// What is known of one training step; `None` if it cannot be.
@@ -239,25 +237,22 @@ impl Owners {
 
     /// Moments by communicator. Several taps see the same flow: the one that saw most counts.
     fn moments(&self, all: impl Iterator<Item = Moment> + Clone) -> Moments {
-        type Name = (HostAddress, HostAddress, Qpn, u32);
-        let name = |one: &Moment| -> Name {
-            (one.key.source, one.key.destination, one.key.dest_qpn, one.epoch)
-        };
         let mut counts: BTreeMap<(FlowKey, u32), u64> = BTreeMap::new();
         for one in all.clone() {
             *counts.entry((one.key, one.epoch)).or_insert(0) += one.count;
         }
-        let mut views: BTreeMap<Name, (u64, FlowKey)> = BTreeMap::new();
+        let mut views: BTreeMap<FlowIdentity, (u64, FlowKey)> = BTreeMap::new();
         for one in all.clone() {
             let count = counts.get(&(one.key, one.epoch)).copied().unwrap_or(0);
-            let best = views.entry(name(&one)).or_insert((count, one.key));
+            let best = views.entry(one.key.identity(one.epoch)).or_insert((count, one.key));
             if count > best.0 {
                 *best = (count, one.key);
             }
         }
         let mut moments = Moments::new();
         for one in all {
-            let is_best = views.get(&name(&one)).is_some_and(|(_, key)| *key == one.key);
+            let is_best =
+                views.get(&one.key.identity(one.epoch)).is_some_and(|(_, key)| *key == one.key);
             let owner = self.communicators.get(&(one.key, one.epoch));
             if let Some(id) = owner.filter(|_| is_best) {
                 moments.entry(*id).or_default().push((one.time, one.count));

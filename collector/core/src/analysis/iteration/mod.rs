@@ -7,7 +7,8 @@
 //! chooses the communicator that leads. Where calls do not repeat, `load.rs` looks for a regular
 //! rhythm of load and silence. A job may have neither: then it has no training steps.
 //!
-//! `figures.rs` adds up bytes, marks and retransmissions of each; `pace.rs` says which stand out;
+//! `figures.rs` adds up bytes, marks and retransmissions of each; `pace.rs` says which stand out,
+//! `job.rs` what they amount to together;
 //! `label.rs` gives each the training's own number, from an anchor or a training log
 //! (`train_log.rs`). `numbering.rs` continues the count after earlier ones were dropped.
 //!
@@ -16,6 +17,7 @@
 mod cut;
 pub mod figures;
 mod group;
+pub mod job;
 pub mod label;
 mod load;
 pub mod numbering;

@@ -323,7 +323,7 @@ impl FlowObserver for TrafficRecorder {
             last: message.last_time,
             last_psn: first_psn + flow.requests.unwrap(packet.bth.psn),
             immediate: message.immediate,
-            ce_packets: u32::try_from(flow.ecn.count(Ecn::Ce)).unwrap_or(u32::MAX),
+            ce_packets: u32::try_from(flow.marks().count(Ecn::Ce)).unwrap_or(u32::MAX),
             number: u32::try_from(frame.number).unwrap_or(u32::MAX),
         };
         if is_data {

@@ -13,6 +13,7 @@ use crate::export::text::communicator_names::CommunicatorNames;
 use crate::export::text::rank_list::ranges;
 use railscope_core::report::Report;
 use railscope_core::report::communicators::CommunicatorReport;
+use railscope_core::report::iterations::IterationReport;
 
 /// A subject, as users name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +57,48 @@ pub enum Subject<'a> {
     TrainingStep(IterationFacts<'a>),
 }
 
+/// A subject, by its place in a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A rank.
+    Rank {
+        /// Place of its communicator.
+        communicator: usize,
+        /// Its number.
+        rank: u32,
+    },
+    /// A queue pair.
+    QueuePair {
+        /// The address of its host.
+        address: IpAddr,
+        /// Its number.
+        qpn: u32,
+    },
+    /// A collective.
+    Collective(usize),
+    /// A training step.
+    TrainingStep(usize),
+}
+
 impl<'a> Subject<'a> {
+    /// Where `report`, which it was found in, has it.
+    #[must_use]
+    pub fn place(&self, report: &Report) -> Option<Place> {
+        Some(match self {
+            Self::Rank(facts) => {
+                let mut communicators = report.communicators.iter();
+                let communicator = communicators.position(|one| one.id == facts.communicator)?;
+                Place::Rank { communicator, rank: facts.rank.rank }
+            }
+            Self::QueuePair(facts) => Place::QueuePair { address: facts.address, qpn: facts.qpn },
+            Self::Collective(facts) => Place::Collective(facts.collective.id as usize),
+            Self::TrainingStep(facts) => {
+                let is_it = |one: &IterationReport| std::ptr::eq(one, facts.iteration);
+                Place::TrainingStep(report.iterations.iter().position(is_it)?)
+            }
+        })
+    }
+
     /// Finds what `selection` names.
     ///
     /// # Errors
@@ -69,7 +111,7 @@ impl<'a> Subject<'a> {
                 RankFacts::find(report, communicator, *rank).map(Self::Rank)
             }
             Selection::QueuePair { address, qpn } => {
-                QueuePairFacts::find(report, &address.to_string(), *qpn).map(Self::QueuePair)
+                QueuePairFacts::find(report, *address, *qpn).map(Self::QueuePair)
             }
             Selection::Collective(id) => CollectiveFacts::find(report, *id).map(Self::Collective),
             Selection::TrainingStep { name, communicator } => {

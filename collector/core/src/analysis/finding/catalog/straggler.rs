@@ -244,6 +244,7 @@ mod tests {
             collective,
             waits: CollectiveWaits::default(),
             straggler: straggler.clone(),
+            ranks: Vec::new(),
         };
         let collectives: Vec<_> = (0..).map(collective).zip(stragglers).map(judged).collect();
         let config = FlowConfig { flow_capacity: 1, line_rate_bps: None, keeps_details: false };
