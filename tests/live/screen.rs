@@ -187,6 +187,18 @@ fn long_messages_are_wrapped() {
 }
 
 #[test]
+fn an_introduction_goes_with_the_first_report_and_a_message_stays() {
+    let mut screen = Screen::new();
+    screen.introduce("following job.pcap");
+    assert!(shown(&mut screen).contains("following job.pcap"));
+    screen.set_report(Box::new(job("ranks2-2.27.5")));
+    assert!(!shown(&mut screen).contains("following job.pcap"));
+    screen.say("the input has ended");
+    screen.set_report(Box::new(job("ranks2-2.27.5")));
+    assert!(shown(&mut screen).contains("the input has ended"));
+}
+
+#[test]
 fn nothing_breaks_before_the_first_report_or_at_any_size() {
     let mut screen = Screen::new();
     assert!(shown(&mut screen).contains("Waiting for packets"));

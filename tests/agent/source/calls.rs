@@ -4,7 +4,7 @@ use railscope::ingest::capability::Capability;
 
 use super::host::{needs_each_of, said};
 
-const SEES: &str = "calls of libnccl and libibverbs";
+const SEES: &str = "calls to libnccl and libibverbs";
 
 #[test]
 fn calls_need_one_capability_and_uprobes() {
