@@ -14,7 +14,7 @@ use crate::analysis::wait::CollectiveWaits;
 use crate::link::job::Job;
 use crate::model::time::Timestamp;
 
-/// A collective.
+/// A collective: what it was, when, how fast, and where its time went.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CollectiveReport {
     /// Number that other sections refer to, in order of time.
@@ -54,11 +54,11 @@ pub struct CollectiveReport {
     pub iteration: Option<u32>,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Evidence.
+    /// What shows its kind and its messages, the strongest first.
     pub evidence: Vec<EvidenceReport>,
     /// Its parts, loop by loop.
     pub parts: Vec<PartReport>,
-    /// Its ranks.
+    /// When each rank took part and how long it waited, ascending.
     pub ranks: Vec<CollectiveRankReport>,
     /// The rank that the others waited for; `null` if none stands out.
     pub straggler: Option<StragglerReport>,
@@ -83,7 +83,7 @@ pub struct PartReport {
 /// When a rank took part.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CollectiveRankReport {
-    /// The rank.
+    /// Rank in the collective's communicator.
     pub rank: u32,
     /// First CTS that it sent.
     pub first_cts_ns: Option<i64>,
@@ -94,24 +94,24 @@ pub struct CollectiveRankReport {
     /// From the last data packet that it received in the previous collective to the first one that
     /// it sent in this one; `null` unless one tap saw both.
     pub busy_ns: Option<u64>,
-    /// How late the rank was: the time before its first data packet in which it did not wait for
-    /// other ranks, minus the same time of the median rank (the lower one of two). It never exceeds
-    /// how much later its first packet was than the median rank's, nor how much longer the rank was
-    /// busy. Negative if the rank was faster; `null` if unknown.
+    /// Lateness of the rank: its time before the first data packet, without waits for other ranks,
+    /// minus the median rank's (the lower of two medians). At most the delay of its first packet
+    /// against the median rank's, and at most the difference in `busy_ns`. Negative if the rank was
+    /// early; `null` if unknown.
     pub late_ns: Option<i64>,
     /// Uncertainty of `late_ns`: the median deviation of the durations compared.
     pub late_uncertainty_ns: Option<u64>,
-    /// From when the connection had room and the rank had left the previous collective, to the
-    /// first data packet. This and the next five figures are of the rank's connection that ended
-    /// last.
+    /// From when the rank had left the previous collective and had a receive buffer, to its first
+    /// data packet. `start_wait_ns`, `sender_wait_ns`, `receiver_wait_ns`, `input_wait_ns`,
+    /// `transfer_ns` and `recovery_ns` describe the rank's connection that finished last.
     pub start_wait_ns: Option<u64>,
     /// Time in which the rank had data and a receive buffer for it, but did not send.
     pub sender_wait_ns: Option<u64>,
-    /// Time in which the next rank had offered no receive buffer; data followed as soon as it did.
+    /// Time without a receive buffer from the next rank; the data left as soon as there was one.
     pub receiver_wait_ns: Option<u64>,
     /// Time in which the rank waited for the data that it forwards.
     pub input_wait_ns: Option<u64>,
-    /// The remaining time: data was flowing, or the reason of a gap was not seen.
+    /// The remaining time: data was flowing, or the cause of a gap is unknown.
     pub transfer_ns: Option<u64>,
     /// Time in which lost data was recovered.
     pub recovery_ns: Option<u64>,
@@ -132,7 +132,7 @@ pub struct CollectiveConnectionReport {
     pub connection: u32,
     /// Index of its first message among those seen on the connection, from 0.
     pub first_message: u64,
-    /// Messages.
+    /// Number of its messages on the connection.
     pub messages: u64,
     /// Bytes on the wire.
     pub bytes: u64,

@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use super::evidence::EvidenceReport;
 use super::sources::Sources;
+use super::words;
 use crate::analysis::queue_pair::{self, FlowOwner};
-use crate::link::job::{Identity, Job, NetConnection, Ownership, Reason, Role};
+use crate::link::job::{Identity, Job, NetConnection, Ownership, Role};
 use crate::model::grade::Grade;
 
 /// The rank that a flow belongs to.
@@ -18,7 +19,7 @@ pub struct OwnerReport {
     pub rank: Option<u32>,
     /// The other rank.
     pub peer_rank: Option<u32>,
-    /// The channel.
+    /// NCCL's channel.
     pub channel: Option<u32>,
     /// `id` of the connection.
     pub connection: Option<u32>,
@@ -26,7 +27,7 @@ pub struct OwnerReport {
     pub role: Option<&'static str>,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Evidence.
+    /// What shows the owner, the strongest first.
     pub evidence: Vec<EvidenceReport>,
     /// Why something is `null`.
     pub why_unknown: Option<String>,
@@ -36,7 +37,9 @@ pub struct OwnerReport {
 pub(super) fn of_flow(sources: &Sources<'_>, at: u32) -> Option<OwnerReport> {
     let job = sources.state.job.as_ref()?;
     match *job.owners.get(at as usize)? {
-        Ownership::Nobody(reason) => Some(OwnerReport::unknown(why(reason).to_owned())),
+        Ownership::Nobody(reason) => {
+            Some(OwnerReport::unknown(words::owner::none(reason).to_owned()))
+        }
         Ownership::Connection { connection: id, role } => {
             let connection = job.connection(id)?;
             let FlowOwner { sender: rank, receiver: peer_rank, channel, .. } =
@@ -75,18 +78,6 @@ impl OwnerReport {
     }
 }
 
-/// Why a flow has no owner, in words.
-const fn why(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Datagrams => "datagrams: NCCL sends none",
-        Reason::NotNccl => "in no exchange of queue pairs, and without a message like NCCL's",
-        Reason::NoClearToSend => {
-            "WRITE with immediate as NCCL's, but no clear-to-send asked for any of it"
-        }
-        Reason::NoData => "writes as short as clear-to-sends, but no data answers them",
-    }
-}
-
 /// Why a flow's owner is not fully known, in words.
 fn why_incomplete(
     job: &Job,
@@ -97,13 +88,13 @@ fn why_incomplete(
     let mut reasons = Vec::new();
     let communicator = job.communicator(connection.communicator)?;
     if matches!(communicator.identity, Identity::Inferred(_)) {
-        reasons.push("the capture holds no bootstrap of its communicator");
+        reasons.push(words::owner::NO_BOOTSTRAP);
     }
     if rank.is_none() || peer_rank.is_none() {
-        reasons.push("clear-to-sends name the sender only, and a host may have several ranks");
+        reasons.push(words::owner::NO_RANK);
     }
     if connection.channel.is_none() {
-        reasons.push("channels are on the wire only while NCCL sets up its connections");
+        reasons.push(words::owner::NO_CHANNEL);
     }
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }

@@ -24,11 +24,11 @@ pub struct WaitsReport {
     pub start_wait_ns: Option<u64>,
     /// Time in which the sender had data and a receive buffer for it, but did not send.
     pub sender_wait_ns: u64,
-    /// Time in which the receiver had offered no buffer; data followed as soon as it did.
+    /// Time without a receive buffer from the receiver; the data left as soon as there was one.
     pub receiver_wait_ns: u64,
     /// Time in which the sender waited for the data that it forwards.
     pub input_wait_ns: u64,
-    /// The remaining time: data was flowing, or the reason of a gap was not seen.
+    /// The remaining time: data was flowing, or the cause of a gap is unknown.
     pub transfer_ns: u64,
     /// Time in which lost data was recovered.
     pub recovery_ns: u64,

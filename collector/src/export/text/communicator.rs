@@ -143,7 +143,7 @@ fn shape(tree: &[TreeNodeReport]) -> String {
     while let Some(rank) = below.pop() {
         let node = tree.iter().find(|node| node.rank == rank);
         if let Some(node) = node.filter(|node| !node.down.is_empty() && visited.insert(node.rank)) {
-            edges.push(format!("{rank} over {}", sequence(&node.down)));
+            edges.push(format!("{rank} → {}", sequence(&node.down)));
             below.extend(node.down.iter().rev());
         }
     }
@@ -181,13 +181,13 @@ mod tests {
     #[test]
     fn trees_from_the_root_down() {
         let tree = [node(0, None, &[2]), node(1, Some(2), &[]), node(2, Some(0), &[1, 3])];
-        assert_eq!(shape(&tree), "0 over 2, 2 over 1 3");
+        assert_eq!(shape(&tree), "0 → 2, 2 → 1 3");
         let large: Vec<_> = (0..64).map(|rank| node(rank, rank.checked_sub(1), &[])).collect();
         assert_eq!(shape(&large), "of 64 ranks, root 0");
     }
 
     #[test]
     fn a_loop_ends() {
-        assert_eq!(shape(&[node(0, None, &[1]), node(1, Some(0), &[0])]), "0 over 1, 1 over 0");
+        assert_eq!(shape(&[node(0, None, &[1]), node(1, Some(0), &[0])]), "0 → 1, 1 → 0");
     }
 }

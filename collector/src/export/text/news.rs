@@ -51,8 +51,11 @@ fn iteration(one: &IterationReport) -> NewsLine {
     }
     if let Some(late) = &one.straggler {
         let waited = duration(late.lag_ns);
-        text +=
-            &format!("; the other ranks waited {waited} for rank {} ({})", late.rank, late.cause);
+        text += &format!(
+            "; the other ranks waited {waited} for rank {} ({})",
+            late.rank,
+            late.cause.name()
+        );
     }
     for reason in suffered(one) {
         text += "; ";

@@ -85,43 +85,4 @@ impl Need {
             Self::Processes => true,
         }
     }
-
-    /// What is missing, and how to provide it.
-    #[must_use]
-    pub const fn missing(self) -> &'static str {
-        match self {
-            Self::Roce => "no RoCEv2 frame captured",
-            Self::ControlPlane => "no TCP of the job's control plane captured",
-            Self::Ranks => {
-                "no communicator known: capture the start of the job, or pass NCCL logs (--nccl-log)"
-            }
-            Self::Collectives => "no collective found",
-            Self::Logs => "no NCCL logs (--nccl-log)",
-            Self::Pause => {
-                "no pause frame captured, and few taps see MAC control frames: pass NIC counters \
-                 (--counters)"
-            }
-            Self::Counters => "no NIC counters (--counters)",
-            Self::Expectations => "no expectations ([expect] in --config)",
-            Self::ParallelPaths => "fewer than two rails known, and no taps at parallel uplinks",
-            Self::Processes => "no process watched (`railscope agent` does that)",
-        }
-    }
-
-    /// The input in the documentation.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Roce => "RoCEv2 frames",
-            Self::ControlPlane => "TCP of the control plane",
-            Self::Ranks => "linked ranks",
-            Self::Collectives => "collectives",
-            Self::Logs => "NCCL logs (--nccl-log)",
-            Self::Pause => "pause frames",
-            Self::Counters => "NIC counters (--counters)",
-            Self::Expectations => "[expect] (--config)",
-            Self::ParallelPaths => "rails or taps at uplinks",
-            Self::Processes => "watched processes (`railscope agent`)",
-        }
-    }
 }

@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::causes;
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
 use crate::export::text::communicator_names::CommunicatorNames;
 use crate::export::text::label;
 use railscope_core::report::Report;
 use railscope_core::report::stragglers::StragglerReport;
 use railscope_core::report::words::number::{count, duration};
+use railscope_core::report::words::straggler;
 
 /// The collectives in which the others waited for one rank.
 struct Late<'a> {
@@ -42,10 +42,10 @@ pub(in crate::export::screen) fn grid(report: &Report) -> Grid {
         headings: vec![
             numbers("RANK"),
             words("HOST"),
-            numbers("WAITED FOR"),
+            numbers("LAG"),
             numbers("LONGEST"),
-            numbers("TIMES"),
-            words("CAUSE OF THE LONGEST"),
+            numbers("COUNT"),
+            words("CAUSE"),
             words("GRADE"),
             words("PORT"),
             words("COMM"),
@@ -68,7 +68,7 @@ fn row(report: &Report, communicator: &str, names: CommunicatorNames, late: &Lat
             Cell::number(duration(*total_ns), *total_ns),
             Cell::number(duration(worst.lag_ns), worst.lag_ns),
             Cell::number(count(*times), *times),
-            Cell::word(causes::words(worst.cause)),
+            Cell::word(straggler::cause(worst.cause).side),
             Cell::word(worst.grade),
             Cell::word(worst.port.clone().unwrap_or_default()),
             Cell::word(names.where_needed(communicator)),

@@ -74,8 +74,8 @@ pub(super) fn grid(report: &Report) -> Grid {
             words("COMM"),
             numbers("RANK"),
             words("HOST"),
-            numbers("WAITED FOR"),
-            numbers("TIMES"),
+            numbers("LAG"),
+            numbers("COUNT"),
             numbers("LATE"),
             numbers("START"),
             numbers("SENDER"),
@@ -114,12 +114,17 @@ fn row(communicator: &str, rank: &RankReport, sum: &Sums) -> Row {
         ],
         tone: if sum.named > 0 { Tone::Bad } else { Tone::Plain },
         detail: format!(
-            "Rank {} of {communicator}{on}{pid}, data over {}: the others waited for it in \
-             {}, {} in all",
+            "Rank {} of {communicator}{on}{pid}, data over {}: {}",
             rank.rank,
             if nics.is_empty() { "unknown ports".to_owned() } else { nics.join(", ") },
-            counted(sum.named, "collective"),
-            duration(sum.lag_ns),
+            match sum.named {
+                0 => "never the straggler".to_owned(),
+                named => format!(
+                    "the straggler of {}, {} in total",
+                    counted(named, "collective"),
+                    duration(sum.lag_ns)
+                ),
+            },
         ),
     }
 }

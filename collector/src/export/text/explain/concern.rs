@@ -99,7 +99,7 @@ fn of_collectives<'a>(
         flows: flows(report, is_its),
         ports: BTreeSet::new(),
         communicators: all.iter().map(|one| one.communicator.as_str()).collect(),
-        ranks: Ranks::All { late: late.map(|one| (one.rank, one.cause)).collect() },
+        ranks: Ranks::All { late: late.map(|one| (one.rank, one.cause.name())).collect() },
         span: Some(span),
     }
 }
