@@ -5,7 +5,7 @@
 
 #![expect(missing_docs, reason = "`about` says what each attribute is")]
 
-/// An attribute.
+/// An attribute of metrics, and the bound on its values.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Attribute {
     /// Its name in OpenTelemetry; Prometheus writes dots as underscores.

@@ -511,7 +511,7 @@ pub static SERIES_REFUSED: Metric = Metric {
 /// Metrics under one heading of the documentation.
 #[derive(Debug)]
 pub struct Group {
-    /// The heading.
+    /// Heading of its table in METRICS.md.
     pub heading: &'static str,
     /// The metrics, in the order of the documentation.
     pub metrics: &'static [&'static Metric],

@@ -178,8 +178,8 @@ impl<'a> Search<'a> {
         self.open.values().any(|other| other.cost + BEHIND < cost)
     }
 
-    /// Keeps half of the states for their cost and half for their cost per message: the right
-    /// reading of a long collective costs more than a wrong one of its first messages.
+    /// Keeps half of the states by cost and half by cost per message: the right reading of a long
+    /// collective costs more than a wrong reading of its first messages.
     fn prune(&mut self) {
         let count = self.open.len();
         if count <= STATES {
@@ -276,7 +276,7 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// When the channel goes on after `reading`. A rank begins its next collective when this one
+    /// When the channel's next messages begin after `reading`. A rank begins its next collective when this one
     /// has ended on all channels: one that begins later has no part in it.
     fn next_start(&self, reading: &Reading, cursors: &[u32]) -> Timestamp {
         let next = reading.lanes.iter().filter_map(|(place, count)| {
@@ -315,7 +315,7 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// The messages at `cursors` as part of something that was not seen whole.
+    /// The messages at `cursors` as part of a collective that was not captured completely.
     fn cut_off(
         &self,
         lead: usize,
@@ -413,7 +413,7 @@ impl Explanation {
         share.map(|share| if is_part { share * nranks as u64 } else { share })
     }
 
-    /// Whether it can be what `call` says.
+    /// Whether it can be the collective of `call`.
     fn is_called(&self, call: &Call, nranks: usize) -> bool {
         let size = Size {
             bytes: self.bytes(nranks),

@@ -19,7 +19,7 @@ pub struct Kind {
     pub remedy: &'static str,
     /// Inputs; one of these is enough.
     pub needs: &'static [Need],
-    /// Detects it.
+    /// Finds all instances in a report's facts.
     pub detect: fn(&Facts<'_>) -> Vec<Finding>,
 }
 
@@ -42,7 +42,7 @@ impl Kind {
     }
 }
 
-/// An input of findings.
+/// An input of findings. `report::words::need` words it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Need {
     /// RoCEv2 frames.
@@ -51,7 +51,7 @@ pub enum Need {
     ControlPlane,
     /// Flows linked to ranks.
     Ranks,
-    /// Collectives.
+    /// Collectives read from messages.
     Collectives,
     /// NCCL's logs.
     Logs,

@@ -7,9 +7,9 @@
 //! * from lines with a timestamp: such a line is written after the last call of the training step
 //!   that it names and before the last call of the next; most lines have to agree,
 //! * from the step lengths in lines, if they match the capture's at one difference only,
-//! * from the order, if the capture and the log both begin with the job and have as many steps.
+//! * from the order, if capture and log both begin with the job and have the same number of steps.
 //!
-//! Otherwise training steps have no label, and the report gives the reason.
+//! Otherwise training steps have no label, and a [`LabelNote`] is the reason.
 
 use std::collections::BTreeMap;
 
@@ -27,9 +27,9 @@ use crate::model::time::{Span, Timestamp};
 /// The number of the training step that runs at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchor {
-    /// The time.
+    /// A time at which the step ran.
     pub time: Timestamp,
-    /// What the training calls the training step.
+    /// The training's own number for the step.
     pub label: u64,
 }
 
@@ -38,7 +38,7 @@ pub struct Anchor {
 pub struct LabelSources {
     /// From the command line.
     pub anchor: Option<Anchor>,
-    /// Training logs.
+    /// From training logs, in the order given.
     pub logs: Vec<TrainLog>,
     /// Nanoseconds by which the logs' clocks are ahead of UTC; `None` if not set.
     pub zone_ns: Option<i64>,
@@ -47,13 +47,13 @@ pub struct LabelSources {
 /// How one source was used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelUse {
-    /// Place of the log in [`LabelSources::logs`]; `None` for the anchor.
+    /// Index of the log in [`LabelSources::logs`]; `None` for the anchor.
     pub log: Option<usize>,
     /// How the difference was found.
     pub method: Option<LabelMethod>,
-    /// Nanoseconds by which the log's clock is taken to be ahead of UTC.
+    /// Nanoseconds by which the log's clock is assumed to be ahead of UTC.
     pub zone_ns: Option<i64>,
-    /// Lines that agree with the labels, and lines that fall into the capture.
+    /// Lines that agree with the labels, and lines within the capture.
     pub agreeing: (u64, u64),
     /// Why it gave no labels, or a caveat on those that it gave.
     pub note: Option<LabelNote>,
@@ -124,7 +124,7 @@ impl LabelMethod {
     }
 }
 
-/// What labels need of a job's training steps.
+/// A job's training steps, as labelling needs them.
 struct Counted<'a> {
     iterations: Vec<&'a Iteration>,
     /// Start of the last call of each.
@@ -132,7 +132,7 @@ struct Counted<'a> {
     is_from_init: bool,
 }
 
-/// Labels the training steps; how each source was used, the anchor first.
+/// Labels the training steps. Returns how each source was used, the anchor first.
 pub fn apply(
     sources: &LabelSources,
     collectives: &[Collective],
