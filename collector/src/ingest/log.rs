@@ -1,4 +1,4 @@
-//! Logs: lines of text files, plain, gzip or zstd, with a limit on their length.
+//! Logs and counter files: lines of text, plain, gzip or zstd, with a limit on their length.
 
 use std::fmt;
 use std::fs::File;
@@ -102,12 +102,12 @@ pub fn expand(kind: TextFile, pattern: &str) -> Result<Vec<PathBuf>, LogError> {
     Ok(files)
 }
 
-/// An event of a log.
+/// A line, or why there are no more.
 #[derive(Debug)]
 pub enum LogEvent<'a> {
     /// A line without its end.
     Line {
-        /// Its number, from 1.
+        /// Number of the line, from 1.
         number: u64,
         /// Its bytes, up to [`LINE_LIMIT`].
         bytes: &'a [u8],
@@ -133,7 +133,7 @@ pub struct LogLines {
 }
 
 impl LogLines {
-    /// Opens a log.
+    /// Opens a text file.
     ///
     /// # Errors
     ///

@@ -123,7 +123,7 @@ fn rings(all: &[ChannelReport]) -> Vec<String> {
     rings.into_iter().map(|(ring, on)| format!("ring {}{on}", sequence(ring))).collect()
 }
 
-/// `tree 0 over 2, 2 over 1 3 on channel 0`, one line per shape.
+/// `tree 0 → 2, 2 → 1 3 on channel 0` (parent → children), one line per shape.
 fn trees(all: &[ChannelReport]) -> Vec<String> {
     let trees = grouped(all, |channel| channel.tree.as_ref());
     trees.into_iter().map(|(tree, on)| format!("tree {}{on}", shape(tree))).collect()

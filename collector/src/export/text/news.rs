@@ -9,7 +9,7 @@ use railscope_core::report::Report;
 use railscope_core::report::iterations::IterationReport;
 use railscope_core::report::news::ReportNews;
 
-/// A line of news.
+/// A line that `watch` prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewsLine {
     /// What happened, and when.

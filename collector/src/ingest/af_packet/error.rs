@@ -48,7 +48,7 @@ pub enum AfPacketError {
     /// The network namespace cannot be entered.
     #[error("enter the network namespace {path}")]
     Namespace {
-        /// Its path.
+        /// Path of the namespace's file.
         path: String,
         /// Why not.
         #[source]

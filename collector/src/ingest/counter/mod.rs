@@ -50,7 +50,7 @@ pub enum NoCounters {
     /// The list of devices cannot be read.
     #[error("list RDMA devices in {folder}")]
     Unreadable {
-        /// The folder.
+        /// The folder that lists devices.
         folder: PathBuf,
         /// The system's reason.
         #[source]

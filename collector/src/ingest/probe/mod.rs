@@ -70,7 +70,7 @@ pub struct ProbeConfig {
 /// An event of a process, or a message for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbeEvent {
-    /// A call.
+    /// A call of NCCL or libibverbs.
     Call(Box<Call>),
     /// A TCP connection changed its state.
     Connection(ConnectionChange),

@@ -31,7 +31,6 @@ struct Scope<'a> {
 /// Which ranks of the communicators a finding may be about.
 #[derive(Debug, Default)]
 enum Ranks<'a> {
-    /// None.
     #[default]
     None,
     /// This one.

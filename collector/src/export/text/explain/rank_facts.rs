@@ -24,7 +24,7 @@ pub struct RankFacts<'a> {
     pub(super) sends: Vec<ConnectionFlows<'a>>,
     /// Connections on which it receives.
     pub(super) receives: Vec<ConnectionFlows<'a>>,
-    /// Its collectives.
+    /// Collectives that it took part in, in order of time.
     pub(super) collectives: Vec<Participation<'a>>,
 }
 
