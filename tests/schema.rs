@@ -112,7 +112,7 @@ fn traffic_of_other_programs_is_linked_to_no_rank() {
     for flow in report["flows"].as_array().unwrap() {
         let owner = &flow["owner"];
         assert_eq!((&owner["grade"], &owner["rank"]), (&Value::from("unknown"), &Value::Null));
-        assert!(owner["why_unknown"].as_str().unwrap().contains("without a message like NCCL's"));
+        assert!(owner["why_unknown"].as_str().unwrap().contains("do not look like NCCL's"));
     }
 }
 

@@ -67,7 +67,7 @@ pub const MESSAGE_CAPACITY: u32 = 1 << 20;
 /// Limits and options of a pipeline.
 #[derive(Clone, Copy, Debug)]
 pub struct PipelineConfig {
-    /// Of the flow layer.
+    /// Limits of the flow layer.
     pub flow: FlowConfig,
     /// NCCL messages kept for linking; `None` to track flows only.
     pub message_capacity: Option<usize>,
@@ -86,7 +86,7 @@ pub struct Settings {
 pub struct Analysed {
     /// What it means.
     pub understanding: Understanding,
-    /// The same as the JSON contract has it.
+    /// The same, as the JSON contract represents it.
     pub report: Report,
 }
 

@@ -58,7 +58,7 @@ pub(super) struct AnalyzeArgs {
     /// without clock correction [default: railscope.messages.jsonl]
     #[arg(long, value_name = "FILE")]
     detail_file: Option<PathBuf>,
-    /// Analyze flows only: no TCP streams, communicators or collectives
+    /// Analyse flows only: no TCP streams, communicators or collectives
     #[arg(long)]
     no_link: bool,
     /// Exit with code 1 if there is a finding of this severity or worse

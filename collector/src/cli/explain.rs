@@ -73,7 +73,7 @@ struct SubjectArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Text
+    /// Text for a terminal
     Text,
     /// One JSON object with the same facts
     Json,

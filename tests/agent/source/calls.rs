@@ -7,7 +7,7 @@ use super::visible;
 use crate::support::agent::Agent;
 use crate::support::require;
 
-const SEES: &str = "calls of libnccl and libibverbs";
+const SEES: &str = "calls to libnccl and libibverbs";
 
 /// Everything but calls is switched off.
 const ONLY_CALLS: [&str; 3] =

@@ -35,7 +35,7 @@ pub enum PhaseKind {
     Idle,
 }
 
-/// A phase.
+/// A period of the job in which it did one kind of thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
     /// Rendezvous, bootstrap, training, ...

@@ -1,8 +1,8 @@
 //! Queue pairs joined over taps: flows of requests with what comes back for them, as all taps saw
 //! them together.
 //!
-//! Each number is that of the tap that saw most of it: retransmissions show at the sender's, holes
-//! at the receiver's, and only the sender's round trips are whole.
+//! Each number is the highest of all taps: a tap at the sender sees retransmissions and full round
+//! trips, one at the receiver sees gaps.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ pub struct QueuePair {
     pub has_way_back: bool,
     /// First and last frame.
     pub span: Span,
-    /// Frames.
+    /// Frames at the tap that saw most.
     pub frames: u64,
     /// Payload of requests.
     pub payload_bytes: u64,
@@ -68,7 +68,7 @@ pub struct QueuePair {
     pub rnr_naks: u64,
     /// NAKs that end a connection, by reason.
     pub refusals: [(u64, &'static str); 5],
-    /// Recoveries by trigger.
+    /// Number and time of recoveries, indexed by [`Trigger`].
     pub recoveries: [EpisodeTotals; Trigger::ALL.len()],
     /// Place of the view that saw most recoveries: taps agree on what was retransmitted, but not on
     /// when a recovery began.
@@ -85,10 +85,10 @@ pub struct QueuePair {
     pub icrc: (u64, u64),
 }
 
-/// The owner of a flow.
+/// Communicator, ranks and channel of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowOwner {
-    /// The communicator.
+    /// The communicator that its connection serves.
     pub communicator: CommunicatorId,
     /// The rank that sends it.
     pub sender: Option<u32>,
@@ -389,7 +389,7 @@ fn earliest(frames: impl Iterator<Item = Witness>) -> Option<Witness> {
     })
 }
 
-/// Whose the flow at place `at` of the flow table is; `None` if it belongs to no connection.
+/// Owner of the flow at index `at` of the flow table; `None` if it belongs to no connection.
 #[must_use]
 pub fn owner(job: &Job, at: u32) -> Option<FlowOwner> {
     let Ownership::Connection { connection, role } = job.owner(at)? else { return None };

@@ -48,7 +48,7 @@ pub struct Packet<'a> {
 /// The addresses of an Ethernet header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ethernet {
-    /// Source address.
+    /// MAC address of the sender on this link.
     pub source: MacAddress,
     /// Destination address; `None` in cooked captures, which do not keep it.
     pub destination: Option<MacAddress>,
@@ -126,7 +126,7 @@ pub enum Body<'a> {
     Roce(RocePacket<'a>),
     /// A PFC or 802.3x pause frame.
     Pause(Pause),
-    /// TCP.
+    /// A TCP segment, undecoded beyond its header.
     Tcp(TcpSegment<'a>),
     /// UDP other than RoCEv2 and tunnels.
     Udp(Ports),

@@ -28,7 +28,7 @@ pub struct SequenceCounts {
     pub gap_packets: u64,
     /// First sightings after a later PSN, although sent before it.
     pub out_of_order_packets: u64,
-    /// Retransmitted packets.
+    /// Packets that were sent before.
     pub retransmitted_packets: u64,
     /// Packets behind `high` without evidence of why.
     pub ambiguous_packets: u64,
@@ -84,7 +84,7 @@ impl Disorder {
         self.first_late.or_else(|| Some(self.undecided_fill?.sighting()))
     }
 
-    /// The sums, with everything that is still open decided as it stands.
+    /// The totals, with pending packets classified as if the capture ended now.
     pub(super) fn counts_so_far(&self) -> SequenceCounts {
         let mut counts = self.counts;
         counts.out_of_order_packets += u64::from(self.undecided_fill.is_some());

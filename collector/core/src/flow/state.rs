@@ -45,7 +45,7 @@ pub struct Reverse {
     pub flow: u32,
     /// The QP it goes to, which sends this flow.
     pub dest_qpn: Qpn,
-    /// The evidence.
+    /// How the two directions were matched.
     pub evidence: PairEvidence,
 }
 
@@ -85,7 +85,7 @@ pub struct HeaderFields {
     pub dscp: Dscp,
     /// BTH partition key.
     pub partition_key: u16,
-    /// UDP source port.
+    /// Source port of the outer UDP header.
     pub udp_source_port: u16,
 }
 

@@ -59,7 +59,7 @@ pub struct MessageEvent {
     pub key: FlowKey,
     /// The flow's epoch.
     pub epoch: u32,
-    /// The message.
+    /// Its kind, size, times and PSNs.
     pub message: Message,
 }
 
@@ -541,7 +541,7 @@ impl FlowTracker {
         flow.first_udp_source_port = port;
         flow.first_frame = arrival.frame.number;
         let (at, evicted) = self.flows.insert(flow);
-        // An epoch that is over returned its port when the next one began.
+        // A superseded epoch released its port when the next one began.
         if let Some(evicted) = evicted.filter(|evicted| !evicted.is_superseded) {
             self.pairing.remove_port(&evicted.key, evicted.first_udp_source_port, at);
         }

@@ -91,7 +91,7 @@ pub struct Traffic<'a> {
     pub table: &'a FlowTable,
     /// NCCL's messages by flow.
     pub records: &'a [FlowTraffic],
-    /// Positions of the taps.
+    /// Where each tap is, by tap.
     pub positions: &'a [TapPosition],
     /// Their clocks: message times are aligned already, the table's are not.
     pub clocks: &'a Clocks,

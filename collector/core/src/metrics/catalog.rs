@@ -217,7 +217,7 @@ pub static WAIT_TIME: Metric = Metric {
     unit: Unit::Seconds,
     instrument: Counter,
     attributes: &[&WAIT, &COMMUNICATOR, &RANK],
-    about: "Time of collectives by what it was spent on, summed over ranks; of each rank, the connection that finished last counts",
+    about: "Time that ranks spent in collectives, by kind of wait, summed over ranks. For each rank, only the connection that finished last counts",
 };
 
 pub static COMMUNICATOR_COUNT: Metric = Metric {
@@ -511,7 +511,7 @@ pub static SERIES_REFUSED: Metric = Metric {
 /// Metrics under one heading of the documentation.
 #[derive(Debug)]
 pub struct Group {
-    /// The heading.
+    /// Heading of its table in METRICS.md.
     pub heading: &'static str,
     /// The metrics, in the order of the documentation.
     pub metrics: &'static [&'static Metric],

@@ -22,7 +22,7 @@ use crate::link::job::Job;
 use crate::link::position::Position;
 use crate::model::tap::TapId;
 
-/// As far as flows were counted.
+/// Counters of flows as of the last export.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FlowGrowth {
     traffic: Growth<FlowIdentity, TRAFFIC>,
@@ -42,7 +42,7 @@ type Owner = Arc<[(&'static str, String)]>;
 type Owners = [Owner; 2];
 /// A port, with the owner of a flow.
 type OwnedPort = (IpAddr, Owner);
-/// Sums of the flows of a place.
+/// Sums over the flows of one port and owner.
 type Traffic = BTreeMap<OwnedPort, [Option<u64>; TRAFFIC]>;
 
 /// Adds the growth of all flows since the last export.
@@ -196,7 +196,7 @@ fn add_received(series: &mut SeriesTable, names: &PortNames, received: Traffic) 
     }
 }
 
-/// Attributes of a place, with more.
+/// A function that adds `port` and `owner` to other attributes.
 fn owned_by(port: String, owner: Owner) -> impl Fn(Vec<(&'static str, String)>) -> Attributes {
     move |more| {
         let port = (attribute::PORT.name, port.clone());

@@ -12,9 +12,9 @@ use crate::analysis::understanding::Understanding;
 use crate::link::job::Identity;
 use crate::model::time::{Span, Timestamp};
 
-/// The window shrinks when less than one in this many places for messages is free ...
+/// The window shrinks if less than 1/`LEAST_ROOM` of the message slots are free ...
 const LEAST_ROOM: usize = 8;
-/// ... by one part in this many.
+/// ... by 1/`CROWDED_PART`.
 const CROWDED_PART: u64 = 4;
 
 /// Counters are kept as long as the messages in the window, but for at most this many windows.

@@ -14,7 +14,7 @@ use crate::analysis::wait::CollectiveWaits;
 use crate::link::job::{Communicator, Job};
 use crate::model::time::Timestamp;
 
-/// A collective.
+/// A collective: what it was, when, how fast, and where its time went.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CollectiveReport {
     /// Number that other sections refer to, in order of time.
@@ -54,11 +54,11 @@ pub struct CollectiveReport {
     pub iteration: Option<u32>,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Evidence.
+    /// What shows its kind and its messages, the strongest first.
     pub evidence: Vec<EvidenceReport>,
     /// Its parts, loop by loop.
     pub parts: Vec<PartReport>,
-    /// Its ranks.
+    /// When each rank took part and how long it waited, ascending.
     pub ranks: Vec<CollectiveRankReport>,
     /// The rank that the others waited for; `null` if none stands out.
     pub straggler: Option<StragglerReport>,
@@ -87,7 +87,7 @@ pub struct CollectiveConnectionReport {
     pub connection: u32,
     /// Index of its first message among those seen on the connection, from 0.
     pub first_message: u64,
-    /// Messages.
+    /// Number of its messages on the connection.
     pub messages: u64,
     /// Bytes on the wire.
     pub bytes: u64,

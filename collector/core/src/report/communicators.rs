@@ -18,7 +18,7 @@ use crate::model::queue_pair::{QueuePairKind, QueuePairState};
 /// Most missing ranks listed.
 const MISSING_RANKS_LISTED: usize = 1024;
 
-/// A communicator.
+/// A communicator: its ranks, channels and connections.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CommunicatorReport {
     /// Its identity: the hash or magic in hexadecimal, or `inferred-N`.
@@ -37,7 +37,7 @@ pub struct CommunicatorReport {
     pub transport: &'static str,
     /// Its ranks, ascending.
     pub ranks: Vec<RankReport>,
-    /// Its channels.
+    /// Its channels with ring and tree, as far as they are known.
     pub channels: Vec<ChannelReport>,
     /// How its ranks found each other; `null` if that was not captured.
     pub bootstrap: Option<BootstrapReport>,
@@ -45,11 +45,11 @@ pub struct CommunicatorReport {
     pub connections: Vec<ConnectionReport>,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Evidence.
+    /// What shows that it exists, the strongest first.
     pub evidence: Vec<EvidenceReport>,
 }
 
-/// A rank.
+/// A rank: where it runs and which ports it uses.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RankReport {
     /// Its number.
@@ -75,7 +75,7 @@ pub struct RankReport {
     pub waits: RankWaitsReport,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Evidence.
+    /// What shows that the rank is this process, the strongest first.
     pub evidence: Vec<EvidenceReport>,
 }
 
@@ -102,13 +102,13 @@ pub struct RankQueuePairReport {
 /// A port that a rank's data uses.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NicReport {
-    /// Its address.
+    /// IP address of the port.
     pub address: String,
     /// Device name.
     pub device: Option<String>,
 }
 
-/// A channel.
+/// A channel: a ring and a tree over all ranks.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ChannelReport {
     /// Its number.
@@ -122,7 +122,7 @@ pub struct ChannelReport {
 /// A rank's place in a tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TreeNodeReport {
-    /// The rank.
+    /// Rank in the communicator.
     pub rank: u32,
     /// The rank above; `null` at the root.
     pub up: Option<u32>,
@@ -152,26 +152,26 @@ pub struct ConnectionReport {
     pub sender: Option<u32>,
     /// The rank that receives.
     pub receiver: Option<u32>,
-    /// The channel.
+    /// Channel that it serves; `null` if no source names it.
     pub channel: Option<u32>,
     /// `ring`, `tree`, `collnet`, `nvls` or `point_to_point`: what it was built for; `null` if only
     /// data was seen.
     pub graph: Option<&'static str>,
-    /// Its queue pairs.
-    pub queue_pairs: Vec<ConnectionQueuePairReport>,
+    /// The queue pairs that carry its data, with both ends.
+    pub queue_pairs: Vec<QueuePairEndsReport>,
     /// Messages seen.
     pub messages: u64,
     /// Bytes of these messages.
     pub bytes: u64,
     /// Certainty of the ranks: `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Evidence.
+    /// What shows which ranks it connects, the strongest first.
     pub evidence: Vec<EvidenceReport>,
 }
 
-/// Both ends of a queue pair.
+/// The two ends of a queue pair that carries a connection's data.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ConnectionQueuePairReport {
+pub struct QueuePairEndsReport {
     /// The address that sends data.
     pub src: String,
     /// The sender's QPN.
@@ -313,7 +313,7 @@ fn connection_report(
         queue_pairs: connection
             .queue_pairs
             .iter()
-            .map(|pair| ConnectionQueuePairReport {
+            .map(|pair| QueuePairEndsReport {
                 src: pair.sender.to_string(),
                 src_qpn: pair.sender_qpn.map(Qpn::value),
                 dst: pair.receiver.to_string(),

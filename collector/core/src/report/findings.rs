@@ -8,7 +8,7 @@ use super::sources::Sources;
 use super::words;
 use crate::analysis::finding::{Finding, Subject};
 
-/// A finding.
+/// Something wrong with the job or its network, with evidence and remedy.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FindingReport {
     /// Its name, such as `socket_fallback`; settings suppress it by this name.
@@ -72,8 +72,12 @@ pub(super) fn section(sources: &Sources<'_>) -> Vec<FindingReport> {
 /// Findings that were not checked.
 pub(super) fn not_checked(sources: &Sources<'_>) -> Vec<NotCheckedReport> {
     let all = sources.understanding.findings.not_checked.iter();
-    all.map(|(id, need)| NotCheckedReport { id, needs: need.name(), missing: need.missing() })
-        .collect()
+    all.map(|(id, need)| NotCheckedReport {
+        id,
+        needs: words::need::name(*need),
+        missing: words::need::missing(*need),
+    })
+    .collect()
 }
 
 fn report(sources: &Sources<'_>, finding: &Finding) -> FindingReport {

@@ -51,7 +51,7 @@ pub struct FlowReport {
     pub udp_src_ports: Counts,
     /// Packets by differentiated services codepoint.
     pub dscp: Counts,
-    /// Frames.
+    /// Frames of this flow at this tap.
     pub frames: u64,
     /// Bytes on the wire, without FCS.
     pub wire_bytes: u64,
@@ -73,8 +73,8 @@ pub struct FlowReport {
     pub psn: PsnReport,
     /// Recovery episodes: one entry per trigger; with full detail one per episode (at most 1024).
     pub episodes: Vec<EpisodeReport>,
-    /// AETHs that it carries to acknowledge the other direction: in ACKs, atomic ACKs and READ
-    /// responses.
+    /// Positive acknowledgements that it carries for the other direction: in ACKs, atomic ACKs and
+    /// READ responses.
     pub acks: u64,
     /// NAKs that it carries for the other direction.
     pub naks: NaksReport,
@@ -133,7 +133,7 @@ pub struct PsnReport {
     pub gap_packets: Option<u64>,
     /// Out-of-order packets: sent before a packet that was seen earlier.
     pub out_of_order_packets: Option<u64>,
-    /// Retransmitted packets.
+    /// Packets that were sent before.
     pub retransmitted_packets: Option<u64>,
     /// Packets below the highest PSN: retransmitted or out of order, unknown which.
     pub ambiguous_packets: Option<u64>,

@@ -12,7 +12,7 @@ use crate::analysis::judged::JudgedIteration;
 pub struct IterationReport {
     /// Number from 0, in order of time.
     pub iteration: u32,
-    /// The training's own name for it, from an anchor or a training log: `4812`.
+    /// The training job's own step number, from an anchor or a training log: `4812`.
     pub label: Option<String>,
     /// `id` of the communicator whose collectives repeat with it.
     pub communicator: Option<String>,

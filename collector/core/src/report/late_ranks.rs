@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sources::Sources;
-use super::stragglers::StragglerReport;
+use super::stragglers::{StragglerReport, by_name};
 use crate::analysis::rank_waits::LateRank;
+use crate::analysis::straggler::Cause;
 
 /// A rank that others waited for.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -25,7 +26,9 @@ pub struct LateRankReport {
     /// `id` of that collective.
     pub longest_collective: u32,
     /// The cause there, as in `collectives[].straggler`.
-    pub cause: &'static str,
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "String")]
+    pub cause: Cause,
     /// Certainty of rank and cause there.
     pub grade: &'static str,
     /// Address of the port that shows it best there.

@@ -176,7 +176,7 @@ impl Report {
         }
     }
 
-    /// The flow with this `id`.
+    /// Looks up a flow; `None` if the report has no flow with this `id`.
     #[must_use]
     pub fn flow(&self, id: u32) -> Option<&flows::FlowReport> {
         let at = self.flows.binary_search_by_key(&id, |flow| flow.id).ok()?;

@@ -5,9 +5,10 @@ use serde::Serialize;
 
 use super::evidence::EvidenceReport;
 use super::sources::Sources;
+use super::words;
 use crate::analysis::queue_pair::{self, FlowOwner};
 use crate::analysis::unlinked::{self, Gap, WhyUnknown};
-use crate::link::job::{Ownership, Reason, Role};
+use crate::link::job::{Ownership, Role};
 use crate::model::grade::Grade;
 
 /// The rank that a flow belongs to.
@@ -19,7 +20,7 @@ pub struct OwnerReport {
     pub rank: Option<u32>,
     /// The other rank.
     pub peer_rank: Option<u32>,
-    /// The channel.
+    /// NCCL's channel.
     pub channel: Option<u32>,
     /// `id` of the connection.
     pub connection: Option<u32>,
@@ -27,7 +28,7 @@ pub struct OwnerReport {
     pub role: Option<&'static str>,
     /// `proven`, `inferred` or `unknown`.
     pub grade: &'static str,
-    /// Evidence.
+    /// What shows the owner, the strongest first.
     pub evidence: Vec<EvidenceReport>,
     /// Why something is `null`.
     pub why_unknown: Option<String>,
@@ -80,28 +81,14 @@ impl OwnerReport {
 /// Why a flow has no owner, or not all of it is known, in words.
 pub(super) fn why(unknown: &WhyUnknown) -> String {
     match unknown {
-        WhyUnknown::Nobody(reason) => why_nobody(*reason).to_owned(),
+        WhyUnknown::Nobody(reason) => words::owner::none(*reason).to_owned(),
         WhyUnknown::Incomplete(gaps) => {
-            gaps.iter().map(|gap| why_gap(*gap)).collect::<Vec<_>>().join("; ")
+            let reason = |gap: &Gap| match gap {
+                Gap::Bootstrap => words::owner::NO_BOOTSTRAP,
+                Gap::Rank => words::owner::NO_RANK,
+                Gap::Channel => words::owner::NO_CHANNEL,
+            };
+            gaps.iter().map(reason).collect::<Vec<_>>().join("; ")
         }
-    }
-}
-
-const fn why_nobody(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Datagrams => "datagrams: NCCL sends none",
-        Reason::NotNccl => "in no exchange of queue pairs, and without a message like NCCL's",
-        Reason::NoClearToSend => {
-            "WRITE with immediate as NCCL's, but no clear-to-send asked for any of it"
-        }
-        Reason::NoData => "writes as short as clear-to-sends, but no data answers them",
-    }
-}
-
-const fn why_gap(gap: Gap) -> &'static str {
-    match gap {
-        Gap::Bootstrap => "the capture holds no bootstrap of its communicator",
-        Gap::Rank => "clear-to-sends name the sender only, and a host may have several ranks",
-        Gap::Channel => "channels are on the wire only while NCCL sets up its connections",
     }
 }

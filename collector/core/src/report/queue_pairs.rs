@@ -74,9 +74,9 @@ pub struct QueuePairReport {
     /// Packets missing when later ones passed, READ responses included, without those that only the
     /// capture lost.
     pub missing_packets: u64,
-    /// Out-of-order packets.
+    /// Packets sent before a packet that a tap saw earlier.
     pub out_of_order_packets: u64,
-    /// Retransmitted packets.
+    /// Request packets that were sent again.
     pub retransmitted_packets: u64,
     /// Recoveries by trigger, at the tap that saw most; triggers without recoveries are left out.
     pub recoveries: Vec<RecoveryReport>,
@@ -102,7 +102,7 @@ pub struct QueuePairReport {
 pub struct RecoveryReport {
     /// `nak`, `rnr`, `timeout` or `unknown`.
     pub trigger: &'static str,
-    /// Count.
+    /// Number of recoveries.
     pub count: u64,
     /// Time in recovery.
     pub recovery_ns: u64,
@@ -120,7 +120,7 @@ impl QueuePairReport {
             + naks.reserved
     }
 
-    /// Recoveries with this trigger.
+    /// Number of recoveries that `trigger` began; 0 if there were none.
     #[must_use]
     pub fn recoveries(&self, trigger: &str) -> u64 {
         let known = self.recoveries.iter().find(|one| one.trigger == trigger);

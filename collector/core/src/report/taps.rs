@@ -23,7 +23,7 @@ pub struct TapReport {
     pub interface: Option<String>,
     /// Link type: the first header of its frames.
     pub link_type: String,
-    /// Frames.
+    /// Number of frames that it captured.
     pub frames: u64,
     /// Time of the earliest frame; `null` without frames.
     pub first_ns: Option<i64>,
@@ -35,8 +35,8 @@ pub struct TapReport {
     pub clock_reference: Option<u32>,
     /// How far its clock was ahead of the reference's at its first frame. All times of this report
     /// are corrected by offset and drift, but messages of `--detail full` have the timestamps of
-    /// their file. 0 unless packets prove that the two clocks differ: they arrived before they
-    /// left.
+    /// their file. 0 unless packets prove that the two clocks differ: they seem to arrive
+    /// before they left.
     pub clock_offset_ns: Option<i64>,
     /// Upper bound of the combined error of offset and drift at any frame of the tap; the error is
     /// much smaller if delays are equal in both directions. If it is `null`, `clock_why_unknown`
@@ -86,7 +86,7 @@ pub struct ClockJump {
 /// A host next to a tap.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NearHost {
-    /// Its address.
+    /// IP address of the host's port.
     pub address: String,
     /// Position of the tap relative to most of this host's payload: `sender` if it sends more than
     /// it receives.
@@ -105,7 +105,7 @@ pub enum PositionReport {
     Receiver,
     /// Next to neither.
     Fabric,
-    /// Unknown.
+    /// Nothing shows where it is.
     Unknown,
 }
 
@@ -113,7 +113,7 @@ pub enum PositionReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sees {
-    /// Both.
+    /// What the near hosts send and receive.
     Both,
     /// Only what the near hosts send.
     Tx,

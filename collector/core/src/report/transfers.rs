@@ -24,7 +24,7 @@ pub struct TransferReport {
     pub number: u64,
     /// `id` of its collective.
     pub collective: Option<u32>,
-    /// Bytes.
+    /// Size of the message; `null` if its start was not captured.
     pub bytes: Option<u64>,
     /// When the receiver posted the CTS; `null` if it was not seen near the receiver.
     pub cts_posted_ns: Option<i64>,
@@ -49,7 +49,7 @@ pub struct SignalReport {
     pub time_ns: i64,
     /// `id` of the flow that carried it.
     pub flow: u32,
-    /// Its frame, from 1.
+    /// Number of the frame that carried it, in its file, from 1.
     pub frame: u64,
 }
 

@@ -23,11 +23,11 @@ pub struct WaitsReport {
     pub start_wait_ns: Option<u64>,
     /// Time in which the sender had data and a receive buffer for it, but did not send.
     pub sender_wait_ns: u64,
-    /// Time in which the receiver had offered no buffer; data followed as soon as it did.
+    /// Time without a receive buffer from the receiver; the data left as soon as there was one.
     pub receiver_wait_ns: u64,
     /// Time in which the sender waited for the data that it forwards.
     pub input_wait_ns: u64,
-    /// The remaining time: data was flowing, or the reason of a gap was not seen.
+    /// The remaining time: data was flowing, or the cause of a gap is unknown.
     pub transfer_ns: u64,
     /// Time in which lost data was recovered.
     pub recovery_ns: u64,
@@ -51,7 +51,7 @@ impl WaitsReport {
 /// When a rank took part.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CollectiveRankReport {
-    /// The rank.
+    /// Rank in the collective's communicator.
     pub rank: u32,
     /// First CTS that it sent.
     pub first_cts_ns: Option<i64>,
@@ -62,24 +62,24 @@ pub struct CollectiveRankReport {
     /// From the last data packet that it received in the previous collective to the first one that
     /// it sent in this one; `null` unless one tap saw both.
     pub busy_ns: Option<u64>,
-    /// How late the rank was: the time before its first data packet in which it did not wait for
-    /// other ranks, minus the same time of the median rank (the lower one of two). It never exceeds
-    /// how much later its first packet was than the median rank's, nor how much longer the rank was
-    /// busy. Negative if the rank was faster; `null` if unknown.
+    /// Lateness of the rank: its time before the first data packet, without waits for other ranks,
+    /// minus the median rank's (the lower of two medians). At most the delay of its first packet
+    /// against the median rank's, and at most the difference in `busy_ns`. Negative if the rank was
+    /// early; `null` if unknown.
     pub late_ns: Option<i64>,
     /// Uncertainty of `late_ns`: the median deviation of the durations compared.
     pub late_uncertainty_ns: Option<u64>,
-    /// From when the connection had room and the rank had left the previous collective, to the
-    /// first data packet. This and the next five figures are of the rank's connection that ended
-    /// last.
+    /// From when the rank had left the previous collective and had a receive buffer, to its first
+    /// data packet. `start_wait_ns`, `sender_wait_ns`, `receiver_wait_ns`, `input_wait_ns`,
+    /// `transfer_ns` and `recovery_ns` describe the rank's connection that finished last.
     pub start_wait_ns: Option<u64>,
     /// Time in which the rank had data and a receive buffer for it, but did not send.
     pub sender_wait_ns: Option<u64>,
-    /// Time in which the next rank had offered no receive buffer; data followed as soon as it did.
+    /// Time without a receive buffer from the next rank; the data left as soon as there was one.
     pub receiver_wait_ns: Option<u64>,
     /// Time in which the rank waited for the data that it forwards.
     pub input_wait_ns: Option<u64>,
-    /// The remaining time: data was flowing, or the reason of a gap was not seen.
+    /// The remaining time: data was flowing, or the cause of a gap is unknown.
     pub transfer_ns: Option<u64>,
     /// Time in which lost data was recovered.
     pub recovery_ns: Option<u64>,
@@ -139,7 +139,7 @@ pub struct RankWaitsReport {
     pub start_wait_ns: Option<u64>,
     /// Time in which it had data and a receive buffer for it, but did not send.
     pub sender_wait_ns: Option<u64>,
-    /// Time in which the next rank had offered no receive buffer.
+    /// Time without a receive buffer from the next rank.
     pub receiver_wait_ns: Option<u64>,
     /// Time in which it waited for the data that it forwards.
     pub input_wait_ns: Option<u64>,

@@ -176,7 +176,7 @@ impl Trace<'_> {
 fn add_straggler(attributes: &mut Attributes, late: &StragglerReport) {
     attributes
         .number("nccl.straggler.rank", late.rank)
-        .text("nccl.straggler.cause", late.cause)
+        .text("nccl.straggler.cause", late.cause.name())
         .seconds("nccl.straggler.lag", Some(late.lag_ns))
         .known_text("nccl.straggler.port", late.port.as_deref())
         .texts("nccl.straggler.evidence", late.evidence.iter().map(|reason| reason.text.clone()));

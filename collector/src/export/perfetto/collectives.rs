@@ -77,7 +77,7 @@ pub(super) fn rank_tracks(
     tracks
 }
 
-/// The host of a rank.
+/// Name or address of a rank's host, for the track's name.
 pub(super) fn host(rank: &RankReport) -> String {
     rank.place.as_deref().unwrap_or("of unknown name").to_owned()
 }

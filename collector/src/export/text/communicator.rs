@@ -119,7 +119,7 @@ fn rings(all: &[ChannelReport]) -> Vec<String> {
     rings.into_iter().map(|(ring, on)| format!("ring {}{on}", sequence(ring))).collect()
 }
 
-/// `tree 0 over 2, 2 over 1 3 on channel 0`, one line per shape.
+/// `tree 0 → 2, 2 → 1 3 on channel 0` (parent → children), one line per shape.
 fn trees(all: &[ChannelReport]) -> Vec<String> {
     let trees = grouped(all, |channel| channel.tree.as_ref());
     trees.into_iter().map(|(tree, on)| format!("tree {}{on}", shape(tree))).collect()
@@ -139,7 +139,7 @@ fn shape(tree: &[TreeNodeReport]) -> String {
     while let Some(rank) = below.pop() {
         let node = tree.iter().find(|node| node.rank == rank);
         if let Some(node) = node.filter(|node| !node.down.is_empty() && visited.insert(node.rank)) {
-            edges.push(format!("{rank} over {}", sequence(&node.down)));
+            edges.push(format!("{rank} → {}", sequence(&node.down)));
             below.extend(node.down.iter().rev());
         }
     }
@@ -177,13 +177,13 @@ mod tests {
     #[test]
     fn trees_from_the_root_down() {
         let tree = [node(0, None, &[2]), node(1, Some(2), &[]), node(2, Some(0), &[1, 3])];
-        assert_eq!(shape(&tree), "0 over 2, 2 over 1 3");
+        assert_eq!(shape(&tree), "0 → 2, 2 → 1 3");
         let large: Vec<_> = (0..64).map(|rank| node(rank, rank.checked_sub(1), &[])).collect();
         assert_eq!(shape(&large), "of 64 ranks, root 0");
     }
 
     #[test]
     fn a_loop_ends() {
-        assert_eq!(shape(&[node(0, None, &[1]), node(1, Some(0), &[0])]), "0 over 1, 1 over 0");
+        assert_eq!(shape(&[node(0, None, &[1]), node(1, Some(0), &[0])]), "0 → 1, 1 → 0");
     }
 }

@@ -82,7 +82,7 @@ fn labelled(label: &LabelReport, options: &TextOptions) -> String {
         }
         Some("length") => format!(", matched by duration: {lines}"),
         Some("order") => {
-            ", matched in order: it and the capture have equally many from the start of the job"
+            ", matched in order: it and the capture have the same number from the start of the job"
                 .to_owned()
         }
         Some(_) => String::new(),
@@ -185,7 +185,7 @@ fn table(job: &JobIterations<'_>, shown: &BTreeSet<usize>, options: &TextOptions
         ),
         Column::words(
             "CAUSE",
-            column(&|one| one.straggler.as_ref().map_or("", |late| late.cause).to_owned()),
+            column(&|one| one.straggler.as_ref().map_or("", |late| late.cause.name()).to_owned()),
         ),
     ];
     render(columns, options.width)

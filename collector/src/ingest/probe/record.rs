@@ -14,8 +14,8 @@ use railscope_core::model::nccl::UniqueId;
 use railscope_core::model::qpn::Qpn;
 use railscope_core::model::queue_pair::{QueuePairKind, QueuePairState};
 
-/// Threads and unfinished calls that are remembered. Beyond that all are forgotten: active ones come
-/// again, those of threads that ended unnoticed do not.
+/// Threads and unfinished calls that are remembered. Beyond that the table is cleared: active threads
+/// are added again, ended ones are not.
 const MEMORY_LIMIT: usize = 1 << 15;
 
 /// `ncclInProgress`.

@@ -275,7 +275,7 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// When the channel goes on after `reading`. A rank begins its next collective when this one
+    /// When the channel's next messages begin after `reading`. A rank begins its next collective when this one
     /// has ended on all channels: one that begins later has no part in it.
     fn next_start(&self, reading: &Reading, cursors: &[u32]) -> Timestamp {
         let next = reading.lanes.iter().filter_map(|(place, count)| {
@@ -314,7 +314,7 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// The messages at `cursors` as part of something that was not seen whole.
+    /// The messages at `cursors` as part of a collective that was not captured completely.
     fn cut_off(
         &self,
         lead: usize,
@@ -412,7 +412,7 @@ impl Explanation {
         share.map(|share| if is_part { share * nranks as u64 } else { share })
     }
 
-    /// Whether it can be what `call` says.
+    /// Whether it can be the collective of `call`.
     fn is_called(&self, call: &Call, nranks: usize) -> bool {
         let size = Size {
             bytes: self.bytes(nranks),

@@ -18,8 +18,8 @@ pub(super) const UNFENCED: u32 = 4000;
 pub(super) const ACROSS_FENCE: u32 = 1600;
 /// Cost of an end that no CTS confirms or denies: CTSs were not captured there.
 pub(super) const UNCONFIRMED: u32 = 300;
-/// Thousandths of lanes that look like an end within a collective, from which on looking like an
-/// end proves nothing: one lane in four.
+/// If this many thousandths of the lanes look like an end inside a collective, looking like an end
+/// proves nothing: one lane in four.
 pub(super) const CHANCE: u32 = 250;
 /// Cost of each end that a collective would hide whose own beginning was not seen: more than for
 /// another collective, so that it does not swallow what follows.
@@ -70,8 +70,8 @@ pub(super) const DENIED_EIGHTHS: u32 = 4;
 /// Tenths of the compared payloads that must agree for a verdict: heads of two chunks may be equal
 /// or differ by chance.
 pub(super) const AGREEING_TENTHS: u32 = 9;
-/// One in this many found collectives may disagree with a log at the place where it is laid over
-/// them: logs have gaps, and not every cut is right.
+/// One in this many found collectives may disagree with a log at a given offset: logs have gaps, and
+/// not every collective is read correctly.
 pub(super) const ONE_UNFITTING_IN: usize = 10;
 /// Places at which a part of a job may begin in its logs; later ones are not compared. Only what
 /// all of them agree on is used.
@@ -82,8 +82,8 @@ pub(super) const OFFSETS: usize = 64;
 pub(super) const HOLE_LIMIT: u64 = 256;
 /// Messages within which a CTS must have been seen to know what a lane's receiver offers.
 pub(super) const CAPACITY_WITHIN: usize = 8;
-/// Messages by which connections that do the same may differ: where a capture begins or ends, one
-/// is this far ahead of another.
+/// Messages by which equally used connections may differ: at the start or end of a capture, one may be
+/// this far ahead of another.
 pub(super) const LANES_APART: usize = 64;
 
 /// Bytes by which the parts of one send may differ: NCCL cuts them at 4 KiB (`enqueue.cc`), so

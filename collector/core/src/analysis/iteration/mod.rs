@@ -12,7 +12,7 @@
 //! `label.rs` gives each the training's own number, from an anchor or a training log
 //! (`train_log.rs`). `numbering.rs` continues the count after earlier ones were dropped.
 //!
-//! Evaluation, warm-up and pauses lie between training steps and are not counted.
+//! Evaluation, warm-up and pauses are between training steps and are not counted.
 
 mod cut;
 pub mod figures;
@@ -52,8 +52,8 @@ pub struct Iteration {
     /// From its first data packet to the first of the next one; before a pause or another phase,
     /// to its last packet and the usual silence; of the last, to its last packet.
     pub span: Span,
-    /// Places of its collectives in the list of all, ascending; those of other communicators of the
-    /// job as well.
+    /// Indices of its collectives in the list of all, ascending, including those of the job's other
+    /// communicators.
     pub collectives: Vec<usize>,
     /// Nanoseconds of its span with a collective in flight.
     pub communication_ns: u64,
@@ -130,7 +130,7 @@ fn number(timeline: &Timeline, rhythm: &Rhythm) -> Vec<Iteration> {
     found
 }
 
-/// How training steps of a job usually follow each other.
+/// Usual gaps between training steps of a job.
 struct Usual {
     length_ns: u64,
     silence_ns: u64,
@@ -154,8 +154,8 @@ impl Usual {
     }
 }
 
-/// The places of a training step's collectives, with those of the job's other communicators: all
-/// that begin before the next one, or, where none follows at once, before the next long silence.
+/// Indices of a training step's collectives, including those of the job's other communicators: all
+/// that begin before the next step or, if none follows at once, before the next long silence.
 fn with_others(
     timeline: &Timeline,
     usual: &Usual,

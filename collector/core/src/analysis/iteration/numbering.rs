@@ -1,5 +1,5 @@
-//! Numbers of training steps that continue after earlier ones were dropped: the analysis counts
-//! from 0 the training steps still kept.
+//! Continues the numbers of training steps after earlier ones were dropped: the analysis itself
+//! numbers the steps still in memory from 0.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ impl Numbering {
     }
 }
 
-/// By how much the number of `one` has to be raised; `None` if unknown.
+/// What to add to the number of `one`; `None` if unknown.
 fn offset(known: &[(Timestamp, u32)], one: &Iteration) -> Option<u32> {
     let (start, tolerance) = (one.span.first, one.length_ns() / SAME_START_PARTS);
     let distance = |time: Timestamp| time.relative_to(start).unsigned_abs();

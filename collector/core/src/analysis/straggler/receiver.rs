@@ -1,9 +1,9 @@
-//! A rank that takes data slowly: it offers room again late, in the whole collective.
+//! A slow receiver: throughout the collective it offers each buffer again late.
 //!
-//! A receiver offers the room of a message again when its GPU has taken the message. So the time
-//! from the end of a message, or the rank's own first data where that is later, to the
-//! clear-to-send for the same room, a window later, is the receiver's own. One collective says
-//! little; a slow receiver is one in the collectives before and after as well.
+//! A receiver offers a buffer again when its GPU has consumed the message in it. So the time from the
+//! end of a message (or the rank's own first data, if that is later) to the clear-to-send for the
+//! same buffer, a window later, is the receiver's own. One collective proves little: a slow receiver
+//! is slow in the neighbouring collectives as well.
 
 use std::collections::BTreeMap;
 
@@ -16,25 +16,25 @@ use crate::link::job::{CommunicatorId, Job, NetConnectionId};
 use crate::model::grade::Grade;
 use crate::model::spread::lower_median;
 
-/// A receiver is judged in a collective in which it offers room again this many times.
+/// A receiver is judged only in collectives in which it offers buffers again this many times.
 const REFILLS_WANTED: usize = 3;
 
-/// Tenths of the slowest other receiver's time that a slow one takes at least.
+/// A slow receiver takes at least this many tenths of the next slowest receiver's time.
 const TENTHS_OF_OTHERS: u64 = 13;
 
 /// Judged collectives considered before and after one.
 const NEIGHBOURS: usize = 4;
 
-/// Of these, the rank must stand out in three, and in three of four.
+/// The rank must stand out in at least three of these, and in three quarters of them.
 const AGREEING: (usize, usize) = (3, 4);
 
-/// How long a receiver took to offer room again.
+/// How long a receiver took to offer a buffer again.
 #[derive(Clone, Copy, Debug)]
 struct Refill {
     connection: NetConnectionId,
     /// The lower median over the messages.
     usual_ns: u64,
-    /// How often in the collective one follows the other.
+    /// Number of windows in the collective: each adds the excess once.
     rounds: u64,
 }
 
@@ -71,7 +71,7 @@ pub fn slow_receivers(
     found
 }
 
-/// The rank that took data most slowly, if it stands out.
+/// The rank that accepted data most slowly, if it stands out.
 fn slowest(refills: &BTreeMap<u32, Refill>, waits: &CollectiveWaits) -> Option<Straggler> {
     let (rank, slowest) = refills.iter().max_by_key(|(_, refill)| refill.usual_ns)?;
     let others_ns = || {
@@ -94,8 +94,8 @@ fn slowest(refills: &BTreeMap<u32, Refill>, waits: &CollectiveWaits) -> Option<S
     })
 }
 
-/// By receiver, its quickest channel: a slow rank slows all of them. A rank that does not send over
-/// the network is left out: when it began to take data is unknown.
+/// For each receiver, its quickest channel: a slow rank slows all of them. Ranks that do not send over
+/// the network are left out: when they began to accept data is unknown.
 fn refills(case: &Case<'_>) -> BTreeMap<u32, Refill> {
     let mut seen = Vec::new();
     for on in &case.collective.transfers {
@@ -130,7 +130,7 @@ fn refills(case: &Case<'_>) -> BTreeMap<u32, Refill> {
     refills
 }
 
-/// Clear-to-sends that are outstanding before the first message has ended.
+/// Clear-to-sends outstanding before the first message ends.
 fn window(messages: &[Message]) -> usize {
     let Some(end) = messages.first().map(|message| message.last) else { return 0 };
     messages.iter().take_while(|message| message.cts.is_some_and(|cts| cts <= end)).count()

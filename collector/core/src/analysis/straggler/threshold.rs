@@ -10,18 +10,18 @@ use crate::link::job::CommunicatorId;
 use crate::model::spread::lower_median;
 use crate::model::time::{Span, Timestamp};
 
-/// A straggler costs at least one in this many parts of the median training step ...
+/// A straggler costs at least 1/`PARTS_OF_PERIOD` of the median training step ...
 const PARTS_OF_PERIOD: u64 = 20;
 
 /// ... and at least this many median deviations of all ranks' lateness.
 const DEVIATIONS: u64 = 5;
 
-/// What a straggler costs at least, by communicator.
+/// Smallest lag that counts, by communicator.
 #[derive(Clone, Debug, Default)]
 pub struct Thresholds(BTreeMap<CommunicatorId, u64>);
 
 impl Thresholds {
-    /// From the training steps and how the ranks of each communicator usually differ.
+    /// Derived from the training steps and from how much the ranks of each communicator usually differ.
     #[must_use]
     pub fn new(
         collectives: &[Collective],
@@ -35,7 +35,7 @@ impl Thresholds {
             let ranks = waits.ranks.iter().filter_map(|rank| Some(rank.lateness?.late_ns));
             let ranks: Vec<i64> = ranks.collect();
             let known = lateness.entry(collective.communicator).or_default();
-            // Of two ranks, one is the median itself.
+            // With two ranks, the earlier one is the median itself.
             match ranks[..] {
                 [one, other] => known.push(one.max(other)),
                 _ => known.extend(ranks),
@@ -60,14 +60,14 @@ impl Thresholds {
         Self(spans.into_iter().filter_map(threshold).collect())
     }
 
-    /// Nanoseconds that a straggler of `communicator` costs at least; `None` if unknown.
+    /// Smallest lag in nanoseconds that counts in `communicator`; `None` if unknown.
     #[must_use]
     pub fn least_ns(&self, communicator: CommunicatorId) -> Option<u64> {
         self.0.get(&communicator).copied()
     }
 }
 
-/// The lower median of the distances to the middle rank, which is at 0.
+/// The lower median of the absolute lateness; the median rank is at 0.
 fn deviation(lateness: &[i64]) -> Option<u64> {
     lower_median(lateness.iter().map(|late_ns| late_ns.unsigned_abs()))
 }

@@ -26,9 +26,9 @@ pub enum Message<'a> {
     End(End),
     /// Timings of a communicator's initialisation.
     InitTimings(Timings<'a>),
-    /// Timings of the bootstrap.
+    /// How long each part of the bootstrap took.
     BootstrapTimings(Timings<'a>),
-    /// The interface of the bootstrap.
+    /// The interface that the control plane uses.
     BootstrapInterface(Interface<'a>),
     /// HCAs that NET/IB uses; empty if it found none.
     Hcas(Hcas<'a>),
@@ -80,7 +80,7 @@ pub enum Message<'a> {
     Environment {
         /// The variable.
         name: &'a str,
-        /// Its value.
+        /// Its value, as printed.
         value: &'a str,
     },
     /// A work request failed.

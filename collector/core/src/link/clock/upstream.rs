@@ -2,9 +2,9 @@
 //!
 //! If packets go both ways, the stamps decide: the apparent offset is too large by the delay in one
 //! direction and too small by the delay in the other, which would be reversed if the taps were
-//! swapped. Otherwise the taps' positions decide, if known. For packets in one direction between
-//! unknown positions, delays decide: there is a shortest one that many packets come close to, and
-//! no longest one.
+//! swapped. Otherwise the taps' positions decide, if known. With packets in one direction only and
+//! unknown positions, the distribution of delays decides: many are near the minimum, and there is no
+//! maximum that many are near.
 
 use std::collections::BTreeMap;
 

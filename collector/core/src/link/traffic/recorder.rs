@@ -244,7 +244,8 @@ impl TrafficRecorder {
         &mut self.flows[place]
     }
 
-    /// The traffic of a known flow.
+    /// Recorded messages of the flow at index `at`; `None` if it has none, or the index had another
+    /// flow.
     fn known_traffic(&mut self, at: u32, flow: &Flow) -> Option<&mut FlowTraffic> {
         let place = (*self.places.get(at as usize)? as usize).checked_sub(1)?;
         let traffic = &mut self.flows[place];

@@ -1,12 +1,12 @@
 //! Late ranks: whom the others waited for, the longest wait first, with host and cause.
 
-use super::causes;
 use crate::export::screen::grid::{Cell, Grid, Row, Tone, numbers, words};
 use crate::export::text::communicator_names::CommunicatorNames;
 use crate::export::text::label;
 use railscope_core::report::Report;
 use railscope_core::report::late_ranks::LateRankReport;
 use railscope_core::report::words::number::{count, duration};
+use railscope_core::report::words::straggler;
 
 /// One row for each late rank.
 pub(in crate::export::screen) fn grid(report: &Report) -> Grid {
@@ -15,10 +15,10 @@ pub(in crate::export::screen) fn grid(report: &Report) -> Grid {
         headings: vec![
             numbers("RANK"),
             words("HOST"),
-            numbers("WAITED FOR"),
+            numbers("LAG"),
             numbers("LONGEST"),
-            numbers("TIMES"),
-            words("CAUSE OF THE LONGEST"),
+            numbers("COUNT"),
+            words("CAUSE"),
             words("GRADE"),
             words("PORT"),
             words("COMM"),
@@ -40,7 +40,7 @@ fn row(late: &LateRankReport, names: CommunicatorNames) -> Row {
             Cell::number(duration(late.lag_ns), late.lag_ns),
             Cell::number(duration(late.longest_lag_ns), late.longest_lag_ns),
             Cell::number(count(late.collectives), late.collectives),
-            Cell::word(causes::words(late.cause)),
+            Cell::word(straggler::cause(late.cause).side),
             Cell::word(late.grade),
             Cell::word(late.port.clone().unwrap_or_default()),
             Cell::word(names.where_needed(&late.communicator)),

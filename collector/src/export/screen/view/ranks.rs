@@ -20,8 +20,8 @@ pub(super) fn grid(report: &Report) -> Grid {
             words("COMM"),
             numbers("RANK"),
             words("HOST"),
-            numbers("WAITED FOR"),
-            numbers("TIMES"),
+            numbers("LAG"),
+            numbers("COUNT"),
             numbers("LATE"),
             numbers("START"),
             numbers("SENDER"),
@@ -61,12 +61,17 @@ fn row(communicator: &str, rank: &RankReport) -> Row {
         ],
         tone: if sum.late_collectives > 0 { Tone::Bad } else { Tone::Plain },
         detail: format!(
-            "Rank {} of {communicator}{on}{pid}, data over {}: the others waited for it in \
-             {}, {} in all",
+            "Rank {} of {communicator}{on}{pid}, data over {}: {}",
             rank.rank,
             if nics.is_empty() { "unknown ports".to_owned() } else { nics.join(", ") },
-            counted(sum.late_collectives, "collective"),
-            duration(sum.lag_ns),
+            match sum.late_collectives {
+                0 => "never the straggler".to_owned(),
+                late => format!(
+                    "the straggler of {}, {} in total",
+                    counted(late, "collective"),
+                    duration(sum.lag_ns)
+                ),
+            },
         ),
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn write(
     parts(one, options, out)?;
     ranks(one, options, out)?;
     lanes(facts, options, out)?;
-    let meaning = "+ times count from its first data packet";
+    let meaning = "+ and - times are relative to its first data packet";
     writeln!(out, "{}", sentence::painted(Meaning::Aside, meaning, options.width))
 }
 

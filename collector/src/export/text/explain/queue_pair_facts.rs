@@ -29,7 +29,7 @@ pub struct QueuePairFacts<'a> {
     /// Files of the taps, by tap.
     #[serde(skip)]
     pub(super) files: Vec<&'a str>,
-    /// Flows to it and from it.
+    /// Flows in both directions, by tap.
     pub(super) flows: Vec<DirectedFlow<'a>>,
     /// Recoveries, the longest first: each once, however many taps captured it.
     pub(super) recoveries: Vec<Recovery<'a>>,

@@ -164,7 +164,7 @@ fn collectives(
     ];
     writeln!(out, "\n{}", render(columns, options.width))?;
     let meaning = format!(
-        "in {}; times count from the first data packet of each, of any rank",
+        "{}; times are relative to the first data packet of each, from any rank",
         counted(facts.collectives.len() as u64, "collective")
     );
     writeln!(out, "{}", sentence::painted(Meaning::Aside, &meaning, options.width))

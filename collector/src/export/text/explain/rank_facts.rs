@@ -29,7 +29,7 @@ pub struct RankFacts<'a> {
     pub(super) sends: Vec<ConnectionFlows<'a>>,
     /// Connections on which it receives.
     pub(super) receives: Vec<ConnectionFlows<'a>>,
-    /// Its collectives.
+    /// Collectives that it took part in, in order of time.
     pub(super) collectives: Vec<Participation<'a>>,
     /// When it did what in them.
     pub(super) timings: [Timing; 3],

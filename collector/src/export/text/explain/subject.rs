@@ -25,16 +25,16 @@ pub enum Selection {
         /// The start of its communicator's id; may be `None` if only one communicator has the rank.
         communicator: Option<String>,
     },
-    /// A queue pair.
+    /// By address and QPN: `--qp`.
     QueuePair {
         /// The address of its own host: the destination of flows to it.
         address: IpAddr,
         /// Its number.
         qpn: u32,
     },
-    /// A collective.
+    /// By `id` in the report: `--collective`.
     Collective(u32),
-    /// A training step.
+    /// By label or number: `--step`.
     TrainingStep {
         /// Its label or number.
         name: String,
@@ -47,13 +47,13 @@ pub enum Selection {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject<'a> {
-    /// A rank.
+    /// Answers `--rank`.
     Rank(RankFacts<'a>),
-    /// A queue pair.
+    /// Answers `--qp`.
     QueuePair(QueuePairFacts<'a>),
-    /// A collective.
+    /// Answers `--collective`.
     Collective(CollectiveFacts<'a>),
-    /// A training step.
+    /// Answers `--step`.
     TrainingStep(IterationFacts<'a>),
 }
 

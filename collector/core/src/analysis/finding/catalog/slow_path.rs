@@ -27,8 +27,8 @@ const PATHS: usize = 3;
 pub const KIND: Kind = Kind {
     id: "slow_path",
     about: "Messages between two ports take much longer from first to last packet than on other \
-            paths, without loss, marks or pause: a link that came up at a lower rate, a NIC in a \
-            narrow PCIe slot, a rate limit, a slow receiver.",
+            paths, without loss, marks or pause. Usual reasons: a link that came up at a lower \
+            rate, a NIC in a narrow PCIe slot, a rate limit, a slow receiver.",
     threshold: "The median rate of at least 16 messages is below half of the median of the \
                 communicator's other paths (at least 3 paths; our choice). Rates are measured \
                 inside a message: waiting for a late rank does not count.",
