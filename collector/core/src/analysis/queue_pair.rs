@@ -271,7 +271,7 @@ impl QueuePair {
                 (views.naks(|counts| counts.reserved), "reserved_syndrome"),
             ],
             recoveries: Trigger::ALL.map(|trigger| views.recoveries(trigger)),
-            recovered_at: views.fullest(|view| view.all_recoveries()).map(|(at, _)| at),
+            recovered_at: views.fullest(View::all_recoveries).map(|(at, _)| at),
             marks: views.most(|view| view.marks()),
             hides_marks: has_requests(fullest) && views.all().all(|view| view.hides_marks(state)),
             cnps: views.most(|view| view.cnps()),

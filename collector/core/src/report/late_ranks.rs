@@ -7,6 +7,7 @@ use super::sources::Sources;
 use super::stragglers::{StragglerReport, by_name};
 use crate::analysis::rank_waits::LateRank;
 use crate::analysis::straggler::Cause;
+use crate::link::job::Rank;
 
 /// A rank that others waited for.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -52,7 +53,7 @@ fn report(sources: &Sources<'_>, late: &LateRank) -> Option<LateRankReport> {
     Some(LateRankReport {
         communicator: communicator.identity.to_string(),
         rank: late.rank,
-        host: known.and_then(|rank| rank.place()),
+        host: known.and_then(Rank::place),
         collectives: late.collectives,
         lag_ns: late.lag_ns,
         longest_lag_ns,

@@ -48,7 +48,7 @@ pub enum Selection {
 #[serde(rename_all = "snake_case")]
 pub enum Subject<'a> {
     /// Answers `--rank`.
-    Rank(RankFacts<'a>),
+    Rank(Box<RankFacts<'a>>),
     /// Answers `--qp`.
     QueuePair(QueuePairFacts<'a>),
     /// Answers `--collective`.
@@ -108,7 +108,7 @@ impl<'a> Subject<'a> {
         match selection {
             Selection::Rank { rank, communicator } => {
                 let communicator = communicator_of(report, *rank, communicator.as_deref())?;
-                RankFacts::find(report, communicator, *rank).map(Self::Rank)
+                RankFacts::find(report, communicator, *rank).map(Box::new).map(Self::Rank)
             }
             Selection::QueuePair { address, qpn } => {
                 QueuePairFacts::find(report, *address, *qpn).map(Self::QueuePair)
