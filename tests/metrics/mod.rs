@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod cuts;
+mod figures;
 mod made_up;
 mod ports;
 mod prometheus;

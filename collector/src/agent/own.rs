@@ -6,7 +6,7 @@ use nix::time::{ClockId, clock_gettime};
 
 use railscope_core::metrics::own::{ExportFigures, OwnFigures, SourceFigures};
 
-/// Counts of its work so far.
+/// Reports and updates made since the start.
 #[derive(Debug, Default)]
 pub(super) struct Own {
     reports: u64,
