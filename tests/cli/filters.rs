@@ -200,3 +200,17 @@ fn rows_of_each_table() {
     assert!(one.contains("and 1 more: --top 2"), "{one}");
     assert!(!top("99").contains(" more: --top"));
 }
+
+#[test]
+fn findings_are_about_the_flows_shown_in_text_json_and_exit_code() {
+    const LOSS: &str = "loss1_send_bw_post.pcap.gz";
+    let found = |arguments: &[&str]| {
+        let report = analyze(arguments);
+        let about = report["findings"].as_array().unwrap().iter();
+        about.filter(|finding| !finding["flows"].as_array().unwrap().is_empty()).count()
+    };
+    assert!(found(&[LOSS]) > 0);
+    assert_eq!(found(&["--qpn", "0x999", LOSS]), 0);
+    let text = railscope(["analyze", "--qpn", "0x999", "--fail-on", "warning", LOSS]).warns();
+    assert!(text.starts_with("● No flow matches the filters."), "{text}");
+}

@@ -50,7 +50,9 @@ fn logs_that_are_none() {
     let run = railscope(["analyze", "--nccl-log", "MANIFEST.toml"]);
     let hint = "no NCCL log lines found; run the job with NCCL_DEBUG=INFO";
     assert_eq!(run.stderr, format!("warning: MANIFEST.toml: {hint}\n"));
-    run.warns();
+    let said = run.warns();
+    assert!(said.starts_with("● Nothing to check: no NCCL log entry"), "{said}");
+    assert!(!said.contains("No problem found"), "{said}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `railscope analyze`: captures in, the report out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -31,14 +31,14 @@ const MESSAGE_FILE: &str = "railscope.messages.jsonl";
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  railscope analyze host3.pcapng                     one capture, one screen
-  railscope analyze --line-rate 400G host*.pcap.gz   several taps, 400 Gb/s ports
-  railscope analyze --nccl-log 'nccl.*.log' *.pcap    with NCCL logs; logs alone work too
-  railscope analyze --train-log train.out *.pcap     training steps numbered as in the log
-  railscope analyze --counters nics.jsonl *.pcap     with NIC counters: pause, CNPs
-  railscope analyze --fail-on warning *.pcap         exit code 1 if there is a finding
+  railscope analyze host3.pcapng                      one capture, one screen
+  railscope analyze --line-rate 400G host*.pcap.gz    several taps, 400 Gb/s ports
+  railscope analyze --nccl-log 'nccl.*.log' *.pcap    NCCL logs, with or without pcap
+  railscope analyze --train-log train.out *.pcap      steps numbered as in the log
+  railscope analyze --counters nics.jsonl *.pcap      with NIC counters: pause, CNPs
+  railscope analyze --fail-on warning *.pcap          exit code 1 if it finds any
   railscope analyze --format perfetto *.pcap > job.perfetto.json
-  railscope analyze --otlp http://localhost:4318 *.pcap     also export by OTLP
+  railscope analyze --otlp http://localhost:4318 *.pcap
   railscope analyze --format json a.pcap | jq '.flows[].psn'
   tcpdump -i mlx5_0 -s 128 -w - | railscope analyze -")]
 pub(super) struct AnalyzeArgs {
@@ -125,9 +125,10 @@ pub(super) fn run(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     let context = ReportContext { options: args.options(), qpns, detail, ..Default::default() };
     let mut analysed = sources.analyse(depth, messages, context)?;
     args.warn_of_no_match(&analysed.report);
-    let code = FailOn::exit_code(args.fail_on, &analysed.report);
     #[cfg(feature = "otlp")]
     let sent = exporter.map_or(Ok(()), |exporter| args.otlp.send(&analysed, exporter));
+    args.restrict_findings(&mut analysed.report);
+    let code = FailOn::exit_code(args.fail_on, &analysed.report);
     args.show(&mut analysed).context("write to standard output")?;
     // Last: the report is printed even if the receiver is unreachable.
     #[cfg(feature = "otlp")]
@@ -145,6 +146,16 @@ impl AnalyzeArgs {
         if let Some(warning) = unmatched.warning("flows", &self.filter) {
             warn(&InputProgress::hidden(), &warning);
         }
+    }
+
+    /// Leaves only findings about flows that the filters show, and those about no flow.
+    fn restrict_findings(&self, report: &mut Report) {
+        if self.filter.options().next().is_none() {
+            return;
+        }
+        let shown = report.flows.iter().filter(|flow| self.filter.shows_flow(flow));
+        let shown: BTreeSet<u32> = shown.map(|flow| flow.id).collect();
+        report.findings.retain(|finding| finding.concerns_any(&shown));
     }
 
     fn show(&self, analysed: &mut Analysed) -> io::Result<()> {

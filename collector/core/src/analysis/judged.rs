@@ -4,7 +4,7 @@ use super::collective::Collective;
 use super::iteration::Iteration;
 use super::iteration::figures::Figures;
 use super::iteration::pace::Pace;
-use super::rank_waits::RankFigures;
+use super::rank_figures::RankFigures;
 use super::straggler::Straggler;
 use super::straggler::own_time::OwnTime;
 use super::wait::CollectiveWaits;
@@ -16,7 +16,7 @@ pub struct JudgedCollective {
     pub collective: Collective,
     /// Its waits by connection and rank.
     pub waits: CollectiveWaits,
-    /// What each rank accounts for by itself, where its own tap saw it.
+    /// What each rank used by itself, where its own tap saw it.
     pub own_times: Vec<OwnTime>,
     /// The rank that the others waited for.
     pub straggler: Option<Straggler>,

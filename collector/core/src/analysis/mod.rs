@@ -16,6 +16,7 @@ pub mod missed;
 pub mod phase;
 pub mod port;
 pub mod queue_pair;
+pub mod rank_figures;
 pub mod rank_waits;
 pub mod severity;
 pub mod state;

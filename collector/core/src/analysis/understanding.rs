@@ -21,6 +21,7 @@ use super::missed;
 use super::phase::{self, Phase};
 use super::port::{self, JoinedPort};
 use super::queue_pair::{self, QueuePair};
+use super::rank_figures;
 use super::rank_waits::{self, LateRank, RankSums};
 use super::state::State;
 use super::straggler::search::{Delays, delays};
@@ -187,7 +188,7 @@ fn of_job(mut state: State, job: &Job) -> Understanding {
     let parts = collectives.into_iter().zip(waits).zip(delays);
     let judge = |((collective, waits), delays): ((Collective, CollectiveWaits), Delays)| {
         let Delays { own_times, straggler, .. } = delays;
-        let ranks = rank_waits::of_collective(job, &collective, &waits, straggler.as_ref());
+        let ranks = rank_figures::of_collective(job, &collective, &waits, straggler.as_ref());
         JudgedCollective { collective, waits, own_times, straggler, ranks }
     };
     let collectives: Vec<_> = parts.map(judge).collect();

@@ -1,4 +1,4 @@
-//! Where the time of collectives went, and which rank accounts for it.
+//! Where the time of collectives went: what ranks waited for, and what they used themselves.
 
 use super::Settings;
 use super::attribute;
@@ -8,7 +8,7 @@ use super::series::{SeriesTable, owner_attributes};
 use crate::analysis::judged::JudgedCollective;
 use crate::link::job::Job;
 
-/// Adds what each rank of a collective waited for and what it accounts for by itself, for ranks
+/// Adds what each rank of a collective waited for and what it used by itself, for ranks
 /// whose own tap saw them send: another host's agent has the others.
 pub(super) fn add(
     series: &mut SeriesTable,

@@ -1,5 +1,7 @@
 //! Findings: what is wrong, the evidence, and what to do about it.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -33,6 +35,14 @@ pub struct FindingReport {
     pub evidence: Vec<EvidenceReport>,
     /// What to do about it.
     pub remedy: &'static str,
+}
+
+impl FindingReport {
+    /// Whether it is about one of these flows, or about no flow in particular.
+    #[must_use]
+    pub fn concerns_any(&self, flows: &BTreeSet<u32>) -> bool {
+        self.flows.is_empty() || self.flows.iter().any(|flow| flows.contains(flow))
+    }
 }
 
 /// A finding that was not checked.

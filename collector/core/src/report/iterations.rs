@@ -53,7 +53,8 @@ pub struct IterationReport {
     pub straggler_collective: Option<u32>,
     /// NCCL connects its channels during this step, which makes a job's first training step long.
     pub sets_up: bool,
-    /// Median duration of the job's complete training steps; `null` if there are fewer than three.
+    /// Median duration of the job's complete training steps, without the one in which NCCL connects
+    /// its channels; `null` if there are fewer than three.
     pub median_ns: Option<u64>,
     /// Time beyond the median; `null` unless it exceeds 5 % of it and five median absolute
     /// deviations.

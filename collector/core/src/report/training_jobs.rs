@@ -17,7 +17,8 @@ pub struct TrainingJobReport {
     pub start_ns: i64,
     /// End of the last one.
     pub end_ns: i64,
-    /// Median duration of the complete ones; `null` if there are fewer than three.
+    /// Median duration of the complete ones, without the one in which NCCL connects its channels;
+    /// `null` if there are fewer than three.
     pub median_ns: Option<u64>,
     /// Numbers of those that stand out, the costliest first: by excess or lag of the straggler,
     /// whichever is longer.

@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::sources::Sources;
 use crate::analysis::collective::RankTimes;
 use crate::analysis::judged::JudgedCollective;
-use crate::analysis::rank_waits::{RankFigures, RankSums};
+use crate::analysis::rank_figures::RankFigures;
+use crate::analysis::rank_waits::RankSums;
 use crate::analysis::wait::edge::EdgeWaits;
 use crate::model::time::Timestamp;
 

@@ -20,9 +20,9 @@ railscope watch [OPTIONS] --interface <NAMES>
        railscope watch [OPTIONS] <FILE>")]
 #[command(after_help = "\
 Examples:
-  railscope watch -i eth0,eth1                       interfaces of this machine
-  railscope watch -i rank0 --netns /proc/4711/ns/net interfaces of another network namespace
-  railscope watch port.pcapng                        a capture that is still being written
+  railscope watch -i eth0,eth1                        interfaces of this machine
+  railscope watch -i rank0 --netns /proc/4711/ns/net  of another network namespace
+  railscope watch port.pcapng                         a capture still being written
   ssh host3 tcpdump -i mirror0 -s 256 -U -w - | railscope watch -
 
 RoCE of an RDMA NIC bypasses the kernel, so no interface shows it: watch a mirror port, or

@@ -28,7 +28,10 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let capture = &report.capture;
     let missed = |event: HealthEvent| report.health.contains_key(event.name());
-    let (meaning, text, aside) = if is_without_captures(report) {
+    let (meaning, text, aside) = if is_without_captures(report) && is_without_entries(report) {
+        let aside = "NCCL logs with NCCL_DEBUG=INFO; counters are JSON lines or CSV.";
+        (Meaning::Odd, "Nothing to check: no NCCL log entry and no counter.", aside)
+    } else if is_without_captures(report) {
         return write_good(report, options, out);
     } else if capture.frames == 0 && missed(HealthEvent::CaptureSkippedFrames) {
         let aside = "Times are relative to the first frame of the input, or dates: --since 1.5s.";
@@ -80,6 +83,10 @@ fn write_good(report: &Report, options: &TextOptions, out: &mut impl Write) -> i
         counted(unchecked, "finding")
     );
     writeln!(out, "{}", sentence::aside(&aside, options.width))
+}
+
+fn is_without_entries(report: &Report) -> bool {
+    report.counters.is_empty() && report.logs.files.iter().all(|file| file.nccl_entries == 0)
 }
 
 /// Whether the input is logs or counters only.

@@ -54,10 +54,8 @@ fn shown<'a>(
     is_wanted: fn(&str) -> bool,
 ) -> Vec<&'a FindingReport> {
     let flows: BTreeSet<u32> = queue_pairs.iter().flat_map(|one| &one.flows).copied().collect();
-    let concerns = |finding: &&FindingReport| {
-        let is_shown = || finding.flows.iter().any(|flow| flows.contains(flow));
-        is_wanted(finding.severity) && (finding.flows.is_empty() || is_shown())
-    };
+    let concerns =
+        |finding: &&FindingReport| is_wanted(finding.severity) && finding.concerns_any(&flows);
     report.findings.iter().filter(concerns).collect()
 }
 

@@ -45,13 +45,13 @@ pub(in crate::export) fn evidence(one: &IterationReport) -> Option<String> {
     Some(format!("Evidence: {}{place}", reason.text))
 }
 
-/// `the other ranks waited 61.0 ms for rank 2 (compute: its GPU was late, ...), clearest at port
-/// 10.0.0.3`.
+/// `the other ranks waited 61.0 ms for rank 2 in one collective (compute: its GPU was late, ...),
+/// clearest at port 10.0.0.3`.
 pub(in crate::export) fn straggler(late: &StragglerReport) -> String {
     let rail = late.rail.map(|rail| format!(", rail {rail}")).unwrap_or_default();
     let port = late.port.as_ref().map(|port| format!(", clearest at port {port}{rail}"));
     format!(
-        "the other ranks waited {} for rank {} ({}: {}){}",
+        "the other ranks waited {} for rank {} in one collective ({}: {}){}",
         duration(late.lag_ns),
         late.rank,
         late.cause.name(),

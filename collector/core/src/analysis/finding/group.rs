@@ -6,6 +6,7 @@ use std::net::IpAddr;
 
 use super::subject::Subject;
 use crate::analysis::queue_pair::QueuePair;
+use crate::flow::episode::Trigger;
 use crate::model::time::Span;
 
 /// With trouble on more ports than this, all flows form one group.
@@ -167,6 +168,16 @@ impl Group<'_> {
             first: spans().map(|span| span.first).min()?,
             last: spans().map(|span| span.last).max()?,
         })
+    }
+
+    /// From the first recovery that one of `triggers` began, to the last frame of its flows.
+    #[must_use]
+    pub fn span_of_recoveries(&self, triggers: &[Trigger]) -> Option<Span> {
+        let totals = self.flows.iter().flat_map(|(flow, _)| {
+            triggers.iter().map(|trigger| flow.recoveries(*trigger)).filter(|one| one.count > 0)
+        });
+        let first = totals.map(|one| one.first_start).min();
+        self.span().map(|span| Span { first: first.unwrap_or(span.first), ..span })
     }
 
     /// The subject: the port, its rank if only one rank uses it, and the worst flow.

@@ -1,4 +1,4 @@
-//! What each rank of a collective accounts for by itself, in absolute figures.
+//! The time of a collective that each rank used by itself, in absolute figures.
 //!
 //! Naming a straggler compares ranks, which takes taps at several hosts. A tap at one host measures
 //! only that host's ranks, but measures them whole: how long a rank took to send once it could, how

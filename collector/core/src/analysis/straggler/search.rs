@@ -18,7 +18,7 @@ use crate::model::time::Timestamp;
 pub struct Delays {
     /// The rank that the others waited for.
     pub straggler: Option<Straggler>,
-    /// What each rank accounts for by itself.
+    /// What each rank used by itself.
     pub own_times: Vec<OwnTime>,
 }
 

@@ -9,9 +9,7 @@ use crate::export::text::collective_table::{duration_ns, method};
 use crate::export::text::iteration_story;
 use crate::export::text::job_iterations::name;
 use crate::export::text::label;
-use crate::export::text::quantity::{
-    bit_rate, bytes, count, counted, duration, moment, offset, percent,
-};
+use crate::export::text::quantity::{bit_rate, bytes, counted, duration, moment, offset, percent};
 use crate::export::text::sentence;
 use crate::export::text::style::Meaning;
 use crate::export::text::table::{Column, render};
@@ -94,7 +92,7 @@ fn lines(facts: &IterationFacts<'_>) -> Vec<String> {
     lines
 }
 
-/// `, 68.0 ms longer than the median of 15`.
+/// `, 68.0 ms longer than the median`.
 fn compared(facts: &IterationFacts<'_>) -> String {
     let Some(median) = facts.median_ns else { return String::new() };
     let length = facts.iteration.length_ns();
@@ -102,8 +100,7 @@ fn compared(facts: &IterationFacts<'_>) -> String {
         Some(longer) => (longer, "longer"),
         None => (median - length, "shorter"),
     };
-    let others = count(facts.iterations as u64);
-    format!(", {} {word} than the median of {others}", duration(difference))
+    format!(", {} {word} than the median", duration(difference))
 }
 
 fn collectives(

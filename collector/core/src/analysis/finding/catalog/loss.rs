@@ -63,8 +63,11 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
     let claim = TransportClaim::Lost { missing, late, resent, frames, flows };
     let is_minor = missing == 0 && naks == 0 && (resent as f64) < NOTABLE_RESENDS * frames as f64;
     let severity = if is_minor { Severity::Info } else { Severity::Warning };
-    let mut finding =
-        KIND.finding(severity, claim).caused_by(cause).about(group.subject()).over(group.span());
+    let mut finding = KIND
+        .finding(severity, claim)
+        .caused_by(cause)
+        .about(group.subject())
+        .over(group.span_of_recoveries(&[Trigger::Nak, Trigger::Unknown]));
     finding.flows = group.places();
     if naks > 0 && missing > 0 && late == 0 {
         finding = finding.proven();

@@ -57,7 +57,7 @@ fn finding(facts: &Facts<'_>, group: &Group<'_>) -> Finding {
         .finding(Severity::Warning, claim)
         .caused_by(if link_down.is_some() { "link_down" } else { "silence" })
         .about(group.subject())
-        .over(group.span());
+        .over(group.span_of_recoveries(&[Trigger::Timeout]));
     finding.flows = group.places();
     if let Some(worst) = group.worst() {
         let timeouts = FlowObservation::Timeouts {

@@ -11,16 +11,19 @@ pub(super) fn title(claim: &PaceClaim) -> String {
             let host = host.as_ref().map_or_else(String::new, |host| format!(" on {host}"));
             let iterations = match iterations {
                 0 => String::new(),
-                some => format!(" of {}", counted(*some, "training step")),
+                some => format!(" in {}", counted(*some, "training step")),
             };
-            format!(
-                "straggler: rank {rank}{host} held up {}{iterations}, {} in total, up to {} each: \
-                 {}",
-                counted(*collectives, "collective"),
-                duration(*total_ns),
-                duration(*most_ns),
-                straggler::cause(*cause).clause
-            )
+            let held_up = match collectives {
+                1 => format!("1 collective for {}", duration(*total_ns)),
+                more => format!(
+                    "{}{iterations}, {} in total, up to {} each",
+                    counted(*more, "collective"),
+                    duration(*total_ns),
+                    duration(*most_ns)
+                ),
+            };
+            let why = straggler::cause(*cause).clause;
+            format!("straggler: rank {rank}{host} held up {held_up}: {why}")
         }
         PaceClaim::Stalled { communicator, suspects, silence_ns } => {
             let who = match suspects {
