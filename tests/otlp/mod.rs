@@ -3,6 +3,7 @@
 mod captures;
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod job;
+mod page;
 mod victoria_metrics;
 mod trouble;
 
