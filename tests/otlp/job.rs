@@ -131,19 +131,19 @@ fn check_truth(spans: &[Value], truth: &Path) {
 fn check_links(spans: &[Value]) {
     let at = |span: &Value| [span["trace"].clone(), span["span"].clone()];
     let of = |name: &'static str| spans.iter().filter(move |span| span["name"] == name);
-    for step in of("training step") {
-        assert_eq!(step["parent"], "");
+    for iteration in of("training step") {
+        assert_eq!(iteration["parent"], "");
         let inner: Vec<&Value> =
-            of("compute").filter(|one| one["trace"] == step["trace"]).collect();
-        assert!(inner.len() == 1 && inner[0]["parent"] == step["span"]);
+            of("compute").filter(|one| one["trace"] == iteration["trace"]).collect();
+        assert!(inner.len() == 1 && inner[0]["parent"] == iteration["span"]);
         let calls: Vec<&Value> = of("ncclAllReduce")
-            .filter(|call| call["links"][0] == Value::from(at(step).to_vec()))
+            .filter(|call| call["links"][0] == Value::from(at(iteration).to_vec()))
             .collect();
         let back: Vec<Value> = calls.iter().map(|call| Value::from(at(call).to_vec())).collect();
-        assert_eq!(step["links"], Value::from(back));
+        assert_eq!(iteration["links"], Value::from(back));
         assert_eq!(calls.len(), 2);
-        assert_eq!(step["start"], inner[0]["start"]);
-        assert_eq!(step["end"], calls[1]["end"]);
+        assert_eq!(iteration["start"], inner[0]["start"]);
+        assert_eq!(iteration["end"], calls[1]["end"]);
     }
     assert_eq!(of("training step").count(), 16);
 }

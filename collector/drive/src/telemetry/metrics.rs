@@ -15,7 +15,7 @@ const SECONDS: [f64; 14] =
 /// The instruments.
 #[derive(Debug)]
 pub(super) struct Metrics {
-    step: Histogram<f64>,
+    iteration: Histogram<f64>,
     compute: Counter<f64>,
     collective: Histogram<f64>,
     io: Counter<u64>,
@@ -28,7 +28,7 @@ impl Metrics {
             histogram.with_boundaries(SECONDS.to_vec()).build()
         };
         Self {
-            step: seconds(
+            iteration: seconds(
                 "drive.training_step.duration",
                 "Duration of a rank's training steps: from the start of computing to the end of the last collective",
             ),
@@ -58,7 +58,8 @@ impl Metrics {
         if let Some(compute) = round.compute {
             self.compute.add(seconds(compute), std::slice::from_ref(&rank));
             if let Some(last) = round.calls.last().filter(|_| round.is_training_step) {
-                self.step.record(seconds((compute.0, last.times.1)), std::slice::from_ref(&rank));
+                self.iteration
+                    .record(seconds((compute.0, last.times.1)), std::slice::from_ref(&rank));
             }
         }
         for call in &round.calls {

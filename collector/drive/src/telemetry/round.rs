@@ -247,12 +247,12 @@ mod tests {
         assert_eq!(warmup.calls.iter().map(|call| call.bytes).collect::<Vec<_>>(), [64, 32]);
         rounds.observe(&compute(0, Some(0)));
         rounds.observe(&call(0, 2));
-        let step = rounds.observe(&call(0, 3)).unwrap();
+        let iteration = rounds.observe(&call(0, 3)).unwrap();
         assert_eq!(
-            (step.iteration, step.is_measured, step.is_training_step),
+            (iteration.iteration, iteration.is_measured, iteration.is_training_step),
             (Some(0), true, true)
         );
-        assert_eq!((step.compute, step.calls[1].times), (Some((10, 20)), (300, 350)));
+        assert_eq!((iteration.compute, iteration.calls[1].times), (Some((10, 20)), (300, 350)));
         // Rank 1 went away in its warm-up.
         let rest = rounds.rest();
         assert_eq!(rest.len(), 1);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_has_collectives_and_no_steps() {
+    fn a_sweep_has_collectives_and_no_iterations() {
         let job = job(Shape::Sweep { sizes: vec![8], warmup: 0, iterations: 2 });
         let mut rounds = Rounds::new(&job);
         rounds.observe(&introduction());

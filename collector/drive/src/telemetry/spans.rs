@@ -36,8 +36,8 @@ impl Tracer {
 
     /// Reports what a rank did in a round.
     pub(super) fn report(&mut self, round: &Round) {
-        let step = self.training_step(round);
-        let within = step.as_ref().map(|(span, _)| span.span_context().clone());
+        let iteration = self.training_step(round);
+        let within = iteration.as_ref().map(|(span, _)| span.span_context().clone());
         if let Some(times) = round.compute {
             let parent = within.clone().unwrap_or(SpanContext::NONE);
             let span = self.start("compute", &parent, times.0, who(round), Vec::new());
@@ -45,7 +45,7 @@ impl Tracer {
         }
         let calls: Vec<_> =
             round.calls.iter().map(|call| self.call(round, call, within.clone())).collect();
-        if let Some((mut span, end_ns)) = step {
+        if let Some((mut span, end_ns)) = iteration {
             for call in calls {
                 span.add_link(call, Vec::new());
             }
@@ -64,7 +64,7 @@ impl Tracer {
     }
 
     /// One collective as its rank called it.
-    fn call(&mut self, round: &Round, call: &Call, step: Option<SpanContext>) -> SpanContext {
+    fn call(&mut self, round: &Round, call: &Call, iteration: Option<SpanContext>) -> SpanContext {
         let (start_ns, end_ns) = call.times;
         let ids = CallIds::new(&round.communicator, call.sequence);
         let mut attributes = who(round);
@@ -74,7 +74,8 @@ impl Tracer {
             KeyValue::new("nccl.collective.kind", kind(call.kind)),
             KeyValue::new("nccl.collective.size", integer(call.bytes)),
         ]);
-        let links = step.into_iter().map(|step| Link::new(step, Vec::new(), 0)).collect();
+        let links =
+            iteration.into_iter().map(|iteration| Link::new(iteration, Vec::new(), 0)).collect();
         let span = self.start(function(call.kind), &ids.parent(), start_ns, attributes, links);
         let context = span.span_context().clone();
         self.end(span, end_ns);
