@@ -2,8 +2,9 @@
 """Receives OTLP over gRPC and HTTP with OpenTelemetry's official protobufs, and prints one
 line of JSON per request. The first line has both ports.
 
-  otlp_receiver.py [--grpc-port P] [--http-port P] [--refuse N] [--reject N] [--forbid]
+  otlp_receiver.py [--address A] [--grpc-port P] [--http-port P] [--refuse N] [--reject N] [--forbid]
 
+--address: where to listen, 127.0.0.1 unless given;
 --refuse: the first N requests are asked to retry; --reject: N items of each later request are rejected;
 --forbid: every request is refused permanently.
 """
@@ -24,6 +25,7 @@ from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as traces
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2_grpc as traces_grpc
 
 options = argparse.ArgumentParser()
+options.add_argument("--address", default="127.0.0.1")
 options.add_argument("--grpc-port", type=int, default=0)
 options.add_argument("--http-port", type=int, default=0)
 options.add_argument("--refuse", type=int, default=0)
@@ -89,6 +91,7 @@ def span_items(request):
                     "state": span.trace_state,
                     "start": span.start_time_unix_nano,
                     "end": span.end_time_unix_nano,
+                    "links": [[link.trace_id.hex(), link.span_id.hex()] for link in span.links],
                     "attributes": attributes(span.attributes),
                 }
 
@@ -186,8 +189,8 @@ server = grpc.server(futures.ThreadPoolExecutor(max_workers=4))
 metrics_grpc.add_MetricsServiceServicer_to_server(Service("metrics"), server)
 traces_grpc.add_TraceServiceServicer_to_server(Service("traces"), server)
 logs_grpc.add_LogsServiceServicer_to_server(Service("logs"), server)
-grpc_port = server.add_insecure_port(f"127.0.0.1:{options.grpc_port}")
-web = ThreadingHTTPServer(("127.0.0.1", options.http_port), Handler)
+grpc_port = server.add_insecure_port(f"{options.address}:{options.grpc_port}")
+web = ThreadingHTTPServer((options.address, options.http_port), Handler)
 server.start()
 threading.Thread(target=web.serve_forever, daemon=True).start()
 print(json.dumps([grpc_port, web.server_address[1]]), flush=True)

@@ -10,3 +10,5 @@ mod live;
 mod receivers;
 mod server;
 mod source;
+#[cfg(all(target_os = "linux", feature = "drive", feature = "otlp"))]
+mod traces;

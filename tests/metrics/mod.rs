@@ -6,4 +6,5 @@ mod figures;
 mod made_up;
 mod ports;
 mod prometheus;
+mod registry;
 mod rules;

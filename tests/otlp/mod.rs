@@ -1,6 +1,9 @@
 //! OTLP: railscope's exports, as others read them.
 
 mod captures;
+#[cfg(all(target_os = "linux", feature = "drive"))]
+mod job;
+mod page;
 mod victoria_metrics;
 mod trouble;
 

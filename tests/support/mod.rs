@@ -24,6 +24,8 @@ pub mod samples;
 pub mod skewed;
 pub mod streams;
 pub mod tool;
+#[cfg(all(target_os = "linux", feature = "drive", feature = "otlp"))]
+pub mod traces;
 #[cfg(target_os = "linux")]
 pub mod tree;
 pub mod tshark;

@@ -1,8 +1,11 @@
 //! Other projects' programs that receive railscope's exports. `.ci/run` puts Python's official
 //! libraries and VictoriaMetrics into `target/receivers`; installed ones work too.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use serde_json::Value;
 
 use super::require;
 
@@ -20,6 +23,18 @@ pub fn python(test: &str, module: &str) -> Option<Command> {
     let mut import = python();
     import.args(["-c", &format!("import {module}")]);
     require::works(test, &mut import, &format!("Python's {module}")).then(python)
+}
+
+/// A YAML document, as Python's library reads it; `None` if not available.
+pub fn yaml(test: &str, text: &str) -> Option<Value> {
+    let mut python = python(test, "yaml")?;
+    let script = "import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)";
+    python.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = python.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "not YAML");
+    Some(serde_json::from_slice(&output.stdout).unwrap())
 }
 
 /// Whether Prometheus is available.

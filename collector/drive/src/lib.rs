@@ -30,6 +30,8 @@ pub mod simulate;
 pub mod store;
 pub mod table;
 pub mod tcp;
+#[cfg(feature = "otlp")]
+pub mod telemetry;
 pub mod truth;
 pub mod units;
 pub mod wire;

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
-use super::{health, terminal};
+use super::{health, registry, terminal};
 use crate::export::text::paragraph;
 use railscope_core::metrics::attribute;
 use railscope_core::metrics::catalog;
@@ -19,6 +19,7 @@ use railscope_core::metrics::queries;
 Examples:
   railscope metrics                       names, units and meanings
   railscope metrics --format markdown     dashboards/METRICS.md: also limits and queries
+  railscope metrics --format registry     dashboards/registry: OpenTelemetry's YAML for weaver
   railscope metrics --health              what each counter of a report's `health` means")]
 pub(super) struct MetricsArgs {
     /// Output format
@@ -36,6 +37,8 @@ enum Format {
     Text,
     /// A documentation page
     Markdown,
+    /// A registry of semantic conventions, as OpenTelemetry's weaver reads it
+    Registry,
 }
 
 pub(super) fn run(args: &MetricsArgs) -> anyhow::Result<()> {
@@ -43,6 +46,8 @@ pub(super) fn run(args: &MetricsArgs) -> anyhow::Result<()> {
     let written = match (args.format, args.health) {
         (Format::Text, false) => write_text(&mut out),
         (Format::Markdown, false) => write_markdown(&mut out),
+        (Format::Registry, false) => registry::write(&mut out),
+        (Format::Registry, true) => bail!("--health has no registry: they are no metrics"),
         (Format::Text, true) => health::write_text(&mut out),
         (Format::Markdown, true) => health::write_markdown(&mut out),
     };
@@ -72,6 +77,7 @@ Prometheus names are derived from OpenTelemetry names by OpenTelemetry's own rul
 give the same Prometheus name: dots become underscores, the unit is appended (`s` as `_seconds`, `By` as `_bytes`, `By/s` as \
 `_bytes_per_second`; `1` and units in braces add nothing), counters end in `_total`.
 Attributes become labels in the same way: `nccl.collective.kind` is `nccl_collective_kind`.
+The same names in OpenTelemetry's own form, for others to adopt: [registry](registry/README.md).
 
 * **Unknown values have no point.** A missing source never reads as 0: `railscope.source.visible`, \
 `railscope.finding.not_checked` and `railscope.training_step.unknown` say what is not visible.

@@ -32,6 +32,7 @@ mod progress;
 #[cfg(not(feature = "progress"))]
 #[path = "no_progress.rs"]
 mod progress;
+mod registry;
 mod schema;
 #[cfg(all(target_os = "linux", feature = "drive"))]
 mod simulate;

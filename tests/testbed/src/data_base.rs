@@ -56,7 +56,7 @@ impl DataBase {
         let query: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
         let time = time.map(|time| format!("&time={time}")).unwrap_or_default();
         let path = format!("/api/v1/query?query={query}{time}");
-        let answer = self.get(&path).unwrap_or_else(|| panic!("no answer to {path}"));
+        let answer = self.get(&path).ok_or(path).unwrap();
         let answer: Value = serde_json::from_str(&answer).unwrap();
         assert_eq!(answer["status"], "success", "{answer}");
         let samples = answer["data"]["result"].as_array().unwrap().iter();

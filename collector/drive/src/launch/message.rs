@@ -69,17 +69,45 @@ pub trait Outlet {
     fn finish(&mut self) -> Result<()>;
 }
 
+/// Which records a rank sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Those that the table's header shows.
+    Introduction,
+    /// Also when it computed and called collectives.
+    Calls,
+    /// All, for a truth file.
+    Truth,
+}
+
+impl Detail {
+    fn includes(self, record: &Record) -> bool {
+        match self {
+            Self::Introduction => record.is_introduction(),
+            Self::Calls => {
+                record.is_introduction() || matches!(record, Record::Compute(_) | Record::Call(_))
+            }
+            Self::Truth => true,
+        }
+    }
+}
+
 /// A rank's report, as messages.
 #[derive(Debug)]
 pub struct Reporter<O> {
     outlet: O,
-    wants_truth: bool,
+    detail: Detail,
 }
 
 impl<O: Outlet> Reporter<O> {
-    /// Reports through `outlet`; sends records beyond the table's header only if `wants_truth`.
-    pub fn new(outlet: O, wants_truth: bool) -> Self {
-        Self { outlet, wants_truth }
+    /// Reports through `outlet`.
+    pub fn new(outlet: O, detail: Detail) -> Self {
+        Self { outlet, detail }
+    }
+
+    /// Where it reports.
+    pub fn into_outlet(self) -> O {
+        self.outlet
     }
 
     /// Reports a failure.
@@ -106,7 +134,7 @@ impl<O: Outlet> RankReport for Reporter<O> {
     }
 
     fn record(&mut self, record: &Record) -> Result<()> {
-        if self.wants_truth || record.is_introduction() {
+        if self.detail.includes(record) {
             self.outlet.send(&Message::Record(Box::new(record.clone())))?;
         }
         Ok(())

@@ -13,7 +13,7 @@ mod supervise;
 
 pub use ending::Ending;
 pub use mailbox::{StoreOutlet, listen};
-pub use message::{Failure, Message, Outlet, Reporter};
+pub use message::{Detail, Failure, Message, Outlet, Reporter};
 pub use pipe::PipeOutlet;
 pub use supervise::{Audience, Outcome, Ranks, supervise};
 

@@ -5,10 +5,13 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::environment::Environment;
 use super::fault;
+use super::telemetry::TelemetryArgs;
 use railscope_drive::collective::{DataType, Kind, Operator};
 use railscope_drive::fault::{Fault, PacketFault};
 use railscope_drive::job::Transport;
+use railscope_drive::launch::Detail;
 use railscope_drive::place;
 use railscope_drive::release::Release;
 use railscope_drive::units;
@@ -70,6 +73,18 @@ pub(in crate::cli) struct DriveArgs {
     pub(super) faults: FaultArgs,
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,
+    #[command(flatten)]
+    pub(super) telemetry: TelemetryArgs,
+}
+
+impl DriveArgs {
+    /// The records that ranks have to send.
+    pub(super) fn detail(&self, environment: &Environment) -> anyhow::Result<Detail> {
+        if self.output.truth().is_some() {
+            return Ok(Detail::Truth);
+        }
+        self.telemetry.detail(environment)
+    }
 }
 
 /// The options of nccl-tests.

@@ -21,7 +21,7 @@ pub(super) fn run(
     let launched = environment.launched()?.context("RANK and WORLD_SIZE are not set")?;
     let job = job::job(args, environment, launched.ranks, seat.mtu)?;
     let seat = seat.seat(&launched, args.output.log().as_deref())?;
-    let mut report = Reporter::new(PipeOutlet::new(io::stdout()), args.output.truth().is_some());
+    let mut report = Reporter::new(PipeOutlet::new(io::stdout()), args.detail(environment)?);
     match rank::run(&job, &seat, &mut report) {
         Ok(()) => Ok(0),
         Err(error) => {

@@ -11,11 +11,12 @@ use super::args::DriveArgs;
 use super::environment::{Environment, Launched};
 use super::outcome::outcome_code;
 use super::show::{JsonFile, Show, TruthFile, make_folder};
+use super::telemetry::Telemetry;
 use super::{job, seat};
 use railscope_drive::fault::Fault;
 use railscope_drive::job::{Job, Seat};
 use railscope_drive::launch::{
-    self, Ending, Event, Message, Outlet, Ranks, Reporter, StoreOutlet, supervise,
+    self, Detail, Ending, Event, Message, Outlet, Ranks, Reporter, StoreOutlet, supervise,
 };
 use railscope_drive::table::{Document, Facts, Table};
 use railscope_drive::{self, DriveError, rank};
@@ -34,15 +35,22 @@ pub(super) fn run(
     let seat = seat::launched_seat(launched, &interface, args.output.log().as_deref())?;
     let truth = args.output.truth().as_deref().map(|path| numbered(path, seat.rank));
     let truth = truth.as_deref().map(TruthFile::create).transpose()?;
+    let telemetry = Telemetry::start(&args.telemetry, environment)?;
+    let detail = args.detail(environment)?;
     if seat.rank == 0 {
-        return first(args, &job, &seat, truth);
+        return first(args, (&job, &seat), detail, truth, telemetry);
     }
     let store = StoreOutlet::new(seat.rank, seat.address, seat.store, job.patience);
-    let mut report = Reporter::new(Follower { truth, store }, args.output.truth().is_some());
-    rank::run(&job, &seat, &mut report).inspect_err(|error| {
+    let mut report = Reporter::new(Follower { truth, telemetry, store }, detail);
+    let done = rank::run(&job, &seat, &mut report).inspect_err(|error| {
         // Rank 0 may be the one that is lost, so the error is also shown here.
         let _ = report.failed(error);
-    })?;
+    });
+    let Follower { telemetry, .. } = report.into_outlet();
+    if let Some(telemetry) = telemetry {
+        telemetry.finish_and_tell(Some(seat.rank));
+    }
+    done?;
     Ok(0)
 }
 
@@ -55,9 +63,11 @@ fn numbered(path: &Path, rank: u32) -> PathBuf {
     })
 }
 
-/// Reports of a rank other than 0: the truth goes to its own file, the rest to rank 0.
+/// Reports of a rank other than 0: the truth goes to its own file and its own spans, the rest to
+/// rank 0.
 struct Follower {
     truth: Option<TruthFile>,
+    telemetry: Option<Telemetry>,
     store: StoreOutlet,
 }
 
@@ -65,6 +75,9 @@ impl Outlet for Follower {
     fn send(&mut self, message: &Message) -> railscope_drive::Result<()> {
         if let (Message::Record(record), Some(truth)) = (message, &mut self.truth) {
             truth.write(record)?;
+        }
+        if let (Message::Record(record), Some(telemetry)) = (message, &mut self.telemetry) {
+            telemetry.observe(record);
         }
         match message {
             Message::Progress { .. } => Ok(()),
@@ -99,7 +112,13 @@ impl Outlet for ToSelf {
     }
 }
 
-fn first(args: &DriveArgs, job: &Job, seat: &Seat, truth: Option<TruthFile>) -> anyhow::Result<u8> {
+fn first(
+    args: &DriveArgs,
+    (job, seat): (&Job, &Seat),
+    detail: Detail,
+    truth: Option<TruthFile>,
+    telemetry: Option<Telemetry>,
+) -> anyhow::Result<u8> {
     let json = args.output.json.as_deref().map(JsonFile::create).transpose()?;
     let (events, heard) = channel();
     let interrupts = events.clone();
@@ -110,21 +129,25 @@ fn first(args: &DriveArgs, job: &Job, seat: &Seat, truth: Option<TruthFile>) -> 
         version: env!("CARGO_PKG_VERSION").to_owned(),
         place: vec!["a process per rank, started by another launcher".to_owned()],
     };
-    let mut show = Show::new(Table::new(job, seat.ranks, &facts), truth);
+    let mut show = Show::new(Table::new(job, seat.ranks, &facts), truth, telemetry);
     show.show().context("write to standard output")?;
 
     let (still_listening, all_heard) = channel();
     let outlet = ToSelf { events: events.clone(), all_heard };
-    work(job, seat, Reporter::new(outlet, args.output.truth().is_some()), events.clone())?;
+    work(job, seat, Reporter::new(outlet, detail), events.clone())?;
     for rank in 1..seat.ranks {
         listen(rank, seat, job, events.clone())?;
     }
     let ranks = Ranks::elsewhere(0..seat.ranks, job.patience);
     let outcome = supervise(ranks, &heard, &mut show)?;
     drop(still_listening);
+    let telemetry = show.take_telemetry();
     let table = show.end(&outcome)?;
     if let Some(json) = json {
         json.write(&Document::new(job, seat.ranks, &table, &outcome))?;
+    }
+    if let Some(telemetry) = telemetry {
+        telemetry.finish_and_tell(None);
     }
     outcome_code(outcome, table.results().wrong())
 }

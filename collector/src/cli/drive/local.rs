@@ -13,6 +13,7 @@ use super::job;
 use super::outcome::outcome_code;
 use super::seat::ChildSeat;
 use super::show::{JsonFile, Show, TruthFile, make_folder};
+use super::telemetry::Telemetry;
 use railscope_drive::capture::{Capture, Counts};
 use railscope_drive::fault::Fault;
 use railscope_drive::job::{Job, Transport};
@@ -29,6 +30,8 @@ pub(super) fn run(args: &DriveArgs, environment: &Environment, ranks: u32) -> an
     let truth = args.output.truth().as_deref().map(TruthFile::create).transpose()?;
     let json = args.output.json.as_deref().map(JsonFile::create).transpose()?;
 
+    // Where the receiver can be reached.
+    let telemetry = Telemetry::start(&args.telemetry, environment)?;
     // Before the first thread: only a single-threaded process can enter a user namespace.
     let places = places(args, environment, ranks)?;
     let job = job::job(args, environment, ranks, places.mtu)?;
@@ -41,7 +44,7 @@ pub(super) fn run(args: &DriveArgs, environment: &Environment, ranks: u32) -> an
     // This process can see all ports.
     let captures = captures(&args.output, &places)?;
     let facts = Facts { version: env!("CARGO_PKG_VERSION").to_owned(), place: places.describe() };
-    let mut show = Show::new(Table::new(&job, ranks, &facts), truth);
+    let mut show = Show::new(Table::new(&job, ranks, &facts), truth, telemetry);
     show.show().context("write to standard output")?;
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     let started = Ranks::start(commands(&job, environment, places, &words)?, &events);
@@ -49,9 +52,13 @@ pub(super) fn run(args: &DriveArgs, environment: &Environment, ranks: u32) -> an
     for capture in captures {
         end_capture(capture, &mut show)?;
     }
+    let telemetry = show.take_telemetry();
     let table = show.end(&outcome)?;
     if let Some(json) = json {
         json.write(&Document::new(&job, ranks, &table, &outcome))?;
+    }
+    if let Some(telemetry) = telemetry {
+        telemetry.finish_and_tell(None);
     }
     outcome_code(outcome, table.results().wrong())
 }

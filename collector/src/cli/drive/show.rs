@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::telemetry::Telemetry;
 use railscope_drive::launch::{Audience, Message, Outcome};
 use railscope_drive::table::{Document, Table, write_document};
 use railscope_drive::truth::Record;
@@ -16,12 +17,17 @@ use railscope_drive::{self, DriveError};
 pub(super) struct Show {
     table: Table,
     truth: Option<TruthFile>,
+    telemetry: Option<Telemetry>,
     bar: ProgressBar,
 }
 
 impl Show {
-    pub(super) fn new(table: Table, truth: Option<TruthFile>) -> Self {
-        Self { table, truth, bar: bar() }
+    pub(super) fn new(
+        table: Table,
+        truth: Option<TruthFile>,
+        telemetry: Option<Telemetry>,
+    ) -> Self {
+        Self { table, truth, telemetry, bar: bar() }
     }
 
     /// Shows new lines of the table.
@@ -35,6 +41,11 @@ impl Show {
             out.write_all(text.as_bytes())?;
             out.flush()
         })
+    }
+
+    /// The job is over, and this is still to be finished.
+    pub(super) fn take_telemetry(&mut self) -> Option<Telemetry> {
+        self.telemetry.take()
     }
 
     /// Shows the rest; the table is complete afterwards.
@@ -66,6 +77,9 @@ impl Audience for Show {
             Message::Record(record) => {
                 if let Some(truth) = &mut self.truth {
                     truth.write(&record)?;
+                }
+                if let Some(telemetry) = &mut self.telemetry {
+                    telemetry.observe(&record);
                 }
                 if let Record::Rank(rank) = *record {
                     self.table.introduce(rank);
