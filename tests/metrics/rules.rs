@@ -22,5 +22,8 @@ fn rules_and_alerts_are_valid() {
 
 #[test]
 fn alerts_fire_on_their_faults_and_nowhere_else() {
-    promtool("alerts_fire_on_their_faults_and_nowhere_else", &["test", "rules", "alerts.test.yaml"]);
+    promtool(
+        "alerts_fire_on_their_faults_and_nowhere_else",
+        &["test", "rules", "alerts.test.yaml"],
+    );
 }

@@ -177,6 +177,11 @@ impl FlowTracker {
         &self.flows
     }
 
+    /// Begins an interval: what ports did before the one that ends now is no longer recent.
+    pub fn begin_interval(&mut self) {
+        self.ports.begin_interval();
+    }
+
     /// The ports of all taps.
     #[must_use]
     pub fn ports(&self) -> &PortTable {

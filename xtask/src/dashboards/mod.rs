@@ -1,0 +1,73 @@
+//! `cargo xtask dashboards`: Grafana boards, made by code and committed as JSON.
+
+mod board;
+mod layout;
+mod model;
+mod query;
+pub(crate) mod types;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+
+use self::model::dashboard::Dashboard;
+use crate::repository::root;
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Change nothing; fail if a committed board differs
+    #[arg(long)]
+    check: bool,
+    /// Compare the boards with Grafana's own types, fetched by npm and pip into target/grafana
+    #[arg(long)]
+    types: bool,
+}
+
+/// `cargo xtask dashboards`.
+pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    if options.check {
+        check()?;
+    }
+    if options.types {
+        types::check()?;
+    }
+    if options.check || options.types {
+        return Ok(ExitCode::SUCCESS);
+    }
+    for board in board::all() {
+        let path = path(&board);
+        fs::write(&path, json(&board)?).with_context(|| format!("write {}", path.display()))?;
+        println!("{}", path.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Fails if a committed board is not what the code makes.
+pub(crate) fn check() -> Result<()> {
+    for board in board::all() {
+        let path = path(&board);
+        let committed = fs::read_to_string(&path);
+        let committed = committed.with_context(|| format!("read {}", path.display()))?;
+        if committed != json(&board)? {
+            bail!("{} is out of date: run `cargo xtask dashboards`", path.display());
+        }
+    }
+    Ok(())
+}
+
+fn path(board: &Dashboard) -> PathBuf {
+    root().join("dashboards").join(format!("{}.json", name(board)))
+}
+
+/// The name of its file.
+fn name(board: &Dashboard) -> &str {
+    board.uid.strip_prefix("railscope-").unwrap_or(&board.uid)
+}
+
+fn json(board: &Dashboard) -> Result<String> {
+    let mut text = serde_json::to_string_pretty(board).context("write a board as JSON")?;
+    text.push('\n');
+    Ok(text)
+}
